@@ -1,0 +1,83 @@
+"""What can go wrong, in words for the user.
+
+Each error is one line that says what happened, followed by what to try; the class says which exit
+status the command ends with (0 clean, 1 found, 2 usage, 3 could not tell).
+"""
+
+from __future__ import annotations
+
+from typing import Iterable, List
+
+EXIT_CLEAN = 0
+EXIT_FOUND = 1
+EXIT_USAGE = 2
+EXIT_COULD_NOT_TELL = 3
+
+
+class GradlifeError(Exception):
+    """Something went wrong that gradlife can name; `hint` says what to try."""
+
+    exit_status = EXIT_COULD_NOT_TELL
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.message}; {self.hint}" if self.hint else self.message
+        return " ".join(text.split())
+
+
+class UsageError(GradlifeError):
+    """What was asked for makes no sense or does not exist."""
+
+    exit_status = EXIT_USAGE
+
+
+class UnknownNameError(UsageError):
+    """A name that gradlife does not know; the hint gives the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.kind = kind
+        self.name = name
+        self.nearest = nearest_names(name, known)
+        if self.nearest:
+            hint = "did you mean " + " or ".join(self.nearest) + "?"
+        super().__init__(f"unknown {kind} {shortened(name)!r}", hint)
+
+
+class ScenarioError(UsageError):
+    """A file that is no scenario, or a scenario that contradicts itself or another one."""
+
+
+class OutputError(UsageError):
+    """A report that can't be written where it was asked for."""
+
+
+class MissingDependencyError(UsageError):
+    """An optional package is needed and absent; the hint is the command that installs it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        command = f"pip install 'gradlife[{extra}]'"
+        super().__init__(f"{package} is not installed", f"install it with: {command}")
+
+
+class ExtensionMissingError(GradlifeError, ImportError):
+    """The compiled part of gradlife is absent: a checkout that was never built."""
+
+    def __init__(self, extension: str) -> None:
+        hint = "build it with: make build (in a checkout), or: pip install ."
+        super().__init__(f"the compiled extension {extension} is missing", hint)
+
+
+def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> List[str]:
+    """The names among `known` that look most like `name`, best first."""
+    import difflib  # only a failing command needs it
+
+    return difflib.get_close_matches(name, sorted(set(known)), n=limit, cutoff=0.5)
+
+
+def shortened(text: str, limit: int = 80) -> str:
+    """`text` cut to `limit` characters, so that an error stays one readable line."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
