@@ -6,7 +6,7 @@ status the command ends with (0 clean, 1 found, 2 usage, 3 could not tell).
 
 from __future__ import annotations
 
-from typing import Iterable, List
+from typing import Iterable
 
 EXIT_CLEAN = 0
 EXIT_FOUND = 1
@@ -71,7 +71,7 @@ class ExtensionMissingError(GradlifeError, ImportError):
         super().__init__(f"the compiled extension {extension} is missing", hint)
 
 
-def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> List[str]:
+def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The names among `known` that look most like `name`, best first."""
     import difflib  # only a failing command needs it
 
