@@ -1,0 +1,1 @@
+"""Runs scenarios against systems, each in a child of its own, and compares what the probes read."""

@@ -1,0 +1,57 @@
+"""Runs scenario files in this very process and prints what they read, one JSON object a line.
+
+    python -m gradlife.runner.worker FILE[::NAME] ... --in-process --module torch
+
+For those who write scenarios; everybody else wants `gradlife run`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import sys
+from typing import Any
+
+from gradlife.runner.worker.framework import describe, load_framework
+from gradlife.runner.worker.loading import load_file
+from gradlife.runner.worker.telling import tell
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line of the worker."""
+    parser = argparse.ArgumentParser(prog="python -m gradlife.runner.worker", description=__doc__)
+    parser.add_argument("paths", nargs="+", metavar="FILE[::NAME]")
+    parser.add_argument("--in-process", action="store_true", required=True, help="tell the stories in this process")
+    parser.add_argument("--module", default="torch", help="the framework's module: torch or gradlife.engine")
+    parser.add_argument("--profile", default=None, help="the profile of gradlife.engine")
+    parser.add_argument("--brief", action="store_true", help="one short line a reading, without counts and memory")
+    options = parser.parse_args(arguments)
+    fw = load_framework(options.module, options.profile)
+    gc.freeze()  # the framework itself is out of the collector's way
+    about = describe(fw, options.module, options.profile)
+    job: dict[str, Any] = {"system": options.profile or options.module, "profile": about["profile"], "events": False}
+    for path in options.paths:
+        file, _, name = path.partition("::")
+        for story in load_file(file):
+            if name in ("", story.name):
+                print(json.dumps({"kind": "scenario", "name": story.name}) if not options.brief else "\n" + story.name)
+                tell(story, fw, job, show_briefly if options.brief else show)
+    return 0
+
+
+def show(record: dict[str, Any]) -> None:
+    """Print one record as a JSON line."""
+    print(json.dumps(record, ensure_ascii=False))
+
+
+def show_briefly(record: dict[str, Any]) -> None:
+    """Print one record for a person."""
+    if record["kind"] != "reading":
+        print("  " + "  ".join("{}={}".format(*item) for item in record.items()))
+    elif record["probe"] not in ("memory", "live", "events"):
+        print("  {stage:28} {probe:10} {subject:32} {value}".format(**record))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""What a scenario may need of a framework, found out by trying."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import Any, Callable
+
+
+def reach(fw: Any, dotted: str) -> bool:
+    """Is there something under this dotted name of the framework? Submodules are imported on the way."""
+    value = fw
+    for part in dotted.split("."):
+        if not hasattr(value, part) and getattr(value, "__path__", None) is not None:
+            try:
+                importlib.import_module(f"{value.__name__}.{part}")
+            except ImportError:
+                return False
+        if not hasattr(value, part):
+            return False
+        value = getattr(value, part)
+    return True
+
+
+def has_hooks(fw: Any) -> bool:
+    """Pack and unpack hooks."""
+    return reach(fw, "autograd.graph.saved_tensors_hooks")
+
+
+def has_numpy(fw: Any) -> bool:
+    """numpy, and a framework that shares memory with it."""
+    try:
+        importlib.import_module("numpy")
+    except ImportError:
+        return False
+    return hasattr(fw, "from_numpy")
+
+
+def is_engine(fw: Any) -> bool:
+    """The mini engine, with its live counts and its event log."""
+    return hasattr(fw, "live_counts") and hasattr(fw, "owners")
+
+
+def calls_legacy_functions(fw: Any) -> bool:
+    """Instances of a Function with instance methods may be called."""
+
+    class Legacy(fw.autograd.Function):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return x * 2
+
+        def backward(self, grad: Any) -> Any:
+            return grad
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            Legacy()(fw.ones(1))
+    except Exception:
+        return False
+    return True
+
+
+def has_cxx_metadata(fw: Any) -> bool:
+    """Nodes that are not written in Python carry a metadata dictionary."""
+    x = fw.ones(1)
+    x.requires_grad_()
+    return isinstance(getattr((x * 2).grad_fn, "metadata", None), dict)
+
+
+FEATURES: dict[str, Callable[[Any], bool]] = {
+    "hooks": has_hooks,
+    "numpy": has_numpy,
+    "engine": is_engine,
+    "legacy": calls_legacy_functions,
+    "cxx_metadata": has_cxx_metadata,
+}
+
+
+def missing_feature(fw: Any, needs: str) -> str | None:
+    """Why a scenario with these needs cannot run here, or None if it can."""
+    for word in needs.split():
+        check = FEATURES.get(word)
+        if check is None and "." not in word:
+            raise ValueError("unknown word {!r} in needs; known: {}".format(word, ", ".join(sorted(FEATURES))))
+        if not (check(fw) if check is not None else reach(fw, word)):
+            sentence = (check.__doc__ or word) if check is not None else word
+            return "needs {}: {}".format(word, sentence.rstrip(".")) if check is not None else f"needs {word}"
+    return None

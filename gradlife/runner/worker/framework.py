@@ -1,0 +1,65 @@
+"""Brings a framework up in a child and says what it is."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import platform
+import re
+import sys
+from typing import Any
+
+#: One thread each: a process that has more cannot be forked safely.
+CHILD_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONFAULTHANDLER": "1",
+}
+
+
+def load_framework(module: str, profile: str | None) -> Any:
+    """The framework's module, with one thread, and under the engine profile if one is asked for."""
+    fw = importlib.import_module(module)
+    if hasattr(fw, "set_num_threads"):
+        fw.set_num_threads(1)
+    if profile is not None:
+        fw.set_default_profile(profile)
+    return fw
+
+
+def describe(fw: Any, module: str, profile: str | None) -> dict[str, Any]:
+    """What the parent wants to know of the framework that was loaded."""
+    version = str(getattr(fw, "__version__", ""))
+    return {
+        "framework": module,
+        "version": version,
+        "profile": profile.partition("+")[0] if profile else profile_name(module, version),
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "threads": thread_count(),
+    }
+
+
+def profile_name(module: str, version: str) -> str:
+    """`torch-2.13` for torch 2.13.0+cpu: the profile of a real release is named after it."""
+    numbers: list[str] = re.findall(r"\d+", version)[:2]
+    return "-".join(filter(None, [module.rpartition(".")[2], ".".join(numbers)]))
+
+
+def thread_count() -> int:
+    """Threads of this process, as the system counts them where it does."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        import threading
+
+        return threading.active_count()
+
+
+def hush_numpy() -> None:
+    """Import numpy now if it is there, so that no story pays for it."""
+    if "numpy" not in sys.modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module("numpy")

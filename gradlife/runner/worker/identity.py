@@ -1,0 +1,61 @@
+"""The identity protocol: does reading one C++ object give one Python object, and does what was put on it survive?"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Callable
+
+READS = 8
+MARK = "gradlife_mark"
+
+Getter = Callable[[], Any]
+
+
+def distinct_ids(getter: Getter) -> int:
+    """How many different ids several reads give while nothing holds the object from one read to the next."""
+    return len({id(getter()) for _ in range(READS)})
+
+
+def distinct_ids_apart(fw: Any, getter: Getter) -> int:
+    """The same with other tensors made and kept between the reads, which take freed addresses away."""
+    others = []
+    ids = set()
+    for _ in range(READS):
+        ids.add(id(getter()))
+        others.append(fw.ones(4))
+    return len(ids)
+
+
+def keeps_attribute(getter: Getter) -> Any:
+    """Does an attribute survive when every name of the object is dropped?"""
+    try:
+        setattr(getter(), MARK, True)
+    except (AttributeError, TypeError):
+        return "takes no attribute"
+    kept = getattr(getter(), MARK, False)
+    if kept:
+        delattr(getter(), MARK)
+    return bool(kept)
+
+
+def keeps_weak_reference(getter: Getter) -> Any:
+    """Does a weak reference survive when every name of the object is dropped?"""
+    try:
+        ref = weakref.ref(getter())
+    except TypeError:
+        return "takes no weak reference"
+    return ref() is not None
+
+
+def identity_aspects(fw: Any, getter: Getter, setter_attr: bool) -> dict[str, Any]:
+    """Each aspect of identity with its value, in the order in which they are asked."""
+    aspects = {
+        "distinct ids": distinct_ids(getter),
+        "distinct ids apart": distinct_ids_apart(fw, getter),
+        "is same": getter() is getter(),
+        "type": type(getter()).__name__,
+    }
+    if setter_attr:
+        aspects["attribute kept"] = keeps_attribute(getter)
+    aspects["weak reference kept"] = keeps_weak_reference(getter)
+    return aspects

@@ -1,0 +1,245 @@
+"""The lab that a scenario receives: watches, stages, and readings handed on as soon as they are taken."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Callable, Dict
+
+from gradlife.runner.worker.eventlog import EventReader, count_kinds, live_counts
+from gradlife.runner.worker.identity import identity_aspects
+from gradlife.runner.worker.plain import exception_text, simple
+from gradlife.runner.worker.settle import settle
+from gradlife.runner.worker.watching import Control, Watch, is_tensor, live_bytes, watch_object, watch_storage
+from gradlife.scenario import Lab
+
+Emit = Callable[[Dict[str, Any]], None]
+
+#: The stage of readings in a story that has no stage.
+NO_STAGE = "story"
+
+
+class StoryError(Exception):
+    """The story says something about itself that is not so."""
+
+
+class WorkerLab(Lab):
+    """Tells one story's readings to `emit`, each a JSON object."""
+
+    def __init__(self, fw: Any, system: str, profile: str, emit: Emit, with_events: bool = False) -> None:
+        self.fw = fw
+        self.system = system
+        self.profile = profile
+        self._emit = emit
+        self._with_events = with_events
+        self._watches: dict[str, Watch] = {}
+        self._storages: dict[str, Watch] = {}
+        self._held: list[Any] = []
+        self._verdicts: dict[str, str] = {}  # of the last stage, if all names were gone there
+        self._stage_now = NO_STAGE
+        self._pending: list[
+            dict[str, Any]
+        ] = []  # readings that wait for the name of the stage in which they were taken
+        self._events = EventReader(fw)
+        self._events.forget()
+        self._counts = live_counts(fw)
+
+    # -- watching ---------------------------------------------------------------------------------------------------
+
+    def watch(self, name: str, obj: Any) -> None:
+        """See `Lab.watch`."""
+        if name in self._watches:
+            raise StoryError(f"two subjects are named {name!r}")
+        self._events.take()
+        self._watches[name] = watch_object(name, obj)
+        if is_tensor(self.fw, obj):
+            storage = watch_storage(name + ".storage", obj)
+            self._watches[storage.name] = self._storages[name] = storage
+        del obj
+        self._events.forget()
+
+    def hold(self, obj: Any) -> None:
+        """See `Lab.hold`."""
+        self._held.append(obj)
+
+    def release(self) -> None:
+        """See `Lab.release`."""
+        del self._held[:]
+
+    def bytes_alive(self, name: str) -> int | None:
+        """See `Lab.bytes_alive`."""
+        return live_bytes([self._storages[name]])
+
+    # -- immediate readings -----------------------------------------------------------------------------------------
+
+    def identity(self, name: str, getter: Callable[[], Any], setter_attr: bool = True) -> None:
+        """See `Lab.identity`."""
+        self._events.take()
+        for aspect, value in identity_aspects(self.fw, getter, setter_attr).items():
+            self._read("identity", f"{name}.{aspect}", value)
+        del getter
+        self._events.forget()
+
+    def value(self, name: str, value: Any) -> None:
+        """See `Lab.value`."""
+        self._read("value", name, simple(value))
+
+    def attempt(self, name: str, action: Callable[[], Any]) -> Any:
+        """See `Lab.attempt`."""
+        try:
+            value = simple(action())
+        except Exception as error:
+            value = exception_text(error)
+            forget_frames(error)
+        self._read("value", name, value)
+        return value
+
+    def refcount(self, name: str, obj: Any) -> None:
+        """See `Lab.refcount`."""
+        self._read("refcount", name, self._count(name, obj, 1) - self._control_count(name))
+
+    def _control_count(self, name: str) -> int:
+        control = Control()
+        return self._passed_on(name, control)
+
+    def _passed_on(self, name: str, obj: Any) -> int:
+        """The same way that an object takes through `refcount`."""
+        return self._count(name, obj, 1)
+
+    @staticmethod
+    def _count(name: str, obj: Any, spare: int) -> int:
+        return sys.getrefcount(obj)
+
+    # -- the course of the story ------------------------------------------------------------------------------------
+
+    def collect(self) -> None:
+        """See `Lab.collect`."""
+        settle(self.fw)
+
+    def tensor(self, n: int = 4, requires_grad: bool = False) -> Any:
+        """See `Lab.tensor`."""
+        tensor = self.fw.ones(n)
+        return tensor.requires_grad_() if requires_grad else tensor
+
+    def at_exit(self, text: str) -> None:
+        """See `Lab.at_exit`."""
+        os.write(2, (f"@@ {text}\n").encode("utf-8", "replace"))
+
+    def stage(self, name: str, all_names_gone: bool = False) -> None:
+        """See `Lab.stage`."""
+        self._events.take()
+        self._stage_now = name
+        self.flush()
+        self._read_subjects()
+        self._read_memory()
+        self._verdicts = {}
+        self._events.forget()
+        if all_names_gone:
+            self._judge()
+        self._read_engine()
+
+    def finish(self) -> None:
+        """Check the last verdicts now that the story's own frame is gone, and correct those that do not hold up."""
+        self.flush()
+        names_left = self._dead_after_all("never")
+        if names_left:
+            raise StoryError("all names were said to be gone, but one of {} was left".format(", ".join(names_left)))
+        self.release()
+        settle(self.fw)
+        for name, verdict in self._verdicts.items():
+            if verdict == "held" and self._watches[name].alive():  # not by what the story held
+                self._read_now("liveness", name, "never")
+
+    def flush(self) -> None:
+        """Hand on the readings taken since the last stage."""
+        pending, self._pending = self._pending, []
+        for reading in pending:
+            self._send(reading)
+
+    # -- inside -----------------------------------------------------------------------------------------------------
+
+    def _dead_after_all(self, verdict: str) -> list[str]:
+        """Subjects with this verdict that are dead after all."""
+        if verdict in self._verdicts.values():
+            settle(self.fw)
+        return [
+            name for name, said in self._verdicts.items() if said == verdict and self._watches[name].alive() is False
+        ]
+
+    def _read_subjects(self) -> None:
+        for watch in list(self._watches.values()):
+            self._read_now("expiry", watch.name, watch.expiry())
+            count = watch.refcount()
+            if count is not None:
+                self._read_now("refcount", watch.name, count)
+            owners = watch.use_count()
+            if owners is not None:
+                self._read_now("refcount", watch.name + ".use_count", owners)
+
+    def _read_memory(self) -> None:
+        if self._storages:
+            total = live_bytes(list(self._storages.values()))
+            self._read_now("memory", "watched bytes", "inconclusive" if total is None else total)
+        self._read_now("memory", "resident", resident_bytes(), status="not comparable")
+
+    def _judge(self) -> None:
+        """The lifetime verdict of every subject: dead already, dead after the collector, held, or never."""
+        before = {watch.name: watch.alive() for watch in self._watches.values()}
+        settle(self.fw)
+        self._events.take()
+        for watch in self._watches.values():
+            verdict = verdict_of(before[watch.name], watch.alive(), bool(self._held))
+            self._verdicts[watch.name] = verdict
+            self._read_now("liveness", watch.name, verdict)
+        self._events.forget()
+
+    def _read_engine(self) -> None:
+        events = self._events.end_stage()
+        for kind, count in sorted(count_kinds(events).items()):
+            self._read_now("events", kind, count)
+        counts = live_counts(self.fw)
+        for kind in sorted(counts):
+            self._read_now("live", kind, counts[kind] - self._counts.get(kind, 0))
+        if self._with_events:
+            for event in events:
+                self._emit({"kind": "event", "stage": self._stage_now, "event": event})
+
+    def _read(self, probe: str, subject: str, value: Any) -> None:
+        """A reading taken between two stages belongs to the stage that the story reaches next."""
+        self._pending.append({"kind": "reading", "subject": subject, "probe": probe, "value": value, "status": ""})
+
+    def _read_now(self, probe: str, subject: str, value: Any, status: str = "") -> None:
+        self._send({"kind": "reading", "subject": subject, "probe": probe, "value": value, "status": status})
+
+    def _send(self, reading: dict[str, Any]) -> None:
+        reading["stage"] = self._stage_now
+        self._emit(reading)
+
+
+def verdict_of(before: bool | None, after: bool | None, is_held: bool) -> str:
+    """The lifetime verdict from whether a subject was alive before and after the collector ran."""
+    if before is None or after is None:
+        return "inconclusive"
+    if not before:
+        return "del"
+    if not after:
+        return "gc"
+    return "held" if is_held else "never"
+
+
+def forget_frames(error: BaseException | None) -> None:
+    """Cut an exception off from the frames that it passed, which hold everything that was named there."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
+
+
+def resident_bytes() -> int | None:
+    """Resident size of this process; None where the system does not tell it cheaply."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return None

@@ -1,0 +1,51 @@
+"""Turns what a story shows into plain JSON values that two systems can be compared by."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+_LINK = re.compile(r"https?:/+[^\s\"')]*")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_PATH = re.compile(r"(?:/[\w.+-]+){2,}/([\w.+-]+)")
+
+#: Longest text of one exception.
+TEXT_LIMIT = 330
+
+
+def scrub(text: str) -> str:
+    """The text without links, addresses and folders, which differ from run to run."""
+    text = _LINK.sub("(link)", text)
+    text = _ADDRESS.sub("0xADDR", text)
+    return _PATH.sub(r"\1", text)
+
+
+def exception_text(error: BaseException) -> str:
+    """`Type: first line of its text`, scrubbed; `Type` alone if it has no text."""
+    name = type(error).__name__
+    lines = str(error).strip().splitlines()
+    return scrub(f"{name}: {lines[0].strip()}")[:TEXT_LIMIT] if lines else name
+
+
+def number(value: float) -> Any:
+    """A float by its 6 significant digits, which is what float32 is good for; those that JSON lacks as text."""
+    return float(f"{value:.6g}") if math.isfinite(value) else str(float(value))
+
+
+def simple(value: Any) -> Any:
+    """A JSON value for a plain value; a tensor by its numbers; anything else by its type's name."""
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return {str(key): simple(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [simple(item) for item in value]
+    to_list = getattr(value, "tolist", None)
+    if callable(to_list) and not isinstance(value, type):
+        return simple(to_list())
+    return f"<{type(value).__name__}>"

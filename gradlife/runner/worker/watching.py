@@ -1,0 +1,127 @@
+"""Watching one subject weakly: by a weak reference, else by a canary put on it, else not at all."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import Any, Callable
+
+CANARY_NAME = "gradlife_canary"
+
+
+class Canary:
+    """A plain object that dies with what it was put on."""
+
+
+class Control:
+    """A plain object held by one name, to compare reference counts with."""
+
+
+class Watch:
+    """One subject under its name. `ref` gives the watched thing or None; without one the subject is inconclusive."""
+
+    def __init__(self, name: str, ref: Callable[[], Any] | None, is_canary: bool = False) -> None:
+        self.name = name
+        self.ref = ref
+        self.is_canary = is_canary
+        self.size = 0  # bytes, of a storage
+
+    def alive(self) -> bool | None:
+        """Is the subject alive? None: cannot be told."""
+        return None if self.ref is None else self.ref() is not None
+
+    def expiry(self) -> str:
+        """The value of probe `expiry`."""
+        return {None: "inconclusive", True: "alive", False: "dead"}[self.alive()]
+
+    def refcount(self) -> int | None:
+        """Python references beyond those of an object that has one name; None where there is none to ask."""
+        if self.ref is None or self.is_canary:
+            return None
+        count = count_behind(self.ref)
+        return None if count is None else count - control_count()
+
+    def use_count(self) -> int | None:
+        """The framework's own count of C++ owners, where it tells."""
+        subject = None if self.ref is None or self.is_canary else self.ref()
+        ask = getattr(subject, "_use_count", None)
+        del subject
+        return int(ask()) if ask is not None else None
+
+
+def count_behind(ref: Callable[[], Any]) -> int | None:
+    """Reference count of what a weak reference leads to, as seen from here."""
+    subject = ref()
+    return None if subject is None else sys.getrefcount(subject)
+
+
+def control_count() -> int:
+    """What `count_behind` says of an object that has exactly one reference."""
+    control = Control()
+    count = count_behind(weakref.ref(control))
+    assert count is not None
+    return count
+
+
+def watch_object(name: str, obj: Any) -> Watch:
+    """Watch any object, by the first means that it allows."""
+    try:
+        return Watch(name, weakref.ref(obj))
+    except TypeError:
+        return watch_by_canary(name, obj)
+
+
+def watch_by_canary(name: str, obj: Any) -> Watch:
+    """Watch an object that takes no weak reference by a canary: in a node's metadata, else among its attributes."""
+    canary = Canary()
+    metadata = getattr(obj, "metadata", None)
+    if isinstance(metadata, dict):
+        metadata[CANARY_NAME] = canary
+    else:
+        try:
+            setattr(obj, CANARY_NAME, canary)
+        except (AttributeError, TypeError):
+            return Watch(name, None)
+    ref = weakref.ref(canary)
+    del canary, metadata
+    return Watch(name, ref if ref() is not None else None, is_canary=True)
+
+
+def is_tensor(fw: Any, obj: Any) -> bool:
+    """Is this one of the framework's tensors?"""
+    kind = getattr(fw, "Tensor", None)
+    return isinstance(kind, type) and isinstance(obj, kind)
+
+
+def watch_storage(name: str, tensor: Any) -> Watch:
+    """Watch a tensor's storage, if the framework gives one object for it that lives as long as the storage does."""
+    if not hasattr(tensor, "untyped_storage"):
+        return Watch(name, None)
+    storage = tensor.untyped_storage()
+    if storage is not tensor.untyped_storage():
+        return Watch(name, None)
+    try:
+        ref = weakref.ref(storage)
+    except TypeError:
+        return Watch(name, None)
+    size = int(storage.nbytes())
+    del storage
+    if ref() is None:  # the wrapper died with our name: it says nothing about the storage
+        return Watch(name, None)
+    watch = Watch(name, ref)
+    watch.size = size
+    return watch
+
+
+def live_bytes(watches: list[Watch]) -> int | None:
+    """Bytes of the watched storages that are alive, each storage once; None if one cannot be told."""
+    seen = set()
+    total = 0
+    for watch in watches:
+        alive = watch.alive()
+        if alive is None:
+            return None
+        if alive and watch.ref not in seen:  # weak references to one living object are equal
+            seen.add(watch.ref)
+            total += watch.size
+    return total

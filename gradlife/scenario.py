@@ -1,0 +1,259 @@
+"""What a scenario file imports: one lifetime story, told once, run against any framework with torch's public names.
+
+This file imports only the standard library and stays in the Python 3.7 subset, because scenario files also run inside
+interpreters as old as the frameworks that they describe. A scenario looks like this::
+
+    from gradlife.scenario import Expect, scenario
+
+    @scenario(
+        title="ctx keeps its own output",
+        origin=["pytorch/pytorch#25340"],
+        pattern="GL101",
+        expects=[Expect("ctx", "never", on="torch-1.1 torch-1.2", because="..."),
+                 Expect("ctx", "gc", because="...")],
+    )
+    def ctx_keeps_output(lab):
+        '''The story, for a newcomer: who owns whom at each stage, why, and what the fix is.'''
+        fw = lab.fw                        # torch's public names, whichever framework runs
+        ...
+        lab.watch("ctx", y.grad_fn)        # weakly: the lab never keeps a subject alive
+        lab.stage("forward done")
+        del y
+        lab.stage("output dropped", all_names_gone=True)
+
+    @ctx_keeps_output.fixed(title="...", fix="store y.detach()", expects=[Expect("ctx", "del")])
+    def ctx_keeps_output_fixed(lab): ...
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Callable, Iterable
+
+#: Name of the list that a scenario file's globals collect its scenarios in, in the order in which they are written.
+COLLECTED = "__gradlife_scenarios__"
+
+#: The two ways to run a scenario: in a child forked from a warm server, or in an interpreter of its own.
+ISOLATIONS = ("fork", "fresh")
+
+
+def matches(patterns: str, *names: str) -> bool:
+    """Does one of the space-separated fnmatch patterns match one of the names?"""
+    return any(fnmatchcase(name, pattern) for pattern in patterns.split() for name in names)
+
+
+@dataclass(frozen=True)
+class Expect:
+    """A declared reading. Of several for one (subject, probe, stage) the first that matches the system counts."""
+
+    subject: str
+    value: Any
+    probe: str = "liveness"
+    stage: str | None = None  # None: the last stage that has such a reading
+    on: str = "*"  # space-separated fnmatch patterns, against the profile name and the full system name
+    because: str = ""
+
+    def applies_to(self, system: str, profile: str) -> bool:
+        """Does this declaration speak about the system?"""
+        return matches(self.on, system, profile)
+
+
+@dataclass(frozen=True)
+class Differs:
+    """A known difference between two systems, with its reason. subject, probe and stage may be fnmatch patterns."""
+
+    subject: str
+    probe: str = "*"
+    between: str = "*"  # two space-separated patterns of system or profile names, or one that stands for both
+    because: str = ""
+    stage: str = "*"
+
+    def covers(self, subject: str, probe: str, stage: str) -> bool:
+        """Does this declaration speak about the reading?"""
+        return fnmatchcase(subject, self.subject) and fnmatchcase(probe, self.probe) and fnmatchcase(stage, self.stage)
+
+    def speaks_of(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
+        """Is this about these two systems, each given as (full name, profile name), in either order?"""
+        first, _, second = self.between.strip().partition(" ")
+        second = second.strip() or first
+        return (matches(first, *one) and matches(second, *other)) or (matches(first, *other) and matches(second, *one))
+
+
+class Lab:
+    """What a scenario receives: the framework, the means to watch objects weakly, and the stages of the story.
+
+    The lab never keeps a subject alive and never changes what it measures; the cyclic collector is off for the whole
+    story but where `collect` or a stage with all names gone calls it.
+    """
+
+    fw: Any  #: the framework under torch's public names
+    system: str  #: the system's full name, such as "mini:torch-1.2"
+    profile: str  #: the profile that it imitates or is, such as "torch-1.2"
+
+    def watch(self, name: str, obj: Any) -> None:
+        """Watch an object weakly from now on, under this name.
+
+        A tensor's storage becomes a second subject, `NAME.storage`. An object that takes no weak reference gets a
+        canary in its `metadata` or among its attributes; where that is not possible either, it is inconclusive.
+        """
+        raise NotImplementedError
+
+    def stage(self, name: str, all_names_gone: bool = False) -> None:
+        """Take the readings of every subject now.
+
+        all_names_gone declares that the story holds no name of any subject any more, so each gets its lifetime
+        verdict: `del`, `gc`, `held` (by what `hold` was given) or `never`. The collector runs then, after the readings.
+        """
+        raise NotImplementedError
+
+    def hold(self, obj: Any) -> None:
+        """Hold an object, as a declared root, until `release` or the end of the story."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Drop everything that `hold` was given."""
+        raise NotImplementedError
+
+    def identity(self, name: str, getter: Callable[[], Any], setter_attr: bool = True) -> None:
+        """Ask whether the getter gives one and the same Python object for one C++ object, at once.
+
+        Readings (probe `identity`, subject `NAME.aspect`): `distinct ids` of 8 reads with nothing held, `distinct ids
+        apart` with other tensors made and kept between, `is same`, `type`, `attribute kept` after every name went
+        (skipped with setter_attr=False), `weak reference kept`.
+        """
+        raise NotImplementedError
+
+    def value(self, name: str, value: Any) -> None:
+        """Record a plain value of the story: a scalar, text, a list of them; a tensor is recorded by its numbers."""
+        raise NotImplementedError
+
+    def attempt(self, name: str, action: Callable[[], Any]) -> Any:
+        """Run the action and record its plain value, or "Type: first line" of its exception; return what was recorded."""
+        raise NotImplementedError
+
+    def refcount(self, name: str, obj: Any) -> None:
+        """Record the Python reference count of an object that has a name, beyond a control object that has one too."""
+        raise NotImplementedError
+
+    def collect(self) -> None:
+        """Run the cyclic collector twice now, and flush the interpreter's trashcan."""
+        raise NotImplementedError
+
+    def tensor(self, n: int = 4, requires_grad: bool = False) -> Any:
+        """A new float32 tensor of n ones."""
+        raise NotImplementedError
+
+    def bytes_alive(self, name: str) -> int | None:
+        """Bytes of a watched tensor's storage if it is alive, 0 if it is dead, None if that cannot be told."""
+        raise NotImplementedError
+
+    def at_exit(self, text: str) -> None:
+        """Write a line of the story to standard error, past Python's buffers: how stories about exit leave a trace.
+
+        Such lines become readings of probe `exit` in scenarios with isolation="fresh". A `__del__` or an atexit
+        function may call it however late.
+        """
+        raise NotImplementedError
+
+
+Story = Callable[[Lab], None]
+
+
+class Scenario:
+    """One lifetime story with what is declared about it. Made by `scenario` and `Scenario.fixed`."""
+
+    def __init__(
+        self,
+        function: Story,
+        title: str,
+        origin: Iterable[str] = (),
+        pattern: str | None = None,
+        expects: Iterable[Expect] = (),
+        differs: Iterable[Differs] = (),
+        needs: str = "",
+        isolation: str = "fork",
+        fix: str = "",
+        fixed_of: Scenario | None = None,
+    ) -> None:
+        if isolation not in ISOLATIONS:
+            raise ValueError(f"isolation of {function.__name__} is {isolation!r}, not one of {ISOLATIONS}")
+        self.function = function
+        self.name = function.__name__
+        self.title = title
+        self.origin = tuple(origin)
+        self.pattern = pattern
+        self.expects = tuple(expects)
+        self.differs = tuple(differs)
+        self.needs = needs
+        self.isolation = isolation
+        self.fix = fix
+        self.fixed_of = fixed_of
+        self.twins: list[Scenario] = []  # its fixed twins
+        self.story = inspect.cleandoc(function.__doc__ or "")
+        self.file = function.__code__.co_filename
+        self.line = function.__code__.co_firstlineno
+        function.__globals__.setdefault(COLLECTED, []).append(self)
+
+    def __call__(self, lab: Lab) -> None:
+        """Run the story."""
+        self.function(lab)
+
+    def __repr__(self) -> str:
+        return f"<scenario {self.name}>"
+
+    def fixed(
+        self,
+        title: str,
+        fix: str,
+        expects: Iterable[Expect] = (),
+        differs: Iterable[Differs] = (),
+        origin: Iterable[str] | None = None,
+        needs: str | None = None,
+        isolation: str | None = None,
+    ) -> Callable[[Story], Scenario]:
+        """Decorate the repaired story: the same but for the fix, each the other's control.
+
+        origin, needs and isolation are those of the leaking story unless given.
+        """
+
+        def decorate(function: Story) -> Scenario:
+            twin = Scenario(
+                function,
+                title,
+                self.origin if origin is None else origin,
+                self.pattern,
+                expects,
+                differs,
+                self.needs if needs is None else needs,
+                self.isolation if isolation is None else isolation,
+                fix,
+                self,
+            )
+            self.twins.append(twin)
+            return twin
+
+        return decorate
+
+
+def scenario(
+    title: str,
+    origin: Iterable[str] = (),
+    pattern: str | None = None,
+    expects: Iterable[Expect] = (),
+    differs: Iterable[Differs] = (),
+    needs: str = "",
+    isolation: str = "fork",
+) -> Callable[[Story], Scenario]:
+    """Decorate a story, a function of one `Lab`, whose docstring tells it.
+
+    needs: space-separated words for what the framework must offer, else the scenario is not available there: `hooks`
+    (saved_tensors_hooks), `numpy`, `engine` (the mini engine only), `legacy` (instances of a Function may be called),
+    `cxx_metadata`, or a dotted name under the framework such as `autograd.graph.save_on_cpu`.
+    """
+
+    def decorate(function: Story) -> Scenario:
+        return Scenario(function, title, origin, pattern, expects, differs, needs, isolation)
+
+    return decorate
