@@ -1,0 +1,108 @@
+# gradlife: every task of the house. `make` alone lists them; `make run` and `make test` need nothing prepared.
+# PYTHON chooses the interpreter that .venv is made from, ARGS is handed to the command behind run, test and bench.
+
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+CXX_SOURCES := $(sort $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/*/*.h))
+BUILD_FILES := pyproject.toml CMakeLists.txt $(CXX_SOURCES)
+# Without build isolation: the compiler's output is kept between builds, and nothing is downloaded twice.
+INSTALL := install --quiet --no-build-isolation
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test check build format asan bench mutants package clean distclean
+
+help: ## list these tasks
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+run: $(VENV)/.built ## run the built-in suites and compare the mini engine with PyTorch
+	$(BIN)/gradlife run $(ARGS)
+
+test: $(VENV)/.built ## run the tests
+	$(BIN)/pytest -n auto $(ARGS)
+
+check: $(VENV)/.built ## lint, formatting, types and stubs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
+	$(BIN)/mypy
+	$(BIN)/stubtest --mypy-config-file pyproject.toml --allowlist tests/stubtest-allowlist.txt gradlife._engine
+
+build: $(VENV)/.deps ## compile the extension and install gradlife in place
+	$(PIP) $(INSTALL) --no-deps --editable .
+	@touch $(VENV)/.built
+
+format: $(VENV)/.deps ## rewrite the sources in the house's formatting
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_SOURCES)
+
+bench: $(VENV)/.built ## time the mini engine beside PyTorch
+	$(BIN)/python -m benchmarks.engine $(ARGS)
+
+mutants: $(VENV)/.built ## replace each ownership policy in turn: every mutant must turn a scenario red
+	$(BIN)/python -m gradlife.runner.mutants $(ARGS)
+
+clean: ## remove what was built, keep .venv
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis $(VENV)/.built
+	find csrc gradlife scenarios tests -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv as well
+	rm -rf $(VENV)
+
+# --- the environment, once --------------------------------------------------------------------------------------------
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "gradlife needs Python 3.11 or newer, $(PYTHON) is older or absent: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# cmake and ninja come from the package index too: of the machine only Python, make and a C++ compiler are asked.
+$(VENV)/.tools: constraints.txt | $(BIN)/python
+	$(PIP) install --quiet --constraint constraints.txt scikit-build-core cmake ninja
+	@touch $@
+
+$(VENV)/.deps: pyproject.toml constraints.txt $(VENV)/.tools
+	$(PIP) $(INSTALL) --constraint constraints.txt --editable '.[torch,test,dev]'
+	@touch $@
+
+$(VENV)/.built: $(BUILD_FILES) $(VENV)/.deps
+	@$(MAKE) --no-print-directory build
+
+# --- the same under sanitizers, and as a stranger installs it; neither touches the editable install ---------------------
+
+SANITIZED := build/asan
+SANITIZED_BIN := $(SANITIZED)/venv/bin
+# libstdc++ beside libasan: Python itself is no C++ program, and a thrown exception must be seen from the start.
+PRELOAD = $$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so)
+# Python keeps objects until the process ends, so leak detection would report those; live counts do that job instead.
+SANITIZER_ENV = LD_PRELOAD="$(PRELOAD)" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
+  UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+
+asan: $(SANITIZED)/.built ## run the tests, all but those of PyTorch, under AddressSanitizer and UBSan
+	$(SANITIZER_ENV) $(SANITIZED_BIN)/python -P -m pytest -m "not torch" -p no:cacheprovider $(ARGS)
+
+# A second environment that borrows the packages of the first, and has a gradlife of its own.
+$(SANITIZED_BIN)/python: | $(VENV)/.deps
+	$(PYTHON) -m venv --without-pip $(SANITIZED)/venv
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > $$($(SANITIZED_BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/borrowed.pth
+
+$(SANITIZED)/.built: $(BUILD_FILES) $(shell find gradlife scenarios -name '*.py' 2>/dev/null) | $(SANITIZED_BIN)/python
+	$(BIN)/python -m pip --disable-pip-version-check --python $(SANITIZED_BIN)/python $(INSTALL) --no-deps \
+	  --force-reinstall --config-settings=build-dir=$(SANITIZED)/cmake --config-settings=cmake.build-type=Debug \
+	  --config-settings=cmake.define.GRADLIFE_SANITIZE=address,undefined .
+	@touch $@
+
+package: $(VENV)/.deps ## sdist -> wheel -> install in an empty environment -> list the scenarios from there
+	rm -rf build/package
+	$(BIN)/python -c 'from scikit_build_core.build import build_sdist; build_sdist("build/package")'
+	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir build/package build/package/*.tar.gz
+	$(PYTHON) -m venv build/package/venv
+	build/package/venv/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
+	  build/package/*.whl
+	cd build/package && venv/bin/gradlife list
