@@ -1,0 +1,131 @@
+"""Weak references to `x.grad`, and the weak collections built on them, while only C++ holds the gradient."""
+
+import weakref
+
+from gradlife.scenario import Expect, scenario
+
+CACHED = "torch-1.[1-9]"
+ONEFLOW = "oneflow-*"
+REFUSED = "TypeError: cannot create weak reference to 'Tensor' object"
+
+
+def leaf_with_grad(fw):
+    """A leaf whose gradient nobody has asked for yet."""
+    x = fw.ones(3, requires_grad=True)
+    (x * 2).sum().backward()
+    return x
+
+
+@scenario(
+    title="a weak reference to x.grad",
+    origin=["pytorch/pytorch#56017", "pytorch/pytorch#22884"],
+    pattern="GL201",
+    expects=[
+        Expect("made", REFUSED, probe="value", on=ONEFLOW, because="OneFlow tensors take no weak references"),
+        Expect("made", None, probe="value"),
+        Expect(
+            "alive, only C++ holds", False, probe="value", on=CACHED, because="the wrapper is gone, the impl is not"
+        ),
+        Expect("alive, only C++ holds", True, probe="value", because="the impl owns the wrapper"),
+        Expect("is x.grad", True, probe="value"),
+        Expect("callbacks, only C++ holds", 1, probe="value", on=CACHED, because="called although the tensor lives"),
+        Expect("callbacks, only C++ holds", 0, probe="value"),
+        Expect("alive, x.grad is None", False, probe="value"),
+        Expect("callbacks, x.grad is None", 1, probe="value"),
+    ],
+)
+def weakref_to_grad(lab):
+    """A weak reference watches the wrapper. Does it tell when the *tensor* dies?
+
+    Caches, hooks and trackers hang on weak references to tensors. Up to torch 1.9 such a reference died as soon as
+    the last Python name went, even though C++ (here x, as its `.grad`) still held the tensor and would hand it out
+    again the next moment: the callback came too early. From 1.10 on the wrapper lives as long as the tensor, so the
+    reference is alive, gives `x.grad` itself, and its callback is called once, when C++ lets go.
+
+    On old releases the fix is to hold the wrapper for as long as the reference shall mean something.
+    """
+    x = leaf_with_grad(lab.fw)
+    calls, refs = [], []
+    lab.attempt("made", lambda: refs.append(weakref.ref(x.grad, lambda _: calls.append(1))))
+    if refs:
+        ref = refs[0]
+        lab.value("alive, only C++ holds", ref() is not None)
+        lab.value("callbacks, only C++ holds", len(calls))
+        if ref() is not None:
+            lab.value("is x.grad", ref() is x.grad)
+        x.grad = None
+        lab.value("alive, x.grad is None", ref() is not None)
+        lab.value("callbacks, x.grad is None", len(calls))
+    lab.stage("asked")
+
+
+@weakref_to_grad.fixed(
+    title="a weak reference to x.grad, with the gradient held",
+    fix="hold the wrapper as long as the weak reference shall mean something",
+    expects=[
+        Expect("made", REFUSED, probe="value", on=ONEFLOW),
+        Expect("alive, held", True, probe="value", because="a Python name holds the wrapper"),
+        Expect("callbacks, held", 0, probe="value"),
+        Expect("callbacks, let go", 1, probe="value"),
+    ],
+)
+def weakref_to_held_grad(lab):
+    """With a name on the gradient the weak reference tells the truth in every release."""
+    x = leaf_with_grad(lab.fw)
+    grad = x.grad
+    calls, refs = [], []
+    lab.attempt("made", lambda: refs.append(weakref.ref(grad, lambda _: calls.append(1))))
+    if refs:
+        lab.value("alive, held", refs[0]() is not None)
+        lab.value("callbacks, held", len(calls))
+        x.grad = None
+        del grad
+        lab.value("callbacks, let go", len(calls))
+    lab.stage("asked")
+
+
+@scenario(
+    title="weak collections keyed by x.grad",
+    origin=["pytorch/pytorch#56017", "pytorch/pytorch#145253"],
+    pattern="GL201",
+    expects=[
+        Expect("WeakValueDictionary", REFUSED, probe="value", on=ONEFLOW),
+        Expect("WeakKeyDictionary", REFUSED, probe="value", on=ONEFLOW),
+        Expect("WeakSet", REFUSED, probe="value", on=ONEFLOW),
+        Expect("WeakValueDictionary", 0, probe="value", on=CACHED, because="the entry went with its wrapper"),
+        Expect("WeakKeyDictionary", 0, probe="value", on=CACHED, because="the entry went with its wrapper"),
+        Expect("WeakSet", 0, probe="value", on=CACHED, because="the entry went with its wrapper"),
+        Expect("WeakValueDictionary", 1, probe="value"),
+        Expect("WeakKeyDictionary", 1, probe="value"),
+        Expect("WeakSet", 1, probe="value"),
+    ],
+)
+def weak_collections_of_grad(lab):
+    """A per-gradient cache in a WeakKeyDictionary: does the entry stay while the gradient lives?
+
+    Each collection gets the gradient of its own leaf and counts its entries with no name of the gradient left. Up
+    to torch 1.9 all three were empty at once: the wrapper that was the key had died, though the gradient had not.
+    From 1.10 on the entries stay until C++ drops the gradient. (A tensor's `==` compares numbers; the collections
+    get by because a tensor is hashed by its identity and compared with itself.)
+    """
+    x, y, z = leaf_with_grad(lab.fw), leaf_with_grad(lab.fw), leaf_with_grad(lab.fw)
+
+    def value_dictionary():
+        entries = weakref.WeakValueDictionary()
+        entries["x"] = x.grad
+        return len(entries)
+
+    def key_dictionary():
+        entries = weakref.WeakKeyDictionary()
+        entries[y.grad] = 1
+        return len(entries)
+
+    def weak_set():
+        entries = weakref.WeakSet()
+        entries.add(z.grad)
+        return len(entries)
+
+    lab.attempt("WeakValueDictionary", value_dictionary)
+    lab.attempt("WeakKeyDictionary", key_dictionary)
+    lab.attempt("WeakSet", weak_set)
+    lab.stage("counted")
