@@ -1,0 +1,69 @@
+"""How readings of two systems compare, and how readings compare with what their scenario declares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gradlife.model.reading import Json, ReadingKey
+
+
+class Status(StrEnum):
+    """How one reading compares with the same reading of another system."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    EXPECTED = "expected"  # a difference that the scenario declares and explains
+    NOT_AVAILABLE = "not available"  # one of the two has no such reading, or could not tell
+    NOT_COMPARED = "not compared"  # such values say nothing about each other
+
+
+class Verdict(StrEnum):
+    """How a declared reading turned out."""
+
+    MET = "met"
+    CONTRADICTED = "contradicted"
+    NOT_AVAILABLE = "not available"
+
+
+class _Missing:
+    """Stands for the value of a reading that was not taken."""
+
+    def __repr__(self) -> str:
+        return "-"
+
+
+MISSING = _Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One reading in `system` and in the one compared against; `MISSING` where there is none."""
+
+    key: ReadingKey
+    system: str
+    against: str
+    value: Json
+    other: Json
+    status: Status
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationResult:
+    """A declared reading in one system: what was declared and why, and what came."""
+
+    scenario: str
+    system: str
+    stage: str
+    subject: str
+    probe: str
+    declared: Json
+    got: Json  # None if there was no such reading
+    because: str
+    verdict: str  # a Verdict
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Did something else come than was declared?"""
+        return self.verdict == Verdict.CONTRADICTED

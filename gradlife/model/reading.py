@@ -1,0 +1,63 @@
+"""What a probe saw, and what the mini engine's event log recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+#: A value that JSON can carry: None, bool, int, float, str, or a list or dict of such.
+Json = Any
+
+INCONCLUSIVE = "inconclusive"
+
+
+class ReadingKey(NamedTuple):
+    """What a reading is about, whichever system it was taken in."""
+
+    scenario: str
+    stage: str
+    subject: str
+    probe: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One answer of one probe about one subject at one stage.
+
+    `status` says how it compares with the same reading of the system compared against (a `Status`, or empty where
+    nothing was compared), and `reason` why, where there is something to say.
+    """
+
+    scenario: str
+    stage: str
+    subject: str
+    probe: str
+    system: str
+    value: Json
+    status: str = ""
+    reason: str = ""
+
+    @property
+    def key(self) -> ReadingKey:
+        """What it is about."""
+        return ReadingKey(self.scenario, self.stage, self.subject, self.probe)
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Could the probe answer at all?"""
+        return bool(self.value != INCONCLUSIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of the mini engine's event log: what happened to which object, and its counts afterwards."""
+
+    stage: str
+    seq: int
+    kind: str
+    object: Json  # the object's number
+    object_kind: str
+    detail: str
+    strong: int
+    weak: int
+    time: float

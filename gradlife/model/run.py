@@ -1,0 +1,103 @@
+"""How one scenario in one system ended. Every ending is a value, a crash and a hang too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradlife.model.reading import Event, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    scenario: str
+    system: str
+    readings: tuple[Reading, ...] = ()
+    output: str = ""  # the end of what the story printed
+
+    outcome = "?"
+    is_failure = False
+
+    @property
+    def reason(self) -> str:
+        """Why there is nothing more, in one line; empty if all went well."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOk(_Run):
+    """The story was told to its end."""
+
+    seconds: float = 0.0
+    events: tuple[Event, ...] = ()
+
+    outcome = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed(_Run):
+    """The story raised."""
+
+    error: str = ""  # "Type: first line of its text"
+    line: int = 0  # in the scenario file; 0 if not known
+    traceback: str = ""
+
+    outcome = "failed"
+    is_failure = True
+
+    @property
+    def reason(self) -> str:
+        """The exception, and where."""
+        return f"{self.error} (line {self.line})" if self.line else self.error
+
+
+@dataclass(frozen=True, slots=True)
+class RunCrashed(_Run):
+    """The child ended before its story did."""
+
+    exit_code: int = 0  # negative: the number of the signal
+    signal: str = ""  # its name, if it was one
+
+    outcome = "crashed"
+    is_failure = True
+
+    @property
+    def reason(self) -> str:
+        """The signal or the exit code."""
+        return f"killed by {self.signal}" if self.signal else f"exited with {self.exit_code} amid its story"
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimedOut(_Run):
+    """The story did not end in time and was killed with all its processes."""
+
+    seconds: float = 0.0
+
+    outcome = "timed out"
+    is_failure = True
+
+    @property
+    def reason(self) -> str:
+        """The limit."""
+        return f"not done after {self.seconds:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class RunUnavailable(_Run):
+    """The system lacks something that the story needs."""
+
+    why: str = ""
+
+    outcome = "not available"
+
+    @property
+    def reason(self) -> str:
+        """What is lacking."""
+        return self.why
+
+
+ScenarioRun = RunOk | RunFailed | RunCrashed | RunTimedOut | RunUnavailable
+
+#: Every kind of ending by its outcome.
+OUTCOMES: dict[str, type[ScenarioRun]] = {
+    kind.outcome: kind for kind in (RunOk, RunFailed, RunCrashed, RunTimedOut, RunUnavailable)
+}

@@ -1,0 +1,17 @@
+"""A system: something that ran scenarios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SystemInfo:
+    """A system's full name (`mini:torch-1.2`), the profile that it is or imitates (`torch-1.2`), and where it ran."""
+
+    name: str
+    profile: str
+    framework: str
+    version: str
+    python: str
+    platform: str

@@ -1,0 +1,51 @@
+"""The sums of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PairTotals:
+    """Readings of one probe in one system, by how they compare with the system compared against."""
+
+    system: str
+    against: str
+    probe: str
+    faithful: bool  # the two have one profile, so every difference is a fault of the imitation
+    same: int = 0
+    differs: int = 0
+    expected: int = 0
+    not_available: int = 0
+
+    @property
+    def compared(self) -> int:
+        """Readings that both have."""
+        return self.same + self.differs + self.expected
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The closing line of a report, in numbers.
+
+    `compared` and the four after it count readings between the systems of one profile (the faithful pairs) only.
+    `telling` of those compared tell at least two profiles of the run apart; `telling_any` counts all readings that do.
+    """
+
+    systems: int = 0
+    scenarios: int = 0
+    runs: int = 0
+    readings: int = 0
+    compared: int = 0
+    same: int = 0
+    differs: int = 0
+    expected: int = 0
+    not_available: int = 0
+    telling: int = 0
+    telling_any: int = 0
+    expectations_met: int = 0
+    contradictions: int = 0
+    failures: int = 0
+    unavailable: int = 0
+    seconds: float = 0.0
+    pairs: tuple[PairTotals, ...] = ()
