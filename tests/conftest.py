@@ -1,0 +1,82 @@
+"""Rules for every test: nothing of the engine is left behind undeclared, and torch is asked for by its marker."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+from collections.abc import Callable, Generator, Iterator
+
+import pytest
+from leftovers import difference, live_counts, run_in_child
+
+FAILED = pytest.StashKey[bool]()
+
+
+def pytest_configure() -> None:
+    """Load the engine before the first count. Unbuilt, it is missed by the tests that import it, not by the others."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("gradlife.engine")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if importlib.util.find_spec("torch") is not None:
+        return
+    for item in items:
+        if item.get_closest_marker("torch"):
+            item.add_marker(pytest.mark.skip(reason="torch is not installed: pip install 'gradlife[torch]'"))
+
+
+def declared_leaves(item: pytest.Item) -> dict[str, int]:
+    marker = item.get_closest_marker("leaves")
+    return {kind: count for kind, count in marker.kwargs.items() if count} if marker else {}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """A test that leaves something runs in a child, and must leave exactly what it declares."""
+    declared = declared_leaves(pyfuncitem)
+    if declared:
+        original = pyfuncitem.obj
+        pyfuncitem.obj = lambda **arguments: run_in_child(leave, original, arguments, declared)
+        try:
+            return (yield)
+        finally:
+            pyfuncitem.obj = original
+    return (yield)
+
+
+def leave(test: Callable[..., object], arguments: dict[str, object], declared: dict[str, int]) -> None:
+    before = live_counts()
+    test(**arguments)
+    left = difference(before, live_counts())
+    assert left == declared, f"declares that it leaves {declared}, but leaves {left}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that leaves live engine objects; one that failed keeps them in its traceback and is let off."""
+    forget_last_failure()
+    before = live_counts()
+    yield
+    if request.node.stash.get(FAILED, True):
+        return
+    left = {kind: more for kind, more in difference(before, live_counts()).items() if more > 0}
+    assert not left, f"left behind, undeclared: {left} (see tests/leftovers.py)"
+
+
+def forget_last_failure() -> None:
+    """Drop what the interpreter remembers of an earlier failure: its frames keep that test's objects alive."""
+    for name in ("last_exc", "last_value", "last_traceback", "last_type"):
+        if hasattr(sys, name):
+            delattr(sys, name)
