@@ -1,0 +1,77 @@
+"""Scenarios and their child worker run inside the interpreters of old frameworks: stdlib only, Python 3.7 at most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from old_python import newer_syntax
+from sources import ROOT, imports_in, is_ours, is_stdlib, python_files
+
+WORKER = "gradlife.runner.worker"
+# What the old interpreters of old frameworks import: the scenarios, the worker, and the package around them.
+OLD_INTERPRETERS = (
+    "gradlife/__init__.py",
+    "gradlife/_version.py",
+    "gradlife/errors.py",
+    "gradlife/scenario.py",
+    "gradlife/runner/__init__.py",
+    "gradlife/runner/worker",
+    "scenarios",
+)
+OLD = sorted(
+    {ROOT / name for name in OLD_INTERPRETERS if (ROOT / name).is_file()}
+    | {path for name in OLD_INTERPRETERS for path in (ROOT / name).rglob("*.py")}
+)
+by_old_path = pytest.mark.parametrize("path", OLD, ids=lambda path: path.relative_to(ROOT).as_posix())
+
+
+@by_old_path
+def test_what_old_interpreters_run_imports_the_stdlib_only(path: Path) -> None:
+    inside = ("gradlife.scenario", "gradlife.errors", "gradlife._version", WORKER)
+    wrong = [
+        f"{path.name}:{found.line} imports {found.module}"
+        for found in imports_in(path)
+        if not is_stdlib(found.module) and not found.module.startswith(inside)
+    ]
+    assert wrong == []
+
+
+def test_the_scenario_file_imports_nothing_else_of_gradlife() -> None:
+    assert [found for found in imports_in(ROOT / "gradlife/scenario.py") if is_ours(found)] == []
+
+
+def test_scenarios_import_nothing_of_gradlife_but_the_scenario_file() -> None:
+    ours = [found for path in python_files("scenarios") for found in imports_in(path) if is_ours(found)]
+    assert [found for found in ours if not found.module.startswith("gradlife.scenario")] == []
+
+
+@by_old_path
+def test_what_old_interpreters_run_is_python_37(path: Path) -> None:
+    assert newer_syntax(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if (n := 3): pass",
+        "def f(a, /): pass",
+        "match x:\n    case 1: pass",
+        "from functools import cached_property",
+        "import functools\n@functools.cache\ndef f(): pass",
+        "import functools as ft\nft.cache",
+        "import tomllib",
+        "from typing import Protocol",
+        "@dataclass(slots=True)\nclass A: pass",
+        "def f(a: int | None): pass",
+        "def f() -> list[int]: pass",
+    ],
+)
+def test_what_python_37_lacks_is_noticed(source: str) -> None:
+    assert len(newer_syntax(source)) == 1
+
+
+def test_what_python_37_has_is_let_through() -> None:
+    source = "from __future__ import annotations\nimport functools\n@functools.lru_cache()\n"
+    source += "def f(a: int | None) -> list[int]: ..."
+    assert newer_syntax(source) == []
