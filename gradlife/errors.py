@@ -1,7 +1,7 @@
 """What can go wrong, in words for the user.
 
-Each error is one line that says what happened, followed by what to try; the class says which exit
-status the command ends with (0 clean, 1 found, 2 usage, 3 could not tell).
+Each error is one line that says what happened, followed by what to try; the class says which exit status the command ends
+with (0 clean, 1 found, 2 usage, 3 could not tell).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ EXIT_COULD_NOT_TELL = 3
 
 
 class GradlifeError(Exception):
-    """Something went wrong that gradlife can name; `hint` says what to try."""
+    """Something went wrong that gradlife can name; `hint` is what to try: a command, a name, a few words."""
 
     exit_status = EXIT_COULD_NOT_TELL
 
@@ -25,7 +25,7 @@ class GradlifeError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        text = f"{self.message}; {self.hint}" if self.hint else self.message
+        text = f"{self.message} (try: {self.hint})" if self.hint else self.message
         return " ".join(text.split())
 
 
@@ -43,7 +43,7 @@ class UnknownNameError(UsageError):
         self.name = name
         self.nearest = nearest_names(name, known)
         if self.nearest:
-            hint = "did you mean " + " or ".join(self.nearest) + "?"
+            hint = " or ".join(self.nearest)
         super().__init__(f"unknown {kind} {shortened(name)!r}", hint)
 
 
@@ -59,16 +59,16 @@ class MissingDependencyError(UsageError):
     """An optional package is needed and absent; the hint is the command that installs it."""
 
     def __init__(self, package: str, extra: str) -> None:
-        command = f"pip install 'gradlife[{extra}]'"
-        super().__init__(f"{package} is not installed", f"install it with: {command}")
+        super().__init__(f"{package} is not installed", f"pip install 'gradlife[{extra}]'")
 
 
 class ExtensionMissingError(GradlifeError, ImportError):
     """The compiled part of gradlife is absent: a checkout that was never built."""
 
     def __init__(self, extension: str) -> None:
-        hint = "build it with: make build (in a checkout), or: pip install ."
-        super().__init__(f"the compiled extension {extension} is missing", hint)
+        super().__init__(
+            f"the compiled extension {extension} is missing", "make build, in a checkout; or pip install ."
+        )
 
 
 def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:

@@ -64,7 +64,7 @@ def test_the_plugin_names_the_version_in_the_header(pytester: pytest.Pytester) -
 def test_a_checkout_that_was_never_built_says_so_in_one_line() -> None:
     result = run_script("import sys; sys.modules['gradlife._engine'] = None\nimport gradlife.engine")
     assert result.returncode == 1
-    message = "the compiled extension gradlife._engine is missing; build it with: make build"
+    message = "the compiled extension gradlife._engine is missing (try: make build"
     assert result.stderr.strip().splitlines()[-1].startswith(f"gradlife.errors.ExtensionMissingError: {message}")
 
 
