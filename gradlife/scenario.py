@@ -28,6 +28,7 @@ interpreters as old as the frameworks that they describe. A scenario looks like 
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Callable, Iterable
@@ -42,6 +43,12 @@ ISOLATIONS = ("fork", "fresh")
 def matches(patterns: str, *names: str) -> bool:
     """Does one of the space-separated fnmatch patterns match one of the names?"""
     return any(fnmatchcase(name, pattern) for pattern in patterns.split() for name in names)
+
+
+def profile_name(framework: str, version: str) -> str:
+    """The profile that a real release answers for: `torch-2.13` for torch 2.13.0+cpu."""
+    numbers = re.findall(r"\d+", version)[:2]
+    return "-".join(part for part in (framework.rpartition(".")[2], ".".join(numbers)) if part)
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ class Lab:
         raise NotImplementedError
 
     def attempt(self, name: str, action: Callable[[], Any]) -> Any:
-        """Run the action and record its plain value, or "Type: first line" of its exception; return what was recorded."""
+        """Run the action; record and return its plain value, or "Type: first line" of its exception."""
         raise NotImplementedError
 
     def refcount(self, name: str, obj: Any) -> None:
@@ -179,6 +186,8 @@ class Scenario:
     ) -> None:
         if isolation not in ISOLATIONS:
             raise ValueError(f"isolation of {function.__name__} is {isolation!r}, not one of {ISOLATIONS}")
+        if isinstance(origin, str):
+            raise TypeError(f"origin of {function.__name__} is a text, not a list of them")
         self.function = function
         self.name = function.__name__
         self.title = title

@@ -6,9 +6,10 @@ import contextlib
 import importlib
 import os
 import platform
-import re
 import sys
 from typing import Any
+
+from gradlife.scenario import profile_name
 
 #: One thread each: a process that has more cannot be forked safely.
 CHILD_ENVIRONMENT = {
@@ -42,12 +43,6 @@ def describe(fw: Any, module: str, profile: str | None) -> dict[str, Any]:
     }
 
 
-def profile_name(module: str, version: str) -> str:
-    """`torch-2.13` for torch 2.13.0+cpu: the profile of a real release is named after it."""
-    numbers: list[str] = re.findall(r"\d+", version)[:2]
-    return "-".join(filter(None, [module.rpartition(".")[2], ".".join(numbers)]))
-
-
 def thread_count() -> int:
     """Threads of this process, as the system counts them where it does."""
     try:
@@ -58,7 +53,7 @@ def thread_count() -> int:
         return threading.active_count()
 
 
-def hush_numpy() -> None:
+def load_numpy() -> None:
     """Import numpy now if it is there, so that no story pays for it."""
     if "numpy" not in sys.modules:
         with contextlib.suppress(ImportError):

@@ -1,0 +1,40 @@
+"""What a backend is: a named system, and how a child brings its framework up."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from typing import Protocol
+
+from gradlife.model.system import SystemInfo
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSpec:
+    """How a child loads the framework: the module to import, and the engine profile to put in force."""
+
+    module: str
+    profile: str | None = None
+
+
+class Backend(Protocol):
+    """Something that can run a scenario."""
+
+    @property
+    def name(self) -> str:
+        """The full name: `torch`, `mini:torch-1.2`, `mini:torch-2.13+saved_slot=owning`."""
+
+    @property
+    def profile(self) -> str:
+        """The profile that it is or imitates: `torch-1.2`."""
+
+    def describe(self) -> SystemInfo:
+        """What it is, found out without loading it."""
+
+    def worker_spec(self) -> WorkerSpec:
+        """How a child loads it."""
+
+
+def this_platform() -> str:
+    """Name of the operating system and the machine's architecture."""
+    return f"{platform.system()} {platform.machine()}"

@@ -1,0 +1,85 @@
+"""A framework of a few lines, for tests of everything around frameworks.
+
+This module is the backend and the framework that its children import: tensors that are plain Python objects, with a
+storage each and no autograd. Two profiles of it tell one lifetime story differently: in `fake-leaky` every tensor is
+kept for ever.
+"""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+from gradlife.backends.base import WorkerSpec, this_platform
+from gradlife.errors import UnknownNameError
+from gradlife.model.system import SystemInfo
+
+__version__ = "1.0"
+
+PROFILES = ("fake-1.0", "fake-leaky")
+
+_kept: list[Any] = []
+_in_force = [PROFILES[0]]
+
+
+class FakeBackend:
+    """The fake framework: `fake`, or `fake:PROFILE`."""
+
+    def __init__(self, profile: str = PROFILES[0]) -> None:
+        if profile not in PROFILES:
+            raise UnknownNameError("profile", profile, PROFILES)
+        self.profile = profile
+        self.name = "fake" if profile == PROFILES[0] else f"fake:{profile}"
+
+    def describe(self) -> SystemInfo:
+        """A framework of this name and version."""
+        return SystemInfo(self.name, self.profile, "fake", __version__, platform.python_version(), this_platform())
+
+    def worker_spec(self) -> WorkerSpec:
+        """This very module is the framework."""
+        return WorkerSpec(__name__, self.profile)
+
+
+class Storage:
+    """What a fake tensor's numbers are in."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def nbytes(self) -> int:
+        """Four bytes a number."""
+        return 4 * self.size
+
+
+class Tensor:
+    """A list of ones with a storage."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._storage = Storage(size)
+        self.grad_fn = None
+
+    def untyped_storage(self) -> Storage:
+        """The same storage at each call."""
+        return self._storage
+
+    def requires_grad_(self) -> Tensor:
+        """Nothing to do: there is no autograd."""
+        return self
+
+    def tolist(self) -> list[float]:
+        """The numbers."""
+        return [1.0] * self.size
+
+
+def ones(size: int) -> Tensor:
+    """A new tensor, kept for ever under the leaky profile."""
+    tensor = Tensor(size)
+    if _in_force[0] == "fake-leaky":
+        _kept.append(tensor)
+    return tensor
+
+
+def set_default_profile(profile: str) -> None:
+    """Put a profile in force for this process."""
+    _in_force[0] = profile

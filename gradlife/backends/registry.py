@@ -1,0 +1,66 @@
+"""From a backend's name to the backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradlife.backends.base import Backend
+from gradlife.backends.fake import PROFILES as FAKE_PROFILES
+from gradlife.backends.fake import FakeBackend
+from gradlife.backends.mini import PREFIX, MiniBackend, profile_names
+from gradlife.backends.torch import TorchBackend
+from gradlife.errors import GradlifeError, UnknownNameError
+
+#: What `gradlife run` compares unless told otherwise.
+DEFAULT_BACKENDS = (
+    "mini:torch-1.1",
+    "mini:torch-1.2",
+    "mini:torch-1.10",
+    "mini:torch-2.13",
+    "mini:oneflow-0.8",
+    "mini:oneflow-0.9",
+    "torch",
+)
+
+#: What the others are compared with.
+DEFAULT_AGAINST = "torch"
+
+
+def backend_names() -> tuple[str, ...]:
+    """Every name that `get_backend` knows, mutants apart."""
+    try:
+        profiles = profile_names()
+    except (GradlifeError, ImportError):  # an engine that was not built has none
+        profiles = ()
+    fakes = tuple(f"fake:{profile}" for profile in FAKE_PROFILES[1:])
+    return ("torch", *(PREFIX + profile for profile in profiles), "fake", *fakes)
+
+
+def get_backend(name: str) -> Backend:
+    """The backend of this name; an error with the nearest names if there is none."""
+    kind, _, rest = name.partition(":")
+    try:
+        if kind == "mini" and rest:
+            return MiniBackend(rest)
+        if kind == "fake" and rest:
+            return FakeBackend(rest)
+    except UnknownNameError as error:
+        raise unknown(name, error) from None
+    if name == "torch":
+        return TorchBackend()
+    if name == "fake":
+        return FakeBackend()
+    raise unknown(name)
+
+
+def get_backends(names: Iterable[str]) -> tuple[Backend, ...]:
+    """The backends of these names, each once."""
+    return tuple(get_backend(name) for name in dict.fromkeys(names))
+
+
+def unknown(name: str, cause: UnknownNameError | None = None) -> UnknownNameError:
+    """The error for a name that is none, with the nearest ones; an unknown part is named by its cause."""
+    if cause is not None and cause.kind != "profile":
+        return cause
+    known = backend_names()
+    return UnknownNameError("backend", name, known, hint="known: " + " ".join(known))

@@ -1,0 +1,41 @@
+"""The real PyTorch. Only a child imports it, by the module name that `worker_spec` gives."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import platform
+
+from gradlife.backends.base import WorkerSpec, this_platform
+from gradlife.errors import MissingDependencyError
+from gradlife.model.system import SystemInfo
+from gradlife.scenario import profile_name
+
+MODULE = "torch"
+
+
+class TorchBackend:
+    """The PyTorch that is installed beside gradlife, in this interpreter."""
+
+    name = "torch"
+
+    def __init__(self) -> None:
+        if importlib.util.find_spec(MODULE) is None:
+            raise MissingDependencyError("PyTorch", "torch")
+        try:
+            self.version = importlib.metadata.version(MODULE)
+        except importlib.metadata.PackageNotFoundError:
+            self.version = ""
+
+    @property
+    def profile(self) -> str:
+        """Named after the release: `torch-2.13`."""
+        return profile_name(MODULE, self.version)
+
+    def describe(self) -> SystemInfo:
+        """The installed release, from its metadata."""
+        return SystemInfo(self.name, self.profile, MODULE, self.version, platform.python_version(), this_platform())
+
+    def worker_spec(self) -> WorkerSpec:
+        """Import torch."""
+        return WorkerSpec(MODULE)

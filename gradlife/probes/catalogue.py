@@ -1,0 +1,45 @@
+"""The probes: one question each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradlife.errors import UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One instrument: its name, its question, and whether answers from two systems may be held against each other."""
+
+    name: str
+    question: str
+    engine_only: bool = False  # only the mini engine can answer it
+    incomparable: tuple[str, ...] = ()  # subjects whose values depend on more than the story
+
+
+PROBES: tuple[Probe, ...] = (
+    Probe("liveness", "When did it die after its last name went: del, gc, or never, or what still holds it?"),
+    Probe("expiry", "Is it alive now?"),
+    Probe("identity", "Does one C++ object come back as one Python object, with what was put on it?"),
+    Probe("refcount", "How many references has it beyond an object that has one name, and how many C++ owners?"),
+    Probe("value", "What did the story compute, or which error did it meet?"),
+    Probe("exit", "How did the interpreter end, and what was still said on the way out?"),
+    Probe("memory", "How many bytes are alive?", incomparable=("resident",)),
+    Probe("live", "How many C++ objects of each kind are there beyond those before the story?", engine_only=True),
+    Probe("events", "What happened to C++ objects and wrappers in this stage?", engine_only=True),
+)
+
+_BY_NAME = {probe.name: probe for probe in PROBES}
+
+
+def get_probe(name: str) -> Probe:
+    """The probe of this name."""
+    if name not in _BY_NAME:
+        raise UnknownNameError("probe", name, _BY_NAME)
+    return _BY_NAME[name]
+
+
+def is_comparable(probe: str, subject: str) -> bool:
+    """May values of two systems be held against each other?"""
+    known = _BY_NAME.get(probe)
+    return known is None or subject not in known.incomparable

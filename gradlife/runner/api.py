@@ -1,0 +1,199 @@
+"""Runs scenarios in systems and reports how it went: what the command line and the pytest plugin call."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gradlife.backends.base import Backend
+from gradlife.backends.registry import DEFAULT_AGAINST, DEFAULT_BACKENDS, get_backends
+from gradlife.errors import UsageError
+from gradlife.model.report import RunReport
+from gradlife.model.run import ScenarioRun
+from gradlife.model.story import ScenarioInfo
+from gradlife.runner.compare import compare
+from gradlife.runner.discover import Story, discover
+from gradlife.runner.expectations import check_expectations
+from gradlife.runner.jobs import tell_here, tell_in_child
+from gradlife.runner.selecting import selector
+from gradlife.runner.server import ForkServer
+from gradlife.runner.totals import sum_up
+
+#: How long one story may take, in seconds.
+TIME_LIMIT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is, and the scenario run that has just ended; None at the very start."""
+
+    done: int
+    total: int
+    run: ScenarioRun | None = None
+
+
+OnProgress = Callable[[Progress], None]
+
+
+def select(paths: Sequence[str] = (), keyword: str = "") -> tuple[ScenarioInfo, ...]:
+    """The scenarios that paths and keyword select, as data; the built-in ones without a path."""
+    return tuple(story.info for story in select_stories(paths, keyword))
+
+
+def run(
+    paths: Sequence[str] = (),
+    backends: Iterable[str] = DEFAULT_BACKENDS,
+    against: str | None = None,
+    keyword: str = "",
+    on_progress: OnProgress | None = None,
+    in_process: bool = False,
+    time_limit: float = TIME_LIMIT,
+    with_events: bool = False,
+) -> RunReport:
+    """Run scenarios in systems, compare every system with `against`, and check what the scenarios declare.
+
+    against is by default `torch` if that is among the backends, else the first of them. with_events keeps the mini
+    engine's event log of every run. Errors are `GradlifeError`s and come before anything is run, where they can.
+    """
+    started = time.monotonic()
+    chosen, compared_with = choose_systems(backends, against)
+    stories = select_stories(paths, keyword)
+    report_progress = on_progress or (lambda progress: None)
+    plan = Plan(stories, chosen, time_limit, with_events)
+    runs = plan.in_order(run_here(plan, report_progress) if in_process else run_in_children(plan, report_progress))
+    return conclude(runs, plan, compared_with, time.monotonic() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be run, and how."""
+
+    stories: tuple[Story, ...]
+    backends: tuple[Backend, ...]
+    time_limit: float
+    with_events: bool
+
+    @property
+    def size(self) -> int:
+        """Number of scenario runs."""
+        return len(self.stories) * len(self.backends)
+
+    def in_order(self, runs: Iterable[ScenarioRun]) -> tuple[ScenarioRun, ...]:
+        """Runs sorted by scenario, then by system."""
+        scenarios = {story.info.id: number for number, story in enumerate(self.stories)}
+        systems = {backend.name: number for number, backend in enumerate(self.backends)}
+        return tuple(sorted(runs, key=lambda run: (scenarios[run.scenario], systems[run.system])))
+
+
+def choose_systems(names: Iterable[str], against: str | None) -> tuple[tuple[Backend, ...], str]:
+    """The backends by name, and the name of the one that the others are compared with."""
+    names = list(names)
+    if against is not None and against not in names:
+        names.append(against)
+    chosen = get_backends(names)
+    if not chosen:
+        raise UsageError("no backend to run in")
+    default = DEFAULT_AGAINST if DEFAULT_AGAINST in names else chosen[0].name
+    return chosen, against or default
+
+
+def select_stories(paths: Sequence[str], keyword: str) -> tuple[Story, ...]:
+    """The stories that paths and keyword select."""
+    is_chosen = selector(keyword)
+    stories = tuple(story for story in discover(paths) if is_chosen(story.info))
+    if not stories:
+        raise UsageError(f"no scenario matches {keyword!r}", "gradlife list shows all of them")
+    return stories
+
+
+def run_here(plan: Plan, report: OnProgress) -> list[ScenarioRun]:
+    """Run everything in this process, one after the other."""
+    runs: list[ScenarioRun] = []
+    for backend in plan.backends:
+        for story in plan.stories:
+            runs.append(tell_here(story, backend, plan.with_events))
+            report(Progress(len(runs), plan.size, runs[-1]))
+    return runs
+
+
+def run_in_children(plan: Plan, report: OnProgress) -> list[ScenarioRun]:
+    """Run everything in fork servers, one for each system and a few of them at a time."""
+    report(Progress(0, plan.size))
+    crew = Crew(plan)
+    runs: list[ScenarioRun] = []
+    with crew:
+        for finished in crew.finished():
+            runs.append(finished)
+            report(Progress(len(runs), plan.size, finished))
+    return runs
+
+
+class Crew:
+    """Threads that each take one system after the other and run all stories in it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._systems: queue.SimpleQueue[Backend] = queue.SimpleQueue()
+        # The real frameworks first: they take longest to import, and the rest fits beside them.
+        for backend in sorted(plan.backends, key=lambda backend: backend.worker_spec().profile is not None):
+            self._systems.put(backend)
+        self._results: queue.SimpleQueue[ScenarioRun | BaseException] = queue.SimpleQueue()
+        self._servers: set[ForkServer] = set()
+        self._is_stopped = threading.Event()
+        count = min(len(plan.backends), max(2, min(4, os.cpu_count() or 1)))
+        self._threads = [threading.Thread(target=self._work, name=f"gradlife-crew-{n}") for n in range(count)]
+
+    def __enter__(self) -> Crew:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._is_stopped.set()
+        for server in list(self._servers):
+            server.kill()
+        for thread in self._threads:
+            thread.join()
+
+    def finished(self) -> Iterator[ScenarioRun]:
+        """The runs as they end."""
+        for _ in range(self._plan.size):
+            result = self._results.get()
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+
+    def _work(self) -> None:
+        try:
+            while not self._is_stopped.is_set():
+                self._run_all(self._systems.get_nowait())
+        except queue.Empty:
+            pass
+        except BaseException as error:
+            self._results.put(error)
+
+    def _run_all(self, backend: Backend) -> None:
+        plan = self._plan
+        with ForkServer(backend.worker_spec().module) as server:
+            self._servers.add(server)
+            try:
+                for story in plan.stories:
+                    if self._is_stopped.is_set():
+                        return
+                    self._results.put(tell_in_child(server, story, backend, plan.time_limit, plan.with_events))
+            finally:
+                self._servers.discard(server)
+
+
+def conclude(runs: tuple[ScenarioRun, ...], plan: Plan, against: str, seconds: float) -> RunReport:
+    """The report of runs that have ended."""
+    systems = tuple(backend.describe() for backend in plan.backends)
+    scenarios = tuple(story.info for story in plan.stories)
+    runs = compare(runs, systems, scenarios, against)
+    expectations = check_expectations(runs, systems, scenarios)
+    report = RunReport(systems, scenarios, runs, against, expectations)
+    return replace(report, totals=sum_up(report, seconds))

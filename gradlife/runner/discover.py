@@ -1,0 +1,140 @@
+"""Finds scenarios: by file, by folder, by FILE::NAME, by the name of a built-in one.
+
+Loading a scenario file runs its code, so that happens in children; what comes back is plain data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gradlife.errors import ScenarioError, UnknownNameError
+from gradlife.model.story import Declared, DeclaredDifference, ScenarioInfo
+from gradlife.runner.server import Ended, ForkServer
+from gradlife.runner.worker.supervise import RESULT_LIMIT
+
+#: How long one file may take to load, in seconds.
+LOAD_LIMIT = 20.0
+
+#: What tells a scenario file in a folder from other Python files.
+MARK = "gradlife.scenario"
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A scenario as data, and the file that a child loads it from."""
+
+    info: ScenarioInfo
+    path: Path
+
+
+def builtin_folder() -> Path:
+    """Where the built-in scenarios are: data of the installed package, or the checkout that it is in."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "_scenarios", package.parent / "scenarios"):
+        if folder.is_dir():
+            return folder
+    raise ScenarioError("the built-in scenarios are missing", "reinstall gradlife, or name scenario files")
+
+
+def discover(paths: Sequence[str] = ()) -> tuple[Story, ...]:
+    """The scenarios that the paths name, in order; the built-in ones without any path."""
+    with ForkServer("") as server:
+        if not paths:
+            stories = load_all(server, files_in(builtin_folder()))
+        else:
+            stories = [story for path in paths for story in stories_of(server, path)]
+    stories = list({(story.path, story.info.name): story for story in stories}.values())
+    refuse_duplicates(stories)
+    if not stories:
+        raise ScenarioError(f"no scenario in {', '.join(paths) or builtin_folder().name}")
+    return tuple(stories)
+
+
+def stories_of(server: ForkServer, path: str) -> list[Story]:
+    """The scenarios of one argument."""
+    file, _, name = path.partition("::")
+    place = Path(file)
+    if place.is_dir() and not name:
+        return load_all(server, files_in(place))
+    if place.is_file():
+        stories = load(server, place)
+        return [pick(stories, name)] if name else stories
+    if place.suffix == ".py" or len(place.parts) > 2:
+        raise ScenarioError(f"there is no file {file}")
+    return [pick(load_all(server, files_in(builtin_folder())), path)]
+
+
+def pick(stories: Sequence[Story], name: str) -> Story:
+    """The scenario of this name or id."""
+    for story in stories:
+        if name in (story.info.name, story.info.id):
+            return story
+    raise UnknownNameError("scenario", name, [known for story in stories for known in (story.info.name, story.info.id)])
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The scenario files of a folder: those that import gradlife.scenario, but for names that start with `_`."""
+    files = [file for file in sorted(folder.rglob("*.py")) if not file.name.startswith("_")]
+    return [file for file in files if MARK in file.read_text(encoding="utf-8", errors="replace")]
+
+
+def load_all(server: ForkServer, files: Iterable[Path]) -> list[Story]:
+    """The scenarios of several files."""
+    return [story for file in files for story in load(server, file)]
+
+
+def load(server: ForkServer, file: Path) -> list[Story]:
+    """The scenarios of one file, in the order in which they are written."""
+    path = file.resolve()
+    ended = server.do({"do": "list", "file": str(path)}, LOAD_LIMIT)
+    refuse_bad_file(file, ended)
+    infos = [decode_info(record["scenario"], file) for record in ended.records if record["kind"] == "scenario"]
+    if not infos:
+        raise ScenarioError(
+            f"{file} is no scenario file: it declares no scenario", "decorate a function with @scenario"
+        )
+    return [Story(info, path) for info in infos]
+
+
+def refuse_bad_file(file: Path, ended: Ended) -> None:
+    """Raise if loading a file did not come to its end."""
+    last = ended.records[-1] if ended.records else {"kind": ""}
+    if ended.timed_out:
+        raise ScenarioError(f"{file} is no scenario file: loading it took more than {LOAD_LIMIT:g} s")
+    if ended.overflowed:
+        raise ScenarioError(f"{file} is no scenario file: it declares more than {RESULT_LIMIT // 2**20} MB")
+    if last["kind"] == "failed":
+        where = f" (line {last['line']})" if last["line"] else ""
+        raise ScenarioError(f"{file} is no scenario file: {last['error']}{where}")
+    if last["kind"] != "done":
+        raise ScenarioError(f"{file} is no scenario file: loading it ended the process (exit code {ended.exit_code})")
+
+
+def decode_info(item: dict[str, Any], file: Path) -> ScenarioInfo:
+    """A scenario from what a child told of it."""
+    values = dict(item, file=shown(file), origin=tuple(item["origin"]))
+    values["expects"] = tuple(Declared(**expect) for expect in item["expects"])
+    values["differs"] = tuple(DeclaredDifference(**differs) for differs in item["differs"])
+    return ScenarioInfo(**values)
+
+
+def shown(file: Path) -> str:
+    """A file's path as a report shows it: no folders but those that a reader knows."""
+    path = file.resolve()
+    for base in (Path.cwd(), path.parent.parent.parent):
+        if path.is_relative_to(base):
+            return path.relative_to(base).as_posix()
+    return path.name
+
+
+def refuse_duplicates(stories: Iterable[Story]) -> None:
+    """Raise if two scenarios have one name."""
+    seen: dict[str, Story] = {}
+    for story in stories:
+        other = seen.setdefault(story.info.name, story)
+        if other is not story:
+            places = " and ".join(f"{each.info.file}:{each.info.line}" for each in (other, story))
+            raise ScenarioError(f"two scenarios are named {story.info.name}", f"rename one of {places}")

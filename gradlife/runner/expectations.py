@@ -1,0 +1,69 @@
+"""Holds readings against what their scenario declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gradlife.model.comparison import ExpectationResult, Verdict
+from gradlife.model.reading import Reading
+from gradlife.model.run import RunOk, ScenarioRun
+from gradlife.model.story import Declared, ScenarioInfo
+from gradlife.model.system import SystemInfo
+from gradlife.runner.compare import same_value
+from gradlife.scenario import matches
+
+
+def check_expectations(
+    runs: Iterable[ScenarioRun], systems: Sequence[SystemInfo], scenarios: Sequence[ScenarioInfo]
+) -> tuple[ExpectationResult, ...]:
+    """Every declared reading of every run, met, contradicted or not available."""
+    by_name = {system.name: system for system in systems}
+    by_id = {scenario.id: scenario for scenario in scenarios}
+    return tuple(result for run in runs for result in check_run(run, by_name[run.system], by_id[run.scenario]))
+
+
+def check_run(run: ScenarioRun, system: SystemInfo, scenario: ScenarioInfo) -> Iterator[ExpectationResult]:
+    """The declared readings of one run."""
+    for declared in applicable(scenario, system):
+        reading = find_reading(run.readings, declared)
+        yield ExpectationResult(
+            scenario=scenario.id,
+            system=system.name,
+            stage=reading.stage if reading is not None else declared.stage or "",
+            subject=declared.subject,
+            probe=declared.probe,
+            declared=declared.value,
+            got=reading.value if reading is not None else None,
+            because=declared.because,
+            verdict=verdict(run, declared, reading).value,
+        )
+
+
+def applicable(scenario: ScenarioInfo, system: SystemInfo) -> tuple[Declared, ...]:
+    """Of the declarations for one subject, probe and stage the first that speaks about the system."""
+    chosen: dict[tuple[str, str, str | None], Declared] = {}
+    for declared in scenario.expects:
+        if matches(declared.on, system.name, system.profile):
+            chosen.setdefault((declared.subject, declared.probe, declared.stage), declared)
+    return tuple(chosen.values())
+
+
+def find_reading(readings: Iterable[Reading], declared: Declared) -> Reading | None:
+    """The reading that a declaration is about: the last one, if it names no stage."""
+    found = None
+    for reading in readings:
+        is_about = (reading.subject, reading.probe) == (declared.subject, declared.probe)
+        if is_about and declared.stage in (None, reading.stage):
+            found = reading
+    return found
+
+
+def verdict(run: ScenarioRun, declared: Declared, reading: Reading | None) -> Verdict:
+    """How a declaration turned out. One about a reading that a finished story never took is contradicted: a typo."""
+    if not isinstance(run, RunOk) or (
+        reading is not None and not reading.is_conclusive and declared.value != reading.value
+    ):
+        return Verdict.NOT_AVAILABLE
+    if reading is not None and same_value(reading.value, declared.value):
+        return Verdict.MET
+    return Verdict.CONTRADICTED

@@ -1,0 +1,44 @@
+"""Runs stories in one system: in the children of a fork server, or in this very process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradlife.backends.base import Backend
+from gradlife.model.run import RunUnavailable, ScenarioRun
+from gradlife.model.story import ScenarioInfo
+from gradlife.runner.discover import Story
+from gradlife.runner.outcome import run_of
+from gradlife.runner.server import Ended, ForkServer
+from gradlife.runner.worker.telling import tell_file
+
+
+def job_for(story: Story, backend: Backend, with_events: bool = False) -> dict[str, Any]:
+    """What a worker needs to know to tell a story."""
+    spec = backend.worker_spec()
+    return {
+        "do": "tell",
+        "module": spec.module,
+        "engine_profile": spec.profile,
+        "system": backend.name,
+        "profile": backend.profile,
+        "file": str(story.path),
+        "scenario": story.info.name,
+        "isolation": story.info.isolation,
+        "events": with_events,
+    }
+
+
+def tell_in_child(server: ForkServer, story: Story, backend: Backend, limit: float, with_events: bool) -> ScenarioRun:
+    """Tell a story in a child of a server that has the backend's framework."""
+    return run_of(story.info, backend.name, server.do(job_for(story, backend, with_events), limit), limit)
+
+
+def tell_here(story: Story, backend: Backend, with_events: bool = False) -> ScenarioRun:
+    """Tell a story in this process, for debugging: nothing is caught but exceptions, and there is no time limit."""
+    info: ScenarioInfo = story.info
+    if info.isolation == "fresh":
+        return RunUnavailable(info.id, backend.name, why="needs an interpreter of its own")
+    records: list[dict[str, Any]] = []
+    tell_file(job_for(story, backend, with_events), records.append)
+    return run_of(info, backend.name, Ended(0, False, False, "", tuple(records), False), 0.0)

@@ -1,0 +1,114 @@
+"""From the records of a child and the way it ended to the run of one scenario."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+from gradlife.model.comparison import Status
+from gradlife.model.reading import Event, Reading, ReadingKey
+from gradlife.model.run import RunCrashed, RunFailed, RunOk, RunTimedOut, RunUnavailable, ScenarioRun
+from gradlife.model.story import ScenarioInfo
+from gradlife.runner.server import Ended
+from gradlife.runner.worker.child import EXIT_MUTE
+from gradlife.runner.worker.supervise import RESULT_LIMIT
+
+#: The stage of what an interpreter does after its story.
+EXIT_STAGE = "exit"
+
+#: How a line begins that `Lab.at_exit` wrote.
+EXIT_MARK = "@@ "
+
+MUTE = "the story closed the descriptor that the lab reports on"
+GARBLED = "something else than readings was written on the descriptor that the lab reports on"
+OVERFLOWED = f"it reported more than {RESULT_LIMIT // 2**20} MB"
+
+
+def run_of(info: ScenarioInfo, system: str, ended: Ended, limit: float) -> ScenarioRun:
+    """How the scenario ended in this system."""
+    readings, events, is_sound = taken(info.id, system, ended.records)
+    last = next((r for r in reversed(ended.records) if r["kind"] in ("done", "failed", "unavailable")), None)
+    common: dict[str, Any] = {
+        "scenario": info.id,
+        "system": system,
+        "readings": tuple(readings),
+        "output": ended.output,
+    }
+    if ended.timed_out:
+        return RunTimedOut(**common, seconds=limit)
+    if ended.overflowed:
+        return RunFailed(**common, error=OVERFLOWED)
+    if last is None:
+        return mute_or_crashed(common, ended.exit_code)
+    if ended.is_garbled or not is_sound:
+        return RunFailed(**common, error=GARBLED)
+    if last["kind"] == "failed":
+        return RunFailed(**common, error=last["error"], line=last["line"], traceback=last["traceback"])
+    if last["kind"] == "unavailable":
+        return RunUnavailable(**common, why=last["reason"])
+    if info.isolation == "fresh":
+        common["readings"] += exit_readings(info.id, system, ended)
+    if ended.exit_code != 0 and not declares_exit(info):
+        return crashed(common, ended.exit_code)
+    return RunOk(**common, seconds=float(last["seconds"]), events=tuple(events))
+
+
+def taken(scenario: str, system: str, records: tuple[dict[str, Any], ...]) -> tuple[list[Reading], list[Event], bool]:
+    """The readings (a later one of the same key corrects an earlier one), the events, and whether all were well-formed."""
+    readings: dict[ReadingKey, Reading] = {}
+    events: list[Event] = []
+    is_sound = True
+    for record in records:
+        try:
+            if record["kind"] == "reading":
+                reading = reading_of(scenario, system, record)
+                readings[reading.key] = reading
+            elif record["kind"] == "event":
+                events.append(Event(stage=record["stage"], **record["event"]))
+        except (KeyError, TypeError):
+            is_sound = False
+    return list(readings.values()), events, is_sound
+
+
+def reading_of(scenario: str, system: str, record: dict[str, Any]) -> Reading:
+    """One reading from its record."""
+    stage, subject, probe = record["stage"], record["subject"], record["probe"]
+    if not all(isinstance(text, str) for text in (stage, subject, probe)):
+        raise TypeError("a reading is about texts")
+    status = Status.NOT_COMPARED.value if record["status"] else ""
+    return Reading(scenario, stage, subject, probe, system, record["value"], status)
+
+
+def mute_or_crashed(common: dict[str, Any], exit_code: int) -> ScenarioRun:
+    """A child that ended without a last word."""
+    return RunFailed(**common, error=MUTE) if exit_code == EXIT_MUTE else crashed(common, exit_code)
+
+
+def crashed(common: dict[str, Any], exit_code: int) -> RunCrashed:
+    """A child that ended by a signal or with an exit code of its own."""
+    return RunCrashed(**common, exit_code=exit_code, signal=signal_name(exit_code))
+
+
+def signal_name(exit_code: int) -> str:
+    """`SIGSEGV` for -11; empty for what is no signal."""
+    if exit_code >= 0:
+        return ""
+    try:
+        return signal.Signals(-exit_code).name
+    except ValueError:
+        return f"signal {-exit_code}"
+
+
+def exit_readings(scenario: str, system: str, ended: Ended) -> tuple[Reading, ...]:
+    """What a fresh interpreter's end shows: its exit code or signal, and what the story said on the way out."""
+    lines = [line[len(EXIT_MARK) :] for line in ended.output.splitlines() if line.startswith(EXIT_MARK)]
+    code = signal_name(ended.exit_code) or ended.exit_code
+    return (
+        Reading(scenario, EXIT_STAGE, "exit code", "exit", system, code),
+        Reading(scenario, EXIT_STAGE, "stderr lines", "exit", system, lines),
+    )
+
+
+def declares_exit(info: ScenarioInfo) -> bool:
+    """Does the scenario itself say which exit code it expects?"""
+    return any((expect.probe, expect.subject) == ("exit", "exit code") for expect in info.expects)

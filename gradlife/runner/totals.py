@@ -1,0 +1,91 @@
+"""Sums a run up."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from gradlife.model.comparison import Comparison, Status, Verdict
+from gradlife.model.reading import Json, ReadingKey
+from gradlife.model.report import RunReport
+from gradlife.model.run import RunUnavailable, ScenarioRun
+from gradlife.model.system import SystemInfo
+from gradlife.model.totals import PairTotals, Totals
+from gradlife.probes import PROBES, is_comparable
+from gradlife.runner.compare import same_value
+
+_COMPARED = (Status.SAME, Status.DIFFERS, Status.EXPECTED)
+
+
+def sum_up(report: RunReport, seconds: float) -> Totals:
+    """The totals of a report whose readings have been compared and whose expectations have been checked."""
+    comparisons = report.comparisons
+    pairs = pair_totals(comparisons, report.systems, report.against)
+    faithful = [pair for pair in pairs if pair.faithful]
+    telling = telling_keys(report.runs)
+    compared = faithful_keys(comparisons, {pair.system for pair in faithful})
+    verdicts = Counter(result.verdict for result in report.expectations)
+    return Totals(
+        systems=len(report.systems),
+        scenarios=len(report.scenarios),
+        runs=len(report.runs),
+        readings=sum(len(run.readings) for run in report.runs),
+        compared=sum(pair.compared for pair in faithful),
+        same=sum(pair.same for pair in faithful),
+        differs=sum(pair.differs for pair in faithful),
+        expected=sum(pair.expected for pair in faithful),
+        not_available=sum(pair.not_available for pair in faithful),
+        telling=len(telling & compared),
+        telling_any=len(telling),
+        expectations_met=verdicts[Verdict.MET],
+        contradictions=verdicts[Verdict.CONTRADICTED],
+        failures=len(report.failures),
+        unavailable=sum(isinstance(run, RunUnavailable) for run in report.runs),
+        seconds=round(seconds, 3),
+        pairs=pairs,
+    )
+
+
+def pair_totals(
+    comparisons: Iterable[Comparison], systems: Sequence[SystemInfo], against: str | None
+) -> tuple[PairTotals, ...]:
+    """For each system and probe how its readings compare, in the order of systems and probes."""
+    counts = Counter((each.system, each.key.probe, each.status) for each in comparisons)
+    profiles = {system.name: system.profile for system in systems}
+    return tuple(
+        PairTotals(
+            system=system.name,
+            against=against or "",
+            probe=probe.name,
+            faithful=is_imitation(system, profiles[against or ""]),
+            same=counts[system.name, probe.name, Status.SAME],
+            differs=counts[system.name, probe.name, Status.DIFFERS],
+            expected=counts[system.name, probe.name, Status.EXPECTED],
+            not_available=counts[system.name, probe.name, Status.NOT_AVAILABLE],
+        )
+        for system in systems
+        for probe in PROBES
+        if any((system.name, probe.name, status) in counts for status in (*_COMPARED, Status.NOT_AVAILABLE))
+    )
+
+
+def is_imitation(system: SystemInfo, profile: str) -> bool:
+    """Does the system claim to behave as this profile does? A mutant does not."""
+    return system.profile == profile and "+" not in system.name
+
+
+def faithful_keys(comparisons: Iterable[Comparison], systems: set[str]) -> set[ReadingKey]:
+    """What was compared between systems of one profile."""
+    return {each.key for each in comparisons if each.system in systems and each.status in _COMPARED}
+
+
+def telling_keys(runs: Iterable[ScenarioRun]) -> set[ReadingKey]:
+    """The readings by which at least two systems can be told apart, those that only the engine has left out."""
+    engine_only = {probe.name for probe in PROBES if probe.engine_only}
+    values: dict[ReadingKey, list[Json]] = defaultdict(list)
+    for run in runs:
+        for reading in run.readings:
+            is_usable = reading.is_conclusive and is_comparable(reading.probe, reading.subject)
+            if is_usable and reading.probe not in engine_only:
+                values[reading.key].append(reading.value)
+    return {key for key, found in values.items() if any(not same_value(found[0], other) for other in found[1:])}

@@ -1,0 +1,102 @@
+"""The inside of one child: its own process group, its output on a pipe, its records on a descriptor of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import resource
+import signal
+import sys
+from typing import Any
+
+from gradlife.runner.worker.listing import list_file
+from gradlife.runner.worker.telling import tell_file
+
+#: Exit code of a child that could not report any more, because the story closed the descriptor.
+EXIT_MUTE = 97
+
+#: Linux: the signal that a process gets when its parent dies.
+PR_SET_PDEATHSIG = 1
+
+#: Where the child's descriptor starts: out of the way of stories that open or close low ones.
+LOW_DESCRIPTORS = 200
+
+
+class Reporter:
+    """Writes one record a line to the child's own descriptor, at once, so that a crash loses nothing."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __call__(self, record: dict[str, Any]) -> None:
+        """Report one record; a child that cannot ends here."""
+        data = json.dumps(record, ensure_ascii=True).encode("ascii") + b"\n"
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError:
+            os._exit(EXIT_MUTE)
+
+
+def settle_in(result: int, output: int) -> int:
+    """Turn a freshly forked process into a story's child; gives the descriptor that it reports on."""
+    os.setsid()
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    return fcntl.fcntl(result, fcntl.F_DUPFD_CLOEXEC, LOW_DESCRIPTORS)
+
+
+def die_with_parent() -> None:
+    """Let the system kill this process when its server dies, where the system can do that."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def do(job: dict[str, Any], descriptor: int) -> None:
+    """Do one job in this process."""
+    report = Reporter(descriptor)
+    if job["do"] == "list":
+        list_file(job["file"], report)
+    else:
+        tell_file(job, report)
+
+
+def flush_output() -> None:
+    """Write out what the story printed, if it left anything to write with."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # closed, replaced or full: the story's own doing
+            stream.flush()
+
+
+def run_forked(job: dict[str, Any], result: int, output: int) -> None:
+    """The whole life of a forked child. Never returns."""
+    code = EXIT_MUTE
+    try:
+        descriptor = settle_in(result, output)
+        os.close(result)
+        os.close(output)
+        do(job, descriptor)
+        code = 0
+    finally:
+        flush_output()
+        os._exit(code)
+
+
+def run_fresh(job: dict[str, Any], result: int, output: int) -> None:
+    """Turn a forked child into a fresh interpreter that does the job and ends as interpreters do. Never returns."""
+    from gradlife.runner.worker.boot import boot_arguments
+
+    try:
+        descriptor = settle_in(result, output)
+        os.set_inheritable(descriptor, True)
+        os.execv(sys.executable, boot_arguments("fresh", {"job": job, "descriptor": descriptor}))
+    finally:
+        os._exit(EXIT_MUTE)

@@ -1,0 +1,70 @@
+"""The fork server: imports a framework once, then forks a child for each job.
+
+It speaks over one socket. Each job comes as a JSON object on a line; the answer is a line with a JSON object that says
+how the child ended and how many bytes of records follow.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+from gradlife.runner.worker.child import run_forked, run_fresh
+from gradlife.runner.worker.framework import describe, load_framework, load_numpy
+from gradlife.runner.worker.plain import exception_text
+from gradlife.runner.worker.supervise import Supervision
+
+
+def serve(descriptor: int, module: str) -> None:
+    """Do jobs until the other side hangs up. module is empty for a server that only lists files."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    connection = socket.socket(fileno=descriptor)
+    try:
+        about = bring_up(module) if module else {"threads": 1}
+    except BaseException as error:
+        send(connection, {"kind": "broken", "error": exception_text(error), "type": type(error).__name__})
+        return
+    send(connection, dict(about, kind="ready"))
+    for line in connection.makefile("rb"):
+        job = json.loads(line.decode("utf-8"))
+        if about["threads"] > 1:  # a forked copy would lack the framework's threads
+            job["isolation"] = "fresh"
+        answer_job(connection, job)
+
+
+def bring_up(module: str) -> dict[str, Any]:
+    """Import the framework and put all that it made out of the collector's way."""
+    fw = load_framework(module, None)
+    load_numpy()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    return describe(fw, module, None)
+
+
+def answer_job(connection: socket.socket, job: dict[str, Any]) -> None:
+    """Do one job in a child and answer with how it ended and all its records."""
+    result_end, result = os.pipe()
+    output_end, output = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        for descriptor in (connection.fileno(), result_end, output_end):
+            os.close(descriptor)
+        (run_fresh if job.get("isolation") == "fresh" else run_forked)(job, result, output)
+    os.close(result)
+    os.close(output)
+    supervision = Supervision(pid, result_end, output_end, float(job["limit"]))
+    ended = supervision.run()
+    send(connection, dict(ended, size=len(supervision.result)), bytes(supervision.result))
+
+
+def send(connection: socket.socket, message: dict[str, Any], data: bytes = b"") -> None:
+    """Send one message with the bytes that follow it."""
+    connection.sendall(json.dumps(message).encode("ascii") + b"\n" + data)

@@ -1,0 +1,111 @@
+"""Watches over one child: gathers its records and the end of its output, and ends it when its time is up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from typing import Any
+
+#: How much of what a story prints is kept: the end.
+OUTPUT_LIMIT = 8192
+
+#: How much a story may report before it is taken for a runaway.
+RESULT_LIMIT = 32 * 1024 * 1024
+
+#: How often to ask after a child whose pipes are held open by processes that it started, in seconds.
+POLL = 0.05
+
+#: First pause of waiting for a child that closed its pipes.
+SHORTEST_PAUSE = 0.0005
+
+#: How much is read from one pipe before the other gets its turn.
+CHUNK = 65536
+CHUNKS = 16
+
+
+class Supervision:
+    """One child from its start to its end."""
+
+    def __init__(self, pid: int, result: int, output: int, limit: float) -> None:
+        self.pid = pid
+        self.result = bytearray()
+        self.output = bytearray()
+        self.overflowed = False
+        self._status: int | None = None  # of the ended child
+        self._buffers = {result: self.result, output: self.output}
+        self._open = [result, output]
+        self._pause = SHORTEST_PAUSE
+        self._limit = limit
+        for descriptor in self._open:
+            os.set_blocking(descriptor, False)
+
+    def run(self) -> dict[str, Any]:
+        """Wait for the end, kill what is left of the child's processes, and say how it ended."""
+        deadline = time.monotonic() + self._limit
+        timed_out = False
+        while not self._has_ended() and not timed_out and not self.overflowed:
+            self._gather()
+            timed_out = time.monotonic() > deadline
+        kill_group(self.pid)
+        if self._status is None:
+            self._status = os.waitpid(self.pid, 0)[1]
+        for descriptor in list(self._open):
+            self._read(descriptor)
+        for descriptor in self._buffers:
+            os.close(descriptor)
+        return {
+            "timed_out": timed_out,
+            "overflowed": self.overflowed,
+            "exit_code": exit_code(self._status),
+            "output": bytes(self.output).decode("utf-8", "replace"),
+        }
+
+    def _has_ended(self) -> bool:
+        """Has the child itself ended?"""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if pid == self.pid:
+            self._status = status
+        return pid == self.pid
+
+    def _gather(self) -> None:
+        """Wait for something to read, and read it; once both pipes are at their end the child should follow soon."""
+        if not self._open:
+            time.sleep(self._pause)
+            self._pause = min(2 * self._pause, POLL)
+        for descriptor in select.select(self._open, [], [], POLL)[0] if self._open else ():
+            self._read(descriptor)
+
+    def _read(self, descriptor: int) -> None:
+        """Read what there is now, at most a few chunks."""
+        buffer = self._buffers[descriptor]
+        for _ in range(CHUNKS):
+            try:
+                data = os.read(descriptor, CHUNK)
+            except BlockingIOError:
+                return
+            if not data:
+                self._open.remove(descriptor)
+                return
+            buffer += data
+            self._bound()
+
+    def _bound(self) -> None:
+        del self.output[:-OUTPUT_LIMIT]
+        if len(self.result) > RESULT_LIMIT:
+            self.overflowed = True
+            del self.result[RESULT_LIMIT:]
+
+
+def exit_code(status: int) -> int:
+    """A wait status as an exit code; negative for a signal."""
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def kill_group(pid: int) -> None:
+    """Kill a child and whatever it started and left in its process group."""
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
