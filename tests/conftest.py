@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 
 import pytest
+
 from leftovers import difference, live_counts, run_in_child
 
 FAILED = pytest.StashKey[bool]()

@@ -1,6 +1,7 @@
 """Errors are one line each: what happened, and what to try."""
 
 import pytest
+
 from gradlife import errors
 from gradlife.errors import GradlifeError, MissingDependencyError, UnknownNameError, UsageError, shortened
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from sources import ROOT, Import, imports_in, imports_of, is_ours, is_stdlib, module_name, python_files, reached_headers
 
 # Who may import whom inside gradlife. A part may always import itself, the package root and the version.

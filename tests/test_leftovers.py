@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from leftovers import ChildDied, ChildFailed, difference, run_in_child, run_script
 
 CONFTEST = (Path(__file__).parent / "conftest.py").read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from old_python import newer_syntax
 from sources import ROOT, imports_in, is_ours, is_stdlib, python_files
 

@@ -7,10 +7,10 @@ import tomllib
 from importlib.metadata import distribution
 
 import pytest
-from leftovers import run_script
-from sources import ROOT
 
 import gradlife
+from leftovers import run_script
+from sources import ROOT
 
 HEAVY = {"torch", "numpy", "rich", "psutil", "textual", "pytest", "argparse", "asyncio", "gradlife._engine"}
 
