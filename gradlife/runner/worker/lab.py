@@ -121,9 +121,9 @@ class WorkerLab(Lab):
         tensor = self.fw.ones(n)
         return tensor.requires_grad_() if requires_grad else tensor
 
-    def at_exit(self, text: str) -> None:
-        """See `Lab.at_exit`."""
-        os.write(2, (f"@@ {text}\n").encode("utf-8", "replace"))
+    def at_exit(self, text: str, _write: Callable[[int, bytes], int] = os.write) -> None:
+        """See `Lab.at_exit`. It is called when this module's own globals may be gone already."""
+        _write(2, ("@@ " + text + "\n").encode("utf-8", "replace"))
 
     def stage(self, name: str, all_names_gone: bool = False) -> None:
         """See `Lab.stage`."""

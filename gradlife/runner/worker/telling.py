@@ -11,7 +11,7 @@ from typing import Any
 from gradlife.runner.worker.features import missing_feature
 from gradlife.runner.worker.framework import load_framework
 from gradlife.runner.worker.lab import Emit, WorkerLab, forget_frames
-from gradlife.runner.worker.loading import load_file
+from gradlife.runner.worker.loading import load_as_main, load_file
 from gradlife.runner.worker.plain import exception_text
 from gradlife.scenario import Scenario
 
@@ -22,11 +22,13 @@ SEED = 0
 def tell_file(job: dict[str, Any], emit: Emit) -> None:
     """Tell the scenario that a job names.
 
-    A job has: module, engine_profile, system, profile, file, scenario, events.
+    A job has: module, engine_profile, system, profile, file, scenario,
+    isolation, events.
     """
     try:
         fw = load_framework(job["module"], job["engine_profile"])
-        story = find(load_file(job["file"]), job["scenario"])
+        load = load_as_main if job["isolation"] == "fresh" else load_file
+        story = find(load(job["file"]), job["scenario"])
     except BaseException as error:
         emit(failure(error, job["file"]))
         return
