@@ -1,0 +1,361 @@
+"""Packed data and hooks that lead back to the graph which owns them: rings that no collector sees."""
+
+import weakref
+
+from gradlife.scenario import Expect, scenario
+
+RING = "a slot in C++ owns it, and it owns a tensor whose graph owns the slot: the collector cannot look into slots"
+EMPTIED = "backward emptied the slot, which was the C++ leg of the ring"
+
+
+class Packed:
+    """What a pack hook returns here: a place to hang something on."""
+
+
+def identity(packed):
+    """The unpack hook that undoes nothing."""
+    return packed
+
+
+@scenario(
+    title="a pack hook returns its argument, and the operation saves its own output",
+    origin=["pytorch/pytorch#115255", "pytorch/pytorch#189025", "pytorch/pytorch#7343"],
+    pattern="GL310",
+    needs="hooks",
+    expects=[
+        Expect("y", "never", because="slot -> packed = y itself -> grad node -> slot, all of it in C++"),
+        Expect("node", "never", because="y's impl owns it"),
+        Expect("x", "never", on="torch-*", because="the node's edge leads down to the leaf"),
+        Expect("input's node", "del", because="an input does not own the node that saves it"),
+    ],
+)
+def pack_returns_its_argument(lab):
+    """`saved_tensors_hooks(lambda t: t, lambda t: t)`: the most harmless hooks one can think of leak every step.
+
+    Without hooks a slot that saves its node's own output is careful: it keeps the numbers without the history. With
+    hooks it keeps what the pack hook returns, and the hook is given the *live* output, grad_fn and all. Returned as
+    it is, it closes the ring that the framework avoids: y -> grad node -> slot -> y. No Python object takes part,
+    so gc has nothing to find; only a backward without retain_graph opens it. Forwards that are never followed by a
+    backward (evaluation without no_grad, an exception, a skipped batch) lose their whole graph, parameters' leaves
+    included.
+
+    An operation that saves its *input* is safe: sin's node owns its input, the input does not own sin's node. The
+    fix: return `t.detach()`, which loses nothing, since the slot remembers the history by itself.
+    """
+    x = lab.tensor(requires_grad=True)
+    with lab.fw.autograd.graph.saved_tensors_hooks(identity, identity):
+        y = x.exp()
+        z = (x * 1).sin()
+    lab.watch("x", x)
+    lab.watch("y", y)
+    lab.watch("node", y.grad_fn)
+    lab.watch("input's node", z.grad_fn)
+    lab.stage("forward done")
+    del x, y, z
+    lab.stage("names gone", all_names_gone=True)
+
+
+@pack_returns_its_argument.fixed(
+    title="a pack hook returns its argument detached",
+    fix="pack with lambda t: t.detach()",
+    expects=[
+        Expect("y", "del", because="the packed tensor has no history, so the ring is open"),
+        Expect("node", "del"),
+        Expect("x", "del"),
+        Expect("input's node", "del"),
+    ],
+)
+def pack_returns_it_detached(lab):
+    """Detached, the packed tensor owns the storage and no history: what a slot without hooks would have kept."""
+    x = lab.tensor(requires_grad=True)
+    with lab.fw.autograd.graph.saved_tensors_hooks(lambda tensor: tensor.detach(), identity):
+        y = x.exp()
+        z = (x * 1).sin()
+    lab.watch("x", x)
+    lab.watch("y", y)
+    lab.watch("node", y.grad_fn)
+    lab.watch("input's node", z.grad_fn)
+    lab.stage("forward done")
+    del x, y, z
+    lab.stage("names gone", all_names_gone=True)
+
+
+@pack_returns_its_argument.fixed(
+    title="a pack hook returns its argument, and backward runs",
+    fix="run backward without retain_graph, which empties the slots",
+    expects=[
+        Expect("y", "del", because=EMPTIED),
+        Expect("node", "del", because=EMPTIED),
+        Expect("gradient", [2.71828, 2.71828, 2.71828, 2.71828], probe="value"),
+    ],
+)
+def pack_returns_its_argument_backward(lab):
+    """A training loop that always runs backward hides the ring: each step opens what its forward closed."""
+    x = lab.tensor(requires_grad=True)
+    with lab.fw.autograd.graph.saved_tensors_hooks(identity, identity):
+        y = x.exp()
+    lab.watch("y", y)
+    lab.watch("node", y.grad_fn)
+    lab.stage("forward done")
+    y.sum().backward()
+    lab.value("gradient", x.grad)
+    del y
+    lab.stage("names gone", all_names_gone=True)
+
+
+@scenario(
+    title="packed data that holds the output",
+    origin=["pytorch/pytorch#60975", "pytorch/pytorch#189025"],
+    pattern="GL310",
+    needs="hooks",
+    expects=[
+        Expect("packed", "never", because=RING),
+        Expect("y", "never", because=RING),
+        Expect("packed on one slot", "never", because="the way in which the hooks were set changes nothing"),
+        Expect("packed holding the node", "never", because="the node is on the ring as well as its output"),
+    ],
+)
+def packed_holds_the_output(lab):
+    """A packed object with a field for "the tensor that this belongs to": slot -> packed -> y -> grad node -> slot.
+
+    The packed object is Python's and the slot is C++'s. gc finds the packed object with one reference that no
+    Python object accounts for, so it must take it for alive, and with it everything that it refers to.
+    `gc.get_referrers(packed)` is empty: the ring cannot even be seen. It is the same whether the hooks came from
+    the context manager or were set on one slot, and whether packed holds the output or its node. The fix: refer to
+    the output weakly, or hold it detached.
+    """
+    fw = lab.fw
+    x = lab.tensor(requires_grad=True)
+    packed, one_slot, to_node = Packed(), Packed(), Packed()
+    with fw.autograd.graph.saved_tensors_hooks(lambda tensor: packed, identity):
+        y = x.sin()
+    packed.output = y
+    z = x.sin()
+    z.grad_fn._raw_saved_self.register_hooks(lambda tensor: one_slot, identity)
+    one_slot.output = z
+    with fw.autograd.graph.saved_tensors_hooks(lambda tensor: to_node, identity):
+        w = x.sin()
+    to_node.node = w.grad_fn
+    lab.watch("packed", packed)
+    lab.watch("y", y)
+    lab.watch("packed on one slot", one_slot)
+    lab.watch("packed holding the node", to_node)
+    lab.stage("forward done")
+    packed = one_slot = to_node = y = z = w = None
+    lab.stage("names gone", all_names_gone=True)
+
+
+@packed_holds_the_output.fixed(
+    title="packed data that knows the output weakly",
+    fix="packed.output = weakref.ref(y), or y.detach()",
+    expects=[
+        Expect("packed", "del", because="a weak reference owns nothing"),
+        Expect("y", "del"),
+        Expect("packed with a detached output", "del", because="a detached tensor has no grad node"),
+    ],
+)
+def packed_knows_the_output(lab):
+    """Weakly, or without the history: either way nothing leads from the packed object back to the slot."""
+    fw = lab.fw
+    x = lab.tensor(requires_grad=True)
+    packed, detached = Packed(), Packed()
+    with fw.autograd.graph.saved_tensors_hooks(lambda tensor: packed, identity):
+        y = x.sin()
+    packed.output = weakref.ref(y)
+    with fw.autograd.graph.saved_tensors_hooks(lambda tensor: detached, identity):
+        z = x.sin()
+    detached.output = z.detach()
+    lab.watch("packed", packed)
+    lab.watch("y", y)
+    lab.watch("packed with a detached output", detached)
+    lab.stage("forward done")
+    packed = detached = y = z = None
+    lab.stage("names gone", all_names_gone=True)
+
+
+@scenario(
+    title="hooks that close over the output",
+    origin=["pytorch/pytorch#60975"],
+    pattern="GL310",
+    needs="hooks",
+    expects=[
+        Expect("hooks", "never", because=RING),
+        Expect("y", "never", because=RING),
+    ],
+)
+def hooks_close_over_the_output(lab):
+    """The ring through the callables instead of the packed data: slot -> hooks -> y -> grad node -> slot.
+
+    Whoever writes hooks as closures in a function with a local `y`, or as methods of the module that keeps its last
+    output, builds this without a word of it in the code. `backward()` empties the slot and frees it all; a forward
+    alone leaks. The fix: hooks that need nothing but their argument, as plain functions or as methods of an object
+    that never sees the output.
+    """
+
+    class Hooks:
+        output = None
+
+        def pack(self, tensor):
+            return 1
+
+        def unpack(self, packed):
+            return self.output
+
+    hooks = Hooks()
+    x = lab.tensor(requires_grad=True)
+    with lab.fw.autograd.graph.saved_tensors_hooks(hooks.pack, hooks.unpack):
+        y = x.sin()
+    hooks.output = y
+    lab.watch("hooks", hooks)
+    lab.watch("y", y)
+    lab.stage("forward done")
+    del hooks, y
+    lab.stage("names gone", all_names_gone=True)
+
+
+@hooks_close_over_the_output.fixed(
+    title="hooks that close over the output, until backward",
+    fix="run backward without retain_graph, which empties the slot and with it its hold on the hooks",
+    expects=[Expect("hooks", "del", because=EMPTIED), Expect("y", "del", because=EMPTIED)],
+)
+def hooks_close_over_the_output_backward(lab):
+    """After backward the slot is empty: the hooks are ordinary Python objects again, and go by reference counts."""
+
+    class Hooks:
+        output = None
+
+        def pack(self, tensor):
+            return 1
+
+        def unpack(self, packed):
+            return self.output.detach()
+
+    hooks = Hooks()
+    x = lab.tensor(requires_grad=True)
+    with lab.fw.autograd.graph.saved_tensors_hooks(hooks.pack, hooks.unpack):
+        y = x.sin()
+    hooks.output = y
+    lab.watch("hooks", hooks)
+    lab.watch("y", y)
+    lab.stage("forward done")
+    y.sum().backward()
+    del hooks, y
+    lab.stage("names gone", all_names_gone=True)
+
+
+@scenario(
+    title="hooks with a cache of what they packed",
+    origin=["pytorch/pytorch#62654", "pytorch/pytorch#82482"],
+    pattern="GL310",
+    needs="hooks",
+    expects=[
+        Expect("cache", "never", because="slot -> hooks -> cache -> a tensor whose graph owns the slot"),
+    ],
+)
+def hooks_with_a_cache(lab):
+    """Checkpointing by hooks: pack stores the tensor in a list and returns its index. Whose list is it?
+
+    The hooks own the list, each slot owns the hooks, and the list owns the tensors as the pack hook was given them:
+    live, with grad_fn. The first operation's output is the second one's saved input, so the list holds a tensor
+    whose graph holds a slot that holds the hooks. Non-reentrant checkpointing met this and learnt to store detached
+    tensors and to clear its storage as it goes.
+    """
+
+    class Hooks:
+        def __init__(self):
+            self.cache = []
+
+        def pack(self, tensor):
+            self.cache.append(tensor)
+            return len(self.cache) - 1
+
+        def unpack(self, index):
+            return self.cache[index]
+
+    hooks = Hooks()
+    lab.watch("cache", hooks)
+    x = lab.tensor(requires_grad=True)
+    with lab.fw.autograd.graph.saved_tensors_hooks(hooks.pack, hooks.unpack):
+        y = (x * 1).sin().exp()
+    del hooks
+    lab.stage("forward done")
+    del y
+    lab.stage("names gone", all_names_gone=True)
+
+
+@hooks_with_a_cache.fixed(
+    title="hooks with a cache of detached tensors",
+    fix="cache tensor.detach()",
+    expects=[Expect("cache", "del", because="the cache owns memory and no history")],
+)
+def hooks_with_a_detached_cache(lab):
+    """The same cache without histories: slot -> hooks -> cache -> memory, and the road ends there."""
+
+    class Hooks:
+        def __init__(self):
+            self.cache = []
+
+        def pack(self, tensor):
+            self.cache.append(tensor.detach())
+            return len(self.cache) - 1
+
+        def unpack(self, index):
+            return self.cache[index]
+
+    hooks = Hooks()
+    lab.watch("cache", hooks)
+    x = lab.tensor(requires_grad=True)
+    with lab.fw.autograd.graph.saved_tensors_hooks(hooks.pack, hooks.unpack):
+        y = (x * 1).sin().exp()
+    del hooks
+    lab.stage("forward done")
+    del y
+    lab.stage("names gone", all_names_gone=True)
+
+
+@scenario(
+    title="save_on_cpu with tensors that are on the CPU already",
+    origin=["pytorch/pytorch#61928", "pytorch/pytorch#189025"],
+    pattern="GL310",
+    needs="autograd.graph.save_on_cpu",
+    expects=[
+        Expect("y", "never", because="moving a CPU tensor to the CPU returns it as it is: an identity pack hook"),
+        Expect("y.storage", "never", on="torch-2.*"),
+    ],
+)
+def save_on_cpu_without_backward(lab):
+    """`save_on_cpu()` is written with pack and unpack hooks. What does it pack on a machine without a GPU?
+
+    `tensor.to("cpu")` of a CPU tensor is the tensor itself. So in tests, on laptops and in CI the pack hook returns
+    its argument, and every operation that saves its own output (exp here) makes the ring of
+    `pack_returns_its_argument`. Backward opens it; a forward without backward leaks. The fix on such machines: do
+    not enter save_on_cpu, or pack by hand with `t.detach().cpu()`.
+    """
+    x = lab.tensor(requires_grad=True)
+    with lab.fw.autograd.graph.save_on_cpu():
+        y = (x * x).exp()
+    lab.watch("y", y)
+    lab.stage("forward done")
+    del y
+    lab.stage("name gone", all_names_gone=True)
+
+
+@save_on_cpu_without_backward.fixed(
+    title="save_on_cpu, and backward runs",
+    fix="run backward without retain_graph, or pack with lambda t: t.detach().cpu()",
+    expects=[
+        Expect("y", "del", because=EMPTIED),
+        Expect("gradient", [5.43656, 5.43656, 5.43656, 5.43656], probe="value", because="2x exp(x*x) at 1"),
+    ],
+)
+def save_on_cpu_with_backward(lab):
+    """With the backward that it was made for, save_on_cpu leaves nothing behind."""
+    x = lab.tensor(requires_grad=True)
+    with lab.fw.autograd.graph.save_on_cpu():
+        y = (x * x).exp()
+    lab.watch("y", y)
+    y.sum().backward()
+    lab.value("gradient", x.grad)
+    lab.stage("backward done")
+    del y
+    lab.stage("name gone", all_names_gone=True)
