@@ -161,7 +161,7 @@ def stack_of_hooks(lab):
 
 @scenario(
     title="hooks where they are disabled",
-    origin=["pytorch/pytorch#60975"],
+    origin=["pytorch/pytorch#85553", "pytorch/pytorch#85971"],
     needs="hooks autograd.graph.disable_saved_tensors_hooks",
     expects=[
         Expect("hooks inside disable", "RuntimeError: not here", probe="value", because="the message is the caller's"),

@@ -17,7 +17,7 @@ def refused(text):
 
 @scenario(
     title="a saved input changed in place",
-    origin=["pytorch/pytorch#60663"],
+    origin=["pytorch/pytorch#6990"],
     pattern="GL302",
     expects=[
         Expect("refused", True, probe="value", on="torch-*", because="the slot remembers the version that it saved"),
@@ -65,7 +65,7 @@ def input_replaced_after_save(lab):
 
 @scenario(
     title="a saved output changed in place",
-    origin=["pytorch/pytorch#60663"],
+    origin=["pytorch/pytorch#6990"],
     pattern="GL302",
     expects=[
         Expect("refused", True, probe="value", on="torch-*", because="the saved numbers share y's version counter"),
@@ -106,7 +106,7 @@ def unsaved_output_changed(lab):
 
 @scenario(
     title="a saved tensor changed behind the version counter",
-    origin=["pytorch/pytorch#60663"],
+    origin=["pytorch/pytorch#6990", "pytorch/pytorch#5396"],
     pattern="GL302",
     expects=[
         Expect("backward", None, probe="value", on="torch-*", because="y.data has a version counter of its own"),

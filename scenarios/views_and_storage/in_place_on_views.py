@@ -5,7 +5,7 @@ from gradlife.scenario import Expect, scenario
 
 @scenario(
     title="version counters of views, detached tensors and .data",
-    origin=["pytorch/pytorch#56017"],
+    origin=["pytorch/pytorch#5396", "pytorch/pytorch#6990", "pytorch/pytorch#18223"],
     expects=[
         Expect("fresh [x, view, detached, data]", [0, 0, 0, 0], probe="value", on="torch-*"),
         Expect(
@@ -55,7 +55,7 @@ def version_counters(lab):
 
 @scenario(
     title="a change through a view rewrites history",
-    origin=["pytorch/pytorch#56017"],
+    origin=["pytorch/pytorch#3313", "pytorch/pytorch#89812"],
     expects=[
         Expect("base's node before", "MulBackward0", probe="value", on="torch-*"),
         Expect(

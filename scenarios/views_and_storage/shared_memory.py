@@ -13,7 +13,7 @@ def tag_weakly(storage, tensor):
 
 @scenario(
     title="a tensor on numpy's memory",
-    origin=["pytorch/pytorch#40157"],
+    origin=["pytorch/pytorch#2164", "pytorch/pytorch#98"],
     pattern="GL701",
     needs="numpy",
     expects=[
@@ -78,7 +78,7 @@ def tensor_on_its_own_memory(lab):
 
 @scenario(
     title="an array on a tensor's memory",
-    origin=["pytorch/pytorch#40157"],
+    origin=["pytorch/pytorch#51849", "pytorch/pytorch#2164"],
     pattern="GL701",
     needs="numpy Tensor.numpy",
     expects=[

@@ -31,7 +31,7 @@ def shares_memory(one, other):
 
 @scenario(
     title="a view keeps its base",
-    origin=["pytorch/pytorch#56017"],
+    origin=["pytorch/pytorch#3313", "pytorch/pytorch#56017"],
     pattern="GL701",
     expects=[
         Expect("view._base is base", True, probe="value", on="torch-*", because="a view's impl owns its base's impl"),
@@ -175,7 +175,7 @@ def base_knows_its_view_weakly(lab):
 
 @scenario(
     title="a view of a view",
-    origin=["pytorch/pytorch#56017"],
+    origin=["pytorch/pytorch#3313"],
     expects=[
         Expect(
             "inner._base is base", True, probe="value", on="torch-*", because="the base of a view of a view is the root"
@@ -211,7 +211,7 @@ def view_of_a_view(lab):
 
 @scenario(
     title="detach shares the storage, and nothing else",
-    origin=["pytorch/pytorch#56017"],
+    origin=["pytorch/pytorch#6990"],
     expects=[
         Expect("detached._base", None, probe="value", on="torch-*", because="a detached tensor is no view of x"),
         Expect("x", "dead", probe="expiry", stage="only the detached left", because="nothing leads from it to x"),

@@ -16,7 +16,7 @@ def accumulator_of(product):
 
 @scenario(
     title="one accumulator for two graphs",
-    origin=["pytorch/pytorch#56017"],
+    origin=["pytorch/pytorch#3818", "pytorch/pytorch#24368"],
     needs="cxx_metadata",
     expects=[
         Expect("same accumulator in both graphs", True, probe="value", because="the leaf remembers a living one"),
@@ -44,7 +44,7 @@ def accumulator_is_shared(lab):
 
 @scenario(
     title="an accumulator keeps its leaf",
-    origin=["pytorch/pytorch#56017"],
+    origin=["pytorch/pytorch#3818", "pytorch/pytorch#24368"],
     needs="cxx_metadata",
     pattern="GL205",
     expects=[
@@ -95,7 +95,7 @@ def accumulator_keeps_its_leaf(lab):
 
 @scenario(
     title="a note on an accumulator",
-    origin=["pytorch/pytorch#56017"],
+    origin=["pytorch/pytorch#3818", "pytorch/pytorch#107063"],
     needs="cxx_metadata",
     pattern="GL205",
     expects=[

@@ -7,7 +7,7 @@ from gradlife.scenario import Expect, scenario
 
 @scenario(
     title="operations that keep the object, and those that make one",
-    origin=["pytorch/pytorch#55686"],
+    origin=["pytorch/pytorch#6990", "pytorch/pytorch#55686"],
     expects=[
         Expect(
             "x.data is x.data", False, probe="value", because="each read makes a detached tensor on the same storage"
@@ -50,7 +50,7 @@ def operations_that_make_a_wrapper(lab):
 
 @scenario(
     title="the tensor given to a gradient hook",
-    origin=["pytorch/pytorch#55686"],
+    origin=["pytorch/pytorch#11165"],
     pattern="GL201",
     expects=[
         Expect(
