@@ -10,14 +10,14 @@ WEAK_1_X = "torch-1.9 torch-1.10 torch-1.13"
 BORN = "the node is made together with ctx, so it is there before any call"
 UNBORN = "the node is made by the first call; before it the weak pointer is empty"
 BEFORE_CALL = (
-    "RuntimeError: Legacy autograd function had _register_hook called before the function was invoked.  This usage pattern is no "
-    "longer supported: please call _register_hook AFTER calling your function, or port your code to use non-legacy autograd "
-    "function, see: (link)"
+    "RuntimeError: Legacy autograd function had _register_hook called before the function was invoked.  This usage "
+    "pattern is no longer supported: please call _register_hook AFTER calling your function, or port your code to "
+    "use non-legacy autograd function, see: (link)"
 )
 INVALID = (
-    "RuntimeError: Attribute 'register_hook' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly "
-    "on an instance of autograd.Function is a legacy access pattern that is no longer supported. For examples on how to use "
-    "new%sstyle autograd functions, see (link)"
+    "RuntimeError: Attribute 'register_hook' is invalid for this instance of _C._FunctionBase. Accessing this "
+    "attribute directly on an instance of autograd.Function is a legacy access pattern that is no longer "
+    "supported. For examples on how to use new%sstyle autograd functions, see (link)"
 )
 
 

@@ -6,29 +6,30 @@ STAGE = "only grad_fn is held"
 SHELL = "the output owned the node and ctx had only a weak pointer to it: what is held is an empty shell"
 OWNS = "whoever holds ctx holds the node"
 LEGACY = (
-    "Attribute '%s' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on an instance of "
-    "autograd.Function is a legacy access pattern that is no longer supported. For examples on how to use new%sstyle autograd "
-    "functions, see (link)"
+    "Attribute '%s' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on an "
+    "instance of autograd.Function is a legacy access pattern that is no longer supported. For examples on how to "
+    "use new%sstyle autograd functions, see (link)"
 )
 WEAK_1_X = "torch-1.9 torch-1.10 torch-1.13"
 WEAK_2_X = "torch-2.9 torch-2.10"
 OWNING = "torch-1.1 torch-2.13"
 NEVER_CALLED = {
-    "next_functions": "Legacy autograd function had next_functions accessed before the function was invoked.  This doesn't "
-    "make any sense: we have no idea what the next functions are, because you haven't actually inserted this grad_fn inside a graph.  "
-    "Try invoking your function first before accessing this field.",
-    "register_hook": "Legacy autograd function had _register_hook called before the function was invoked.  This usage pattern "
-    "is no longer supported: please call _register_hook AFTER calling your function, or port your code to use non-legacy autograd "
-    "function, see: (link)",
+    "next_functions": "Legacy autograd function had next_functions accessed before the function was invoked.  This "
+    "doesn't make any sense: we have no idea what the next functions are, because you haven't actually inserted "
+    "this grad_fn inside a graph.  Try invoking your function first before accessing this field.",
+    "register_hook": "Legacy autograd function had _register_hook called before the function was invoked.  This "
+    "usage pattern is no longer supported: please call _register_hook AFTER calling your function, or port your "
+    "code to use non-legacy autograd function, see: (link)",
 }
 NO_NODE = (
-    "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has already been "
-    "deallocated.  The most likely reason this occurred is because you assigned x.grad_fn to a local variable and then let the "
-    "original variable get deallocated.  Don't do that!  If you really have no way of restructuring your code so this is the case"
+    "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has "
+    "already been deallocated.  The most likely reason this occurred is because you assigned x.grad_fn to a local "
+    "variable and then let the original variable get deallocated.  Don't do that!  If you really have no way of "
+    "restructuring your code so this is the case"
 )
 FREED_1_2 = (
-    "Trying to backward through the graph a second time, but the buffers have already been freed. Specify retain_graph=True when "
-    "calling backward the first time."
+    "Trying to backward through the graph a second time, but the buffers have already been freed. Specify "
+    "retain_graph=True when calling backward the first time."
 )
 
 

@@ -3,8 +3,8 @@
 from gradlife.scenario import Expect, scenario
 
 CUT = (
-    "several owners' counts stand over one ctx; the one made for the saved output reaches zero and tears the node's edges off "
-    "although the others are alive"
+    "several owners' counts stand over one ctx; the one made for the saved output reaches zero and tears the "
+    "node's edges off although the others are alive"
 )
 ONE = "one shared node, however often it is asked for: dropping one holder changes nothing for the others"
 

@@ -6,18 +6,18 @@ OLD = "torch-1.1 torch-1.2"
 NOW = "torch-1.9 torch-1.10 torch-1.13 torch-2.*"
 DROPPED = "instance dropped, output alive"
 NAUGHTY = (
-    "RuntimeError: Legacy autograd function attempted to call backward before forward was called.  This could occur if you "
-    "manually called _do_backward on Function.  In any case, this is very naughty!  If you absolutely need this to work, try porting your "
-    "code to use non-legacy autograd function, see: (link)"
+    "RuntimeError: Legacy autograd function attempted to call backward before forward was called.  This could "
+    "occur if you manually called _do_backward on Function.  In any case, this is very naughty!  If you absolutely "
+    "need this to work, try porting your code to use non-legacy autograd function, see: (link)"
 )
 NEVER_CALLED = (
-    "RuntimeError: Legacy autograd function had next_functions accessed before the function was invoked.  This doesn't make any "
-    "sense: we have no idea what the next functions are, because you haven't actually inserted this grad_fn inside a graph.  "
-    "Try invoking your function first before accessing this field."
+    "RuntimeError: Legacy autograd function had next_functions accessed before the function was invoked.  This "
+    "doesn't make any sense: we have no idea what the next functions are, because you haven't actually inserted "
+    "this grad_fn inside a graph.  Try invoking your function first before accessing this field."
 )
 FREED = (
-    "RuntimeError: Trying to backward through the graph a second time, but the buffers have already been freed. Specify "
-    "retain_graph=True when calling backward the first time."
+    "RuntimeError: Trying to backward through the graph a second time, but the buffers have already been freed. "
+    "Specify retain_graph=True when calling backward the first time."
 )
 
 

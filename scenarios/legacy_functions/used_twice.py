@@ -4,8 +4,8 @@ from gradlife.scenario import Expect, scenario
 
 OLD = "torch-1.1 torch-1.2"
 REFUSED = (
-    "RuntimeError: Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
-    "with static forward method. (Example: (link))"
+    "RuntimeError: Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+    "autograd function with static forward method. (Example: (link))"
 )
 NOW = "torch-1.9 torch-1.10 torch-1.13 torch-2.*"
 WHY_REFUSED = "an instance that is its own ctx can't be right, so calling one is refused since 1.5"
