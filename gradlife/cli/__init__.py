@@ -1,0 +1,67 @@
+"""The command line: `gradlife COMMAND ...`.
+
+Each command is a module of this package with two functions, `add_arguments(parser)` and `run(args)`, and is imported
+only when it is used. Every error that has a name ends here, as one line on standard error and an exit status.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+from gradlife.errors import GradlifeError
+
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit status of the process."""
+    from gradlife.cli.parser import dispatch
+
+    forgive_narrow_encodings()
+    try:
+        status = dispatch(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return status
+    except GradlifeError as error:
+        say(one_line(error))
+        return error.exit_status
+    except KeyboardInterrupt:
+        say("gradlife: interrupted")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        abandon_stdout()
+        return EXIT_BROKEN_PIPE
+
+
+def one_line(error: GradlifeError) -> str:
+    """The error as the one line that a user sees."""
+    text = f"gradlife: error: {error.message}"
+    if error.hint:
+        text += f" (try: {error.hint.removeprefix('try: ')})"
+    return " ".join(text.split())
+
+
+def say(line: str) -> None:
+    """Write a line to standard error, quietly where nobody listens any more."""
+    with contextlib.suppress(OSError, ValueError):
+        print(line, file=sys.stderr, flush=True)
+
+
+def forgive_narrow_encodings() -> None:
+    """A character that a terminal cannot show becomes a question mark, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def abandon_stdout() -> None:
+    """Let the flush at interpreter exit go nowhere: the reader (`| head`) has gone, which is no error."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

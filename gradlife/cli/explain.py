@@ -1,0 +1,91 @@
+"""`gradlife explain`: one story told in full, or what a pattern is."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from gradlife.backends.registry import DEFAULT_BACKENDS, backend_names
+from gradlife.errors import GradlifeError, UnknownNameError, UsageError
+from gradlife.model import Declared, RunReport, ScenarioInfo, SystemInfo
+from gradlife.reports.explaining import Explanation, Fix, print_explanation, print_pattern
+from gradlife.reports.patterns import is_code
+from gradlife.reports.source_diff import body_lines, source_diff
+from gradlife.reports.theme import make_console
+from gradlife.runner import api
+from gradlife.runner.discover import Story, discover
+from gradlife.runner.expectations import applicable
+
+PREFIX = "mini:"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("name", metavar="NAME | PATH::NAME | GLnnn", help="a story, or the code of a pattern")
+    parser.add_argument(
+        "--backend", nargs="+", action="extend", metavar="NAME", help="systems to show it on (mini ones)"
+    )
+    parser.add_argument("--no-run", action="store_true", help="tell the story without running it")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tell the story, or the pattern."""
+    console = make_console(sys.stdout)
+    if is_code(args.name):
+        code = args.name.upper()
+        print_pattern(console, code, stories_about(code))
+        return 0
+    story, catalogue = find(args.name)
+    report, why_not = (None, "") if args.no_run else try_out(args.name, args.backend)
+    fixes = [fix_of(story, twin) for twin in catalogue if twin.info.fixed_of == story.info.name]
+    print_explanation(console, Explanation(story.info, declared_by_profile(story.info), fixes, report, why_not))
+    return 0
+
+
+def stories_about(code: str) -> list[ScenarioInfo]:
+    """The built-in stories with a pattern."""
+    known = api.select()
+    chosen = [story for story in known if story.pattern == code]
+    if not chosen:
+        codes = sorted({story.pattern for story in known if story.pattern})
+        raise UnknownNameError("pattern", code, codes, hint="one of " + " ".join(codes))
+    return chosen
+
+
+def find(name: str) -> tuple[Story, Sequence[Story]]:
+    """The story of this name, and all those among which its twins are."""
+    chosen = discover([name])
+    if len(chosen) > 1:
+        names = ", ".join(story.info.name for story in chosen[:3])
+        raise UsageError(f"{name} has {len(chosen)} stories", f"{name}::NAME with one of {names}, ...")
+    return chosen[0], discover([str(chosen[0].path)])
+
+
+def fix_of(story: Story, twin: Story) -> Fix:
+    """A twin, and how it differs from the story."""
+    leaking = body_lines(str(story.path), story.info.name)
+    fixed = body_lines(str(twin.path), twin.info.name)
+    return Fix(twin.info, source_diff(leaking, fixed) if leaking and fixed else ())
+
+
+def try_out(name: str, backends: Sequence[str] | None) -> tuple[RunReport | None, str]:
+    """The story run on the mini engine, or on the systems asked for; or why that is not possible."""
+    if backends:
+        return api.run([name], backends=backends), ""
+    try:
+        return api.run([name], backends=[system for system in DEFAULT_BACKENDS if system.startswith(PREFIX)]), ""
+    except GradlifeError as error:
+        return None, f"It was not run: {error}"
+
+
+def declared_by_profile(story: ScenarioInfo) -> list[tuple[str, tuple[Declared, ...]]]:
+    """What is declared of each profile."""
+    names = [name for name in backend_names() if name.startswith(PREFIX)]
+    profiles = [name.removeprefix(PREFIX) for name in names or DEFAULT_BACKENDS if name.startswith(PREFIX)]
+    return [(profile, applicable(story, system_of(profile))) for profile in profiles]
+
+
+def system_of(profile: str) -> SystemInfo:
+    """The system that a declaration about a profile is about."""
+    return SystemInfo(PREFIX + profile, profile, "", "", "", "")

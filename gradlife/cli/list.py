@@ -1,0 +1,35 @@
+"""`gradlife list`: the stories, by suite."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gradlife.cli.output import STDOUT, open_output
+from gradlife.reports.json import list_text
+from gradlife.reports.listing import print_list
+from gradlife.reports.theme import make_console
+from gradlife.runner import api
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="a file or a folder; without any, the built-in stories"
+    )
+    parser.add_argument(
+        "-k", dest="keyword", default="", metavar="EXPR", help="only stories that match: ctx and not hook"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", help="write them, with all they declare, as JSON; - for standard output"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the list, or write it."""
+    with open_output(args.json) as output:
+        stories = api.select(args.paths, args.keyword)
+        if args.json != STDOUT:
+            print_list(make_console(sys.stdout), stories)
+        output.write(list_text(stories))
+    return 0

@@ -1,0 +1,153 @@
+"""Files that a report goes to: checked before anything runs, and replaced whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import tempfile
+from types import TracebackType
+
+from gradlife.errors import EXIT_COULD_NOT_TELL, OutputError
+
+STDOUT = "-"
+
+
+class LostOutputError(OutputError):
+    """The output could be opened before the run, but not written after it."""
+
+    exit_status = EXIT_COULD_NOT_TELL
+
+
+class OutputFile:
+    """A text file to be written at the end of a run; entering it proves that it can be.
+
+    An ordinary file is written beside its place and moved there, so that neither a failed run nor a full disk costs
+    the report that was there before.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._descriptor = -1
+        self._partial = ""
+
+    def __enter__(self) -> OutputFile:
+        try:
+            self._open()
+        except OSError as error:
+            self.__exit__(None, None, None)
+            raise OutputError(
+                f"cannot write {self.path}: {reason(error)}", "name a file in a folder that you may write to"
+            ) from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+        if self._partial:
+            unlink_quietly(self._partial)
+
+    def write(self, text: str) -> None:
+        """Write the whole file."""
+        try:
+            write_all(self._descriptor, text.encode("utf-8"))
+            self._close()
+            if self._partial:
+                os.replace(self._partial, os.path.realpath(self.path))
+                self._partial = ""
+        except OSError as error:
+            raise LostOutputError(
+                f"the report could not be written to {self.path}: {reason(error)}", "another place, or --json -"
+            ) from None
+
+    def _open(self) -> None:
+        target = os.path.realpath(self.path)
+        mode = file_mode(target)
+        if mode is not None and not stat.S_ISREG(mode):
+            self._descriptor = os.open(target, os.O_WRONLY)
+            return
+        if mode is not None:
+            os.close(os.open(target, os.O_WRONLY))  # a read-only file is not to be replaced
+        self._descriptor, self._partial = tempfile.mkstemp(
+            prefix=f".{os.path.basename(target)}.", suffix=".partial", dir=os.path.dirname(target)
+        )
+        os.fchmod(self._descriptor, default_mode() if mode is None else stat.S_IMODE(mode))
+
+    def _close(self) -> None:
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
+
+
+class OutputStream:
+    """Standard output in the place of a file."""
+
+    def __enter__(self) -> OutputStream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def write(self, text: str) -> None:
+        """Write the whole text and see it off."""
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise LostOutputError(f"the report could not be written to standard output: {reason(error)}") from None
+
+
+class NoOutput(OutputStream):
+    """Nothing was asked for."""
+
+    def write(self, text: str) -> None:
+        """Drop the text."""
+
+
+def open_output(path: str | None) -> OutputFile | OutputStream:
+    """The output that `--json PATH` asks for."""
+    if path is None:
+        return NoOutput()
+    return OutputStream() if path == STDOUT else OutputFile(path)
+
+
+def file_mode(path: str) -> int | None:
+    """The mode of an existing file, None if there is none; a folder is refused."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(21, "is a folder")
+    return mode
+
+
+def default_mode() -> int:
+    """The mode of a file that the user would have made."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of the data, however many calls that takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def reason(error: OSError) -> str:
+    """Why, in the system's words."""
+    return (error.strerror or str(error)).lower()
+
+
+def unlink_quietly(path: str) -> None:
+    """Remove a file that may be gone."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)

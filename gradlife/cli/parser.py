@@ -1,0 +1,80 @@
+"""The commands by name, and the parser, which loads the module of the command that is used and no other."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from typing import NoReturn
+
+from gradlife._version import __version__
+from gradlife.errors import UnknownNameError, UsageError
+
+#: What each command is for. The module of a command has its name.
+COMMANDS = {
+    "run": "run lifetime stories on several systems and compare what they see",
+    "list": "list the stories, with their fixed twins",
+    "explain": "tell one story, or what a GLnnn pattern is",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint is one line, like every other error of gradlife."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, f"{self.prog} --help")
+
+
+def dispatch(arguments: list[str]) -> int:
+    """Parse the arguments, run the command that they name, and return its exit status."""
+    args = make_parser(command_of(arguments)).parse_args(arguments)
+    if args.command is None:
+        raise UsageError("no command given", "gradlife --help")
+    return int(command_module(args.command).run(args))
+
+
+def command_of(arguments: list[str]) -> str | None:
+    """The command named by the arguments: the first that is no option."""
+    command = next((word for word in arguments if not word.startswith("-")), None)
+    if command is not None and command not in COMMANDS:
+        raise UnknownNameError("command", command, COMMANDS, hint="gradlife --help")
+    return command
+
+
+def make_parser(command: str | None) -> Parser:
+    """A parser that knows all commands by name and the arguments of one."""
+    parser = Parser(
+        prog="gradlife",
+        description="What keeps this object alive, and should it? Lifetime stories, told on several engines.",
+        epilog="Exit status: 0 clean, 1 found something, 2 asked wrongly, 3 could not tell.",
+    )
+    parser.add_argument("--version", action="version", version=f"gradlife {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    for name, summary in COMMANDS.items():
+        subparser = subparsers.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name == command:
+            command_module(name).add_arguments(subparser)
+    return parser
+
+
+def command_module(name: str) -> CommandModule:
+    """The module of a command, imported now."""
+    module: CommandModule = importlib.import_module(f"gradlife.cli.{name}")  # type: ignore[assignment]
+    return module
+
+
+class CommandModule:
+    """What the module of a command offers (a shape for the type checker)."""
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """Declare the command's arguments."""
+
+    @staticmethod
+    def run(args: argparse.Namespace) -> int:
+        """Run the command; the exit status."""
+        raise NotImplementedError

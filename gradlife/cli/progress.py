@@ -1,0 +1,45 @@
+"""A progress bar on standard error, for people only: it is not there where that is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from gradlife.reports.theme import make_console
+from gradlife.runner.api import Progress as RunProgress
+
+
+class ProgressBar:
+    """How far a run is, which story has just ended where, and how many did not end well."""
+
+    def __init__(self) -> None:
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=make_console(sys.stderr),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+        self._task = self._bar.add_task("starting", total=None)
+        self._failures = 0
+
+    def __enter__(self) -> ProgressBar:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def show(self, progress: RunProgress) -> None:
+        """Move the bar."""
+        text = "starting"
+        if progress.run is not None:
+            self._failures += progress.run.is_failure
+            text = progress.run.system + (f", {self._failures} failed" if self._failures else "")
+        self._bar.update(self._task, completed=progress.done, total=progress.total, description=text)

@@ -1,0 +1,153 @@
+"""`gradlife run`: run lifetime stories on several systems and compare what they see."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradlife.backends.registry import DEFAULT_BACKENDS
+from gradlife.cli.output import STDOUT, LostOutputError, NoOutput, OutputFile, OutputStream, open_output
+from gradlife.cli.progress import ProgressBar
+from gradlife.errors import MissingDependencyError, UsageError
+from gradlife.model import RunReport
+from gradlife.reports.json import run_text
+from gradlife.reports.terminal import exit_status, print_report, print_timelines
+from gradlife.reports.theme import make_console
+from gradlife.runner import api
+
+#: Stories that --timeline draws at once; more would be no drawing that anybody reads.
+TIMELINE_LIMIT = 4
+
+EPILOG = """\
+STORY is NAME for a built-in story, FILE, FILE::NAME or FOLDER; without any, the
+built-in stories are run.
+
+Systems: torch, mini:PROFILE (such as mini:torch-1.2), and mini:PROFILE+AXIS=VALUE
+for a profile with one policy replaced.
+
+Exit status: 0 all as declared; 1 a reading contradicts its story, or a story did
+not come to its end; 2 asked wrongly; 3 could not tell.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("paths", nargs="*", metavar="STORY", help="what to run; see below")
+    parser.add_argument(
+        "-k", dest="keyword", default="", metavar="EXPR", help="only stories that match: ctx and not hook"
+    )
+    parser.add_argument("--backend", nargs="+", action="extend", metavar="NAME", help="systems to run on")
+    parser.add_argument("--against", metavar="NAME", help="the system that the others are compared with (torch)")
+    parser.add_argument("--json", metavar="FILE", help="write all readings as JSON; - for standard output")
+    parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
+    parser.add_argument("--timeline", action="store_true", help="draw the engine's events of a story, a lane an object")
+    parser.add_argument("--in-process", action="store_true", help="run in this process, unprotected: for a debugger")
+    parser.add_argument(
+        "--time-limit", type=seconds, default=api.TIME_LIMIT, metavar="S", help="seconds for one story (%(default)g)"
+    )
+
+
+def seconds(text: str) -> float:
+    """A time in seconds, more than none."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return value
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the stories, print the report, write the JSON."""
+    backends, paths = apart(args.backend or (), args.paths)
+    with open_output(args.json) as output:
+        report = run_stories(args, backends, paths)
+        return deliver(report, output, Presentation(args.stage_detail, args.timeline, args.json == STDOUT))
+
+
+def apart(backends: Sequence[str], paths: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Backends and paths, told apart where `--backend A B PATH` took a path for a backend."""
+    taken = [name for name in backends if is_path(name)]
+    return [name for name in backends if name not in taken], [*paths, *taken]
+
+
+def is_path(name: str) -> bool:
+    """Is this the name of a file rather than that of a system?"""
+    file = name.partition("::")[0]
+    return file.endswith(".py") or os.path.exists(file)
+
+
+def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str]) -> RunReport:
+    """Run the stories under a progress bar."""
+    if args.timeline:
+        refuse_crowd(len(api.select(paths, args.keyword)))
+    try:
+        with ProgressBar() as progress:
+            return api.run(
+                paths,
+                backends=backends or DEFAULT_BACKENDS,
+                against=args.against,
+                keyword=args.keyword,
+                on_progress=progress.show,
+                in_process=args.in_process,
+                time_limit=args.time_limit,
+                with_events=args.timeline,
+            )
+    except MissingDependencyError as error:
+        if backends:
+            raise
+        raise UsageError(error.message, f"{error.hint}; or run without it: --backend mini:torch-2.13") from None
+
+
+def refuse_crowd(count: int) -> None:
+    """Raise if there are too many stories to draw."""
+    if count > TIMELINE_LIMIT:
+        raise UsageError(
+            f"--timeline draws up to {TIMELINE_LIMIT} stories, and {count} are chosen",
+            "gradlife run --timeline NAME; gradlife list has the names",
+        )
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """How a report is shown."""
+
+    in_full: bool
+    timeline: bool
+    stdout_is_taken: bool
+
+
+def deliver(report: RunReport, output: OutputFile | OutputStream | NoOutput, presentation: Presentation) -> int:
+    """Show the report and write it; neither failing takes the other along."""
+    if presentation.stdout_is_taken:
+        return write_to_stdout(report, output, presentation)
+    try:
+        show(report, presentation, to_stderr=False)
+    finally:
+        output.write(run_text(report))  # also where nobody reads what is shown: `| head`
+    return exit_status(report)
+
+
+def write_to_stdout(report: RunReport, output: OutputFile | OutputStream | NoOutput, presentation: Presentation) -> int:
+    """Write JSON alone to standard output; the report goes to standard error if that is somebody's terminal or all there is."""
+    try:
+        output.write(run_text(report))
+    except LostOutputError:
+        show(report, presentation, to_stderr=True)
+        raise
+    if sys.stderr.isatty():
+        show(report, presentation, to_stderr=True)
+    return exit_status(report)
+
+
+def show(report: RunReport, presentation: Presentation, to_stderr: bool) -> None:
+    """Print the report for people."""
+    console = make_console(sys.stderr if to_stderr else sys.stdout)
+    if presentation.timeline:
+        print_timelines(console, report)
+    print_report(console, report, presentation.in_full)

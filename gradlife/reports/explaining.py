@@ -1,0 +1,149 @@
+"""One story told in full: what happens, who does what with it, and how it is repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from gradlife.model import Declared, RunReport, ScenarioInfo
+from gradlife.reports.grid import Grid
+from gradlife.reports.layout import Hanging
+from gradlife.reports.patterns import family, sentence
+from gradlife.reports.prose import folded_prose
+from gradlife.reports.suites import ANSWERS, add_stages, detail_for
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, VERDICT_STYLES
+from gradlife.reports.values import plain
+from gradlife.reports.view import LIVENESS, RunView
+
+DIFF_STYLES = {"-": BAD, "+": GOOD, ".": QUIET}
+
+#: What tells who is alive and who holds whom; the other probes are counts and bytes.
+STAGE_PROBES = ("expiry", "refcount", *ANSWERS)
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A repaired twin, and how its source differs from that of the story that it repairs."""
+
+    twin: ScenarioInfo
+    diff: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that is told of one story."""
+
+    story: ScenarioInfo
+    profiles: Sequence[tuple[str, Sequence[Declared]]]  # what each profile is declared to do
+    fixes: Sequence[Fix]
+    report: RunReport | None = None  # the story run, to show its stages
+    why_no_report: str = ""
+
+
+def print_explanation(console: Console, explanation: Explanation) -> None:
+    """Print everything."""
+    for part in parts(console.width, explanation):
+        console.print(part, end="\n" if isinstance(part, Text) else "")
+
+
+def parts(width: int, explanation: Explanation) -> Iterator[RenderableType]:
+    """The head, the story, its stages, the profiles, the fixes."""
+    story = explanation.story
+    yield from head(story)
+    yield Text("\nThe story", TITLE)
+    yield from folded_prose(story.story or "It has no docstring.")
+    yield Text("\nStage by stage", TITLE)
+    yield from stages(width, explanation)
+    if explanation.profiles and story.expects:
+        yield Text("\nWhat each profile is declared to do", TITLE)
+        yield from profile_lines(explanation.profiles)
+    for fix in explanation.fixes:
+        yield from fix_lines(fix)
+    if not explanation.fixes:
+        yield Text("\nNo repaired twin: " + no_twin(story), QUIET)
+
+
+def head(story: ScenarioInfo) -> Iterator[RenderableType]:
+    """What it is and where it comes from."""
+    yield Hanging(Text(""), Text(story.title, TITLE))
+    yield Hanging(Text("  story    ", QUIET), Text(f"{story.id}  ({story.file}:{story.line})"))
+    if story.fixed_of:
+        yield Hanging(Text("  repairs  ", QUIET), Text(story.fixed_of))
+    if story.pattern:
+        yield Hanging(Text("  pattern  ", QUIET), Text(f"{story.pattern}: {sentence(story.pattern)}"))
+    if story.origin:
+        yield Hanging(Text("  origin   ", QUIET), Text(", ".join(story.origin)))
+    if story.needs:
+        yield Hanging(Text("  needs    ", QUIET), Text(story.needs))
+
+
+def stages(width: int, explanation: Explanation) -> Iterator[RenderableType]:
+    """What was read at each stage when the story was run just now."""
+    if explanation.report is None:
+        yield Hanging(Text("  "), Text(explanation.why_no_report or "It was not run.", QUIET))
+        return
+    view = RunView(explanation.report)
+    grid = Grid(view.headings)
+    keys = [key for key in view.keys.get(explanation.story.id, ()) if key.probe in STAGE_PROBES]
+    add_stages(grid, view, keys, detail_for(width, len(view.systems), in_full=True))
+    for run in explanation.report.runs:
+        if run.reason:
+            yield Hanging(Text(f"  {run.system}: "), Text(run.reason, QUIET))
+    if grid.rows:
+        yield grid
+
+
+def profile_lines(profiles: Sequence[tuple[str, Sequence[Declared]]]) -> Iterator[RenderableType]:
+    """A row a profile, each declared value with the number of its reason; then the reasons."""
+    reasons: dict[str, int] = {}
+    width = max(len(profile) for profile, _ in profiles)
+    for profile, declared in profiles:
+        row = Text()
+        for one in declared:
+            row.append("; " if row else "")
+            append_declared(row, one, reasons)
+        yield Hanging(Text(f"  {profile.ljust(width)}  ", GOOD), row if row else Text("nothing is declared", QUIET))
+    for reason, number in reasons.items():
+        yield Hanging(Text(f"  [{number}] ", NOTE), Text(reason))
+
+
+def append_declared(row: Text, declared: Declared, reasons: dict[str, int]) -> None:
+    """Add one declared value."""
+    row.append(f"{declared.subject} ")
+    value = plain(declared.value)
+    row.append(value, VERDICT_STYLES.get(value, TITLE) if declared.probe == LIVENESS else TITLE)
+    if declared.stage:
+        row.append(f" at {declared.stage!r}", QUIET)
+    if declared.because:
+        row.append(f" [{reasons.setdefault(declared.because, len(reasons) + 1)}]", NOTE)
+
+
+def fix_lines(fix: Fix) -> Iterator[RenderableType]:
+    """What to do, and what that changes in the source."""
+    yield Text("")
+    yield Hanging(Text("The fix: ", TITLE), Text(fix.twin.fix or fix.twin.title))
+    yield Hanging(Text("  "), Text(f"as told in {fix.twin.name}: {fix.twin.title}", QUIET))
+    yield from folded_prose(fix.twin.story)
+    if fix.diff:
+        yield Text("")
+    for line in fix.diff:
+        yield Hanging(Text("    "), Text(line, DIFF_STYLES.get(line[:1], "")))
+
+
+def no_twin(story: ScenarioInfo) -> str:
+    """Why there is nothing to repair."""
+    return f"this is the repaired form of {story.fixed_of}." if story.fixed_of else "nothing in this story is a fault."
+
+
+def print_pattern(console: Console, code: str, stories: Iterable[ScenarioInfo]) -> None:
+    """Print what a pattern is, and the stories about it."""
+    console.print(Hanging(Text(f"{code}  ", TITLE), Text(sentence(code))), end="")
+    name, told = family(code)
+    console.print(Hanging(Text(f"{code[:3]}xx  ", QUIET), Text(f"{name}: {told}", QUIET)), end="")
+    console.print()
+    for story in stories:
+        lead = "    + " if story.fixed_of else "  "
+        console.print(Hanging(Text(lead, NOTE), Text.assemble((story.name, GOOD), f"  {story.title}")), end="")

@@ -1,0 +1,29 @@
+"""Small renderables that rich does not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+#: A text is never squeezed into fewer columns than this.
+LEAST_TEXT = 16
+
+
+@dataclass(frozen=True)
+class Hanging:
+    """A lead-in, and a text that stays to the right of it where it is folded. No line has blanks at its end."""
+
+    lead: Text
+    text: Text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        indent = self.lead.cell_len
+        width = max(LEAST_TEXT, options.max_width - indent)
+        lead = self.lead
+        for line in self.text.wrap(console, width, overflow="fold"):
+            whole = Text.assemble(lead, line, no_wrap=True)
+            whole.rstrip()
+            yield whole
+            lead = Text(" " * indent)

@@ -1,0 +1,71 @@
+"""The stories by suite, each with its title, its pattern and the twins that repair it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from gradlife.model import ScenarioInfo
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import GOOD, NOTE, QUIET, TITLE
+from gradlife.reports.values import counted
+
+#: A name that reaches beyond this column has its title on the line below it; so have all where titles get no room.
+WIDEST_NAME = 46
+LEAST_TITLE = 30
+GAP = 2
+
+
+def print_list(console: Console, stories: Sequence[ScenarioInfo]) -> None:
+    """Print the list."""
+    width = min(WIDEST_NAME, max((len(story.name) + 6 + GAP for story in stories), default=0))
+    for suite, members in by_suite(stories).items():
+        twins = sum(1 for story in members if story.fixed_of)
+        console.print(Text.assemble((suite, TITLE), (f"  {tally(len(members) - twins, twins)}", QUIET)))
+        for story in in_families(members):
+            for line in story_lines(story, width, console.width):
+                console.print(line, end="")
+        console.print()
+    twins = sum(1 for story in stories if story.fixed_of)
+    console.print(Text(f"{tally(len(stories) - twins, twins)}; gradlife explain NAME tells one", QUIET))
+
+
+def tally(stories: int, twins: int) -> str:
+    """How many there are."""
+    return counted(stories, "story", "stories") + (f", {counted(twins, 'repaired twin')}" if twins else "")
+
+
+def by_suite(stories: Iterable[ScenarioInfo]) -> dict[str, list[ScenarioInfo]]:
+    """Suites in the order of the stories."""
+    suites: dict[str, list[ScenarioInfo]] = {}
+    for story in stories:
+        suites.setdefault(story.suite, []).append(story)
+    return suites
+
+
+def in_families(stories: Sequence[ScenarioInfo]) -> Iterator[ScenarioInfo]:
+    """Each story, followed by its twins."""
+    names = {story.name for story in stories}
+    for story in stories:
+        if story.fixed_of in names:
+            continue
+        yield story
+        yield from (twin for twin in stories if twin.fixed_of == story.name)
+
+
+def story_lines(story: ScenarioInfo, width: int, room: int) -> Iterator[RenderableType]:
+    """A name with its title beside it, or below it where it is too long."""
+    is_twin = story.fixed_of is not None
+    name = Text("    + " if is_twin else "  ", NOTE)
+    name.append(story.name, "" if is_twin else GOOD)
+    title = Text(story.title)
+    if story.pattern and not is_twin:
+        title.append(f"  {story.pattern}", QUIET)
+    if name.cell_len + GAP > width or room < width + LEAST_TITLE:
+        yield Hanging(Text(""), name)
+        name = Text("")
+        width = min(width, room // 4)
+    name.append(" " * (width - name.cell_len))
+    yield Hanging(name, title)

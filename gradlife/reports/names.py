@@ -1,0 +1,46 @@
+"""Short names of systems, for the head of a column."""
+
+from __future__ import annotations
+
+import os
+import re
+
+#: A heading is a few short lines, one below the other.
+Heading = tuple[str, ...]
+
+
+def heading(name: str, version: str = "") -> Heading:
+    """The lines of a column's heading: `mini:torch-1.10` is mini, torch, 1.10; torch 2.13.0 is torch, 2.13.0."""
+    source, colon, rest = name.partition(":")
+    if not colon:
+        source, rest = "", name
+    profile, *changes = rest.split("+")
+    profile, at, interpreter = profile.partition("@")
+    lines = [source] if source else []
+    lines += re.split(r"-(?=\d)", profile, maxsplit=1)
+    if not source and version and len(lines) == 1:
+        lines.append(version.partition("+")[0])
+    if at:
+        lines.append("@" + os.path.basename(interpreter))
+    for change in changes:
+        lines += change_lines(change)
+    return tuple(lines)
+
+
+def change_lines(changes: str) -> list[str]:
+    """The lines of a mutant's changes: `saved_slot=owning` is +saved_slot, =owning."""
+    lines = []
+    for change in changes.split(","):
+        axis, equals, value = change.partition("=")
+        lines += ["+" + axis, equals + value] if equals else ["+" + axis]
+    return lines
+
+
+def heading_width(lines: Heading) -> int:
+    """The width of the widest line."""
+    return max(map(len, lines), default=0)
+
+
+def numbered(count: int) -> list[Heading]:
+    """Headings for systems whose names are too long to stand over a column: their numbers in the list of systems."""
+    return [(f"[{number}]",) for number in range(1, count + 1)]

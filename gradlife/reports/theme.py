@@ -1,0 +1,54 @@
+"""How reports look: a symbol or a word for everything that matters, with a colour beside it that nobody needs.
+
+Only the standard ANSI colours that are readable on black and on white: no yellow, no plain blue, no background.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+from rich.console import Console
+
+GOOD = "green"
+BAD = "bold red"
+NOTE = "magenta"
+QUIET = "dim"
+TITLE = "bold"
+
+#: Colours of the lifetime verdicts. The word itself is always printed.
+VERDICT_STYLES = {"del": GOOD, "gc": NOTE, "held": "cyan", "never": BAD, "inconclusive": QUIET}
+
+#: One character behind a value, so that a table can be read without colour.
+DIFFERS, EXPLAINED, CONTRADICTED = "*", "~", "!"
+MARK_STYLES = {DIFFERS: NOTE, EXPLAINED: "cyan", CONTRADICTED: BAD}
+MARK_MEANINGS = {
+    DIFFERS: "differs from {reference}",
+    EXPLAINED: "differs from {reference}, for a declared reason",
+    CONTRADICTED: "contradicts what the story declares",
+}
+
+#: Cells of a system on which a story gave no reading.
+NOT_AVAILABLE = "-"
+
+
+class ReportConsole(Console):
+    """A console that leaves a broken pipe to its caller."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error on, for the command line ends quietly on it."""
+        raise
+
+
+def make_console(file: TextIO | None = None, width: int | None = None, color: bool | None = None) -> Console:
+    """A console that prints what it is given as it is: no markup, no emoji, no guessed highlighting."""
+    return ReportConsole(
+        file=file or sys.stdout,
+        width=width,
+        no_color=None if color is None else not color,
+        force_terminal=None if color is None else color,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        soft_wrap=False,
+    )

@@ -1,0 +1,57 @@
+"""Values of readings as text, short enough for a cell or whole for a note."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gradlife.model.comparison import MISSING
+
+
+def plain(value: Any) -> str:
+    """A value as text on one line."""
+    if value is MISSING:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if value is None or isinstance(value, (int, str)):
+        return " ".join(str(value).split()) or '""'
+    return json.dumps(value, ensure_ascii=False)
+
+
+class Notes:
+    """Values too long for a cell: each gets a letter, and is told below."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._letters: dict[str, str] = {}
+
+    def short(self, value: Any) -> str:
+        """The value itself, or the letter under which it is told."""
+        text = plain(value)
+        if len(text) <= self._limit:
+            return text
+        letter = self._letters.setdefault(text, letters(len(self._letters)))
+        return f"({letter})"
+
+    @property
+    def told(self) -> list[tuple[str, str]]:
+        """Every letter with its value."""
+        return [(f"({letter})", text) for text, letter in self._letters.items()]
+
+
+def letters(number: int) -> str:
+    """a, b, ... z, aa, ab, ..."""
+    text = ""
+    number += 1
+    while number:
+        number, digit = divmod(number - 1, 26)
+        text = chr(ord("a") + digit) + text
+    return text
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """1 story, 2 stories."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
