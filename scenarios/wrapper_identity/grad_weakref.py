@@ -26,12 +26,12 @@ def leaf_with_grad(fw):
         Expect(
             "alive, only C++ holds", False, probe="value", on=CACHED, because="the wrapper is gone, the impl is not"
         ),
-        Expect("alive, only C++ holds", True, probe="value", because="the impl owns the wrapper"),
-        Expect("is x.grad", True, probe="value"),
+        Expect("alive, only C++ holds", True, probe="value", on="torch-*", because="the impl owns the wrapper"),
+        Expect("is x.grad", True, probe="value", on="torch-1.1[0-9] torch-2.*"),
         Expect("callbacks, only C++ holds", 1, probe="value", on=CACHED, because="called although the tensor lives"),
-        Expect("callbacks, only C++ holds", 0, probe="value"),
-        Expect("alive, x.grad is None", False, probe="value"),
-        Expect("callbacks, x.grad is None", 1, probe="value"),
+        Expect("callbacks, only C++ holds", 0, probe="value", on="torch-*"),
+        Expect("alive, x.grad is None", False, probe="value", on="torch-*"),
+        Expect("callbacks, x.grad is None", 1, probe="value", on="torch-*"),
     ],
 )
 def weakref_to_grad(lab):
@@ -64,9 +64,9 @@ def weakref_to_grad(lab):
     fix="hold the wrapper as long as the weak reference shall mean something",
     expects=[
         Expect("made", REFUSED, probe="value", on=ONEFLOW),
-        Expect("alive, held", True, probe="value", because="a Python name holds the wrapper"),
-        Expect("callbacks, held", 0, probe="value"),
-        Expect("callbacks, let go", 1, probe="value"),
+        Expect("alive, held", True, probe="value", on="torch-*", because="a Python name holds the wrapper"),
+        Expect("callbacks, held", 0, probe="value", on="torch-*"),
+        Expect("callbacks, let go", 1, probe="value", on="torch-*"),
     ],
 )
 def weakref_to_held_grad(lab):
