@@ -26,7 +26,7 @@ def doubling_in_place(lab):
 
 @scenario(
     title="An in-place Function on a view saves it",
-    origin=["pytorch/pytorch#94990"],
+    origin=["pytorch/pytorch#3679", "pytorch/pytorch#10532", "pytorch/pytorch#23502"],
     pattern="GL104",
     expects=[
         Expect("ctx", "del", on=SINCE_2_10, because="the slot of a changed view points back to its new history weakly"),
