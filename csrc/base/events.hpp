@@ -1,0 +1,52 @@
+// The event log: what happened to which object, in order, in a ring that forgets the oldest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/counters.hpp"
+
+namespace gradlife {
+
+class Managed;
+
+enum class EventKind : uint8_t {
+  created,
+  wrapped,
+  dropped,
+  flipped,
+  resurrected,
+  saved,
+  packed,
+  unpacked,
+  released,
+  hook,
+  destroyed,
+  count_
+};
+
+const char* event_name(EventKind kind);
+
+struct Event {
+  uint64_t sequence;
+  uint64_t object;      // Managed::id
+  uint64_t nanoseconds;  // monotonic clock
+  const char* name;      // the object's name, e.g. "SinBackward0": static text, or interned
+  const char* detail;    // static text, or nullptr
+  uint32_t strong;
+  uint32_t weak;
+  EventKind kind;
+  Kind object_kind;
+};
+
+constexpr size_t event_capacity = 1 << 16;
+
+void record(EventKind kind, const Managed& object, const char* detail = nullptr);
+std::vector<Event> recorded_events();  // oldest first
+void clear_events();
+uint64_t event_total();
+void enable_events(bool enabled);
+bool events_enabled();
+
+}  // namespace gradlife

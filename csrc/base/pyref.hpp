@@ -1,0 +1,51 @@
+// Ownership of Python objects, in types: a Ref owns, a Borrowed does not.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include <utility>
+
+namespace gradlife {
+
+class Borrowed {
+ public:
+  Borrowed(PyObject* object) : object_(object) {}
+  PyObject* get() const { return object_; }
+  operator PyObject*() const { return object_; }
+
+ private:
+  PyObject* object_;
+};
+
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}
+  static Ref steal(PyObject* object) { return Ref(object); }
+  static Ref borrow(PyObject* object) {
+    Py_XINCREF(object);
+    return Ref(object);
+  }
+  Ref(const Ref& other) : object_(other.object_) { Py_XINCREF(object_); }
+  Ref(Ref&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  PyObject* get() const { return object_; }
+  PyObject* release() {
+    PyObject* object = object_;
+    object_ = nullptr;
+    return object;
+  }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  explicit Ref(PyObject* object) : object_(object) {}
+  PyObject* object_ = nullptr;
+};
+
+}  // namespace gradlife

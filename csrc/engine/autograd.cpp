@@ -1,0 +1,155 @@
+#include "engine/autograd.hpp"
+
+#include "base/events.hpp"
+#include "engine/ops.hpp"
+
+namespace gradlife {
+namespace {
+
+thread_local bool is_recording = true;
+
+}  // namespace
+
+bool grad_enabled() { return is_recording; }
+
+void set_grad_enabled(bool enabled) { is_recording = enabled; }
+
+bool requires_grad(const Tensor& tensor) {
+  const AutogradMeta* meta = tensor->meta();
+  return meta != nullptr && (meta->requires_grad || static_cast<bool>(meta->grad_fn));
+}
+
+bool needs_graph(std::initializer_list<const Tensor*> inputs) {
+  if (!is_recording) return false;
+  for (const Tensor* input : inputs)
+    if (*input && requires_grad(*input)) return true;
+  return false;
+}
+
+bool needs_graph(const TensorList& inputs) {
+  if (!is_recording) return false;
+  for (const Tensor& input : inputs)
+    if (input && requires_grad(input)) return true;
+  return false;
+}
+
+NodePtr grad_accumulator(const Tensor& leaf) {
+  if (leaf->meta() == nullptr) return {};
+  AutogradMeta& meta = *leaf->meta();
+  if (meta.grad_fn || !meta.requires_grad) return {};
+  if (NodePtr live = meta.grad_accumulator.lock()) return live;
+  const NodePtr made = make_node<AccumulateGrad>(leaf);
+  meta.grad_accumulator = WeakNodePtr(made);
+  return made;
+}
+
+Edge gradient_edge(const Tensor& tensor) {
+  if (NodePtr node = grad_fn(tensor)) return {std::move(node), tensor->meta()->output_nr};
+  return {grad_accumulator(tensor), 0};
+}
+
+EdgeList gradient_edges(std::initializer_list<const Tensor*> tensors) {
+  EdgeList edges;
+  edges.reserve(tensors.size());
+  for (const Tensor* tensor : tensors) edges.push_back(*tensor ? gradient_edge(*tensor) : Edge{});
+  return edges;
+}
+
+EdgeList gradient_edges(const TensorList& tensors) {
+  EdgeList edges;
+  edges.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) edges.push_back(tensor ? gradient_edge(tensor) : Edge{});
+  return edges;
+}
+
+void set_history_at(const Tensor& output, const NodePtr& node, uint32_t output_nr) {
+  AutogradMeta& meta = output->need_meta();
+  meta.grad_fn = node;
+  meta.output_nr = output_nr;
+  meta.requires_grad = false;
+  if (meta.view) meta.view->attr_version = output->version();
+}
+
+void set_history(const Tensor& output, const NodePtr& node) {
+  set_history_at(output, node, node->add_input_metadata(*output));
+}
+
+void set_requires_grad(const Tensor& tensor, bool requires) {
+  require(is_leaf(*tensor) || requires,
+          "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+          "that doesn't require differentiation use var_no_grad = var.detach().");
+  if (!is_leaf(*tensor)) return;
+  require(!requires || is_floating(tensor->dtype()), "only Tensors of floating point and complex dtype can require gradients");
+  if (requires || tensor->meta() != nullptr) tensor->need_meta().requires_grad = requires;
+}
+
+Tensor detach(const Tensor& tensor) {
+  Tensor detached = alias(tensor, tensor->sizes(), tensor->strides(), tensor->offset());
+  detached->share_version(tensor->version_counter());
+  return detached;
+}
+
+Tensor variable_data(const Tensor& tensor) {
+  return alias(tensor, tensor->sizes(), tensor->strides(), tensor->offset());
+}
+
+void detach_in_place(const Tensor& tensor) {
+  require(tensor->meta() == nullptr || !tensor->meta()->view,
+          "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+          "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+          "these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+          "torch/optim/optimizer.py as a solution.");
+  if (tensor->meta() == nullptr) return;
+  AutogradMeta& meta = *tensor->meta();
+  const NodePtr dropped = std::move(meta.grad_fn);
+  meta.requires_grad = false;
+  meta.output_nr = 0;
+}
+
+Tensor RetainsGradHook::call(Tensor gradient) {
+  const Tensor tensor = tensor_.lock();
+  if (!tensor || !gradient) return gradient;
+  Tensor& kept = tensor->need_meta().grad;
+  kept = kept ? ops::add(kept, gradient) : ops::clone(gradient);
+  return gradient;
+}
+
+void retain_grad(const Tensor& tensor) {
+  require(requires_grad(tensor), "can't retain_grad on Tensor that has requires_grad=False");
+  if (is_leaf(*tensor)) return;
+  const NodePtr node = grad_fn(tensor);
+  AutogradMeta& meta = *tensor->meta();
+  if (meta.retains_grad) return;
+  meta.retains_grad = std::make_shared<RetainsGradHook>(tensor);
+  node->retains_grad_hooks.emplace_back(meta.output_nr, meta.retains_grad);
+}
+
+namespace {
+
+bool is_dense(const TensorImpl& tensor) {
+  int64_t span = 1;
+  for (size_t i = 0; i < tensor.dim(); ++i) span += (tensor.sizes()[i] - 1) * tensor.strides()[i];
+  return tensor.numel() == 0 || span == tensor.numel();
+}
+
+// A gradient keeps its variable's layout, or is contiguous where the variable's memory has gaps or overlaps.
+bool has_layout_for(const TensorImpl& gradient, const TensorImpl& variable) {
+  return is_dense(variable) ? gradient.strides() == variable.strides() || variable.numel() <= 1 : gradient.is_contiguous();
+}
+
+}  // namespace
+
+void accumulate_grad(const Tensor& variable, Tensor gradient, uint32_t expected_owners) {
+  AutogradMeta& meta = variable->need_meta();
+  if (!meta.grad) {
+    const bool may_steal = !grad_enabled() && gradient->use_count() <= expected_owners && has_layout_for(*gradient, *variable);
+    Tensor kept = may_steal ? detach(gradient) : ops::clone(gradient);
+    meta.grad = std::move(kept);
+  } else if (!grad_enabled()) {
+    ops::add_in_place(meta.grad, gradient);
+  } else {
+    meta.grad = ops::add(meta.grad, gradient);
+  }
+}
+
+}  // namespace gradlife

@@ -1,0 +1,96 @@
+// What differentiation knows about a tensor, and the rules that keep it right: history, views, in-place changes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/hooks.hpp"
+#include "engine/node.hpp"
+#include "engine/tensor.hpp"
+
+namespace gradlife {
+
+bool grad_enabled();
+void set_grad_enabled(bool enabled);
+
+class GradMode {
+ public:
+  explicit GradMode(bool enabled) : previous_(grad_enabled()) { set_grad_enabled(enabled); }
+  ~GradMode() { set_grad_enabled(previous_); }
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool previous_;
+};
+
+// How a view was made; decides what an in-place change of it may do.
+enum class CreationMeta : uint8_t { normal, in_custom_function, multi_output, no_grad };
+
+struct ViewInfo {
+  Tensor base;
+  CreationMeta creation = CreationMeta::normal;
+  uint32_t attr_version = 0;  // version at which grad_fn was made; older than the counter: rebuild it from the base
+};
+
+struct AutogradMeta {
+  NodePtr grad_fn;
+  WeakNodePtr grad_accumulator;
+  Tensor grad;
+  std::vector<std::shared_ptr<TensorHook>> hooks;
+  std::unique_ptr<PostAccumulateHook> post_accumulate_hook;
+  std::unique_ptr<ViewInfo> view;
+  std::shared_ptr<RetainsGradHook> retains_grad;
+  uint32_t output_nr = 0;
+  bool requires_grad = false;
+};
+
+bool requires_grad(const Tensor& tensor);  // it, or the graph behind it
+inline bool is_leaf(const TensorImpl& tensor) { return tensor.meta() == nullptr || !tensor.meta()->grad_fn; }
+// True when history is to be recorded for an operation on these tensors. Undefined (empty) tensors count as no.
+bool needs_graph(std::initializer_list<const Tensor*> inputs);
+bool needs_graph(const TensorList& inputs);
+
+// The node behind a tensor. Rebuilds that of a view whose base was changed in place since. Empty for a leaf.
+NodePtr grad_fn(const Tensor& tensor);
+NodePtr grad_accumulator(const Tensor& leaf);
+// Where the gradient of this tensor goes: its grad_fn, its accumulator, or nowhere.
+Edge gradient_edge(const Tensor& tensor);
+EdgeList gradient_edges(std::initializer_list<const Tensor*> tensors);
+EdgeList gradient_edges(const TensorList& tensors);
+
+// Makes `output` an output of `node`.
+void set_history(const Tensor& output, const NodePtr& node);
+void set_history_at(const Tensor& output, const NodePtr& node, uint32_t output_nr);
+// After an in-place operation recorded as `node`: moves `changed` behind it, through its base when it is a view.
+void rebase_history(const Tensor& changed, const NodePtr& node);
+
+// Errors when an in-place operation on `tensor` is not allowed now (a leaf that requires grad, a view of one, ...).
+void check_inplace(const Tensor& tensor, bool recording);
+
+// A view of `base` (of its base, if it is a view itself): shares storage and version counter and remembers the base.
+Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
+                 CreationMeta creation = CreationMeta::normal);
+// The same window without history: storage and version counter shared (`detach`, `.data` has a counter of its own).
+Tensor detach(const Tensor& tensor);
+Tensor variable_data(const Tensor& tensor);
+void detach_in_place(const Tensor& tensor);
+
+void set_requires_grad(const Tensor& tensor, bool requires);
+void retain_grad(const Tensor& tensor);
+
+// Fills in `.grad` of a non-leaf as the gradient passes; holds its tensor weakly, or it would close a cycle.
+class RetainsGradHook {
+ public:
+  explicit RetainsGradHook(const Tensor& tensor) : tensor_(tensor.get()) {}
+  Tensor call(Tensor gradient);
+
+ private:
+  WeakPtr<TensorImpl> tensor_;
+};
+
+// Accumulates into `.grad` the way torch does: steals the gradient when it has no more owners than expected, else clones.
+void accumulate_grad(const Tensor& variable, Tensor gradient, uint32_t expected_owners);
+
+}  // namespace gradlife

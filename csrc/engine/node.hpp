@@ -1,0 +1,228 @@
+// The backward graph: nodes, edges, and the pointers between them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/managed.hpp"
+#include "engine/hooks.hpp"
+#include "engine/tensor.hpp"
+
+namespace gradlife {
+
+class Node;
+class SavedSlot;
+
+// An owner of a node, as a shared pointer: the node, and the control block that decides when it lets go. Mostly the block
+// is the node itself. Under `ctx_owns_node` (PyTorch before PR 22983) the node lies inside its context and every owner may
+// stand behind a control block of its own, whose deleter only drops a reference to the context.
+class NodePtr {
+ public:
+  NodePtr() = default;
+  NodePtr(std::nullptr_t) {}
+  static NodePtr steal(Node* node);
+  static NodePtr share(Node* node);
+  static NodePtr steal(Node* node, RefCounted* block) { return NodePtr(node, block); }
+  NodePtr(const NodePtr& other) : node_(other.node_), block_(other.block_) {
+    if (block_ != nullptr) block_->retain();
+  }
+  NodePtr(NodePtr&& other) noexcept : node_(other.node_), block_(other.block_) {
+    other.node_ = nullptr;
+    other.block_ = nullptr;
+  }
+  NodePtr& operator=(NodePtr other) noexcept {
+    std::swap(node_, other.node_);
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~NodePtr() { reset(); }
+  void reset() {
+    RefCounted* block = block_;
+    node_ = nullptr;
+    block_ = nullptr;
+    if (block != nullptr) block->release();
+  }
+  // Gives up the reference without dropping it (the wrapper that takes it over owns the node itself).
+  Node* detach() {
+    Node* node = node_;
+    node_ = nullptr;
+    block_ = nullptr;
+    return node;
+  }
+  Node* get() const { return node_; }
+  Node* operator->() const { return node_; }
+  Node& operator*() const { return *node_; }
+  RefCounted* block() const { return block_; }
+  uint32_t use_count() const { return block_ != nullptr ? block_->use_count() : 0; }
+  bool is_foreign() const;  // stands behind a control block that is not the node's own
+  explicit operator bool() const { return node_ != nullptr; }
+  bool operator==(const NodePtr& other) const { return node_ == other.node_; }
+
+ private:
+  friend class WeakNodePtr;
+  NodePtr(Node* node, RefCounted* block) : node_(node), block_(block) {}
+  Node* node_ = nullptr;
+  RefCounted* block_ = nullptr;
+};
+
+template <class T, class... Args>
+NodePtr make_node(Args&&... args) {
+  T* node = new T(std::forward<Args>(args)...);
+  record_birth(*node);
+  return NodePtr::steal(node);
+}
+
+class WeakNodePtr {
+ public:
+  WeakNodePtr() = default;
+  explicit WeakNodePtr(const NodePtr& node) : node_(node.get()), block_(node.block()) {
+    if (block_ != nullptr) block_->weak_retain();
+  }
+  WeakNodePtr(const WeakNodePtr& other) : node_(other.node_), block_(other.block_) {
+    if (block_ != nullptr) block_->weak_retain();
+  }
+  WeakNodePtr(WeakNodePtr&& other) noexcept : node_(other.node_), block_(other.block_) {
+    other.node_ = nullptr;
+    other.block_ = nullptr;
+  }
+  WeakNodePtr& operator=(WeakNodePtr other) noexcept {
+    std::swap(node_, other.node_);
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~WeakNodePtr() {
+    if (block_ != nullptr) block_->weak_release();
+  }
+  NodePtr lock() const {
+    return block_ != nullptr && block_->try_retain() ? NodePtr::steal(node_, block_) : NodePtr();
+  }
+  bool is_set() const { return block_ != nullptr; }
+
+ private:
+  Node* node_ = nullptr;
+  RefCounted* block_ = nullptr;
+};
+
+// Where a gradient goes: which node, as its how-manieth input.
+struct Edge {
+  NodePtr node;
+  uint32_t input_nr = 0;
+  explicit operator bool() const { return static_cast<bool>(node); }
+};
+using EdgeList = std::vector<Edge>;
+
+// What a node expects of each gradient that reaches it: the shape and dtype of the forward output.
+struct InputMetadata {
+  Dims sizes;
+  DType dtype = DType::float32;
+};
+
+// A saved field of a node class, for the attributes `_saved_NAME` of its wrapper.
+struct SavedField {
+  enum class Type : uint8_t { tensor, tensor_list, value };
+  const char* name;
+  Type type;
+};
+
+struct NodeSpec {
+  const char* name;  // "SinBackward0"
+  std::vector<SavedField> fields;
+};
+
+// A saved value that is no tensor, for `_saved_NAME`.
+struct SavedValue {
+  enum class Type : uint8_t { none, integer, real, boolean, sizes, text };
+  Type type = Type::none;
+  int64_t integer = 0;
+  double real = 0;
+  Dims sizes;
+};
+
+class RetainsGradHook;
+
+class Node : public Managed {
+ public:
+  explicit Node(uint64_t sequence_nr);
+  Node();  // takes the thread's next sequence number
+  explicit Node(Identity identity);
+
+  virtual TensorList apply(TensorList&& gradients) = 0;
+  virtual const NodeSpec& spec() const = 0;
+  const char* name() const override { return spec().name; }
+
+  // Saved slots, in the order of spec().fields of the types tensor and tensor_list.
+  virtual size_t slot_count() const { return 0; }
+  virtual SavedSlot& slot(size_t index);
+  // [first, last) of the slots of a field.
+  virtual std::pair<size_t, size_t> slots_of_field(size_t field) const;
+  virtual SavedValue saved_value(size_t field) const;
+  // Drops what was saved ("buffers freed"); edges and hooks stay.
+  virtual void release_variables();
+  bool is_released() const { return released_; }
+
+  // One more owner of this node: the node itself, or a control block of its own (see NodePtr).
+  virtual RefCounted* new_owner();
+  // Whether the dying of the only owner that one control block counts may strip this node of its edges, though other
+  // blocks stand over it: the bug behind PyTorch issue 18619, mended by PR 22983.
+  virtual bool may_be_stripped() const { return false; }
+
+  uint64_t sequence_nr() const { return sequence_nr_; }
+  EdgeList& next_edges() { return next_edges_; }
+  const EdgeList& next_edges() const { return next_edges_; }
+  void set_next_edges(EdgeList edges) { next_edges_ = std::move(edges); }
+  bool should_compute_output(size_t input) const { return input < next_edges_.size() && next_edges_[input]; }
+  // Declares one more forward output; returns its number.
+  uint32_t add_input_metadata(const TensorImpl& output);
+  const std::vector<InputMetadata>& input_metadata() const { return input_metadata_; }
+  size_t num_inputs() const { return input_metadata_.size(); }
+  void reset_input_metadata() { input_metadata_.clear(); }
+
+  struct TensorHookEntry {
+    std::shared_ptr<TensorHook> hook;
+    uint32_t input_nr;
+  };
+  std::vector<TensorHookEntry> tensor_hooks;                               // shared with the tensor they were put on
+  std::vector<std::pair<uint32_t, std::shared_ptr<RetainsGradHook>>> retains_grad_hooks;
+  std::vector<std::unique_ptr<NodePreHook>> pre_hooks;
+  std::vector<std::unique_ptr<NodePostHook>> post_hooks;
+  virtual std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() { return {}; }  // AccumulateGrad reads its leaf's
+  virtual PostAccumulateHook* post_accumulate_hook() { return nullptr; }
+
+  Handle metadata;  // a dict of the embedding language, made on first use
+
+  void visit_owned(OwnedVisitor& visitor) const override;
+
+ protected:
+  ~Node() override;
+  void let_go() override;
+  bool released_ = false;
+
+ private:
+  uint64_t sequence_nr_;
+  EdgeList next_edges_;
+  std::vector<InputMetadata> input_metadata_;
+};
+
+constexpr uint64_t last_sequence_nr = UINT64_MAX;  // AccumulateGrad runs as soon as it is ready
+
+// Adds a leaf's gradient to its `.grad`.
+class AccumulateGrad final : public Node {
+ public:
+  explicit AccumulateGrad(Tensor variable);
+  const Tensor& variable() const { return variable_; }
+  TensorList apply(TensorList&& gradients) override;
+  const NodeSpec& spec() const override;
+  std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() override;
+  PostAccumulateHook* post_accumulate_hook() override;
+  void visit_owned(OwnedVisitor& visitor) const override;
+
+ protected:
+  void let_go() override;
+
+ private:
+  Tensor variable_;
+};
+
+}  // namespace gradlife

@@ -1,0 +1,173 @@
+#include "engine/saved_slot.hpp"
+
+#include "base/events.hpp"
+#include "engine/autograd.hpp"
+
+namespace gradlife {
+namespace {
+
+const char* pack_changed_input_text(int release) {
+  if (release < 213)
+    return "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
+           "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+           "need to perform in-place operations on the input to a pack hook.";
+  return "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+         "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+         "need to perform in-place operations on the input to a pack hook.";
+}
+
+// Releases before 1.10 kept the data of an input, never the input itself.
+bool keeps_inputs(const Policy& policy) { return policy.is_oneflow || policy.release >= 110; }
+
+bool keeps_itself(const Policy& policy, bool is_output, bool is_leaf) {
+  if (policy.saved_slot == SavedSlotPolicy::owning) return true;
+  return (!is_output || is_leaf) && keeps_inputs(policy);
+}
+
+}  // namespace
+
+const char* freed_text(const Policy& policy) {
+  if (!policy.is_oneflow && policy.release < 108)
+    return "Trying to backward through the graph a second time, but the buffers have already been freed. Specify "
+           "retain_graph=True when calling backward the first time.";
+  return "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+         "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+         "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+         "saved tensors after calling backward.";
+}
+
+SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_view) {
+  if (!tensor) return;
+  count_ = std::make_unique<LiveCount<Kind::saved>>();
+  was_set_ = true;
+  is_output_ = is_output;
+  is_leaf_ = is_leaf(*tensor);
+  is_inplace_on_view_ = is_inplace_on_view;
+  version_ = tensor->version_counter();
+  saved_version_ = tensor->version();
+  record(EventKind::saved, *tensor, is_output ? "output" : "input");
+  if (is_inplace_on_view_) weak_grad_fn_ = WeakNodePtr(grad_fn(tensor));
+  if (!tensor->is_wrapped_number()) {
+    if (std::unique_ptr<SavedHooks> hooks = default_saved_hooks()) {
+      save_metadata(tensor);
+      hooks_ = std::move(hooks);
+      pack(tensor);
+      return;
+    }
+  }
+  if (keeps_itself(*current_policy(), is_output_, is_leaf_)) {
+    keeps_original_ = true;
+    data_ = tensor;
+    return;
+  }
+  save_metadata(tensor);
+  data_ = detach(tensor);
+}
+
+void SavedSlot::save_metadata(const Tensor& tensor) {
+  if (const AutogradMeta* meta = tensor->meta()) output_nr_ = meta->output_nr;
+  if (is_leaf_) {
+    requires_grad_ = requires_grad(tensor);
+    if (requires_grad_) grad_accumulator_ = grad_accumulator(tensor);
+  } else if (!is_output_) {
+    grad_fn_ = grad_fn(tensor);
+  }
+}
+
+void SavedSlot::pack(const Tensor& tensor) {
+  GradMode no_grad(false);
+  const uint32_t version = tensor->version();
+  hooks_->pack(keeps_original_ ? detach(tensor) : tensor);
+  record(EventKind::packed, *tensor);
+  require(version == tensor->version(), pack_changed_input_text(current_policy()->release));
+}
+
+void SavedSlot::register_hooks(std::unique_ptr<SavedHooks> hooks) {
+  require(!hooks_,
+          "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
+          "allowed at a time.");
+  require(was_set_, "Calling register_hooks on a saved tensor with value None is forbidden");
+  require(static_cast<bool>(data_),
+          "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+          "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
+          "the graph a second time or if you need to access saved variables after calling backward.");
+  if (keeps_original_) save_metadata(data_);
+  hooks_ = std::move(hooks);
+  const Tensor data = data_;
+  pack(data);
+  keeps_original_ = false;
+  data_.reset();
+}
+
+void SavedSlot::check_version(const NodePtr& producer) const {
+  const uint32_t now = keeps_original_ ? data_->version() : version_->value;
+  if (now == saved_version_) return;
+  const uint32_t output_nr = keeps_original_ && data_->meta() != nullptr ? data_->meta()->output_nr : output_nr_;
+  const std::string origin =
+      producer ? concat(", which is output ", output_nr, " of ", producer->name(), ",") : std::string();
+  fail(ErrorKind::runtime, "one of the variables needed for gradient computation has been modified by an inplace operation: [",
+       legacy_type_name(data_->dtype()), " ", data_->sizes(), "]", origin, " is at version ", now, "; expected version ",
+       saved_version_,
+       " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+       "torch.autograd.set_detect_anomaly(True).");
+}
+
+Tensor SavedSlot::unpack(const NodePtr& saved_for) const {
+  if (!was_set_) return {};
+  if (prefetched_) return std::move(prefetched_);
+  if (!data_ && !hooks_) {
+    fail(ErrorKind::runtime, freed_text(saved_for ? saved_for->policy() : *current_policy()));
+  }
+  NodePtr producer = is_inplace_on_view_ ? weak_grad_fn_.lock() : keeps_original_ && !hooks_ ? grad_fn(data_) : grad_fn_;
+  if (!is_leaf_ && !producer) {
+    require(static_cast<bool>(saved_for),
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
+            "please use out-of-place `.detach()` instead");
+    producer = saved_for;
+  }
+  if (!hooks_) check_version(producer);
+  if (!hooks_ && keeps_original_) return data_;
+  const Tensor data = hooks_ ? hooks_->unpack() : data_;
+  if (hooks_) record(EventKind::unpacked, *data);
+  return rebuild(data, producer);
+}
+
+Tensor SavedSlot::rebuild(const Tensor& data, const NodePtr& producer) const {
+  if (!producer && !requires_grad_ && !requires_grad(data)) return data;
+  const Tensor tensor = detach(data);
+  if (producer) {
+    AutogradMeta& meta = tensor->need_meta();
+    meta.grad_fn = producer;
+    meta.output_nr = output_nr_;
+  } else if (requires_grad_) {
+    AutogradMeta& meta = tensor->need_meta();
+    meta.requires_grad = true;
+    meta.grad_accumulator = WeakNodePtr(grad_accumulator_);
+  }
+  return tensor;
+}
+
+void SavedSlot::prefetch(const NodePtr& saved_for) {
+  if (!was_set_ || is_freed()) return;
+  prefetched_ = unpack(saved_for);
+}
+
+void SavedSlot::reset() {
+  data_.reset();
+  hooks_.reset();
+  prefetched_.reset();
+  grad_fn_.reset();
+  grad_accumulator_.reset();
+  version_.reset();
+  count_.reset();
+}
+
+void SavedSlot::visit_owned(OwnedVisitor& visitor, const char* label) const {
+  if (data_) visitor.managed(label, data_.get(), Ownership::strong);
+  if (hooks_) hooks_->visit_owned(visitor);
+  if (grad_fn_) visitor.managed("saved grad_fn", grad_fn_.get(), Ownership::strong);
+  if (grad_accumulator_) visitor.managed("saved accumulator", grad_accumulator_.get(), Ownership::strong);
+  if (const NodePtr weak = weak_grad_fn_.lock()) visitor.managed("saved grad_fn", weak.get(), Ownership::weak);
+}
+
+}  // namespace gradlife

@@ -1,0 +1,124 @@
+#include "engine/tensor.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include "engine/autograd.hpp"
+
+namespace gradlife {
+
+size_t item_size(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return 4;
+    case DType::float64:
+    case DType::int64:
+      return 8;
+    case DType::boolean:
+      return 1;
+  }
+  return 0;
+}
+
+const char* dtype_name(DType dtype) {
+  static constexpr const char* names[] = {"torch.float32", "torch.float64", "torch.int64", "torch.bool"};
+  return names[static_cast<size_t>(dtype)];
+}
+
+const char* legacy_type_name(DType dtype) {
+  static constexpr const char* names[] = {"torch.FloatTensor", "torch.DoubleTensor", "torch.LongTensor", "torch.BoolTensor"};
+  return names[static_cast<size_t>(dtype)];
+}
+
+Storage::Storage(size_t bytes) : Managed(Kind::storage, current_policy()->storage_identity), bytes_(bytes) {
+  data_ = std::malloc(bytes != 0 ? bytes : 1);
+  if (data_ == nullptr) fail(ErrorKind::memory, "not enough memory for a storage of ", bytes, " bytes");
+  live_storage_bytes.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+}
+
+Storage::Storage(void* data, size_t bytes, Handle owner)
+    : Managed(Kind::storage, current_policy()->storage_identity), data_(data), bytes_(bytes), owner_(std::move(owner)) {
+  live_storage_bytes.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+}
+
+void Storage::let_go() {
+  live_storage_bytes.fetch_sub(static_cast<int64_t>(bytes_), std::memory_order_relaxed);
+  if (!owner_) std::free(data_);
+  data_ = nullptr;
+  owner_.reset();
+}
+
+void Storage::visit_owned(OwnedVisitor& visitor) const {
+  if (owner_) visitor.object("memory of", owner_.get(), Ownership::strong);
+}
+
+namespace {
+
+bool has_contiguous_layout(const Dims& sizes, const Dims& strides) {
+  int64_t expected = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 0) return true;
+    if (sizes[i] != 1 && strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+TensorImpl::TensorImpl(StoragePtr storage, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset)
+    : Managed(Kind::tensor, current_policy()->tensor_identity),
+      storage_(std::move(storage)),
+      version_(VersionPtr::steal(new VersionCounter)),
+      sizes_(sizes),
+      strides_(strides),
+      offset_(offset),
+      numel_(sizes.product()),
+      dtype_(dtype),
+      is_contiguous_(has_contiguous_layout(sizes, strides)) {}
+
+TensorImpl::~TensorImpl() = default;
+
+void TensorImpl::set_data(const TensorImpl& other) {
+  storage_ = other.storage_;
+  sizes_ = other.sizes_;
+  strides_ = other.strides_;
+  offset_ = other.offset_;
+  numel_ = other.numel_;
+  dtype_ = other.dtype_;
+  is_contiguous_ = other.is_contiguous_;
+}
+
+AutogradMeta& TensorImpl::need_meta() {
+  if (!meta_) meta_ = std::make_unique<AutogradMeta>();
+  return *meta_;
+}
+
+void TensorImpl::let_go() {
+  const std::unique_ptr<AutogradMeta> meta = std::move(meta_);
+  storage_.reset();
+  version_.reset();
+}
+
+void TensorImpl::visit_owned(OwnedVisitor& visitor) const {
+  if (storage_) visitor.managed("storage", storage_.get(), Ownership::strong);
+  if (!meta_) return;
+  if (meta_->grad_fn) visitor.managed("grad_fn", meta_->grad_fn.get(), Ownership::strong);
+  if (const NodePtr accumulator = meta_->grad_accumulator.lock())
+    visitor.managed("accumulator", accumulator.get(), Ownership::weak);
+  if (meta_->grad) visitor.managed("grad", meta_->grad.get(), Ownership::strong);
+  if (meta_->view) visitor.managed("base", meta_->view->base.get(), Ownership::strong);
+  for (const auto& hook : meta_->hooks) hook->visit_owned(visitor);
+  if (meta_->post_accumulate_hook) meta_->post_accumulate_hook->visit_owned(visitor);
+}
+
+Tensor empty(const Dims& sizes, DType dtype) {
+  StoragePtr storage = make<Storage>(static_cast<size_t>(sizes.product()) * item_size(dtype));
+  return make<TensorImpl>(std::move(storage), dtype, sizes, contiguous_strides(sizes), 0);
+}
+
+Tensor alias(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset) {
+  return make<TensorImpl>(source->storage(), source->dtype(), sizes, strides, offset);
+}
+
+}  // namespace gradlife

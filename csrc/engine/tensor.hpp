@@ -1,0 +1,113 @@
+// Storage and tensor impl. A tensor is a typed, strided window on a storage; what differentiation needs hangs on it lazily.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/managed.hpp"
+#include "engine/dims.hpp"
+
+namespace gradlife {
+
+enum class DType : uint8_t { float32, float64, int64, boolean };
+
+size_t item_size(DType dtype);
+const char* dtype_name(DType dtype);        // "torch.float32"
+const char* legacy_type_name(DType dtype);  // "torch.FloatTensor", as in torch's error texts
+inline bool is_floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
+
+// Bytes that tensors share. `owner` keeps memory that came from elsewhere (a numpy array) alive.
+class Storage final : public Managed {
+ public:
+  explicit Storage(size_t bytes);
+  Storage(void* data, size_t bytes, Handle owner);
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  bool is_foreign() const { return static_cast<bool>(owner_); }
+  const char* name() const override { return "Storage"; }
+  void visit_owned(OwnedVisitor& visitor) const override;
+
+ protected:
+  void let_go() override;
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  Handle owner_;
+};
+using StoragePtr = Ptr<Storage>;
+
+// Counts in-place changes; shared by a base, its views, its detached copies and what was saved of it.
+class VersionCounter final : public RefCounted {
+ public:
+  uint32_t value = 0;
+
+ protected:
+  void dispose() override {}
+};
+using VersionPtr = Ptr<VersionCounter>;
+
+class TensorImpl;
+using Tensor = Ptr<TensorImpl>;
+using TensorList = std::vector<Tensor>;
+struct AutogradMeta;
+
+class TensorImpl final : public Managed {
+ public:
+  TensorImpl(StoragePtr storage, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset);
+
+  const Dims& sizes() const { return sizes_; }
+  const Dims& strides() const { return strides_; }
+  int64_t offset() const { return offset_; }  // in elements
+  DType dtype() const { return dtype_; }
+  size_t dim() const { return sizes_.size(); }
+  int64_t numel() const { return numel_; }
+  bool is_contiguous() const { return is_contiguous_; }
+  const StoragePtr& storage() const { return storage_; }
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(storage_->data()) + offset_;
+  }
+  // Takes over another impl's window and storage (`x.data = y`); the version counter stays.
+  void set_data(const TensorImpl& other);
+
+  const VersionPtr& version_counter() const { return version_; }
+  void share_version(const VersionPtr& version) { version_ = version; }
+  uint32_t version() const { return version_->value; }
+  void bump_version() { version_->value += 1; }
+
+  AutogradMeta* meta() const { return meta_.get(); }  // nullptr until something needs it
+  AutogradMeta& need_meta();
+
+  // Made from a Python number for one operation: such a tensor is never shown to saved-tensor hooks.
+  bool is_wrapped_number() const { return is_wrapped_number_; }
+  void set_wrapped_number() { is_wrapped_number_ = true; }
+
+  const char* name() const override { return "Tensor"; }
+  void visit_owned(OwnedVisitor& visitor) const override;
+
+ protected:
+  ~TensorImpl() override;
+  void let_go() override;
+
+ private:
+  StoragePtr storage_;
+  VersionPtr version_;
+  std::unique_ptr<AutogradMeta> meta_;
+  Dims sizes_;
+  Dims strides_;
+  int64_t offset_;
+  int64_t numel_;
+  DType dtype_;
+  bool is_contiguous_;
+  bool is_wrapped_number_ = false;
+};
+
+// New tensors. `empty` is uninitialised; `alias` is another window on the same storage with a version counter of its own
+// unless the caller shares it. None has history.
+Tensor empty(const Dims& sizes, DType dtype);
+Tensor alias(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset);
+
+}  // namespace gradlife

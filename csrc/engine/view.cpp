@@ -1,0 +1,205 @@
+// Views and in-place changes: who is whose base, what an in-place operation may touch, and how history moves behind it.
+#include "engine/autograd.hpp"
+#include "engine/ops.hpp"
+
+namespace gradlife {
+namespace {
+
+// Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes through
+// the operation's own node, the rest passes.
+class CopySlices final : public Node {
+ public:
+  CopySlices(const Tensor& base, const TensorImpl& view, NodePtr operation)
+      : base_sizes_(base->sizes()),
+        base_strides_(base->strides()),
+        view_sizes_(view.sizes()),
+        view_strides_(view.strides()),
+        base_offset_(base->offset()),
+        view_offset_(view.offset()),
+        operation_(std::move(operation)) {
+    add_input_metadata(*base);
+    EdgeList edges = operation_->next_edges();
+    edges.at(0) = gradient_edge(base);
+    set_next_edges(std::move(edges));
+  }
+  const NodeSpec& spec() const override {
+    static const NodeSpec* spec = new NodeSpec{"CopySlices", {}};
+    return *spec;
+  }
+  TensorList apply(TensorList&& gradients) override;
+  void release_variables() override {
+    Node::release_variables();
+    if (operation_) operation_->release_variables();
+    was_released_ = true;
+  }
+  void visit_owned(OwnedVisitor& visitor) const override {
+    if (operation_) visitor.managed("replayed operation", operation_.get(), Ownership::strong);
+    Node::visit_owned(visitor);
+  }
+
+ protected:
+  void let_go() override {
+    operation_.reset();
+    Node::let_go();
+  }
+
+ private:
+  Dims base_sizes_, base_strides_, view_sizes_, view_strides_;
+  int64_t base_offset_, view_offset_;
+  NodePtr operation_;
+  bool was_released_ = false;
+};
+
+TensorList CopySlices::apply(TensorList&& gradients) {
+  const Tensor gradient = std::move(gradients[0]);
+  if (!gradient) return TensorList(next_edges().size());
+  Tensor result = empty(base_sizes_, gradient->dtype());
+  if (result->strides() != base_strides_ && base_sizes_.product() > 0) {
+    int64_t span = 1;
+    for (size_t i = 0; i < base_sizes_.size(); ++i) span += (base_sizes_[i] - 1) * base_strides_[i];
+    result = alias(empty({span}, gradient->dtype()), base_sizes_, base_strides_, 0);
+  }
+  ops::copy_in_place(result, gradient);
+  const Tensor window = ops::as_strided(result, view_sizes_, view_strides_, view_offset_ - base_offset_);
+  TensorList inputs;
+  inputs.push_back(ops::clone(window));
+  TensorList outputs = operation_->apply(std::move(inputs));
+  TensorList results(next_edges().size());
+  for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
+    if (!should_compute_output(i)) continue;
+    if (i == 0) {
+      if (outputs[0]) {
+        ops::copy_in_place(window, outputs[0]);
+      } else {
+        ops::copy_in_place(window, ops::full({}, 0, gradient->dtype()));
+      }
+      results[0] = result;
+    } else {
+      results[i] = std::move(outputs[i]);
+    }
+  }
+  return results;
+}
+
+const char* creation_text(CreationMeta creation) {
+  switch (creation) {
+    case CreationMeta::multi_output:
+      return " This view is the output of a function that returns multiple views. Such functions do not allow the output "
+             "views to be modified inplace. You should replace the inplace operation by an out-of-place one.";
+    case CreationMeta::no_grad:
+      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+             "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
+             "tracked) or both outside (if you want the inplace to be tracked).";
+    case CreationMeta::in_custom_function:
+      return " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+             "logic to handle view+inplace would override the custom backward associated with the custom Function, "
+             "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+             "custom Function.";
+    case CreationMeta::normal:
+      break;
+  }
+  return "";
+}
+
+void refuse_forbidden_view(const AutogradMeta& meta, bool indirect) {
+  const CreationMeta creation = meta.view->creation;
+  if (creation == CreationMeta::normal) return;
+  const char* object = indirect ? "its base or another view of its base has been" : "is being";
+  const Node* producer = meta.grad_fn.get();
+  std::string head;
+  if (creation == CreationMeta::no_grad || producer == nullptr) {
+    head = producer != nullptr ? concat("Output ", meta.output_nr, " of ", producer->name(),
+                                        " is a view of a view which was created in")
+                               : "A view was created in";
+    head += concat(" no_grad mode and ", object, " modified inplace with grad mode enabled.");
+  } else {
+    head = concat("Output ", meta.output_nr, " of ", producer->name(), " is a view and ", object, " modified inplace.");
+  }
+  fail(ErrorKind::runtime, head, creation_text(creation));
+}
+
+// The node of a view whose base was changed in place since: a fresh window on the base's new history.
+void rebuild_view_node(const Tensor& view) {
+  AutogradMeta& meta = *view->meta();
+  refuse_forbidden_view(meta, true);
+  GradMode recording(true);
+  const Tensor window = ops::as_strided(meta.view->base, view->sizes(), view->strides(), view->offset());
+  meta.grad_fn = window->meta()->grad_fn;
+  meta.output_nr = 0;
+  meta.view->attr_version = view->version();
+}
+
+// Hooks put on a tensor stay behind with the node it had; only retain_grad moves along.
+void move_retained_grad(const Tensor& tensor, const NodePtr& old_node) {
+  AutogradMeta& meta = *tensor->meta();
+  meta.hooks.clear();
+  if (!meta.retains_grad || !old_node) return;
+  auto& hooks = old_node->retains_grad_hooks;
+  for (size_t i = 0; i < hooks.size(); ++i) {
+    if (hooks[i].second != meta.retains_grad) continue;
+    hooks.erase(hooks.begin() + static_cast<std::ptrdiff_t>(i));
+    break;
+  }
+  meta.grad_fn->retains_grad_hooks.emplace_back(meta.output_nr, meta.retains_grad);
+}
+
+}  // namespace
+
+NodePtr grad_fn(const Tensor& tensor) {
+  AutogradMeta* meta = tensor->meta();
+  if (meta == nullptr) return {};
+  if (meta->view && meta->view->attr_version != tensor->version() && requires_grad(meta->view->base)) {
+    const NodePtr old_node = meta->grad_fn;
+    rebuild_view_node(tensor);
+    if (meta->retains_grad) move_retained_grad(tensor, old_node);
+  }
+  return meta->grad_fn;
+}
+
+void rebase_history(const Tensor& changed, const NodePtr& node) {
+  AutogradMeta& meta = changed->need_meta();
+  const NodePtr old_node = meta.grad_fn;
+  if (!meta.view) {
+    set_history(changed, node);
+    move_retained_grad(changed, old_node);
+    return;
+  }
+  refuse_forbidden_view(meta, false);
+  const Tensor base = meta.view->base;
+  const NodePtr old_base_node = base->meta() != nullptr ? base->meta()->grad_fn : NodePtr();
+  node->add_input_metadata(*changed);
+  const NodePtr copy = make_node<CopySlices>(base, *changed, node);
+  set_history_at(base, copy, 0);
+  move_retained_grad(base, old_base_node);
+  grad_fn(changed);
+}
+
+void check_inplace(const Tensor& tensor, bool recording) {
+  if (!recording || !grad_enabled()) return;
+  const AutogradMeta* meta = tensor->meta();
+  if (meta != nullptr && meta->view) {
+    refuse_forbidden_view(*meta, false);
+    require(!requires_grad(tensor) || !is_leaf(*meta->view->base),
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+  }
+  require(!requires_grad(tensor) || !is_leaf(*tensor),
+          "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset, CreationMeta creation) {
+  Tensor view = alias(source, sizes, strides, offset);
+  view->share_version(source->version_counter());
+  const ViewInfo* of_source = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
+  auto info = std::make_unique<ViewInfo>();
+  info->base = of_source != nullptr ? of_source->base : source;
+  info->creation = creation;
+  if (creation == CreationMeta::normal) {
+    info->creation = of_source != nullptr ? of_source->creation : CreationMeta::normal;
+    if (!grad_enabled()) info->creation = CreationMeta::no_grad;
+  }
+  info->attr_version = view->version();
+  view->need_meta().view = std::move(info);
+  return view;
+}
+
+}  // namespace gradlife

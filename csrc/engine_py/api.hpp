@@ -1,0 +1,12 @@
+// Functions of the module that are no operations: differentiation, policies, and looking at the engine.
+#pragma once
+
+#include "base/pyref.hpp"
+
+namespace gradlife {
+
+extern PyMethodDef autograd_functions[];  // api_autograd.cpp
+extern PyMethodDef policy_functions[];    // api_policy.cpp
+extern PyMethodDef observe_functions[];   // api_observe.cpp
+
+}  // namespace gradlife

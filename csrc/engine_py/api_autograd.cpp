@@ -1,0 +1,205 @@
+// Running the graph backwards, grad mode and default hooks, from Python.
+#include <memory>
+
+#include "engine/autograd.hpp"
+#include "engine/backward.hpp"
+#include "engine_py/api.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/function.hpp"
+#include "engine_py/node_type.hpp"
+#include "engine_py/objects.hpp"
+#include "engine_py/saved_hooks.hpp"
+#include "engine_py/state.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+// A node from its Python face: a C++ node's wrapper, or the context of a custom Function. Error: neither.
+NodePtr unwrap_node(PyObject* object) {
+  if (PyObject_TypeCheck(object, state().function_base) != 0) {
+    NodePtr node = node_of_context(object);
+    if (!node) raise_python(PyExc_RuntimeError, "the node of this context is gone");
+    return node;
+  }
+  PyObject* known = PyDict_GetItemString(state().node_types, Py_TYPE(object)->tp_name);
+  if (known != reinterpret_cast<PyObject*>(Py_TYPE(object)) || head_of(object)->impl == nullptr)
+    raise_python(PyExc_TypeError, "expected a node of the graph, but got %.200s", Py_TYPE(object)->tp_name);
+  return NodePtr::share(static_cast<Node*>(head_of(object)->impl));
+}
+
+// An edge from a tensor, or from a (node, output number) pair.
+Edge unwrap_edge(PyObject* item) {
+  if (is_tensor(item)) return gradient_edge(unwrap(item));
+  if (!PyTuple_Check(item) || PyTuple_GET_SIZE(item) < 2)
+    raise_python(PyExc_TypeError, "expected a Tensor or a GradientEdge, but got %.200s", Py_TYPE(item)->tp_name);
+  const unsigned long number = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(item, 1));
+  if (PyErr_Occurred() != nullptr) throw PythonError();
+  return {unwrap_node(PyTuple_GET_ITEM(item, 0)), static_cast<uint32_t>(number)};
+}
+
+EdgeList root_edges(PyObject* roots) {
+  EdgeList edges;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {
+    edges.push_back(unwrap_edge(PyTuple_GET_ITEM(roots, i)));
+    if (!edges.back())
+      raise_python(PyExc_RuntimeError, "element %zd of tensors does not require grad and does not have a grad_fn", i);
+  }
+  return edges;
+}
+
+EdgeList input_edges(PyObject* inputs, bool accumulate) {
+  EdgeList edges;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(inputs, i);
+    if (is_tensor(item)) {
+      const Tensor& tensor = unwrap(item);
+      if (!requires_grad(tensor)) raise_python(PyExc_RuntimeError, "One of the differentiated Tensors does not require grad");
+      if (accumulate && !is_leaf(*tensor)) retain_grad(tensor);
+    }
+    edges.push_back(unwrap_edge(item));
+  }
+  return edges;
+}
+
+Ref wrap_captured(TensorList captured, bool allow_unused) {
+  Ref result = checked(PyTuple_New(static_cast<Py_ssize_t>(captured.size())));
+  for (size_t i = 0; i < captured.size(); ++i) {
+    if (!captured[i] && !allow_unused)
+      raise_python(PyExc_RuntimeError,
+                   "The differentiated Tensor at index %zu appears to not have been used in the graph. Set allow_unused=True if "
+                   "this is the desired behavior.",
+                   i);
+    PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), wrap(std::move(captured[i])).release());
+  }
+  return result;
+}
+
+// _run_backward(roots, gradients, keep_graph, create_graph, inputs, allow_unused, accumulate)
+PyObject* run_backward_function(PyObject*, PyObject* arguments) {
+  return guarded([&]() -> PyObject* {
+    PyObject *roots, *gradients, *inputs;
+    int keep_graph, create_graph, allow_unused, accumulate;
+    if (!PyArg_ParseTuple(arguments, "O!O!ppO!pp", &PyTuple_Type, &roots, &PyTuple_Type, &gradients, &keep_graph, &create_graph,
+                          &PyTuple_Type, &inputs, &allow_unused, &accumulate))
+      throw PythonError();
+    BackwardOptions options;
+    options.keep_graph = keep_graph != 0;
+    options.create_graph = create_graph != 0;
+    options.allow_unused = allow_unused != 0;
+    options.accumulate = accumulate != 0;
+    const EdgeList edges = root_edges(roots);
+    const EdgeList wanted = input_edges(inputs, options.accumulate);
+    TensorList captured = run_backward(edges, unwrap_list(gradients), options, wanted);
+    return wrap_captured(std::move(captured), options.allow_unused).release();
+  });
+}
+
+PyObject* gradient_edge_function(PyObject*, PyObject* tensor) {
+  return guarded([&]() -> PyObject* {
+    const Edge edge = gradient_edge(unwrap(tensor));
+    if (!edge) raise_python(PyExc_RuntimeError, "Can't get gradient edge if neither the tensor requires grad nor has a grad_fn");
+    const Ref node = wrap_node(edge.node);
+    return Py_BuildValue("OI", node.get(), edge.input_nr);
+  });
+}
+
+PyObject* is_grad_enabled_function(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
+
+PyObject* set_grad_enabled_function(PyObject*, PyObject* enabled) {
+  return guarded([&] {
+    const int value = PyObject_IsTrue(enabled);
+    checked_status(value);
+    set_grad_enabled(value == 1);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* push_hooks_function(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *pack, *unpack;
+    if (!PyArg_ParseTuple(arguments, "OO", &pack, &unpack)) throw PythonError();
+    if (PyCallable_Check(pack) == 0 || PyCallable_Check(unpack) == 0)
+      raise_python(PyExc_TypeError,
+                   "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are "
+                   "supported:\n    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None");
+    push_default_hooks(pack, unpack);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* pop_hooks_function(PyObject*, PyObject*) {
+  return guarded([&] {
+    pop_default_hooks();
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* top_hooks_function(PyObject*, PyObject*) {
+  return guarded([&] { return top_default_hooks().release(); });
+}
+
+PyObject* disable_hooks_function(PyObject*, PyObject* message) {
+  return guarded([&] {
+    const char* text = PyUnicode_AsUTF8(message);
+    if (text == nullptr) throw PythonError();
+    disable_default_hooks(text);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* enable_hooks_function(PyObject*, PyObject*) {
+  return guarded([&] {
+    enable_default_hooks();
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* disabled_message_function(PyObject*, PyObject*) {
+  return guarded([&] { return disabled_message().release(); });
+}
+
+PyObject* current_node_function(PyObject*, PyObject*) {
+  return guarded([&] {
+    Node* node = current_node();
+    return (node != nullptr ? wrap_node(NodePtr::share(node)) : Ref::borrow(Py_None)).release();
+  });
+}
+
+PyObject* current_task_function(PyObject*, PyObject*) { return PyLong_FromLongLong(current_task_id()); }
+
+PyObject* queue_callback_function(PyObject*, PyObject* callback) {
+  return guarded([&] {
+    const auto kept = std::make_shared<Handle>(Handle::borrow(callback));
+    queue_callback([kept] { checked(PyObject_CallNoArgs(static_cast<PyObject*>(kept->get()))); });
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* increment_version_function(PyObject*, PyObject* tensor) {
+  return guarded([&] {
+    unwrap(tensor)->bump_version();
+    return Py_NewRef(Py_None);
+  });
+}
+
+}  // namespace
+
+PyMethodDef autograd_functions[] = {
+    {"_run_backward", run_backward_function, METH_VARARGS, nullptr},
+    {"_gradient_edge", gradient_edge_function, METH_O, nullptr},
+    {"is_grad_enabled", is_grad_enabled_function, METH_NOARGS, nullptr},
+    {"_set_grad_enabled", set_grad_enabled_function, METH_O, nullptr},
+    {"_push_saved_tensors_default_hooks", push_hooks_function, METH_VARARGS, nullptr},
+    {"_pop_saved_tensors_default_hooks", pop_hooks_function, METH_NOARGS, nullptr},
+    {"_top_saved_tensors_default_hooks", top_hooks_function, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_disable", disable_hooks_function, METH_O, nullptr},
+    {"_saved_tensors_hooks_enable", enable_hooks_function, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_get_disabled_error_message", disabled_message_function, METH_NOARGS, nullptr},
+    {"_current_autograd_node", current_node_function, METH_NOARGS, nullptr},
+    {"_current_graph_task_id", current_task_function, METH_NOARGS, nullptr},
+    {"_queue_callback", queue_callback_function, METH_O, nullptr},
+    {"_increment_version", increment_version_function, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace gradlife

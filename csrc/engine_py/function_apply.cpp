@@ -1,0 +1,206 @@
+// Applying a custom Function: forward, its outputs' history, and what it asked to save.
+#include <algorithm>
+
+#include "base/events.hpp"
+#include "engine/autograd.hpp"
+#include "engine/ops.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/function.hpp"
+#include "engine_py/state.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+
+UnpackedInputs unpack_inputs(PyObject* const* arguments, Py_ssize_t count) {
+  UnpackedInputs inputs;
+  inputs.needs_input_grad = checked(PyTuple_New(count));
+  bool any_requires = false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const bool tensor = is_tensor(arguments[i]);
+    const bool needs = tensor && requires_grad(unwrap(arguments[i]));
+    inputs.is_tensor.push_back(tensor);
+    if (tensor) inputs.tensors.push_back(unwrap(arguments[i]));
+    any_requires = any_requires || needs;
+    PyTuple_SET_ITEM(inputs.needs_input_grad.get(), i, Py_NewRef(needs ? Py_True : Py_False));
+  }
+  inputs.is_executable = grad_enabled() && any_requires;
+  return inputs;
+}
+
+namespace {
+
+// The tensors of a tuple that ctx.mark_dirty or the like was given. Error: something that is no tensor.
+TensorList marked_tensors(PyObject* marked, const char* function) {
+  TensorList tensors;
+  if (marked == nullptr || marked == Py_None) return tensors;
+  if (!PyTuple_Check(marked))
+    raise_python(PyExc_TypeError, "%s attribute is expected to be a tuple, but is %s", function, Py_TYPE(marked)->tp_name);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(marked); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(marked, i);
+    if (!is_tensor(item))
+      raise_python(PyExc_TypeError, "%s can only accept variables, but argument %zd is of type %s", function, i,
+                   Py_TYPE(item)->tp_name);
+    tensors.push_back(unwrap(item));
+  }
+  return tensors;
+}
+
+bool contains(const TensorList& tensors, const Tensor& tensor) {
+  return std::find(tensors.begin(), tensors.end(), tensor) != tensors.end();
+}
+
+struct OutputMarks {
+  TensorList dirty;
+  TensorList non_differentiable;
+};
+
+Tensor view_of_itself(const Tensor& tensor) {
+  GradMode no_grad(false);
+  return make_view(tensor, tensor->sizes(), tensor->strides(), tensor->offset(), CreationMeta::in_custom_function);
+}
+
+void check_dirty(const Tensor& tensor, bool is_input, Py_ssize_t outputs) {
+  require(!is_leaf(*tensor) || !requires_grad(tensor), "a leaf Variable that requires grad has been used in an in-place operation.");
+  const bool is_view = tensor->meta() != nullptr && tensor->meta()->view;
+  require(!is_view || outputs == 1,
+          "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
+          "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view "
+          "(using .clone() for example) or make your Function only return one Tensor (potentially splitting it into two "
+          "Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations). You "
+          "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.");
+  if (!is_input) {
+    const Ref warned = checked(PyObject_CallFunction(
+        state().warn, "Os", PyExc_UserWarning,
+        "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to "
+        "mark_dirty()."));
+  }
+}
+
+// One output, made an output of `node` (or left without history): the tensor to return, which may be another one.
+Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs, const OutputMarks& marks, bool is_executable,
+                    Py_ssize_t outputs) {
+  const bool is_input = contains(inputs, tensor);
+  const bool is_dirty = contains(marks.dirty, tensor);
+  const bool is_differentiable =
+      is_executable && node && !contains(marks.non_differentiable, tensor) && is_floating(tensor->dtype());
+  if (!is_differentiable) {
+    if (!requires_grad(tensor)) return is_input && !is_dirty ? view_of_itself(tensor) : tensor;
+    if (is_input) return detach(tensor);
+    if (tensor->meta() == nullptr || !tensor->meta()->view) detach_in_place(tensor);
+    return tensor;
+  }
+  if (is_dirty) {
+    check_dirty(tensor, is_input, outputs);
+    rebase_history(tensor, node);
+    return tensor;
+  }
+  if (is_input) tensor = view_of_itself(tensor);
+  set_history(tensor, node);
+  if (AutogradMeta& meta = *tensor->meta(); meta.view) meta.view->creation = CreationMeta::in_custom_function;
+  return tensor;
+}
+
+void save_tensors(PyObject* context, const NodePtr& node) {
+  FunctionObject* object = function_object(context);
+  object->has_freed_buffers = false;
+  PyNode& custom = static_cast<PyNode&>(*node);
+  const Ref to_save = Ref::steal(object->to_save);
+  object->to_save = nullptr;
+  std::vector<SavedSlot> saved;
+  if (to_save && to_save.get() != Py_None) {
+    if (!PyTuple_Check(to_save.get()))
+      raise_python(PyExc_TypeError, "saved tensors argument is expected to be a tuple, but is %s", Py_TYPE(to_save.get())->tp_name);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save.get()); ++i) {
+      PyObject* item = PyTuple_GET_ITEM(to_save.get(), i);
+      if (item != Py_None && !is_tensor(item))
+        raise_python(PyExc_TypeError, "save_for_backward can only save variables, but argument %zd is of type %s", i,
+                     Py_TYPE(item)->tp_name);
+      const Tensor tensor = unwrap_optional(item);
+      const bool is_output = tensor && tensor->meta() != nullptr && tensor->meta()->grad_fn == node;
+      saved.emplace_back(tensor, is_output);
+    }
+  }
+  custom.saved = std::move(saved);
+}
+
+}  // namespace
+
+Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, Ref outputs) {
+  FunctionObject* object = function_object(context);
+  const bool is_single = !PyTuple_Check(outputs.get());
+  if (is_single) outputs = checked(PyTuple_Pack(1, outputs.get()));
+  const Py_ssize_t count = PyTuple_GET_SIZE(outputs.get());
+  const bool is_executable = inputs.is_executable && static_cast<bool>(node);
+  if (is_executable) {
+    PyNode& custom = static_cast<PyNode&>(*node);
+    custom.renew();
+    custom.reset_input_metadata();
+    custom.set_next_edges(gradient_edges(inputs.tensors));
+    custom.is_tensor_input = inputs.is_tensor;
+    custom.output_info.clear();
+  }
+  const OutputMarks marks{marked_tensors(object->dirty_tensors, "mark_dirty"),
+                          marked_tensors(object->non_differentiable, "mark_non_differentiable")};
+  Ref results = checked(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* output = PyTuple_GET_ITEM(outputs.get(), i);
+    if (!is_tensor(output)) {
+      if (object->policy->release < 200 || output == nullptr)
+        raise_python(PyExc_TypeError, "%s.forward: expected Tensor or tuple of Tensor (got %s) for return value %zd",
+                     Py_TYPE(context)->tp_name, Py_TYPE(output)->tp_name, i);
+      if (is_executable) static_cast<PyNode&>(*node).output_info.emplace_back();
+      PyTuple_SET_ITEM(results.get(), i, Py_NewRef(output));
+      continue;
+    }
+    const Tensor tensor = unwrap(output);
+    const Tensor given = give_history(tensor, node, inputs.tensors, marks, is_executable, count);
+    if (is_executable) {
+      PyNode& custom = static_cast<PyNode&>(*node);
+      // Outputs without history take their place among the node's inputs too, so that the numbers agree.
+      if (custom.num_inputs() == custom.output_info.size()) custom.add_input_metadata(*given);
+      custom.output_info.push_back({given->sizes(), given->dtype(), true});
+    }
+    PyTuple_SET_ITEM(results.get(), i, given == tensor ? Py_NewRef(output) : wrap(given).release());
+  }
+  if (is_executable) save_tensors(context, node);
+  Py_CLEAR(object->to_save);
+  Py_CLEAR(object->non_differentiable);
+  Py_CLEAR(object->saved_for_forward);
+  if (is_single) return Ref::borrow(PyTuple_GET_ITEM(results.get(), 0));
+  return results;
+}
+
+namespace {
+
+// Runs forward without recording. With a setup_context of its own a Function's forward does not see the context.
+Ref run_forward(Borrowed type, Borrowed context, PyObject* const* arguments, Py_ssize_t count) {
+  GradMode no_grad(false);
+  const Ref forward = checked(PyObject_GetAttrString(type, "forward"));
+  const Ref splits = checked(PyObject_GetAttrString(type, "_has_setup_context"));
+  if (splits.get() == Py_True) {
+    Ref outputs = checked(PyObject_Vectorcall(forward.get(), arguments, static_cast<size_t>(count), nullptr));
+    const Ref inputs = checked(PyTuple_New(count));
+    for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(arguments[i]));
+    const Ref done = checked(PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()));
+    return outputs;
+  }
+  std::vector<PyObject*> all{context};
+  all.insert(all.end(), arguments, arguments + count);
+  return checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr));
+}
+
+}  // namespace
+
+PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t count) {
+  return guarded([&] {
+    const Ref backward_class = checked(PyObject_GetAttrString(type, "_backward_cls"));
+    const Ref context = checked(PyObject_CallNoArgs(backward_class.get()));
+    const NodePtr node = attach_node(context.get());
+    UnpackedInputs inputs = unpack_inputs(arguments, count);
+    Py_XSETREF(function_object(context.get())->needs_input_grad, Ref(inputs.needs_input_grad).release());
+    Ref outputs = run_forward(type, context.get(), arguments, count);
+    return wrap_outputs(context.get(), node, std::move(inputs), std::move(outputs)).release();
+  });
+}
+
+}  // namespace gradlife

@@ -1,0 +1,283 @@
+// The Python type of contexts, and what each of its attributes says once the node is gone.
+
+#include <new>
+
+#include "base/events.hpp"
+#include "engine/autograd.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/function.hpp"
+#include "engine_py/hooks.hpp"
+#include "engine_py/node_type.hpp"
+#include "engine_py/saved_tensor.hpp"
+#include "engine_py/state.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+constexpr const char* docs_link = "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function";
+
+// Where the context owns its node, the node is made with it.
+void make_owned_node(PyObject* self) {
+  FunctionObject* object = function_object(self);
+  const FunctionOwnership ownership = object->policy->function_ownership;
+  if (ownership == FunctionOwnership::node_owns_ctx) return;
+  const bool is_coupled = ownership == FunctionOwnership::coupled;
+  NodePtr made = make_node<PyNode>(self, false, is_coupled ? Identity::coupled : Identity::rewrap);
+  if (ownership == FunctionOwnership::weak_at_construction) {
+    object->node = WeakNodePtr(made);
+    return;
+  }
+  object->head.impl = made.detach();
+  object->head.owns_impl = true;
+  if (is_coupled) object->head.impl->set_wrapper(self);
+}
+
+PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Ref self = checked(type->tp_alloc(type, 0));
+    FunctionObject* object = function_object(self.get());
+    new (&object->node) WeakNodePtr;
+    object->policy = current_policy();
+    object->materialize_grads = true;
+    count_live(Kind::context, 1);
+    make_owned_node(self.get());
+    return self.release();
+  });
+}
+
+int function_traverse(PyObject* self, visitproc visit, void* arg) {
+  FunctionObject* object = function_object(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(object->dict);
+  Py_VISIT(object->needs_input_grad);
+  Py_VISIT(object->to_save);
+  Py_VISIT(object->non_differentiable);
+  Py_VISIT(object->dirty_tensors);
+  Py_VISIT(object->saved_for_forward);
+  switch (object->policy->function_ownership) {
+    case FunctionOwnership::coupled:
+      if (object->head.impl == nullptr || object->head.impl->use_count() != 1) return 0;
+      return visit_node_hooks(*static_cast<Node*>(object->head.impl), visit, arg);
+    case FunctionOwnership::node_owns_ctx:
+      // Hooks are seen through a living node, and not through a dead one.
+      if (const NodePtr node = object->node.lock()) return visit_node_hooks(*node, visit, arg);
+      return 0;
+    case FunctionOwnership::ctx_owns_node:
+    case FunctionOwnership::refcount_check:
+      return object->head.impl != nullptr ? visit_node_hooks(*static_cast<Node*>(object->head.impl), visit, arg) : 0;
+    case FunctionOwnership::weak_at_construction:
+      break;
+  }
+  return 0;
+}
+
+int function_clear(PyObject* self) {
+  FunctionObject* object = function_object(self);
+  const FunctionOwnership ownership = object->policy->function_ownership;
+  // Hooks go first and may look at a half-cleared context from their __del__: every field is either whole or NULL.
+  if (ownership == FunctionOwnership::node_owns_ctx) {
+    if (const NodePtr node = object->node.lock()) clear_node_hooks(*node);
+  } else if (object->head.impl != nullptr &&
+             (ownership != FunctionOwnership::coupled || object->head.impl->use_count() == 1)) {
+    clear_node_hooks(*static_cast<Node*>(object->head.impl));
+  }
+  Py_CLEAR(object->dict);
+  Py_CLEAR(object->needs_input_grad);
+  Py_CLEAR(object->to_save);
+  Py_CLEAR(object->non_differentiable);
+  Py_CLEAR(object->dirty_tensors);
+  Py_CLEAR(object->saved_for_forward);
+  return 0;
+}
+
+// A context dies only after its node: whoever owned it through the node is gone by then.
+void check_node_is_gone(FunctionObject* object) {
+  if (object->policy->function_ownership != FunctionOwnership::node_owns_ctx || !object->node.lock()) return;
+  PyErr_SetString(PyExc_RuntimeError, "a context is being deleted while its node, which owns it, is alive");
+  PyErr_WriteUnraisable(reinterpret_cast<PyObject*>(object));
+}
+
+void function_dealloc(PyObject* self) {
+  FunctionObject* object = function_object(self);
+  PyObject_GC_UnTrack(self);
+  check_node_is_gone(object);
+  if (object->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  if (object->head.impl != nullptr) static_cast<PyNode*>(object->head.impl)->forget_context();
+  function_clear(self);
+  leave_impl(self);
+  object->node.~WeakNodePtr();
+  count_live(Kind::context, -1);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+[[noreturn]] void raise_without_node(const FunctionObject* object, const char* attribute) {
+  if (object->policy->release >= 108)
+    raise_python(PyExc_RuntimeError,
+                 "Attribute '%s' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on an "
+                 "instance of autograd.Function is a legacy access pattern that is no longer supported. For examples on how to "
+                 "use new-style autograd functions, see %s ",
+                 attribute, docs_link);
+  if (std::string(attribute) == "register_hook")
+    raise_python(PyExc_RuntimeError,
+                 "Legacy autograd function had _register_hook called before the function was invoked.  This usage pattern is no "
+                 "longer supported: please call _register_hook AFTER calling your function, or port your code to use non-legacy "
+                 "autograd function, see: %s",
+                 docs_link);
+  raise_python(PyExc_RuntimeError,
+               "Legacy autograd function had %s accessed before the function was invoked.  This doesn't make any sense: we have no "
+               "idea what the next functions are, because you haven't actually inserted this grad_fn inside a graph.  Try invoking "
+               "your function first before accessing this field.",
+               attribute);
+}
+
+NodePtr need_node(PyObject* self, const char* attribute) {
+  NodePtr node = node_of_context(self);
+  if (!node) raise_without_node(function_object(self), attribute);
+  return node;
+}
+
+PyObject* get_next_functions(PyObject* self, void*) {
+  return guarded([&] { return node_next_functions(*need_node(self, "next_functions")).release(); });
+}
+
+PyObject* get_metadata(PyObject* self, void*) {
+  return guarded([&] {
+    const NodePtr node = node_of_context(self);
+    if (!node)
+      raise_python(PyExc_RuntimeError,
+                   "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has "
+                   "already been deallocated.  The most likely reason this occurred is because you assigned x.grad_fn to a local "
+                   "variable and then let the original variable get deallocated.  Don't do that!  If you really have no way of "
+                   "restructuring your code so this is the case, please file an issue reporting that you are affected by this.");
+    return node_metadata(*node).release();
+  });
+}
+
+PyObject* get_requires_grad(PyObject*, void*) { return Py_NewRef(Py_True); }
+
+// Attributes that came later than a release are absent under its profiles.
+void refuse_before(PyObject* self, int release, const char* attribute) {
+  const Policy& policy = *function_object(self)->policy;
+  if (!policy.is_oneflow && policy.release < release)
+    raise_python(PyExc_AttributeError, "'%s' object has no attribute '%s'", Py_TYPE(self)->tp_name, attribute);
+}
+
+PyObject* function_name(PyObject* self, PyObject*) {
+  return guarded([&] { return PyUnicode_FromString(need_node(self, "name")->name()); });
+}
+
+PyObject* function_register_hook(PyObject* self, PyObject* hook) {
+  return guarded([&] { return register_post_hook(*need_node(self, "register_hook"), hook).release(); });
+}
+
+PyObject* function_register_prehook(PyObject* self, PyObject* hook) {
+  return guarded([&] { return register_pre_hook(*need_node(self, "register_prehook"), hook).release(); });
+}
+
+PyObject* function_register_hook_dict(PyObject* self, PyObject* tensor) {
+  return guarded([&] {
+    register_hook_dict(*need_node(self, "_register_hook_dict"), tensor);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* function_sequence_nr(PyObject* self, PyObject*) {
+  return guarded([&] { return PyLong_FromUnsignedLongLong(need_node(self, "_sequence_nr")->sequence_nr()); });
+}
+
+// Buffers freed and node dead are two things: the first forbids the saved tensors, the second everything that needs the node.
+std::vector<SavedSlot>* saved_of(PyObject* self, NodePtr& node) {
+  const FunctionObject* object = function_object(self);
+  if (object->has_freed_buffers) fail(ErrorKind::runtime, freed_text(*object->policy));
+  node = node_of_context(self);
+  return node ? &static_cast<PyNode*>(node.get())->saved : nullptr;
+}
+
+template <class Wrap>
+PyObject* saved_tuple(PyObject* self, Wrap&& wrap_slot) {
+  return guarded([&] {
+    NodePtr node;
+    std::vector<SavedSlot>* saved = saved_of(self, node);
+    const size_t count = saved != nullptr ? saved->size() : 0;
+    Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    for (size_t i = 0; i < count; ++i)
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap_slot(node, i).release());
+    return tuple.release();
+  });
+}
+
+PyObject* get_saved_tensors(PyObject* self, void*) {
+  return saved_tuple(self, [](const NodePtr& node, size_t i) { return wrap(node->slot(i).unpack(node)); });
+}
+
+PyObject* get_raw_saved_tensors(PyObject* self, void*) {
+  return saved_tuple(self, [](const NodePtr& node, size_t i) { return wrap_saved_slot(node, i); });
+}
+
+PyObject* get_late_attribute(PyObject* self, void* closure) {
+  return guarded([&]() -> PyObject* {
+    const PyMethodDef* method = static_cast<PyMethodDef*>(closure);
+    refuse_before(self, std::string(method->ml_name) == "name" ? 108 : 113, method->ml_name);
+    return PyCFunction_New(const_cast<PyMethodDef*>(method), self);
+  });
+}
+
+PyMethodDef name_method = {"name", function_name, METH_NOARGS, nullptr};
+PyMethodDef prehook_method = {"register_prehook", function_register_prehook, METH_O, nullptr};
+
+PyCFunction fast_method(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef function_methods[] = {
+    {"apply", fast_method(function_apply), METH_FASTCALL | METH_CLASS, nullptr},
+    {"_do_forward", fast_method(function_do_forward), METH_FASTCALL, nullptr},
+    {"_do_backward", fast_method(function_do_backward), METH_FASTCALL, nullptr},
+    {"register_hook", function_register_hook, METH_O, nullptr},
+    {"_register_hook_dict", function_register_hook_dict, METH_O, nullptr},
+    {"_sequence_nr", function_sequence_nr, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef function_attributes[] = {
+    {"next_functions", get_next_functions, nullptr, nullptr, nullptr},
+    {"metadata", get_metadata, nullptr, nullptr, nullptr},
+    {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
+    {"saved_tensors", get_saved_tensors, nullptr, nullptr, nullptr},
+    {"saved_variables", get_saved_tensors, nullptr, nullptr, nullptr},
+    {"_raw_saved_tensors", get_raw_saved_tensors, nullptr, nullptr, nullptr},
+    {"name", get_late_attribute, nullptr, nullptr, &name_method},
+    {"register_prehook", get_late_attribute, nullptr, nullptr, &prehook_method},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef function_members[] = {
+    {"needs_input_grad", T_OBJECT, offsetof(FunctionObject, needs_input_grad), 0, nullptr},
+    {"to_save", T_OBJECT, offsetof(FunctionObject, to_save), 0, nullptr},
+    {"non_differentiable", T_OBJECT, offsetof(FunctionObject, non_differentiable), 0, nullptr},
+    {"dirty_tensors", T_OBJECT, offsetof(FunctionObject, dirty_tensors), 0, nullptr},
+    {"saved_for_forward", T_OBJECT, offsetof(FunctionObject, saved_for_forward), 0, nullptr},
+    {"materialize_grads", T_BOOL, offsetof(FunctionObject, materialize_grads), 0, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+}  // namespace
+
+Ref make_function_base() {
+  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(function_new)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(function_dealloc)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(function_traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(function_clear)},
+                                {Py_tp_methods, function_methods},
+                                {Py_tp_getset, function_attributes},
+                                {Py_tp_members, function_members},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"gradlife._engine._FunctionBase", sizeof(FunctionObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  return checked(PyType_FromSpec(&spec));
+}
+
+}  // namespace gradlife

@@ -1,0 +1,171 @@
+#include "engine_py/hooks.hpp"
+
+#include "engine/autograd.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/objects.hpp"
+#include "engine_py/state.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+PyObject* as_python(Object* object) { return static_cast<PyObject*>(object); }
+
+Handle hold(Borrowed dict) { return Handle::borrow(dict.get(), current_policy()->interpreter_exit); }
+
+// The callables of a hook dict as they stand now: a hook may add or remove others.
+template <class Call>
+void each_callable(const Handle& dict, Call&& call) {
+  const Ref callables = checked(PyMapping_Values(as_python(dict.get())));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callables.get()); ++i) call(PyList_GET_ITEM(callables.get(), i));
+}
+
+Ref wrap_tuple(const TensorList& tensors) {
+  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]).release());
+  }
+  return tuple;
+}
+
+// What a node hook returned, as a tuple of as many values as before; a single tensor stands for a tuple of one.
+Ref as_values(Ref result, size_t expected, Borrowed hook) {
+  if (!PyTuple_Check(result.get())) result = checked(PyTuple_Pack(1, result.get()));
+  const Py_ssize_t count = PyTuple_GET_SIZE(result.get());
+  if (count == static_cast<Py_ssize_t>(expected)) return result;
+  const Ref name = Ref::steal(PyObject_GetAttrString(hook, "__name__"));
+  if (!name) PyErr_Clear();
+  raise_python(PyExc_RuntimeError, "hook '%S' has returned an incorrect number of values (got %zd, but expected %zd)",
+               name ? name.get() : Py_None, count, static_cast<Py_ssize_t>(expected));
+}
+
+template <class Base>
+class DictHook : public Base {
+ public:
+  explicit DictHook(Borrowed dict) : dict_(hold(dict)) {}
+  void visit_owned(OwnedVisitor& visitor) const override { visitor.object("hooks", dict_.get(), Ownership::strong); }
+  Object* traversable() const override { return dict_.get(); }
+
+ protected:
+  Handle dict_;
+};
+
+class PyTensorHook final : public DictHook<TensorHook> {
+ public:
+  using DictHook::DictHook;
+  Tensor call(Tensor gradient) override {
+    Ref value = wrap(std::move(gradient));
+    each_callable(dict_, [&](PyObject* callable) {
+      Ref result = checked(PyObject_CallOneArg(callable, value.get()));
+      if (result.get() == Py_None) return;
+      if (!is_tensor(result.get()))
+        raise_python(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(result.get())->tp_name);
+      value = std::move(result);
+    });
+    return unwrap_optional(value.get());
+  }
+};
+
+class PyPostAccumulateHook final : public DictHook<PostAccumulateHook> {
+ public:
+  using DictHook::DictHook;
+  void call(const Tensor& variable) override {
+    const Ref value = wrap(variable);
+    each_callable(dict_, [&](PyObject* callable) {
+      const Ref result = checked(PyObject_CallOneArg(callable, value.get()));
+      if (result.get() != Py_None) raise_python(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
+    });
+  }
+};
+
+class PyPreHook final : public DictHook<NodePreHook> {
+ public:
+  using DictHook::DictHook;
+  TensorList call(TensorList gradients) override {
+    const size_t count = gradients.size();
+    Ref values = wrap_tuple(gradients);
+    gradients.clear();
+    each_callable(dict_, [&](PyObject* callable) {
+      Ref result = checked(PyObject_CallOneArg(callable, values.get()));
+      if (result.get() != Py_None) values = as_values(std::move(result), count, callable);
+    });
+    return unwrap_list(values.get());
+  }
+};
+
+class PyPostHook final : public DictHook<NodePostHook> {
+ public:
+  using DictHook::DictHook;
+  TensorList call(TensorList outputs, const TensorList& inputs) override {
+    const size_t count = outputs.size();
+    Ref values = wrap_tuple(outputs);
+    outputs.clear();
+    const Ref arrived = wrap_tuple(inputs);
+    each_callable(dict_, [&](PyObject* callable) {
+      Ref result = checked(PyObject_CallFunctionObjArgs(callable, values.get(), arrived.get(), nullptr));
+      if (result.get() != Py_None) values = as_values(std::move(result), count, callable);
+    });
+    return unwrap_list(values.get());
+  }
+};
+
+// The dict of the node's Python hooks of one kind; made, with its engine hook, on first use.
+template <class PyHook, class Hooks>
+Ref hook_dict(Hooks& hooks) {
+  for (const auto& hook : hooks)
+    if (Object* dict = hook->traversable()) return Ref::borrow(as_python(dict));
+  const Ref module = checked(PyImport_ImportModule("collections"));
+  const Ref type = checked(PyObject_GetAttrString(module.get(), "OrderedDict"));
+  Ref dict = checked(PyObject_CallNoArgs(type.get()));
+  hooks.push_back(std::make_unique<PyHook>(dict.get()));
+  return dict;
+}
+
+Ref add_callable(const Ref& dict, Borrowed callable) {
+  if (PyCallable_Check(callable) == 0)
+    raise_python(PyExc_TypeError, "hooks have to be callable, but got %.200s", Py_TYPE(callable.get())->tp_name);
+  return checked(PyObject_CallFunctionObjArgs(state().hooks_helper, dict.get(), callable.get(), nullptr));
+}
+
+}  // namespace
+
+std::shared_ptr<TensorHook> make_tensor_hook(Borrowed dict) { return std::make_shared<PyTensorHook>(dict); }
+
+std::unique_ptr<PostAccumulateHook> make_post_accumulate_hook(Borrowed dict) {
+  return std::make_unique<PyPostAccumulateHook>(dict);
+}
+
+Ref register_post_hook(Node& node, Borrowed callable) {
+  return add_callable(hook_dict<PyPostHook>(node.post_hooks), callable);
+}
+
+Ref register_pre_hook(Node& node, Borrowed callable) {
+  return add_callable(hook_dict<PyPreHook>(node.pre_hooks), callable);
+}
+
+void register_hook_dict(Node& node, Borrowed tensor) {
+  const Tensor& impl = unwrap(tensor);
+  PyObject* dict = tensor_object(tensor)->backward_hooks;
+  if (dict == nullptr) return;
+  const uint32_t output_nr = impl->meta() != nullptr ? impl->meta()->output_nr : 0;
+  node.tensor_hooks.push_back({make_tensor_hook(dict), output_nr});
+}
+
+int visit_node_hooks(const Node& node, visitproc visit, void* arg) {
+  for (const auto& entry : node.tensor_hooks) Py_VISIT(as_python(entry.hook->traversable()));
+  for (const auto& hook : node.pre_hooks) Py_VISIT(as_python(hook->traversable()));
+  for (const auto& hook : node.post_hooks) Py_VISIT(as_python(hook->traversable()));
+  return 0;
+}
+
+void clear_node_hooks(Node& node) {
+  // Moved out first: dropping one may run code that looks at the node.
+  const auto tensor_hooks = std::move(node.tensor_hooks);
+  const auto pre_hooks = std::move(node.pre_hooks);
+  const auto post_hooks = std::move(node.post_hooks);
+  node.tensor_hooks.clear();
+  node.pre_hooks.clear();
+  node.post_hooks.clear();
+}
+
+}  // namespace gradlife

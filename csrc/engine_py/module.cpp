@@ -1,0 +1,137 @@
+// The extension module gradlife._engine.
+#include "base/pyref.hpp"
+#include "engine/hooks.hpp"
+#include "engine_py/api.hpp"
+#include "engine_py/dtype_type.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/function.hpp"
+#include "engine_py/objects.hpp"
+#include "engine_py/saved_hooks.hpp"
+#include "engine_py/saved_tensor.hpp"
+#include "engine_py/state.hpp"
+#include "engine_py/storage_type.hpp"
+#include "engine_py/tables.hpp"
+#include "engine_py/tensor_type.hpp"
+
+namespace gradlife {
+namespace {
+
+ModuleState* current_state = nullptr;
+
+void host_incref(Object* object) { Py_INCREF(static_cast<PyObject*>(object)); }
+void host_decref(Object* object) { Py_DECREF(static_cast<PyObject*>(object)); }
+bool host_is_alive() { return Py_IsInitialized() != 0; }
+
+// -1: this thread holds the lock already.
+int host_lock() { return PyGILState_Check() ? -1 : static_cast<int>(PyGILState_Ensure()); }
+void host_unlock(int token) {
+  if (token >= 0) PyGILState_Release(static_cast<PyGILState_STATE>(token));
+}
+
+void host_empty_wrapper(Object* wrapper) {
+  head_of(static_cast<PyObject*>(wrapper))->impl = nullptr;
+  head_of(static_cast<PyObject*>(wrapper))->owns_impl = false;
+}
+
+template <class T>
+void keep(T*& field, Ref type) {
+  field = reinterpret_cast<T*>(type.release());
+}
+
+void make_types(ModuleState& state) {
+  keep(state.tensor_meta, make_tensor_meta());
+  keep(state.tensor_base, make_tensor_base());
+  keep(state.storage_type, make_storage_type());
+  keep(state.function_base, make_function_base());
+  keep(state.saved_tensor_type, make_saved_tensor_type());
+  keep(state.dtype_type, make_dtype_type());
+  for (size_t i = 0; i < 4; ++i) keep(state.dtypes[i], make_dtype(static_cast<DType>(i)));
+  keep(state.node_types, checked(PyDict_New()));
+}
+
+void add_types(PyObject* module, ModuleState& state) {
+  const std::pair<const char*, PyTypeObject*> types[] = {
+      {"TensorBase", state.tensor_base},       {"_TensorMeta", state.tensor_meta},      {"UntypedStorage", state.storage_type},
+      {"_FunctionBase", state.function_base},  {"SavedTensor", state.saved_tensor_type}, {"dtype", state.dtype_type}};
+  for (const auto& [name, type] : types)
+    checked_status(PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type)));
+  const char* names[] = {"float32", "float64", "int64", "bool"};
+  for (size_t i = 0; i < 4; ++i) checked_status(PyModule_AddObjectRef(module, names[i], state.dtypes[i]));
+  checked_status(PyModule_AddObjectRef(module, "_node_types", state.node_types));
+}
+
+// _register(name, object): gives the module what is written in Python.
+PyObject* register_function(PyObject*, PyObject* arguments) {
+  const char* name;
+  PyObject* object;
+  if (!PyArg_ParseTuple(arguments, "sO", &name, &object)) return nullptr;
+  ModuleState& own = state();
+  const std::pair<const char*, PyObject**> fields[] = {
+      {"tensor_class", &own.tensor_class}, {"hooks_helper", &own.hooks_helper},
+      {"cpu_device", &own.cpu_device},     {"strided_layout", &own.strided_layout},
+      {"warn", &own.warn},                 {"size_type", reinterpret_cast<PyObject**>(&own.size_type)}};
+  for (const auto& [known, field] : fields) {
+    if (std::string(known) != name) continue;
+    Py_XSETREF(*field, Py_NewRef(object));
+    return Py_NewRef(Py_None);
+  }
+  PyErr_Format(PyExc_ValueError, "nothing to register under '%s'", name);
+  return nullptr;
+}
+
+PyMethodDef module_functions[] = {{"_register", register_function, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+int module_exec(PyObject* module) {
+  return guarded(-1, [&] {
+    if (current_state != nullptr)
+      raise_python(PyExc_ImportError, "gradlife._engine is loaded already and supports one interpreter a process");
+    current_state = static_cast<ModuleState*>(PyModule_GetState(module));
+    *current_state = ModuleState{};
+    install_host({host_incref, host_decref, host_is_alive, host_lock, host_unlock, host_empty_wrapper});
+    install_default_hooks(default_hooks_of_thread);
+    make_types(*current_state);
+    add_types(module, *current_state);
+    for (PyMethodDef* table : {module_functions, autograd_functions, policy_functions, observe_functions, op_functions})
+      checked_status(PyModule_AddFunctions(module, table));
+    return 0;
+  });
+}
+
+// Types and helpers are visited but never cleared: wrappers that outlive the module's dict still need them.
+int module_traverse(PyObject* module, visitproc visit, void* arg) {
+  const ModuleState* own = static_cast<ModuleState*>(PyModule_GetState(module));
+  if (own == nullptr) return 0;
+  for (PyTypeObject* type : {own->tensor_base, own->tensor_meta, own->storage_type, own->function_base, own->saved_tensor_type,
+                             own->dtype_type, own->size_type})
+    Py_VISIT(reinterpret_cast<PyObject*>(type));
+  for (PyObject* object : {own->tensor_class, own->hooks_helper, own->node_types, own->cpu_device, own->strided_layout, own->warn})
+    Py_VISIT(object);
+  return 0;
+}
+
+PyModuleDef_Slot module_slots[] = {{Py_mod_exec, reinterpret_cast<void*>(module_exec)},
+#if PY_VERSION_HEX >= 0x030C0000
+                                   {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+                                   {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
+                                   {0, nullptr}};
+
+PyModuleDef module_definition = {PyModuleDef_HEAD_INIT,
+                                 "gradlife._engine",
+                                 "The core of gradlife's mini autograd engine.",
+                                 sizeof(ModuleState),
+                                 nullptr,
+                                 module_slots,
+                                 module_traverse,
+                                 nullptr,
+                                 nullptr};
+
+}  // namespace
+
+ModuleState& state() { return *current_state; }
+
+}  // namespace gradlife
+
+PyMODINIT_FUNC PyInit__engine() { return PyModuleDef_Init(&gradlife::module_definition); }

@@ -1,0 +1,200 @@
+#include "engine_py/node_type.hpp"
+
+#include <string>
+#include <vector>
+
+#include "engine/saved_slot.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/hooks.hpp"
+#include "engine_py/objects.hpp"
+#include "engine_py/saved_tensor.hpp"
+#include "engine_py/state.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+
+Ref node_next_functions(const Node& node) {
+  const EdgeList& edges = node.next_edges();
+  Ref functions = checked(PyTuple_New(static_cast<Py_ssize_t>(edges.size())));
+  for (size_t i = 0; i < edges.size(); ++i) {
+    const Ref target = wrap_node(edges[i].node);
+    PyObject* pair = checked(Py_BuildValue("OI", target.get(), edges[i].input_nr)).release();
+    PyTuple_SET_ITEM(functions.get(), static_cast<Py_ssize_t>(i), pair);
+  }
+  return functions;
+}
+
+Ref node_metadata(Node& node) {
+  if (!node.metadata) node.metadata = Handle::steal(checked(PyDict_New()).release(), node.policy().interpreter_exit);
+  return Ref::borrow(static_cast<PyObject*>(node.metadata.get()));
+}
+
+namespace {
+
+Node& node_of(PyObject* self) {
+  Managed* impl = head_of(self)->impl;
+  require(impl != nullptr, "the node behind this object is gone");
+  return *static_cast<Node*>(impl);
+}
+
+Ref wrap_value(const SavedValue& value) {
+  switch (value.type) {
+    case SavedValue::Type::integer:
+      return checked(PyLong_FromLongLong(value.integer));
+    case SavedValue::Type::real:
+      return checked(PyFloat_FromDouble(value.real));
+    case SavedValue::Type::boolean:
+      return Ref::borrow(value.integer != 0 ? Py_True : Py_False);
+    case SavedValue::Type::sizes: {
+      Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.sizes.size())));
+      for (size_t i = 0; i < value.sizes.size(); ++i)
+        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), checked(PyLong_FromLongLong(value.sizes[i])).release());
+      return tuple;
+    }
+    case SavedValue::Type::none:
+    case SavedValue::Type::text:
+      break;
+  }
+  return Ref::borrow(Py_None);
+}
+
+template <class Wrap>
+Ref wrap_field(Node& node, size_t field, Wrap&& wrap_slot) {
+  const auto [first, last] = node.slots_of_field(field);
+  if (node.spec().fields[field].type == SavedField::Type::tensor) return wrap_slot(first);
+  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(last - first)));
+  for (size_t i = first; i < last; ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i - first), wrap_slot(i).release());
+  return tuple;
+}
+
+PyObject* get_saved(PyObject* self, void* closure) {
+  return guarded([&] {
+    Node& node = node_of(self);
+    const size_t field = reinterpret_cast<size_t>(closure);
+    if (node.spec().fields[field].type == SavedField::Type::value) return wrap_value(node.saved_value(field)).release();
+    const NodePtr owner = NodePtr::share(&node);
+    return wrap_field(node, field, [&](size_t i) { return wrap(node.slot(i).unpack(owner)); }).release();
+  });
+}
+
+PyObject* get_raw_saved(PyObject* self, void* closure) {
+  return guarded([&] {
+    Node& node = node_of(self);
+    const NodePtr owner = NodePtr::share(&node);
+    return wrap_field(node, reinterpret_cast<size_t>(closure), [&](size_t i) { return wrap_saved_slot(owner, i); }).release();
+  });
+}
+
+PyObject* get_next_functions(PyObject* self, void*) {
+  return guarded([&] { return node_next_functions(node_of(self)).release(); });
+}
+
+PyObject* get_metadata(PyObject* self, void*) {
+  return guarded([&] { return node_metadata(node_of(self)).release(); });
+}
+
+PyObject* get_requires_grad(PyObject*, void*) { return Py_NewRef(Py_True); }
+
+PyObject* get_variable(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const AccumulateGrad* accumulator = dynamic_cast<const AccumulateGrad*>(&node_of(self));
+    return wrap(accumulator != nullptr ? accumulator->variable() : Tensor()).release();
+  });
+}
+
+PyObject* node_name(PyObject* self, PyObject*) {
+  return guarded([&] { return PyUnicode_FromString(node_of(self).name()); });
+}
+
+PyObject* node_register_hook(PyObject* self, PyObject* hook) {
+  return guarded([&] { return register_post_hook(node_of(self), hook).release(); });
+}
+
+PyObject* node_register_prehook(PyObject* self, PyObject* hook) {
+  return guarded([&] { return register_pre_hook(node_of(self), hook).release(); });
+}
+
+PyObject* node_register_hook_dict(PyObject* self, PyObject* tensor) {
+  return guarded([&] {
+    register_hook_dict(node_of(self), tensor);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* node_sequence_nr(PyObject* self, PyObject*) {
+  return guarded([&] { return PyLong_FromUnsignedLongLong(node_of(self).sequence_nr()); });
+}
+
+int node_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const Managed* impl = head_of(self)->impl;
+  // The node's hooks are the wrapper's to show only while nobody else owns the node.
+  if (impl == nullptr || !head_of(self)->owns_impl || impl->use_count() != 1) return 0;
+  return visit_node_hooks(*static_cast<const Node*>(impl), visit, arg);
+}
+
+int node_clear(PyObject* self) {
+  Managed* impl = head_of(self)->impl;
+  if (impl != nullptr && head_of(self)->owns_impl && impl->use_count() == 1) clear_node_hooks(*static_cast<Node*>(impl));
+  return 0;
+}
+
+void node_dealloc(PyObject* self) {
+  if (hand_back(self)) return;
+  PyObject_GC_UnTrack(self);
+  leave_impl(self);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, nullptr},
+                              {"register_hook", node_register_hook, METH_O, nullptr},
+                              {"register_prehook", node_register_prehook, METH_O, nullptr},
+                              {"_register_hook_dict", node_register_hook_dict, METH_O, nullptr},
+                              {"_sequence_nr", node_sequence_nr, METH_NOARGS, nullptr},
+                              {nullptr, nullptr, 0, nullptr}};
+
+// Attribute tables live as long as the process: CPython keeps pointers into them.
+PyGetSetDef* make_attributes(const NodeSpec& spec) {
+  auto* table = new std::vector<PyGetSetDef>{{"next_functions", get_next_functions, nullptr, nullptr, nullptr},
+                                             {"metadata", get_metadata, nullptr, nullptr, nullptr},
+                                             {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr}};
+  if (std::string(spec.name) == "AccumulateGrad") table->push_back({"variable", get_variable, nullptr, nullptr, nullptr});
+  for (size_t field = 0; field < spec.fields.size(); ++field) {
+    void* closure = reinterpret_cast<void*>(field);
+    const char* saved = (new std::string(concat("_saved_", spec.fields[field].name)))->c_str();
+    table->push_back({saved, get_saved, nullptr, nullptr, closure});
+    if (spec.fields[field].type == SavedField::Type::value) continue;
+    const char* raw = (new std::string(concat("_raw_saved_", spec.fields[field].name)))->c_str();
+    table->push_back({raw, get_raw_saved, nullptr, nullptr, closure});
+  }
+  table->push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
+  return table->data();
+}
+
+Ref make_node_type(const NodeSpec& spec) {
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
+                         {Py_tp_methods, node_methods},
+                         {Py_tp_getset, make_attributes(spec)},
+                         {0, nullptr}};
+  PyType_Spec type = {(new std::string(spec.name))->c_str(), sizeof(NodeObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  return checked(PyType_FromSpec(&type));
+}
+
+}  // namespace
+
+PyTypeObject* node_type(const Node& node) {
+  PyObject* types = state().node_types;
+  const Ref name = checked(PyUnicode_FromString(node.name()));
+  if (PyObject* known = PyDict_GetItemWithError(types, name.get())) return reinterpret_cast<PyTypeObject*>(known);
+  const Ref type = make_node_type(node.spec());
+  checked_status(PyDict_SetItem(types, name.get(), type.get()));
+  return reinterpret_cast<PyTypeObject*>(type.get());
+}
+
+}  // namespace gradlife

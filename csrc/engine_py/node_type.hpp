@@ -1,0 +1,17 @@
+// Python types of nodes: one per operation, made when the first wrapper of that operation's node is; and what they share with
+// the contexts of custom Functions.
+#pragma once
+
+#include "base/pyref.hpp"
+#include "engine/node.hpp"
+
+namespace gradlife {
+
+// Borrowed. The type of the wrapper of a C++ node, e.g. MulBackward0.
+PyTypeObject* node_type(const Node& node);
+
+// Attributes that every node has, whatever its wrapper is.
+Ref node_next_functions(const Node& node);
+Ref node_metadata(Node& node);
+
+}  // namespace gradlife

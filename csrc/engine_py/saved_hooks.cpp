@@ -1,0 +1,137 @@
+#include "engine_py/saved_hooks.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/policy.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+PyObject* as_python(Object* object) { return static_cast<PyObject*>(object); }
+
+Handle take_reference(Borrowed callable, const Policy& policy) {
+  if (policy.hook_references == HookReferences::borrowed) return Handle::steal(callable.get(), policy.interpreter_exit);
+  if (policy.hook_references == HookReferences::extra) Py_INCREF(callable.get());
+  return Handle::borrow(callable.get(), policy.interpreter_exit);
+}
+
+class PySavedHooks final : public SavedHooks {
+ public:
+  PySavedHooks(Borrowed pack, Borrowed unpack)
+      : pack_(take_reference(pack, *current_policy())),
+        unpack_(take_reference(unpack, *current_policy())),
+        exit_(current_policy()->interpreter_exit),
+        release_(current_policy()->release) {}
+
+  void pack(const Tensor& tensor) override {
+    const Ref value = wrap(tensor);
+    PyObject* packed = PyObject_CallOneArg(as_python(pack_.get()), value.get());
+    if (packed == nullptr) throw_from_hook();
+    packed_ = Handle::steal(packed, exit_);
+  }
+
+  Tensor unpack() override {
+    const Ref callable = Ref::borrow(as_python(unpack_.get()));
+    const Ref packed = Ref::borrow(as_python(packed_.get()));
+    const Ref result = Ref::steal(PyObject_CallFunctionObjArgs(callable.get(), packed.get(), nullptr));
+    if (!result) throw_from_hook();
+    if (!is_tensor(result.get()))
+      raise_python(PyExc_TypeError, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
+                   Py_TYPE(result.get())->tp_name);
+    return unwrap(result.get());
+  }
+
+  Object* packed() const override { return packed_.get(); }
+  Object* unpack_callable() const override { return unpack_.get(); }
+  void visit_owned(OwnedVisitor& visitor) const override {
+    visitor.object("pack hook", pack_.get(), Ownership::strong);
+    visitor.object("unpack hook", unpack_.get(), Ownership::strong);
+    if (packed_) visitor.object("packed", packed_.get(), Ownership::strong);
+  }
+
+ private:
+  // Up to 1.13 an exception of a hook arrived as a RuntimeError that quotes it.
+  [[noreturn]] void throw_from_hook() const {
+    const PythonError error;
+    if (release_ >= 200) throw error;
+    const Ref text = Ref::steal(PyObject_Str(error.value()));
+    PyErr_Clear();
+    raise_python(PyExc_RuntimeError, "%s: %S", Py_TYPE(error.value())->tp_name, text ? text.get() : Py_None);
+  }
+
+  Handle pack_;
+  Handle unpack_;
+  Handle packed_;
+  ExitPolicy exit_;
+  int release_;
+};
+
+struct HookStack {
+  std::vector<std::pair<Handle, Handle>> pairs;
+  std::optional<std::string> disabled;
+};
+
+// Lazily made, one a thread; what is left on it at the thread's end goes under the interpreter lock.
+HookStack& stack() {
+  thread_local HookStack of_thread;
+  return of_thread;
+}
+
+}  // namespace
+
+std::unique_ptr<SavedHooks> make_saved_hooks(Borrowed pack, Borrowed unpack) {
+  return std::make_unique<PySavedHooks>(pack, unpack);
+}
+
+void push_default_hooks(Borrowed pack, Borrowed unpack) {
+  HookStack& hooks = stack();
+  if (hooks.disabled) fail(ErrorKind::runtime, *hooks.disabled);
+  const Policy& policy = *current_policy();
+  require(policy.release != 110 || policy.is_oneflow || hooks.pairs.empty(),
+          "Setting default hooks but they have already been set. Hint: only one pair of hooks is allowed at a time.");
+  hooks.pairs.emplace_back(Handle::borrow(pack.get()), Handle::borrow(unpack.get()));
+}
+
+void pop_default_hooks() {
+  HookStack& hooks = stack();
+  if (hooks.pairs.empty()) {
+    if (current_policy()->release == 110) return;
+    fail(ErrorKind::runtime,
+         "is_initialized && !tls.stack.empty() INTERNAL ASSERT FAILED at \"SavedTensorHooks.cpp\":69, please report a bug to "
+         "PyTorch. ");
+  }
+  const auto popped = std::move(hooks.pairs.back());
+  hooks.pairs.pop_back();
+}
+
+Ref top_default_hooks() {
+  const HookStack& hooks = stack();
+  if (hooks.pairs.empty() || hooks.disabled) return Ref::borrow(Py_None);
+  return checked(PyTuple_Pack(2, as_python(hooks.pairs.back().first.get()), as_python(hooks.pairs.back().second.get())));
+}
+
+void disable_default_hooks(const char* message) {
+  HookStack& hooks = stack();
+  if (!hooks.pairs.empty()) fail(ErrorKind::runtime, message);
+  hooks.disabled = message;
+}
+
+void enable_default_hooks() { stack().disabled.reset(); }
+
+Ref disabled_message() {
+  const HookStack& hooks = stack();
+  return hooks.disabled ? checked(PyUnicode_FromString(hooks.disabled->c_str())) : Ref::borrow(Py_None);
+}
+
+std::unique_ptr<SavedHooks> default_hooks_of_thread() {
+  const HookStack& hooks = stack();
+  if (hooks.pairs.empty()) return nullptr;
+  return make_saved_hooks(as_python(hooks.pairs.back().first.get()), as_python(hooks.pairs.back().second.get()));
+}
+
+}  // namespace gradlife

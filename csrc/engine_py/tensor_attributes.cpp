@@ -1,0 +1,175 @@
+// Attributes of tensors.
+#include "engine/autograd.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/hooks.hpp"
+#include "engine_py/objects.hpp"
+#include "engine_py/state.hpp"
+#include "engine_py/tensor_type.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+Ref from_bool(bool value) { return Ref::borrow(value ? Py_True : Py_False); }
+
+// Getters take the impl, setters the impl and the value (nullptr: delete); both at the border's inside.
+template <Ref (*get)(const Tensor&)>
+PyObject* getter(PyObject* self, void*) {
+  return guarded([&] { return get(unwrap(self)).release(); });
+}
+template <void (*set)(const Tensor&, PyObject*)>
+int setter(PyObject* self, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    set(unwrap(self), value);
+    return 0;
+  });
+}
+
+Ref get_requires_grad(const Tensor& tensor) { return from_bool(requires_grad(tensor)); }
+
+void set_requires_grad_attribute(const Tensor& tensor, PyObject* value) {
+  if (value == nullptr || !PyBool_Check(value)) raise_python(PyExc_RuntimeError, "requires_grad must be a bool");
+  set_requires_grad(tensor, value == Py_True);
+}
+
+Ref get_grad(const Tensor& tensor) { return tensor->meta() != nullptr ? wrap(tensor->meta()->grad) : Ref::borrow(Py_None); }
+
+std::string size_text(const Dims& sizes) { return concat(sizes); }
+
+void check_new_grad(const Tensor& tensor, PyObject* value) {
+  if (!is_tensor(value))
+    raise_python(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s", Py_TYPE(value)->tp_name);
+  const Tensor& gradient = unwrap(value);
+  if (gradient == tensor) raise_python(PyExc_RuntimeError, "can't assign Variable as its own grad");
+  require(gradient->sizes() == tensor->sizes(), "attempting to assign a gradient of size '", size_text(gradient->sizes()),
+          "' to a tensor of size '", size_text(tensor->sizes()), "'. Please ensure that the gradient and the tensor are the same size");
+  const char* names[] = {"Float", "Double", "Long", "Bool"};
+  const char* small_names[] = {"float", "double", "long", "bool"};
+  require(gradient->dtype() == tensor->dtype(), "attempting to assign a gradient with dtype '",
+          small_names[static_cast<size_t>(gradient->dtype())], "' to a tensor with grad_dtype '",
+          names[static_cast<size_t>(tensor->dtype())],
+          "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
+          "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
+          "dtypes of a tensor and its gradient may break downstream systems that assume they match.");
+}
+
+void set_grad(const Tensor& tensor, PyObject* value) {
+  if (value == nullptr || value == Py_None) {
+    if (tensor->meta() != nullptr) tensor->meta()->grad.reset();
+    return;
+  }
+  check_new_grad(tensor, value);
+  tensor->need_meta().grad = unwrap(value);
+}
+
+Ref get_grad_fn(const Tensor& tensor) { return wrap_node(grad_fn(tensor)); }
+
+Ref get_data(const Tensor& tensor) { return wrap(variable_data(tensor)); }
+
+void set_data_attribute(const Tensor& tensor, PyObject* value) {
+  if (value == nullptr) raise_python(PyExc_RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!");
+  if (!is_tensor(value)) raise_python(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
+  tensor->set_data(*unwrap(value));
+}
+
+Ref get_base(const Tensor& tensor) {
+  const AutogradMeta* meta = tensor->meta();
+  return meta != nullptr && meta->view ? wrap(meta->view->base) : Ref::borrow(Py_None);
+}
+
+Ref get_is_leaf(const Tensor& tensor) { return from_bool(is_leaf(*tensor)); }
+Ref get_version(const Tensor& tensor) { return checked(PyLong_FromUnsignedLong(tensor->version())); }
+Ref get_output_nr(const Tensor& tensor) {
+  return checked(PyLong_FromUnsignedLong(tensor->meta() != nullptr ? tensor->meta()->output_nr : 0));
+}
+Ref get_retains_grad(const Tensor& tensor) {
+  const AutogradMeta* meta = tensor->meta();
+  return from_bool(meta != nullptr && static_cast<bool>(meta->retains_grad));
+}
+Ref get_ndim(const Tensor& tensor) { return checked(PyLong_FromSize_t(tensor->dim())); }
+Ref get_dtype(const Tensor& tensor) { return wrap_dtype(tensor->dtype()); }
+Ref get_device(const Tensor&) { return Ref::borrow(state().cpu_device); }
+Ref get_layout(const Tensor&) { return Ref::borrow(state().strided_layout); }
+Ref get_cdata(const Tensor& tensor) { return checked(PyLong_FromVoidPtr(tensor.get())); }
+Ref get_false(const Tensor&) { return Ref::borrow(Py_False); }
+Ref get_true(const Tensor&) { return Ref::borrow(Py_True); }
+
+// An emptied wrapper (its impl died while a weak reference brought it back) looks like torch's undefined tensor.
+PyObject* get_shape(PyObject* self, void*) {
+  return guarded([&] {
+    if (head_of(self)->impl == nullptr) return wrap_dims(Dims{0}).release();
+    return wrap_dims(unwrap(self)->sizes()).release();
+  });
+}
+
+PyObject* get_backward_hooks(PyObject* self, void*) {
+  PyObject* hooks = tensor_object(self)->backward_hooks;
+  return Py_NewRef(hooks != nullptr ? hooks : Py_None);
+}
+
+int set_backward_hooks(PyObject* self, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    const Tensor& tensor = unwrap(self);
+    if (value == nullptr) raise_python(PyExc_RuntimeError, "Deletion of _backwards_hooks not allowed!");
+    PyObject* dict = value == Py_None ? nullptr : value;
+    Py_XINCREF(dict);
+    Py_XSETREF(tensor_object(self)->backward_hooks, dict);
+    if (dict == nullptr && tensor->meta() == nullptr) return 0;
+    const auto dropped = std::move(tensor->need_meta().hooks);
+    tensor->meta()->hooks.clear();
+    if (dict != nullptr) tensor->meta()->hooks.push_back(make_tensor_hook(dict));
+    return 0;
+  });
+}
+
+PyObject* get_post_accumulate_hooks(PyObject* self, void*) {
+  PyObject* hooks = tensor_object(self)->post_accumulate_grad_hooks;
+  return Py_NewRef(hooks != nullptr ? hooks : Py_None);
+}
+
+int set_post_accumulate_hooks(PyObject* self, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    const Tensor& tensor = unwrap(self);
+    if (value == nullptr) raise_python(PyExc_RuntimeError, "Deletion of _post_accumulate_grad_hooks not allowed!");
+    PyObject* dict = value == Py_None ? nullptr : value;
+    Py_XINCREF(dict);
+    Py_XSETREF(tensor_object(self)->post_accumulate_grad_hooks, dict);
+    tensor->need_meta().post_accumulate_hook = dict != nullptr ? make_post_accumulate_hook(dict) : nullptr;
+    return 0;
+  });
+}
+
+// OneFlow's tensors have no attribute dictionary.
+PyObject* get_dict(PyObject* self, void* context) {
+  return PyObject_GenericGetDict(self, context);
+}
+
+}  // namespace
+
+PyGetSetDef tensor_attributes[] = {
+    {"requires_grad", getter<get_requires_grad>, setter<set_requires_grad_attribute>, nullptr, nullptr},
+    {"grad", getter<get_grad>, setter<set_grad>, nullptr, nullptr},
+    {"_grad", getter<get_grad>, setter<set_grad>, nullptr, nullptr},
+    {"grad_fn", getter<get_grad_fn>, nullptr, nullptr, nullptr},
+    {"data", getter<get_data>, setter<set_data_attribute>, nullptr, nullptr},
+    {"is_leaf", getter<get_is_leaf>, nullptr, nullptr, nullptr},
+    {"output_nr", getter<get_output_nr>, nullptr, nullptr, nullptr},
+    {"retains_grad", getter<get_retains_grad>, nullptr, nullptr, nullptr},
+    {"_base", getter<get_base>, nullptr, nullptr, nullptr},
+    {"_version", getter<get_version>, nullptr, nullptr, nullptr},
+    {"_cdata", getter<get_cdata>, nullptr, nullptr, nullptr},
+    {"_backward_hooks", get_backward_hooks, set_backward_hooks, nullptr, nullptr},
+    {"_post_accumulate_grad_hooks", get_post_accumulate_hooks, set_post_accumulate_hooks, nullptr, nullptr},
+    {"shape", get_shape, nullptr, nullptr, nullptr},
+    {"ndim", getter<get_ndim>, nullptr, nullptr, nullptr},
+    {"dtype", getter<get_dtype>, nullptr, nullptr, nullptr},
+    {"device", getter<get_device>, nullptr, nullptr, nullptr},
+    {"layout", getter<get_layout>, nullptr, nullptr, nullptr},
+    {"is_sparse", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_quantized", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_cuda", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_cpu", getter<get_true>, nullptr, nullptr, nullptr},
+    {"__dict__", get_dict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace gradlife

@@ -1,0 +1,109 @@
+// Methods of tensors that belong to differentiation rather than to arithmetic.
+#include "engine/autograd.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/hooks.hpp"
+#include "engine_py/objects.hpp"
+#include "engine_py/state.hpp"
+#include "engine_py/tensor_type.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+PyObject* tensor_detach(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap(detach(unwrap(self))).release(); });
+}
+
+PyObject* tensor_detach_in_place(PyObject* self, PyObject*) {
+  return guarded([&] {
+    detach_in_place(unwrap(self));
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* tensor_requires_grad_in_place(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Py_ssize_t given = count + (names != nullptr ? PyTuple_GET_SIZE(names) : 0);
+    const bool requires = given == 0 || PyObject_IsTrue(arguments[0]) == 1;
+    set_requires_grad(unwrap(self), requires);
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* tensor_retain_grad(PyObject* self, PyObject*) {
+  return guarded([&] {
+    retain_grad(unwrap(self));
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* tensor_use_count(PyObject* self, PyObject*) {
+  return guarded([&] { return PyLong_FromUnsignedLong(unwrap(self)->use_count()); });
+}
+
+PyObject* tensor_is_view(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const AutogradMeta* meta = unwrap(self)->meta();
+    return PyBool_FromLong(meta != nullptr && meta->view != nullptr);
+  });
+}
+
+PyObject* tensor_untyped_storage(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap_storage(unwrap(self)->storage()).release(); });
+}
+
+PyObject* tensor_register_hook_dict(PyObject* self, PyObject*) {
+  return guarded([&] {
+    if (const NodePtr node = grad_fn(unwrap(self))) register_hook_dict(*node, self);
+    return Py_NewRef(Py_None);
+  });
+}
+
+// cls._make_subclass(data, require_grad=False): the data under another class, an impl of its own.
+PyObject* tensor_make_subclass(PyObject*, PyObject* arguments, PyObject* keywords) {
+  return guarded([&] {
+    PyObject *type, *data;
+    int requires = 0;
+    static const char* names[] = {"cls", "data", "require_grad", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|p", const_cast<char**>(names), &type, &data, &requires))
+      throw PythonError();
+    if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), state().tensor_base))
+      raise_python(PyExc_TypeError, "cls must be a type (got %.200s)", Py_TYPE(type)->tp_name);
+    Tensor tensor = detach(unwrap(data));
+    if (requires) set_requires_grad(tensor, true);
+    return wrap_as(std::move(tensor), reinterpret_cast<PyTypeObject*>(type)).release();
+  });
+}
+
+PyObject* tensor_as_subclass(PyObject* self, PyObject* type) {
+  return guarded([&] {
+    if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), state().tensor_base))
+      raise_python(PyExc_TypeError, "cls must be a type (got %.200s)", Py_TYPE(type)->tp_name);
+    const Tensor& tensor = unwrap(self);
+    Tensor shared = make_view(tensor, tensor->sizes(), tensor->strides(), tensor->offset());
+    if (const NodePtr node = grad_fn(tensor)) set_history_at(shared, node, tensor->meta()->output_nr);
+    return wrap_as(std::move(shared), reinterpret_cast<PyTypeObject*>(type)).release();
+  });
+}
+
+template <class Function>
+PyCFunction as_method(Function function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+}  // namespace
+
+PyMethodDef autograd_methods[] = {
+    {"detach", tensor_detach, METH_NOARGS, nullptr},
+    {"detach_", tensor_detach_in_place, METH_NOARGS, nullptr},
+    {"requires_grad_", as_method(tensor_requires_grad_in_place), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"retain_grad", tensor_retain_grad, METH_NOARGS, nullptr},
+    {"_use_count", tensor_use_count, METH_NOARGS, nullptr},
+    {"_is_view", tensor_is_view, METH_NOARGS, nullptr},
+    {"untyped_storage", tensor_untyped_storage, METH_NOARGS, nullptr},
+    {"_register_hook_dict", tensor_register_hook_dict, METH_NOARGS, nullptr},
+    {"_make_subclass", as_method(tensor_make_subclass), METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
+    {"as_subclass", tensor_as_subclass, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace gradlife

@@ -1,0 +1,192 @@
+#include "engine_py/tensor_type.hpp"
+
+#include <vector>
+
+#include "engine/autograd.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/function.hpp"
+#include "engine_py/hooks.hpp"
+#include "engine_py/objects.hpp"
+#include "engine_py/state.hpp"
+#include "engine_py/tables.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+TensorImpl* impl_of(PyObject* self) { return static_cast<TensorImpl*>(head_of(self)->impl); }
+
+// From 1.10 on the collector may look through a tensor at the node behind it, when nobody else owns either.
+int visit_sole_owned_node(TensorImpl& impl, visitproc visit, void* arg) {
+  const AutogradMeta* meta = impl.meta();
+  if (meta == nullptr || !meta->grad_fn || impl.use_count() != 1) return 0;
+  const NodePtr& node = meta->grad_fn;
+  if (const PyNode* custom = dynamic_cast<const PyNode*>(node.get())) {
+    if (custom->is_solely_owned(node)) Py_VISIT(custom->context());
+    return 0;
+  }
+  if (node->identity() == Identity::coupled && node->wrapper() != nullptr && node.use_count() == 2)
+    Py_VISIT(static_cast<PyObject*>(node->wrapper()));
+  return 0;
+}
+
+int visit_impl(TensorImpl& impl, visitproc visit, void* arg) {
+  const Policy& policy = impl.policy();
+  if (policy.is_oneflow) return 0;
+  if (policy.release >= 110) {
+    if (const int stop = visit_sole_owned_node(impl, visit, arg)) return stop;
+  }
+  if (impl.meta() == nullptr) return 0;
+  for (const auto& hook : impl.meta()->hooks) Py_VISIT(static_cast<PyObject*>(hook->traversable()));
+  return 0;
+}
+
+int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  // A wrapper that its impl would keep is no garbage, whatever its own references say.
+  if (is_kept_by_impl(self)) return 0;
+  if (const int stop = visit_slots(self, state().tensor_base, visit, arg)) return stop;
+  TensorObject* object = tensor_object(self);
+  Py_VISIT(object->dict);
+  Py_VISIT(object->backward_hooks);
+  Py_VISIT(object->post_accumulate_grad_hooks);
+  if (TensorImpl* impl = impl_of(self); impl != nullptr && object->head.owns_impl) return visit_impl(*impl, visit, arg);
+  return 0;
+}
+
+void clear_accumulator_hooks(TensorImpl& impl) {
+  if (impl.meta() == nullptr) return;
+  if (const NodePtr accumulator = impl.meta()->grad_accumulator.lock()) clear_node_hooks(*accumulator);
+}
+
+void take_apart(PyObject* self) {
+  TensorObject* object = tensor_object(self);
+  Py_CLEAR(object->dict);
+  Py_CLEAR(object->backward_hooks);
+  Py_CLEAR(object->post_accumulate_grad_hooks);
+  leave_impl(self);
+}
+
+int tensor_clear(PyObject* self) {
+  if (is_kept_by_impl(self)) return 0;
+  TensorImpl* impl = impl_of(self);
+  if (impl != nullptr && head_of(self)->owns_impl) clear_accumulator_hooks(*impl);
+  take_apart(self);
+  return 0;
+}
+
+void free_tensor(PyObject* self) {
+  TensorObject* object = tensor_object(self);
+  if (object->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  clear_slots(self, state().tensor_base);
+  take_apart(self);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// Dealloc of Tensor and of every subclass: type.__new__ would give those one of its own, which finalises before we can ask
+// whether the wrapper is to live on.
+void tensor_dealloc(PyObject* self) {
+  if (hand_back(self)) return;
+  PyObject_GC_UnTrack(self);
+  Py_TRASHCAN_BEGIN(self, tensor_dealloc)
+  bool is_resurrected = false;
+  if (Py_TYPE(self)->tp_finalize != nullptr) {
+    PyObject_GC_Track(self);
+    is_resurrected = PyObject_CallFinalizerFromDealloc(self) < 0;
+    if (!is_resurrected) PyObject_GC_UnTrack(self);
+  }
+  if (!is_resurrected) free_tensor(self);
+  Py_TRASHCAN_END
+}
+
+int tensor_meta_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  if (PyType_Type.tp_init(self, arguments, keywords) < 0) return -1;
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(self);
+  type->tp_dealloc = tensor_dealloc;
+  type->tp_traverse = tensor_traverse;
+  return 0;
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject*) {
+  return guarded([&] {
+    PyObject* data = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
+    if (data == nullptr) return wrap_as(empty({0}, DType::float32), type).release();
+    if (is_tensor(data)) return wrap_as(variable_data(unwrap(data)), type).release();
+    if (PyTuple_GET_SIZE(arguments) > 1 || PyLong_Check(data)) return wrap_as(empty(parse_dims(arguments), DType::float32), type).release();
+    const Ref module = checked(PyImport_ImportModule("gradlife._engine"));
+    const Ref made = checked(PyObject_CallMethod(module.get(), "tensor", "O", data));
+    return wrap_as(variable_data(unwrap(made.get())), type).release();
+  });
+}
+
+PyMemberDef tensor_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+// The method tables of the type, joined: the operations and what belongs to differentiation.
+PyMethodDef* all_methods() {
+  std::vector<PyMethodDef>* methods = new std::vector<PyMethodDef>;
+  for (PyMethodDef* table : {op_methods, autograd_methods})
+    for (; table->ml_name != nullptr; ++table) methods->push_back(*table);
+  methods->push_back({nullptr, nullptr, 0, nullptr});
+  return methods->data();
+}
+
+}  // namespace
+
+Ref make_tensor_meta() {
+  static PyType_Slot slots[] = {{Py_tp_base, &PyType_Type},
+                                {Py_tp_init, reinterpret_cast<void*>(tensor_meta_init)},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"gradlife._engine._TensorMeta", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  return checked(PyType_FromSpec(&spec));
+}
+
+Ref make_tensor_base() {
+  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(tensor_new)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},
+                                {Py_tp_members, tensor_members},
+                                {Py_tp_getset, tensor_attributes},
+                                {Py_tp_methods, all_methods()},
+                                {Py_tp_richcompare, reinterpret_cast<void*>(tensor_richcompare)},
+                                {Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)},
+                                {Py_nb_add, reinterpret_cast<void*>(op_numbers.nb_add)},
+                                {Py_nb_subtract, reinterpret_cast<void*>(op_numbers.nb_subtract)},
+                                {Py_nb_multiply, reinterpret_cast<void*>(op_numbers.nb_multiply)},
+                                {Py_nb_true_divide, reinterpret_cast<void*>(op_numbers.nb_true_divide)},
+                                {Py_nb_power, reinterpret_cast<void*>(op_numbers.nb_power)},
+                                {Py_nb_matrix_multiply, reinterpret_cast<void*>(op_numbers.nb_matrix_multiply)},
+                                {Py_nb_negative, reinterpret_cast<void*>(op_numbers.nb_negative)},
+                                {Py_nb_positive, reinterpret_cast<void*>(op_numbers.nb_positive)},
+                                {Py_nb_absolute, reinterpret_cast<void*>(op_numbers.nb_absolute)},
+                                {Py_nb_bool, reinterpret_cast<void*>(op_numbers.nb_bool)},
+                                {Py_nb_float, reinterpret_cast<void*>(op_numbers.nb_float)},
+                                {Py_nb_int, reinterpret_cast<void*>(op_numbers.nb_int)},
+                                {Py_nb_index, reinterpret_cast<void*>(op_numbers.nb_index)},
+                                {Py_nb_inplace_add, reinterpret_cast<void*>(op_numbers.nb_inplace_add)},
+                                {Py_nb_inplace_subtract, reinterpret_cast<void*>(op_numbers.nb_inplace_subtract)},
+                                {Py_nb_inplace_multiply, reinterpret_cast<void*>(op_numbers.nb_inplace_multiply)},
+                                {Py_nb_inplace_true_divide, reinterpret_cast<void*>(op_numbers.nb_inplace_true_divide)},
+                                {Py_nb_inplace_power, reinterpret_cast<void*>(op_numbers.nb_inplace_power)},
+                                {Py_mp_length, reinterpret_cast<void*>(op_mapping.mp_length)},
+                                {Py_mp_subscript, reinterpret_cast<void*>(op_mapping.mp_subscript)},
+                                {Py_mp_ass_subscript, reinterpret_cast<void*>(op_mapping.mp_ass_subscript)},
+                                {0, nullptr}};
+  // A slot without a function would be taken for an inherited one: drop those the operations do not offer.
+  static std::vector<PyType_Slot> offered;
+  if (offered.empty()) {
+    for (const PyType_Slot& slot : slots)
+      if (slot.slot == 0 || slot.pfunc != nullptr) offered.push_back(slot);
+  }
+  static PyType_Spec spec = {"gradlife._engine.TensorBase", sizeof(TensorObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, nullptr};
+  spec.slots = offered.data();
+  return checked(PyType_FromSpec(&spec));
+}
+
+}  // namespace gradlife

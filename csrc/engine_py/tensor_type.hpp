@@ -1,0 +1,14 @@
+// The Python type of tensors, its metaclass and its attributes.
+#pragma once
+
+#include "base/pyref.hpp"
+
+namespace gradlife {
+
+extern PyGetSetDef tensor_attributes[];     // tensor_attributes.cpp
+extern PyMethodDef autograd_methods[];      // tensor_autograd.cpp: _backward internals, detach, retain_grad, ...
+
+Ref make_tensor_meta();
+Ref make_tensor_base();
+
+}  // namespace gradlife

@@ -1,0 +1,123 @@
+"""The mini autograd engine, under torch's public names: ``import gradlife.engine as torch``.
+
+A real, small engine in C++ whose ownership rules are policies. ``with profile("torch-1.1"):`` makes everything born inside
+follow PyTorch 1.1; ``owners(obj)`` draws who owns whom, ``events()`` tells what happened, ``live_counts()`` counts what is
+left. CPU, float32 and float64 (int64 and bool to hold and compare), at most eight dimensions.
+"""
+
+from __future__ import annotations
+
+import os as _os
+from typing import Any as _Any
+
+from gradlife.errors import ExtensionMissingError as _ExtensionMissingError
+
+try:
+    from gradlife import _engine
+except ModuleNotFoundError as _error:
+    raise _ExtensionMissingError("gradlife._engine") from _error
+
+from gradlife._engine import (  # noqa: E402
+    UntypedStorage,
+    bool,
+    dtype,
+    float32,
+    float64,
+    int64,
+    is_grad_enabled,
+)
+from gradlife.engine import autograd, nn, utils  # noqa: E402
+from gradlife.engine import private as _C  # noqa: E402
+from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+from gradlife.engine.observing import (  # noqa: E402
+    Event,
+    OwnerTree,
+    clear_events,
+    events,
+    live_bytes,
+    live_counts,
+    log_events,
+    owners,
+    use_count,
+)
+from gradlife.engine.policies import (  # noqa: E402
+    AXES,
+    Profile,
+    current_profile,
+    profile,
+    profiles,
+    set_default_profile,
+)
+from gradlife.engine.tensors import Size, Tensor, device, layout, strided  # noqa: E402
+
+float = float32
+double = float64
+long = int64
+Storage = UntypedStorage
+strided = strided
+
+__all__ = [
+    "AXES",
+    "Event",
+    "OwnerTree",
+    "Profile",
+    "Size",
+    "Storage",
+    "Tensor",
+    "UntypedStorage",
+    "autograd",
+    "bool",
+    "clear_events",
+    "current_profile",
+    "device",
+    "double",
+    "dtype",
+    "enable_grad",
+    "events",
+    "float",
+    "float32",
+    "float64",
+    "inference_mode",
+    "int64",
+    "is_grad_enabled",
+    "is_tensor",
+    "layout",
+    "live_bytes",
+    "live_counts",
+    "log_events",
+    "long",
+    "nn",
+    "no_grad",
+    "owners",
+    "profile",
+    "profiles",
+    "set_default_profile",
+    "set_grad_enabled",
+    "strided",
+    "use_count",
+    "utils",
+]
+
+
+def is_tensor(obj: _Any) -> _Any:
+    """Whether ``obj`` is a tensor of this engine."""
+    return isinstance(obj, Tensor)
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of new tensors of Python floats: always float32 here."""
+    return float32
+
+
+def __getattr__(name: str) -> _Any:
+    # Operations and factories are functions of the extension; private ones stay there.
+    if not name.startswith("_"):
+        try:
+            return getattr(_engine, name)
+        except AttributeError:
+            pass
+    raise AttributeError(f"module 'gradlife.engine' has no attribute '{name}'")
+
+
+if "GRADLIFE_PROFILE" in _os.environ:
+    set_default_profile(_os.environ["GRADLIFE_PROFILE"])

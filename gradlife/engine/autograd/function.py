@@ -1,0 +1,149 @@
+"""Custom Functions: the classes around the context that the extension provides."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any, Callable
+
+from gradlife import _engine
+from gradlife._engine import _FunctionBase
+from gradlife.engine.grad_mode import no_grad
+from gradlife.engine.tensors import Tensor
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What forward may tell about itself through its context."""
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Saves tensors for backward, which finds them in ``saved_tensors``. Call it once, with everything."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Saves tensors for ``jvp``."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Says which inputs forward changed in place; each must be an output too."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Says which outputs have no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward sees zeros (True, the default) or None for outputs that nobody used."""
+        self.materialize_grads = value
+
+
+class BackwardCFunction(_FunctionBase, FunctionCtx):
+    """The context of one application, and at the same time the ``grad_fn`` of its outputs."""
+
+    _is_legacy = False
+    _forward_cls: Any
+
+    def apply(self, *args: Any) -> Any:
+        """Runs the user's backward."""
+        return self._forward_cls.backward(self, *args)
+
+
+class FunctionMeta(type):
+    """Gives every Function a class of contexts of its own, named after it."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        super().__init__(name, bases, attributes)
+        context = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        context.__module__ = "torch.autograd.function"
+        cls._backward_cls = context
+        cls._has_setup_context = cls.setup_context is not _SingleStep.setup_context  # type: ignore[attr-defined]
+
+
+class _SingleStep:
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Fills the context after a forward that takes none."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+
+class Function(_FunctionBase, FunctionCtx, _SingleStep, metaclass=FunctionMeta):
+    """An operation with a forward and a backward of its own.
+
+    Static ``forward`` and ``backward``, used by ``apply``. An instance with a forward of its own is a legacy Function: its own
+    context, called directly; the policy of legacy functions says whether that is still allowed.
+    """
+
+    _is_legacy = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if _engine._current_policy()[1]["legacy_functions"] == "refused":
+            warnings.warn(
+                f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so you should "
+                "invoke them on the class itself. Instantiating an autograd function will raise an error in a future version "
+                "of PyTorch.",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Applies a legacy Function; refused by every profile from torch 1.5 on."""
+        return self._do_forward(*args)
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Computes the outputs."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Computes the gradients of the inputs from those of the outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+            "mode AD."
+        )
+
+    vjp = backward
+
+
+class InplaceFunction(Function):
+    """A Function with an ``inplace`` flag."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class _DifferentiatedTwice(Function):
+    """Stands behind the gradients of a once-differentiable backward, and says so when it is run."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        return tuple(tensor.detach() for tensor in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Runs a backward without recording; differentiating its result raises."""
+
+    @functools.wraps(backward)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        with no_grad():
+            outputs = backward(ctx, *args)
+        if not _engine.is_grad_enabled():
+            return outputs
+        if not any(isinstance(argument, Tensor) and argument.requires_grad for argument in args):
+            return outputs
+        return _guard_against_second(outputs)
+
+    return wrapper
+
+
+def _guard_against_second(outputs: Any) -> Any:
+    values = outputs if isinstance(outputs, tuple) else (outputs,)
+    tensors = [value.detach().requires_grad_() for value in values if isinstance(value, Tensor)]
+    guarded = iter(_DifferentiatedTwice.apply(*tensors) if tensors else ())
+    return tuple(next(guarded) if isinstance(value, Tensor) else value for value in values)

@@ -1,0 +1,101 @@
+"""Tools on the graph itself: saved-tensor hooks, edges, counters."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+from types import TracebackType
+from typing import Any, Callable, Iterator, NamedTuple
+
+from gradlife import _engine
+from gradlife.engine.tensors import Tensor
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+
+class Node(abc.ABC):
+    """What ``grad_fn`` is: a node of the backward graph. Only for ``isinstance``."""
+
+    @classmethod
+    def __subclasshook__(cls, subclass: type) -> bool:
+        if cls is not Node:
+            return NotImplemented
+        return issubclass(subclass, _engine._FunctionBase) or subclass in _engine._node_types.values()
+
+
+class GradientEdge(NamedTuple):
+    """Where a gradient flows: a node and which of its inputs."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge along which the gradient of ``tensor`` flows. Makes the accumulator of a leaf that has none yet."""
+    node, output_nr = _engine._gradient_edge(tensor)
+    return GradientEdge(node, output_nr)
+
+
+def increment_version(tensor: Any) -> None:
+    """Counts an in-place change that the engine did not see."""
+    for item in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        _engine._increment_version(item)
+
+
+class saved_tensors_hooks:  # noqa: N801 - torch's name
+    """Packs every tensor that is saved inside the block, and unpacks it when it is needed.
+
+    Each saved slot owns a reference to both callables and to what ``pack_hook`` returned, until its node frees them.
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        _engine._push_saved_tensors_default_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _engine._pop_saved_tensors_default_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
+    """Keeps saved tensors in CPU memory. On an engine whose tensors all live there packing returns the tensor itself."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack_to_cpu(tensor: Tensor) -> tuple[Any, Tensor]:
+            return (tensor.device, tensor.cpu())
+
+        def unpack_from_cpu(packed: tuple[Any, Tensor]) -> Tensor:
+            device, tensor = packed
+            return tensor.to(device)
+
+        super().__init__(pack_to_cpu, unpack_from_cpu)
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Raises ``error_message`` where hooks are set inside the block."""
+    previous = _engine._saved_tensors_hooks_get_disabled_error_message()
+    try:
+        _engine._saved_tensors_hooks_disable(error_message)
+        yield
+    finally:
+        if previous is None:
+            _engine._saved_tensors_hooks_enable()
+        else:
+            _engine._saved_tensors_hooks_disable(previous)

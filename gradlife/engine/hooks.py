@@ -1,0 +1,48 @@
+"""Removable hooks: a handle takes its callable out of the dict it was put in, and keeps nothing alive."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from types import TracebackType
+from typing import Any, Callable
+
+from gradlife import _engine
+
+
+class RemovableHandle:
+    """Removes one hook. Holds the dict of hooks weakly, so that a kept handle keeps no tensor and no graph."""
+
+    next_id = 0
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref = weakref.ref(hooks_dict)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+
+    def remove(self) -> None:
+        """Takes the hook out; nothing happens where it is gone already."""
+        hooks_dict = self.hooks_dict_ref()
+        if hooks_dict is not None and self.id in hooks_dict:
+            del hooks_dict[self.id]
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.remove()
+
+
+def add_hook(hooks_dict: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
+    """Puts ``hook`` into a dict of hooks."""
+    handle = RemovableHandle(hooks_dict)
+    hooks_dict[handle.id] = hook
+    return handle
+
+
+_engine._register("hooks_helper", add_hook)

@@ -1,0 +1,146 @@
+"""Tensors as Python sees them: what the extension's type leaves to be written in Python."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from typing import Any, Callable, Iterator, Sequence
+
+from gradlife import _engine
+from gradlife._engine import TensorBase, _TensorMeta
+from gradlife.engine.hooks import RemovableHandle
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements."""
+        count = 1
+        for size in self:
+            count *= size
+        return count
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+
+class device:  # noqa: N801 - torch's name
+    """Where a tensor's bytes are: always the CPU here."""
+
+    __slots__ = ("type", "index")
+
+    def __init__(self, kind: Any = "cpu", index: int | None = None) -> None:
+        name = kind.type if isinstance(kind, device) else str(kind)
+        if name != "cpu":
+            raise RuntimeError(f"gradlife's engine has no device '{name}', only 'cpu'")
+        self.type = name
+        self.index = index
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')"
+
+    def __str__(self) -> str:
+        return "cpu"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) or other == "cpu"
+
+    def __hash__(self) -> int:
+        return hash("cpu")
+
+
+class layout:  # noqa: N801 - torch's name
+    """How a tensor's elements lie in memory: always strided here."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "torch.strided"
+
+
+strided = layout()
+
+
+class Tensor(TensorBase, metaclass=_TensorMeta):
+    """A typed, strided window on a storage, with the history that made it."""
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Sequence[Any] | None = None,
+    ) -> None:
+        """Adds the gradient of this tensor to ``.grad`` of every leaf behind it. Frees what was saved unless retained."""
+        from gradlife.engine import autograd
+
+        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Calls ``hook`` with this tensor's gradient as soon as that is complete; a tensor it returns takes its place."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._backward_hooks is None:
+            self._backward_hooks = OrderedDict()
+            if self.grad_fn is not None:
+                self._register_hook_dict()
+        handle = RemovableHandle(self._backward_hooks)
+        self._backward_hooks[handle.id] = hook
+        return handle
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Calls ``hook`` with this leaf after its ``.grad`` was added to."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._post_accumulate_grad_hooks is None:
+            self._post_accumulate_grad_hooks = OrderedDict()
+        handle = RemovableHandle(self._post_accumulate_grad_hooks)
+        self._post_accumulate_grad_hooks[handle.id] = hook
+        return handle
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        suffixes = []
+        if self.dtype is _engine.float64:
+            suffixes.append("dtype=torch.float64")
+        if self.grad_fn is not None:
+            suffixes.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
+        elif self.requires_grad:
+            suffixes.append("requires_grad=True")
+        name = "Parameter containing:\ntensor" if type(self).__name__ == "Parameter" else "tensor"
+        return f"{name}({', '.join([_format_values(self.detach().tolist()), *suffixes])})"
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([self[i] for i in range(len(self))])
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self.dim() == 0 else object.__format__(self, spec)
+
+
+def _format_values(values: Any) -> str:
+    if isinstance(values, list):
+        return "[" + ", ".join(_format_values(value) for value in values) + "]"
+    return f"{values:.4f}" if isinstance(values, float) else str(values)
+
+
+def _warn(category: type[Warning], text: str) -> None:
+    warnings.warn(text, category, stacklevel=3)
+
+
+_engine._register("size_type", Size)
+_engine._register("tensor_class", Tensor)
+_engine._register("cpu_device", device("cpu"))
+_engine._register("strided_layout", strided)
+_engine._register("warn", _warn)
