@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 
 from gradlife.backends.base import Backend
@@ -39,28 +40,19 @@ def backend_names() -> tuple[str, ...]:
 def get_backend(name: str) -> Backend:
     """The backend of this name; an error with the nearest names if there is none."""
     kind, _, rest = name.partition(":")
-    try:
+    with contextlib.suppress(UnknownNameError):  # of a profile: the whole name is unknown
         if kind == "mini" and rest:
             return MiniBackend(rest)
         if kind == "fake" and rest:
             return FakeBackend(rest)
-    except UnknownNameError as error:
-        raise unknown(name, error) from None
     if name == "torch":
         return TorchBackend()
     if name == "fake":
         return FakeBackend()
-    raise unknown(name)
+    known = backend_names()
+    raise UnknownNameError("backend", name, known, hint="one of " + " ".join(known))
 
 
 def get_backends(names: Iterable[str]) -> tuple[Backend, ...]:
     """The backends of these names, each once."""
     return tuple(get_backend(name) for name in dict.fromkeys(names))
-
-
-def unknown(name: str, cause: UnknownNameError | None = None) -> UnknownNameError:
-    """The error for a name that is none, with the nearest ones; an unknown part is named by its cause."""
-    if cause is not None and cause.kind != "profile":
-        return cause
-    known = backend_names()
-    return UnknownNameError("backend", name, known, hint="known: " + " ".join(known))

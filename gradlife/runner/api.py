@@ -106,7 +106,7 @@ def select_stories(paths: Sequence[str], keyword: str) -> tuple[Story, ...]:
     is_chosen = selector(keyword)
     stories = tuple(story for story in discover(paths) if is_chosen(story.info))
     if not stories:
-        raise UsageError(f"no scenario matches {keyword!r}", "gradlife list shows all of them")
+        raise UsageError(f"no scenario matches {keyword!r}", "gradlife list")
     return stories
 
 

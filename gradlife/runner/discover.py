@@ -36,7 +36,7 @@ def builtin_folder() -> Path:
     for folder in (package / "_scenarios", package.parent / "scenarios"):
         if folder.is_dir():
             return folder
-    raise ScenarioError("the built-in scenarios are missing", "reinstall gradlife, or name scenario files")
+    raise ScenarioError("the built-in scenarios are missing", "gradlife run FILE, or reinstall gradlife")
 
 
 def discover(paths: Sequence[str] = ()) -> tuple[Story, ...]:
@@ -46,7 +46,7 @@ def discover(paths: Sequence[str] = ()) -> tuple[Story, ...]:
             stories = load_all(server, files_in(builtin_folder()))
         else:
             stories = [story for path in paths for story in stories_of(server, path)]
-    stories = list({(story.path, story.info.name): story for story in stories}.values())
+    stories = list({(story.path, story.info.line): story for story in stories}.values())
     refuse_duplicates(stories)
     if not stories:
         raise ScenarioError(f"no scenario in {', '.join(paths) or builtin_folder().name}")

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from gradlife.backends import registry
+from gradlife.backends.base import WorkerSpec
+from gradlife.backends.mini import MiniBackend
+from gradlife.errors import UnknownNameError
+
+
+@pytest.fixture(autouse=True)
+def _profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("mini", "registry"):
+        monkeypatch.setattr(f"gradlife.backends.{module}.profile_names", lambda: ("torch-1.1", "torch-2.13"))
+
+
+def test_the_fake_says_what_it_is() -> None:
+    backend = registry.get_backend("fake")
+    assert (backend.name, backend.profile) == ("fake", "fake-1.0")
+    assert backend.worker_spec() == WorkerSpec("gradlife.backends.fake", "fake-1.0")
+    info = backend.describe()
+    assert (info.name, info.profile, info.framework, info.version) == ("fake", "fake-1.0", "fake", "1.0")
+
+
+def test_a_mini_backend_puts_its_profile_in_force() -> None:
+    backend = registry.get_backend("mini:torch-1.1")
+    assert (backend.name, backend.profile) == ("mini:torch-1.1", "torch-1.1")
+    assert backend.worker_spec() == WorkerSpec("gradlife.engine", "torch-1.1")
+
+
+def test_a_mutant_has_the_profile_that_it_was_made_from() -> None:
+    backend = registry.get_backend("mini:torch-2.13+saved_slot=owning")
+    assert (backend.name, backend.profile) == ("mini:torch-2.13+saved_slot=owning", "torch-2.13")
+    assert backend.worker_spec().profile == "torch-2.13+saved_slot=owning"
+    assert backend.describe().profile == "torch-2.13"
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("mini:torch-1.2", ["mini:torch-1.1", "mini:torch-2.13", "torch"]), ("tosch", ["torch"]), ("fakes", ["fake"])],
+)
+def test_an_unknown_name_is_answered_with_the_nearest(name: str, nearest: list[str]) -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        registry.get_backend(name)
+    assert caught.value.message == f"unknown backend {name!r}"
+    assert caught.value.nearest == nearest
+
+
+def test_without_a_near_name_all_are_given() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        registry.get_backend("xyzzy")
+    assert caught.value.hint == "one of torch mini:torch-1.1 mini:torch-2.13 fake fake:fake-leaky"
+
+
+def test_an_engine_that_was_not_built_has_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> tuple[str, ...]:
+        raise ImportError("not built")
+
+    monkeypatch.setattr(registry, "profile_names", missing)
+    assert registry.backend_names() == ("torch", "fake", "fake:fake-leaky")
+
+
+def test_a_name_given_twice_is_one_backend() -> None:
+    assert [backend.name for backend in registry.get_backends(["fake", "mini:torch-1.1", "fake"])] == [
+        "fake",
+        "mini:torch-1.1",
+    ]
+
+
+def test_a_mini_backend_is_described_without_its_engine() -> None:
+    info = MiniBackend("torch-1.1").describe()
+    assert (info.name, info.framework) == ("mini:torch-1.1", "gradlife.engine")
+
+
+@pytest.mark.torch
+def test_torch_is_named_after_its_release() -> None:
+    backend = registry.get_backend("torch")
+    version = backend.describe().version
+    assert backend.profile == "torch-" + ".".join(version.split(".")[:2])
+    assert backend.worker_spec() == WorkerSpec("torch")
