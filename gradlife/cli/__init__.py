@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     forgive_narrow_encodings()
     try:
-        status = dispatch(list(sys.argv[1:] if arguments is None else arguments))
+        # No `list(...)` here: once that command is imported, the name means its module.
+        status = dispatch([*(sys.argv[1:] if arguments is None else arguments)])
         sys.stdout.flush()
         return status
     except GradlifeError as error:

@@ -63,11 +63,11 @@ class OutputFile:
             ) from None
 
     def _open(self) -> None:
-        target = os.path.realpath(self.path)
-        mode = file_mode(target)
+        mode = file_mode(self.path)
         if mode is not None and not stat.S_ISREG(mode):
-            self._descriptor = os.open(target, os.O_WRONLY)
+            self._descriptor = os.open(self.path, os.O_WRONLY)
             return
+        target = os.path.realpath(self.path)
         if mode is not None:
             os.close(os.open(target, os.O_WRONLY))  # a read-only file is not to be replaced
         self._descriptor, self._partial = tempfile.mkstemp(

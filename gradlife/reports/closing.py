@@ -37,11 +37,13 @@ def sums(report: RunReport) -> str:
 def verdict(report: RunReport) -> str:
     """The closing line."""
     totals = report.totals
+    if says_nothing(report):
+        return f"no story could be told anywhere, {totals.unavailable:,} unavailable"
     parts = [
         f"{counted(totals.expectations_met, 'declaration')} met",
         f"{totals.contradictions:,} contradicted",
         f"{counted(totals.failures, 'run')} failed",
-        f"{totals.unavailable:,} not available",
+        f"{totals.unavailable:,} unavailable",
     ]
     return ", ".join(parts)
 

@@ -69,7 +69,7 @@ def parts(width: int, explanation: Explanation) -> Iterator[RenderableType]:
 def head(story: ScenarioInfo) -> Iterator[RenderableType]:
     """What it is and where it comes from."""
     yield Hanging(Text(""), Text(story.title, TITLE))
-    yield Hanging(Text("  story    ", QUIET), Text(f"{story.id}  ({story.file}:{story.line})"))
+    yield Hanging(Text("  story    ", QUIET), Text(story.id + (f"  ({story.file}:{story.line})" if story.file else "")))
     if story.fixed_of:
         yield Hanging(Text("  repairs  ", QUIET), Text(story.fixed_of))
     if story.pattern:

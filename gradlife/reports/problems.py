@@ -44,7 +44,9 @@ def contradictions(report: RunReport) -> list[Problem]:
 
 def contradiction(result: ExpectationResult) -> Problem:
     """One contradicted declaration."""
-    told = f"{result.subject}, {result.probe} at {result.stage!r}: declared {plain(result.declared)}, got {plain(result.got)}"
+    at = f" at {result.stage!r}" if result.stage else ""
+    got = "but no such reading was taken" if result.got is None and not at else f"got {plain(result.got)}"
+    told = f"{result.subject}, {result.probe}{at}: declared {plain(result.declared)}, {got}"
     because = [f"declared because {result.because}"] if result.because else []
     return Problem("CONTRADICTED", result.scenario, [told, *because], [result.system])
 

@@ -19,7 +19,8 @@ CODE_INDENT = 4
 
 def folded_prose(text: str, margin: int = 2) -> Iterator[RenderableType]:
     """Paragraphs, list items and code, each hanging from its own beginning."""
-    for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip("\n"))):
+    paragraphs = re.split(r"\n\s*\n", text.strip("\n")) if text.strip() else []
+    for number, paragraph in enumerate(paragraphs):
         if number:
             yield Text("")
         for indent, line in meant_lines(paragraph):

@@ -100,7 +100,7 @@ class Timeline:
     def block(self, lanes: list[Lane], columns: range, label_width: int, plain: int) -> Iterator[Text]:
         """One range of columns: an axis, the lanes that live in it, the stages that end in it."""
         ends = stage_ends(self.events)
-        yield Text(" " * (label_width + 2) + axis(columns), QUIET, no_wrap=True)
+        yield Text((" " * (label_width + 2) + axis(columns)).rstrip(), QUIET, no_wrap=True)
         for lane in lanes:
             if lane.first < columns.stop and (lane.end is None or lane.end >= columns.start):
                 yield draw_lane(lane, columns, {column for column, _ in ends}, label_width, plain)
@@ -116,7 +116,7 @@ class Timeline:
             letter, style = LETTERS[kind]
             text.append(letter, style)
             text.append(f" {kind}  ", QUIET)
-        text.append("> still alive at the end", QUIET)
+        text.append("> not destroyed", QUIET)
         return Hanging(Text("  "), text)
 
 

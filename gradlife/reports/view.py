@@ -13,6 +13,14 @@ from gradlife.reports.theme import BAD, CONTRADICTED, DIFFERS, EXPLAINED, MARK_S
 
 LIVENESS = "liveness"
 
+#: First what a story is about, then how it came about.
+PROBE_ORDER = {
+    probe: number
+    for number, probe in enumerate(
+        ("liveness", "expiry", "identity", "value", "exit", "refcount", "memory", "events", "live")
+    )
+}
+
 #: What stands in the cells of a run that gave nothing.
 OUTCOME_WORDS = {"failed": "raised", "crashed": "crash", "timed out": "hang", "not available": NOT_AVAILABLE}
 
@@ -70,14 +78,14 @@ class RunView:
 
     @cached_property
     def keys(self) -> dict[str, list[ReadingKey]]:
-        """What was read in each scenario, in the order of reading: that of the first system, then what others add."""
-        keys: dict[str, dict[ReadingKey, None]] = {}
+        """What was read in each scenario by any system: stage after stage, probe after probe."""
+        found: dict[str, dict[ReadingKey, None]] = {}
         for system in self.systems:
             for scenario in self.report.scenarios:
                 run = self.runs.get((scenario.id, system.name))
                 for reading in run.readings if run else ():
-                    keys.setdefault(scenario.id, {}).setdefault(reading.key)
-        return {scenario: list(found) for scenario, found in keys.items()}
+                    found.setdefault(scenario.id, {}).setdefault(reading.key)
+        return {scenario: in_order(list(keys)) for scenario, keys in found.items()}
 
     @cached_property
     def faithful(self) -> frozenset[str]:
@@ -124,3 +132,9 @@ class RunView:
         if run is None or not run.is_failure:
             return Cell(NOT_AVAILABLE, "", QUIET)
         return Cell(OUTCOME_WORDS.get(run.outcome, run.outcome), "", BAD)
+
+
+def in_order(keys: list[ReadingKey]) -> list[ReadingKey]:
+    """By stage, as the stages were first reached, then by probe; the order of reading decides the rest."""
+    stages = list(dict.fromkeys(key.stage for key in keys))
+    return sorted(keys, key=lambda key: (stages.index(key.stage), PROBE_ORDER.get(key.probe, len(PROBE_ORDER))))

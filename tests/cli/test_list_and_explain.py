@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+Gradlife = Callable[..., tuple[int, str, str]]
+
+
+def test_the_stories_of_a_file_are_listed(gradlife: Gradlife, stories: str) -> None:
+    status, output, errors = gradlife("list", stories)
+    assert (status, errors) == (0, "")
+    assert output.splitlines() == [
+        "shop  2 stories, 1 repaired twin",
+        "  tensor_dropped       a tensor is dropped  GL101",
+        "    + tensor_not_made  a tensor is never made",
+        "  size_told            a size is told",
+        "",
+        "2 stories, 1 repaired twin; gradlife explain NAME tells one",
+    ]
+
+
+def test_a_list_as_json_is_alone_on_standard_output(gradlife: Gradlife, stories: str) -> None:
+    _, output, _ = gradlife("list", stories, "-k", "size", "--json", "-")
+    assert [one["name"] for one in json.loads(output)["scenarios"]] == ["size_told"]
+
+
+def test_a_list_as_json_goes_to_a_file_beside_the_printed_one(gradlife: Gradlife, stories: str, tmp_path: Path) -> None:
+    file = tmp_path / "list.json"
+    _, output, _ = gradlife("list", stories, "--json", str(file))
+    assert output.startswith("shop  2 stories")
+    assert len(json.loads(file.read_text(encoding="utf-8"))["scenarios"]) == 3
+
+
+def test_the_built_in_stories_are_listed_without_a_path(gradlife: Gradlife) -> None:
+    status, output, _ = gradlife("list")
+    assert status == 0
+    assert "  ctx_keeps_output  " in output
+
+
+def test_a_story_is_explained_and_run(gradlife: Gradlife, stories: str) -> None:
+    name = f"{stories}::tensor_dropped"
+    status, output, errors = gradlife("explain", name, "--backend", "fake", "fake:fake-leaky")
+    lines = output.splitlines()
+    assert (status, errors) == (0, "")
+    assert lines[0] == "a tensor is dropped"
+    assert "  The only name of a tensor goes." in lines
+    assert "  liveness  x         del   never*" in lines
+    assert "The fix: make none" in lines
+    assert '    +lab.value("x", "none")' in lines
+
+
+def test_a_story_is_explained_without_being_run(gradlife: Gradlife, stories: str) -> None:
+    _, output, _ = gradlife("explain", f"{stories}::size_told", "--no-run")
+    assert "  It was not run." in output.splitlines()
+
+
+def test_a_file_with_several_stories_is_asked_back_about(gradlife: Gradlife, stories: str) -> None:
+    status, output, errors = gradlife("explain", stories)
+    assert (status, output) == (2, "")
+    assert f"{stories} has 3 stories (try: {stories}::NAME with one of tensor_dropped, " in errors
+
+
+def test_a_pattern_is_explained_with_its_stories(gradlife: Gradlife) -> None:
+    status, output, _ = gradlife("explain", "gl101")
+    assert status == 0
+    assert output.startswith("GL101  ctx keeps an output of its own Function")
+    assert "  ctx_keeps_output  ctx keeps its own output" in output.splitlines()
+
+
+def test_an_unknown_pattern_has_its_nearest_ones(gradlife: Gradlife) -> None:
+    status, _, errors = gradlife("explain", "GL999")
+    assert status == 2
+    assert errors.startswith("gradlife: error: unknown pattern 'GL999' (try: ")

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from gradlife.cli import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "gradlife", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )
+
+
+def test_the_module_is_the_command() -> None:
+    child = start("--version")
+    output, errors = child.communicate(timeout=60)
+    assert (child.returncode, errors) == (0, "")
+    assert output.startswith("gradlife 0.")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    child = start("list")
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.close()
+    assert child.stderr.read() == ""
+    child.stderr.close()
+    assert child.wait(60) == EXIT_BROKEN_PIPE
+
+
+def test_a_reader_that_goes_away_does_not_cost_the_json(stories: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    child = start("run", stories, "--backend", "fake", "--json", str(file))
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.close()
+    assert child.stderr.read() == ""
+    child.stderr.close()
+    assert child.wait(60) == EXIT_BROKEN_PIPE
+    assert file.read_text(encoding="utf-8").startswith('{\n"format": "gradlife.run/1"')
+
+
+def test_an_interrupted_run_ends_at_once_with_one_line(broken: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    child = start("run", f"{broken}::hang", "--backend", "fake", "--json", str(file))
+    time.sleep(2.0)
+    child.send_signal(signal.SIGINT)
+    output, errors = child.communicate(timeout=30)
+    assert (child.returncode, output, errors) == (EXIT_INTERRUPTED, "", "gradlife: interrupted\n")
+    assert not file.exists()
+
+
+def test_a_terminal_without_the_characters_gets_others(stories: str) -> None:
+    child = start("list", stories, PYTHONIOENCODING="ascii")
+    output, errors = child.communicate(timeout=60)
+    assert (child.returncode, errors) == (0, "")
+    assert output.isascii()
+
+
+def test_help_and_errors_do_not_load_what_only_reports_need() -> None:
+    code = "import sys; from gradlife.cli import main; main(['x']); print({'rich', 'torch'} & {*sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.stdout == "set()\n"
