@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping, Sequence
 
 from gradlife._version import __version__
 from gradlife.backends.base import WorkerSpec, this_platform
-from gradlife.errors import UnknownNameError
 from gradlife.model.system import SystemInfo
 
 MODULE = "gradlife.engine"
@@ -23,7 +23,7 @@ class MiniBackend:
         self.spec = spec
         self.profile = spec.partition("+")[0]
         self.name = PREFIX + spec
-        check_profile(self.profile)
+        check_spec(spec)
 
     def describe(self) -> SystemInfo:
         """The engine is of gradlife's own version."""
@@ -41,8 +41,22 @@ def profile_names() -> tuple[str, ...]:
     return tuple(engine.profiles())
 
 
-def check_profile(profile: str) -> None:
-    """Raise if the engine has no such profile."""
-    known = profile_names()
-    if profile not in known:
-        raise UnknownNameError("profile", profile, known)
+def axes() -> Mapping[str, Sequence[str]]:
+    """The engine's policy axes, with their values."""
+    from gradlife import engine
+
+    return engine.AXES
+
+
+def policies_of(profile: str) -> Mapping[str, str]:
+    """The policy of a profile on each axis."""
+    from gradlife import engine
+
+    return engine.profiles()[profile].axes
+
+
+def check_spec(spec: str) -> None:
+    """Raise if the engine has no such profile, axis or value."""
+    from gradlife.engine.policies import resolve
+
+    resolve(spec)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 
 from gradlife.backends.base import Backend
@@ -40,11 +39,14 @@ def backend_names() -> tuple[str, ...]:
 def get_backend(name: str) -> Backend:
     """The backend of this name; an error with the nearest names if there is none."""
     kind, _, rest = name.partition(":")
-    with contextlib.suppress(UnknownNameError):  # of a profile: the whole name is unknown
+    try:
         if kind == "mini" and rest:
             return MiniBackend(rest)
         if kind == "fake" and rest:
             return FakeBackend(rest)
+    except UnknownNameError as error:
+        if error.kind != "profile":  # an axis, or a value of one
+            raise
     if name == "torch":
         return TorchBackend()
     if name == "fake":

@@ -1,7 +1,7 @@
 """Plain values: what was run, what was read, how it compares. Standard library only, no live user objects."""
 
 from gradlife.model.comparison import Comparison, ExpectationResult, Status, Verdict
-from gradlife.model.reading import Event, Reading
+from gradlife.model.reading import Event, Ownership, Reading
 from gradlife.model.report import RunReport
 from gradlife.model.run import RunCrashed, RunFailed, RunOk, RunTimedOut, RunUnavailable, ScenarioRun
 from gradlife.model.story import Declared, DeclaredDifference, ScenarioInfo
@@ -14,6 +14,7 @@ __all__ = [
     "DeclaredDifference",
     "Event",
     "ExpectationResult",
+    "Ownership",
     "PairTotals",
     "Reading",
     "RunCrashed",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from gradlife._version import __version__
 from gradlife.errors import GradlifeError
 from gradlife.model.comparison import ExpectationResult
-from gradlife.model.reading import Event, Reading
+from gradlife.model.reading import Event, Ownership, Reading
 from gradlife.model.report import RunReport
 from gradlife.model.run import OUTCOMES, RunOk, ScenarioRun
 from gradlife.model.story import Declared, DeclaredDifference, ScenarioInfo
@@ -94,8 +94,9 @@ def _decode(document: dict[str, Any]) -> RunReport:
 def _encode_run(run: ScenarioRun) -> dict[str, Any]:
     item = asdict(run)
     del item["readings"]
-    if not item.get("events", True):
-        del item["events"]
+    for name in ("events", "owners"):
+        if not item.get(name, True):
+            del item[name]
     return {"outcome": run.outcome, **item}
 
 
@@ -105,6 +106,7 @@ def _decode_run(item: dict[str, Any], readings: dict[tuple[str, str], list[Readi
     item["readings"] = tuple(readings.get((item["scenario"], item["system"]), ()))
     if kind is RunOk:
         item["events"] = tuple(_build(Event, event) for event in item.get("events", ()))
+        item["owners"] = tuple(_build(Ownership, owners) for owners in item.get("owners", ()))
     return _build(kind, item)
 
 

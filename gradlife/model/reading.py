@@ -61,3 +61,14 @@ class Event:
     strong: int
     weak: int
     time: float
+    name: str = ""  # what the object is called: MulBackward0
+    subject: str = ""  # the name under which the story watches it
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Who owned a subject at a stage: the mini engine's ownership tree, drawn."""
+
+    stage: str
+    subject: str
+    text: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gradlife.errors import EXIT_CLEAN, EXIT_FOUND
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.comparison import MISSING, Comparison, ExpectationResult, Status
 from gradlife.model.reading import Reading, ReadingKey
 from gradlife.model.run import ScenarioRun
@@ -42,8 +42,10 @@ class RunReport:
 
     @property
     def exit_status(self) -> int:
-        """0, or 1 if a reading contradicts its declaration or a run failed."""
-        return EXIT_FOUND if self.contradictions or self.failures else EXIT_CLEAN
+        """0; 1 if a reading contradicts its declaration or a run failed; 3 if nothing could be read at all."""
+        if self.contradictions or self.failures:
+            return EXIT_FOUND
+        return EXIT_CLEAN if any(True for _ in self.readings) else EXIT_COULD_NOT_TELL
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:

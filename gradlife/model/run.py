@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradlife.model.reading import Event, Reading
+from gradlife.model.reading import Event, Ownership, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class RunOk(_Run):
     """The story was told to its end."""
 
     seconds: float = 0.0
-    events: tuple[Event, ...] = ()
+    events: tuple[Event, ...] = ()  # of the mini engine, if asked for
+    owners: tuple[Ownership, ...] = ()  # the same
 
     outcome = "ok"
 

@@ -53,17 +53,20 @@ def run(
     in_process: bool = False,
     time_limit: float = TIME_LIMIT,
     with_events: bool = False,
+    with_owners: bool = False,
 ) -> RunReport:
     """Run scenarios in systems, compare every system with `against`, and check what the scenarios declare.
 
-    against is by default `torch` if that is among the backends, else the first of them. with_events keeps the mini
-    engine's event log of every run. Errors are `GradlifeError`s and come before anything is run, where they can.
+    against is by default `torch` if that is among the backends, else the first of them. with_events and with_owners keep
+    the mini engine's event log and its ownership trees of every run. Errors are `GradlifeError`s and come before anything
+    is run, where they can.
     """
     started = time.monotonic()
     chosen, compared_with = choose_systems(backends, against)
     stories = select_stories(paths, keyword)
     report_progress = on_progress or (lambda progress: None)
-    plan = Plan(stories, chosen, time_limit, with_events)
+    also = [word for word, is_wanted in (("events", with_events), ("owners", with_owners)) if is_wanted]
+    plan = Plan(stories, chosen, time_limit, tuple(also))
     runs = plan.in_order(run_here(plan, report_progress) if in_process else run_in_children(plan, report_progress))
     return conclude(runs, plan, compared_with, time.monotonic() - started)
 
@@ -75,7 +78,7 @@ class Plan:
     stories: tuple[Story, ...]
     backends: tuple[Backend, ...]
     time_limit: float
-    with_events: bool
+    also: tuple[str, ...]  # what to report besides readings: events, owners
 
     @property
     def size(self) -> int:
@@ -115,7 +118,7 @@ def run_here(plan: Plan, report: OnProgress) -> list[ScenarioRun]:
     runs: list[ScenarioRun] = []
     for backend in plan.backends:
         for story in plan.stories:
-            runs.append(tell_here(story, backend, plan.with_events))
+            runs.append(tell_here(story, backend, plan.also))
             report(Progress(len(runs), plan.size, runs[-1]))
     return runs
 
@@ -184,7 +187,7 @@ class Crew:
                 for story in plan.stories:
                     if self._is_stopped.is_set():
                         return
-                    self._results.put(tell_in_child(server, story, backend, plan.time_limit, plan.with_events))
+                    self._results.put(tell_in_child(server, story, backend, plan.time_limit, plan.also))
             finally:
                 self._servers.discard(server)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gradlife.backends.base import Backend
@@ -13,7 +14,7 @@ from gradlife.runner.server import Ended, ForkServer
 from gradlife.runner.worker.telling import tell_file
 
 
-def job_for(story: Story, backend: Backend, with_events: bool = False) -> dict[str, Any]:
+def job_for(story: Story, backend: Backend, also: Sequence[str] = ()) -> dict[str, Any]:
     """What a worker needs to know to tell a story."""
     spec = backend.worker_spec()
     return {
@@ -25,20 +26,20 @@ def job_for(story: Story, backend: Backend, with_events: bool = False) -> dict[s
         "file": str(story.path),
         "scenario": story.info.name,
         "isolation": story.info.isolation,
-        "events": with_events,
+        "also": list(also),
     }
 
 
-def tell_in_child(server: ForkServer, story: Story, backend: Backend, limit: float, with_events: bool) -> ScenarioRun:
+def tell_in_child(server: ForkServer, story: Story, backend: Backend, limit: float, also: Sequence[str]) -> ScenarioRun:
     """Tell a story in a child of a server that has the backend's framework."""
-    return run_of(story.info, backend.name, server.do(job_for(story, backend, with_events), limit), limit)
+    return run_of(story.info, backend.name, server.do(job_for(story, backend, also), limit), limit)
 
 
-def tell_here(story: Story, backend: Backend, with_events: bool = False) -> ScenarioRun:
+def tell_here(story: Story, backend: Backend, also: Sequence[str] = ()) -> ScenarioRun:
     """Tell a story in this process, for debugging: nothing is caught but exceptions, and there is no time limit."""
     info: ScenarioInfo = story.info
     if info.isolation == "fresh":
         return RunUnavailable(info.id, backend.name, why="needs an interpreter of its own")
     records: list[dict[str, Any]] = []
-    tell_file(job_for(story, backend, with_events), records.append)
+    tell_file(job_for(story, backend, also), records.append)
     return run_of(info, backend.name, Ended(0, False, False, "", tuple(records), False), 0.0)

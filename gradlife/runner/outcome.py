@@ -6,7 +6,7 @@ import signal
 from typing import Any
 
 from gradlife.model.comparison import Status
-from gradlife.model.reading import Event, Reading, ReadingKey
+from gradlife.model.reading import Event, Ownership, Reading, ReadingKey
 from gradlife.model.run import RunCrashed, RunFailed, RunOk, RunTimedOut, RunUnavailable, ScenarioRun
 from gradlife.model.story import ScenarioInfo
 from gradlife.runner.server import Ended
@@ -26,12 +26,12 @@ OVERFLOWED = f"it reported more than {RESULT_LIMIT // 2**20} MB"
 
 def run_of(info: ScenarioInfo, system: str, ended: Ended, limit: float) -> ScenarioRun:
     """How the scenario ended in this system."""
-    readings, events, is_sound = taken(info.id, system, ended.records)
+    taken = Taken(info.id, system, ended.records)
     last = next((r for r in reversed(ended.records) if r["kind"] in ("done", "failed", "unavailable")), None)
     common: dict[str, Any] = {
         "scenario": info.id,
         "system": system,
-        "readings": tuple(readings),
+        "readings": tuple(taken.readings.values()),
         "output": ended.output,
     }
     if ended.timed_out:
@@ -40,7 +40,7 @@ def run_of(info: ScenarioInfo, system: str, ended: Ended, limit: float) -> Scena
         return RunFailed(**common, error=OVERFLOWED)
     if last is None:
         return mute_or_crashed(common, ended.exit_code)
-    if ended.is_garbled or not is_sound:
+    if ended.is_garbled or not taken.is_sound:
         return RunFailed(**common, error=GARBLED)
     if last["kind"] == "failed":
         return RunFailed(**common, error=last["error"], line=last["line"], traceback=last["traceback"])
@@ -50,24 +50,31 @@ def run_of(info: ScenarioInfo, system: str, ended: Ended, limit: float) -> Scena
         common["readings"] += exit_readings(info.id, system, ended)
     if ended.exit_code != 0 and not declares_exit(info):
         return crashed(common, ended.exit_code)
-    return RunOk(**common, seconds=float(last["seconds"]), events=tuple(events))
+    return RunOk(**common, seconds=float(last["seconds"]), events=tuple(taken.events), owners=tuple(taken.owners))
 
 
-def taken(scenario: str, system: str, records: tuple[dict[str, Any], ...]) -> tuple[list[Reading], list[Event], bool]:
-    """The readings (a later one of the same key corrects an earlier one), the events, and whether all were well-formed."""
-    readings: dict[ReadingKey, Reading] = {}
-    events: list[Event] = []
-    is_sound = True
-    for record in records:
-        try:
-            if record["kind"] == "reading":
-                reading = reading_of(scenario, system, record)
-                readings[reading.key] = reading
-            elif record["kind"] == "event":
-                events.append(Event(stage=record["stage"], **record["event"]))
-        except (KeyError, TypeError):
-            is_sound = False
-    return list(readings.values()), events, is_sound
+class Taken:
+    """What a child reported: readings (a later one of the same key corrects an earlier one), events, owners."""
+
+    def __init__(self, scenario: str, system: str, records: tuple[dict[str, Any], ...]) -> None:
+        self.readings: dict[ReadingKey, Reading] = {}
+        self.events: list[Event] = []
+        self.owners: list[Ownership] = []
+        self.is_sound = True  # were all records well-formed?
+        for record in records:
+            try:
+                self._take(scenario, system, record)
+            except (KeyError, TypeError):
+                self.is_sound = False
+
+    def _take(self, scenario: str, system: str, record: dict[str, Any]) -> None:
+        if record["kind"] == "reading":
+            reading = reading_of(scenario, system, record)
+            self.readings[reading.key] = reading
+        elif record["kind"] == "event":
+            self.events.append(Event(stage=record["stage"], **record["event"]))
+        elif record["kind"] == "owners":
+            self.owners.append(Ownership(record["stage"], record["subject"], record["text"]))
 
 
 def reading_of(scenario: str, system: str, record: dict[str, Any]) -> Reading:

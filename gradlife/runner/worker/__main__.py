@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     fw = load_framework(options.module, options.profile)
     gc.freeze()  # the framework itself is out of the collector's way
     about = describe(fw, options.module, options.profile)
-    job: dict[str, Any] = {"system": options.profile or options.module, "profile": about["profile"], "events": False}
+    job: dict[str, Any] = {"system": options.profile or options.module, "profile": about["profile"]}
     for path in options.paths:
         file, _, name = path.partition("::")
         for story in load_file(file):

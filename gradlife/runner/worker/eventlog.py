@@ -12,6 +12,8 @@ class EventReader:
         self._events = getattr(fw, "events", None)
         self._clear = getattr(fw, "clear_events", None)
         self.offered = callable(self._events) and callable(self._clear)
+        self._number_of = getattr(getattr(fw, "_engine", None), "_object_id", None)
+        self._subjects: dict[Any, str] = {}
         self._stage: list[Any] = []
 
     def take(self) -> None:
@@ -25,9 +27,16 @@ class EventReader:
         if self.offered:
             _called(self._clear)
 
+    def know(self, name: str, obj: Any) -> None:
+        """Call an object by the name of its subject from now on."""
+        if self._number_of is not None:
+            self._subjects.setdefault(self._number_of(obj), name)
+
     def end_stage(self) -> list[dict[str, Any]]:
         """The events of the stage that ends now."""
         events, self._stage = self._stage, []
+        for event in events:
+            event["subject"] = self._subjects.get(event["object"], "")
         return events
 
 
@@ -37,7 +46,7 @@ def _called(function: Any) -> Any:
 
 def plain_event(event: Any) -> dict[str, Any]:
     """One event as a JSON object."""
-    names = ("seq", "kind", "object", "object_kind", "detail", "strong", "weak", "time")
+    names = ("seq", "kind", "object", "object_kind", "detail", "strong", "weak", "time", "name")
     return {name: getattr(event, name, None) for name in names}
 
 

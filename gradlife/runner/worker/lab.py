@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Sequence
 
 from gradlife.runner.worker.eventlog import EventReader, count_kinds, live_counts
 from gradlife.runner.worker.identity import identity_aspects
@@ -26,12 +26,12 @@ class StoryError(Exception):
 class WorkerLab(Lab):
     """Tells one story's readings to `emit`, each a JSON object."""
 
-    def __init__(self, fw: Any, system: str, profile: str, emit: Emit, with_events: bool = False) -> None:
+    def __init__(self, fw: Any, system: str, profile: str, emit: Emit, also: Sequence[str] = ()) -> None:
         self.fw = fw
         self.system = system
         self.profile = profile
         self._emit = emit
-        self._with_events = with_events
+        self._also = also  # "events", "owners": what to report besides readings, where the framework has it
         self._watches: dict[str, Watch] = {}
         self._storages: dict[str, Watch] = {}
         self._held: list[Any] = []
@@ -55,6 +55,7 @@ class WorkerLab(Lab):
         if is_tensor(self.fw, obj):
             storage = watch_storage(name + ".storage", obj)
             self._watches[storage.name] = self._storages[name] = storage
+        self._events.know(name, obj)
         del obj
         self._events.forget()
 
@@ -132,6 +133,7 @@ class WorkerLab(Lab):
         self.flush()
         self._read_subjects()
         self._read_memory()
+        self._draw_owners()
         self._verdicts = {}
         self._events.forget()
         if all_names_gone:
@@ -182,6 +184,18 @@ class WorkerLab(Lab):
             self._read_now("memory", "watched bytes", "inconclusive" if total is None else total)
         self._read_now("memory", "resident", resident_bytes(), status="not comparable")
 
+    def _draw_owners(self) -> None:
+        """Who owns each living subject, after everything else was read."""
+        draw = getattr(self.fw, "owners", None)
+        if "owners" not in self._also or draw is None:
+            return
+        for watch in self._watches.values():
+            subject = watch.ref() if watch.ref is not None and not watch.is_canary else None
+            if subject is not None:
+                text = str(draw(subject))
+                self._emit({"kind": "owners", "stage": self._stage_now, "subject": watch.name, "text": text})
+            del subject
+
     def _judge(self) -> None:
         """The lifetime verdict of every subject: dead already, dead after the collector, held, or never."""
         before = {watch.name: watch.alive() for watch in self._watches.values()}
@@ -200,7 +214,7 @@ class WorkerLab(Lab):
         counts = live_counts(self.fw)
         for kind in sorted(counts):
             self._read_now("live", kind, counts[kind] - self._counts.get(kind, 0))
-        if self._with_events:
+        if "events" in self._also:
             for event in events:
                 self._emit({"kind": "event", "stage": self._stage_now, "event": event})
 

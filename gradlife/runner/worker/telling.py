@@ -23,7 +23,7 @@ def tell_file(job: dict[str, Any], emit: Emit) -> None:
     """Tell the scenario that a job names.
 
     A job has: module, engine_profile, system, profile, file, scenario,
-    isolation, events.
+    isolation, also.
     """
     try:
         fw = load_framework(job["module"], job["engine_profile"])
@@ -57,7 +57,7 @@ def tell(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None:
         if hasattr(fw, "manual_seed"):
             fw.manual_seed(SEED)
         gc.collect()
-        lab = WorkerLab(fw, job["system"], job["profile"], emit, bool(job.get("events")))
+        lab = WorkerLab(fw, job["system"], job["profile"], emit, job.get("also", ()))
         story(lab)
         lab.finish()
         emit({"kind": "done", "seconds": time.perf_counter() - started})

@@ -12,6 +12,7 @@ from gradlife.model import (
     DeclaredDifference,
     Event,
     ExpectationResult,
+    Ownership,
     PairTotals,
     Reading,
     RunCrashed,
@@ -33,13 +34,14 @@ SCENARIO = ScenarioInfo(
     (Declared("x", ["gc", 1], because="why"),), (DeclaredDifference("x", "*", "torch mini:*", "why"),),
 )  # fmt: skip
 READING = Reading("s/a", "end", "x", "liveness", "torch", "gc", "differs", "why")
-EVENT = Event("end", 1, "created", 7, "tensor", "", 1, 0, 0.5)
+EVENT = Event("end", 1, "created", 7, "tensor", "", 1, 0, 0.5, "Tensor", "x")
+OWNERS = Ownership("end", "x", "x\n└─ y")
 RESULT = ExpectationResult("s/a", "torch", "end", "x", "liveness", "del", "gc", "why", "contradicted")
 REPORT = RunReport(
     (SYSTEM,),
     (SCENARIO,),
     (
-        RunOk("s/a", "torch", (READING,), "printed", 0.5, (EVENT,)),
+        RunOk("s/a", "torch", (READING,), "printed", 0.5, (EVENT,), (OWNERS,)),
         RunFailed("s/b", "torch", (), "", "ValueError: no", 3, "Traceback"),
         RunCrashed("s/c", "torch", (), "", -11, "SIGSEGV"),
         RunTimedOut("s/d", "torch", (), "", 60.0),

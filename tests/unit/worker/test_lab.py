@@ -218,7 +218,7 @@ def test_events_are_counted_by_stage_without_those_of_the_lab(records: list[Reco
     log: list[Record] = []
     fw = engine(log)
     fw.ones = make_logging(log)
-    lab = WorkerLab(fw, "engine", "engine", records.append, with_events=True)
+    lab = WorkerLab(fw, "engine", "engine", records.append, also=["events"])
     lab.tensor(1)
     lab.tensor(1)
     lab.identity("t", lambda: None, setter_attr=False)  # the lab makes tensors of its own here
