@@ -79,10 +79,13 @@ def difference(one: Comparison, word: str) -> Problem:
     return Problem(word, key.scenario, [told, *because], [one.system])
 
 
-def unavailable(report: RunReport) -> dict[str, dict[str, list[str]]]:
-    """Stories that a system could not tell: reason, then system, then the stories."""
-    found: dict[str, dict[str, list[str]]] = {}
+def unavailable(report: RunReport) -> list[tuple[str, int, list[str]]]:
+    """Stories that could not be told: why, how many, and on which systems it was the very same ones."""
+    stories: dict[tuple[str, str], list[str]] = {}
     for run in report.runs:
         if isinstance(run, RunUnavailable):
-            found.setdefault(run.reason, {}).setdefault(run.system, []).append(run.scenario)
-    return found
+            stories.setdefault((run.reason, run.system), []).append(run.scenario)
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (why, system), names in stories.items():
+        found.setdefault((why, tuple(names)), []).append(system)
+    return [(why, len(names), systems) for (why, names), systems in found.items()]

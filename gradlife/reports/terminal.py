@@ -19,8 +19,8 @@ from gradlife.reports.timeline import Timeline
 from gradlife.reports.values import counted
 from gradlife.reports.view import RunView
 
-#: Explained differences that are told one by one before the rest is only counted.
-EXPLAINED_SHOWN = 10
+#: Problems of one sort that are told one by one before the rest is only counted.
+PROBLEMS_SHOWN = 25
 
 
 def print_report(console: Console, report: RunReport, in_full: bool = False) -> None:
@@ -97,17 +97,17 @@ def suite_parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
 def differing(view: RunView) -> list[problems.Problem]:
     """Unexplained differences, then explained ones."""
     explained = problems.differences(view.report, view.faithful, Status.EXPECTED)
-    rest = len(explained) - EXPLAINED_SHOWN
-    if rest > 0:
-        more = problems.Problem("EXPLAINED", f"and {rest:,} more", ["--json has them all"])
-        explained = [*explained[:EXPLAINED_SHOWN], more]
     return problems.differences(view.report, view.faithful, Status.DIFFERS) + explained
 
 
 def problem_section(title: str, found: list[problems.Problem]) -> Iterator[RenderableType]:
     """A section of problems, if there are any."""
+    rest = len(found) - PROBLEMS_SHOWN
+    lines = [line for problem in found[:PROBLEMS_SHOWN] for line in problem_lines(problem)]
+    if rest > 0:
+        lines.append(Hanging(Text("  "), Text(f"and {rest:,} more: --json FILE has them all", QUIET)))
     if found:
-        yield section(title, [line for problem in found for line in problem_lines(problem)])
+        yield section(title, lines)
 
 
 def problem_lines(problem: problems.Problem) -> Iterator[RenderableType]:
@@ -122,13 +122,14 @@ def problem_lines(problem: problems.Problem) -> Iterator[RenderableType]:
 def unavailable_part(view: RunView) -> Iterator[RenderableType]:
     """What could not be told, gathered by reason."""
     found = problems.unavailable(view.report)
-    if not found:
-        return
-    lines = []
-    for why, systems in found.items():
-        told = ", ".join(f"{system} ({counted(len(names), 'story', 'stories')})" for system, names in systems.items())
-        lines.append(Hanging(Text("  "), Text.assemble(f"{why}: ", (told, QUIET))))
-    yield section("Not available", lines)
+    if found:
+        yield section("Not available", [unavailable_line(*one) for one in found])
+
+
+def unavailable_line(why: str, count: int, systems: list[str]) -> RenderableType:
+    """Some stories that some systems lack the means for."""
+    told = f"{counted(count, 'story', 'stories')} on {', '.join(systems)}"
+    return Hanging(Text("  "), Text.assemble(f"{why}: ", (told, QUIET)))
 
 
 def closing_part(report: RunReport) -> Iterator[RenderableType]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -57,11 +58,18 @@ class Lane:
 
 
 def make_lanes(events: Sequence[Event]) -> list[Lane]:
-    """A lane an object, in the order in which they first appear."""
+    """A lane an object, in the order in which they first appear, numbered where several have one name."""
+    names: dict[tuple[str, str], str] = {}
     lanes: dict[tuple[str, str], Lane] = {}
     for column, event in enumerate(events):
         key = (event.object_kind, str(event.object))
-        lanes.setdefault(key, Lane(f"{event.object_kind} {event.object}")).kinds[column] = event.kind
+        names.setdefault(key, event.name or event.object_kind)
+        lanes.setdefault(key, Lane("")).kinds[column] = event.kind
+    common = Counter(names.values())
+    numbers: Counter[str] = Counter()
+    for key, name in names.items():
+        numbers[name] += 1
+        lanes[key].label = f"{name} {numbers[name]}" if common[name] > 1 else name
     return list(lanes.values())
 
 

@@ -154,8 +154,16 @@ def test_stories_that_did_not_end_come_with_the_reason_and_what_they_printed() -
 
 def test_what_a_system_cannot_tell_is_gathered_by_reason() -> None:
     assert part(report_text(troubled()), "Not available") == [
-        "  needs hooks: Pack and unpack hooks: mini:oneflow-0.9 (1 story)",
+        "  needs hooks: Pack and unpack hooks: 1 story on mini:oneflow-0.9",
     ]
+
+
+def test_problems_beyond_the_first_are_counted() -> None:
+    report = troubled()
+    many = tuple(replace(report.expectations[0], scenario=f"suite/{number}") for number in range(30))
+    lines = part(report_text(replace(report, expectations=many)), "Contradictions")
+    assert sum("CONTRADICTED" in line for line in lines) == 25
+    assert lines[-1] == "  and 5 more: --json FILE has them all"
 
 
 def test_the_last_lines_sum_up() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fabricated import event
 from gradlife.model import Event
 from gradlife.reports.timeline import Timeline, make_lanes, stage_ends
@@ -22,10 +24,10 @@ def test_a_lane_an_object_from_its_first_event_to_its_end() -> None:
         "story on mini:torch-1.2",
         "",
         "",
-        "tensor 1  CW──D─>",
-        "node 2      CS─X",
-        "  forward done│",
-        "  output dropped│",
+        "tensor  CW──D─>",
+        "node      CS─X",
+        "forward done│",
+        "output dropped│",
         "",
         "  C created  W wrapped  D dropped  S saved  X destroyed  > not destroyed",
     ]
@@ -38,9 +40,14 @@ def test_stages_end_behind_their_last_event() -> None:
 def test_lanes_stand_in_the_order_of_their_first_events() -> None:
     lanes = make_lanes([event(1, "created", 9), event(2, "created", 3), event(3, "hook", 9)])
     assert [(lane.label, lane.kinds) for lane in lanes] == [
-        ("tensor 9", {0: "created", 2: "hook"}),
-        ("tensor 3", {1: "created"}),
+        ("tensor 1", {0: "created", 2: "hook"}),
+        ("tensor 2", {1: "created"}),
     ]
+
+
+def test_an_object_with_a_name_of_its_own_carries_it() -> None:
+    lanes = make_lanes([replace(event(1, "created", 5, "node"), name="SinBackward0"), event(2, "created", 6)])
+    assert [lane.label for lane in lanes] == ["SinBackward0", "tensor"]
 
 
 def test_an_object_and_one_of_another_kind_with_its_number_have_two_lanes() -> None:
@@ -64,7 +71,7 @@ def test_the_axis_numbers_every_tenth_event_above_its_column() -> None:
 
 
 def test_an_unknown_kind_of_event_is_a_question_mark() -> None:
-    assert rendered(Timeline("t", [event(1, "teleported", 1)]))[3] == "tensor 1  ?>"
+    assert rendered(Timeline("t", [event(1, "teleported", 1)]))[3] == "tensor  ?>"
 
 
 def test_a_terminal_that_knows_only_ascii_gets_only_ascii() -> None:
