@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import importlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradlife.backends.base import Backend
@@ -41,5 +43,19 @@ def tell_here(story: Story, backend: Backend, also: Sequence[str] = ()) -> Scena
     if info.isolation == "fresh":
         return RunUnavailable(info.id, backend.name, why="needs an interpreter of its own")
     records: list[dict[str, Any]] = []
-    tell_file(job_for(story, backend, also), records.append)
+    with default_profile_restored(backend.worker_spec().module):
+        tell_file(job_for(story, backend, also), records.append)
     return run_of(info, backend.name, Ended(0, False, False, "", tuple(records), False), 0.0)
+
+
+@contextlib.contextmanager
+def default_profile_restored(module: str) -> Iterator[None]:
+    """Leave the engine of this process as it was found."""
+    fw = importlib.import_module(module)
+    current = getattr(fw, "current_profile", None)
+    before = current() if current is not None else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            fw.set_default_profile(before)

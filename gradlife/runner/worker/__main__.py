@@ -29,8 +29,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     fw = load_framework(options.module, options.profile)
     gc.freeze()  # the framework itself is out of the collector's way
-    about = describe(fw, options.module, options.profile)
-    job: dict[str, Any] = {"system": options.profile or options.module, "profile": about["profile"]}
+    current = getattr(fw, "current_profile", None)
+    profile = current().name if current is not None else describe(fw, options.module)["profile"]
+    job: dict[str, Any] = {"system": options.profile or options.module, "profile": profile}
     for path in options.paths:
         file, _, name = path.partition("::")
         for story in load_file(file):

@@ -82,7 +82,8 @@ def missing_feature(fw: Any, needs: str) -> str | None:
         check = FEATURES.get(word)
         if check is None and "." not in word:
             raise ValueError("unknown word {!r} in needs; known: {}".format(word, ", ".join(sorted(FEATURES))))
-        if not (check(fw) if check is not None else reach(fw, word)):
-            sentence = (check.__doc__ or word) if check is not None else word
-            return "needs {}: {}".format(word, sentence.rstrip(".")) if check is not None else f"needs {word}"
+        if check is None and not reach(fw, word):
+            return f"needs {word}"
+        if check is not None and not check(fw):
+            return "needs {}: {}".format(word, (check.__doc__ or "").rstrip("."))
     return None

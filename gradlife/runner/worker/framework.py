@@ -30,13 +30,13 @@ def load_framework(module: str, profile: str | None) -> Any:
     return fw
 
 
-def describe(fw: Any, module: str, profile: str | None) -> dict[str, Any]:
+def describe(fw: Any, module: str) -> dict[str, Any]:
     """What the parent wants to know of the framework that was loaded."""
     version = str(getattr(fw, "__version__", ""))
     return {
         "framework": module,
         "version": version,
-        "profile": profile.partition("+")[0] if profile else profile_name(module, version),
+        "profile": profile_name(module, version),
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "threads": thread_count(),

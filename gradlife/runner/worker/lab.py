@@ -37,6 +37,8 @@ class WorkerLab(Lab):
         self._held: list[Any] = []
         self._verdicts: dict[str, str] = {}  # of the last stage, if all names were gone there
         self._stage_now = NO_STAGE
+        self._stages: set[str] = set()
+        self._told: set[tuple[str, str, str]] = set()  # stage, probe and subject of what the story itself reported
         self._pending: list[
             dict[str, Any]
         ] = []  # readings that wait for the name of the stage in which they were taken
@@ -129,6 +131,9 @@ class WorkerLab(Lab):
     def stage(self, name: str, all_names_gone: bool = False) -> None:
         """See `Lab.stage`."""
         self._events.take()
+        if name in self._stages:
+            raise StoryError(f"two stages are named {name!r}")
+        self._stages.add(name)
         self._stage_now = name
         self.flush()
         self._read_subjects()
@@ -156,6 +161,10 @@ class WorkerLab(Lab):
         """Hand on the readings taken since the last stage."""
         pending, self._pending = self._pending, []
         for reading in pending:
+            about = (self._stage_now, reading["probe"], reading["subject"])
+            if about in self._told:
+                raise StoryError("the {1} of {2!r} is told twice before stage {0!r}".format(*about))
+            self._told.add(about)
             self._send(reading)
 
     # -- inside -----------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def bring_up(module: str) -> dict[str, Any]:
     gc.collect()
     gc.freeze()
     gc.disable()
-    return describe(fw, module, None)
+    return describe(fw, module)
 
 
 def answer_job(connection: socket.socket, job: dict[str, Any]) -> None:

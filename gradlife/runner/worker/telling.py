@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import time
@@ -10,7 +11,7 @@ from typing import Any
 
 from gradlife.runner.worker.features import missing_feature
 from gradlife.runner.worker.framework import load_framework
-from gradlife.runner.worker.lab import Emit, WorkerLab, forget_frames
+from gradlife.runner.worker.lab import Emit, StoryError, WorkerLab, forget_frames
 from gradlife.runner.worker.loading import load_as_main, load_file
 from gradlife.runner.worker.plain import exception_text
 from gradlife.scenario import Scenario
@@ -63,7 +64,8 @@ def tell(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None:
         emit({"kind": "done", "seconds": time.perf_counter() - started})
     except BaseException as error:
         if lab is not None:
-            lab.flush()
+            with contextlib.suppress(StoryError):
+                lab.flush()
         emit(failure(error, story.file))
         forget_frames(error)
     finally:

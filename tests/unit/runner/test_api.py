@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from gradlife.errors import MissingDependencyError, UnknownNameError, UsageError
 from gradlife.model import RunOk, RunUnavailable, codec
 from gradlife.runner import api
 from gradlife.runner.server import ServerError
+from processes import is_running
 
 WriteStory = Callable[..., str]
 
@@ -173,15 +176,25 @@ def test_a_missing_torch_is_answered_with_the_command_that_installs_it(
         api.run([write_story(STORY)], backends=["torch"])
 
 
-def test_an_interrupted_run_leaves_no_thread_and_no_child(write_story: WriteStory) -> None:
-    path = write_story('@scenario(title="slow")\ndef slow(lab): time.sleep(60)\n' + STORY)
+def test_an_interrupted_run_leaves_no_thread_and_no_child(write_story: WriteStory, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    slow = f"""
+@scenario(title="slow")
+def slow(lab):
+    open({str(note)!r}, "w").write(str(os.getpid()))
+    time.sleep(60)
+"""
 
     def interrupt(progress: api.Progress) -> None:
-        raise KeyboardInterrupt
+        if progress.done == 2:
+            while not note.exists() or not note.read_text():
+                time.sleep(0.01)
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        api.run([path], backends=["fake", "fake:fake-leaky"], on_progress=interrupt)
+        api.run([write_story(STORY + slow)], backends=["fake"], on_progress=interrupt)
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("gradlife")] == []
+    assert not is_running(int(note.read_text()))
 
 
 def test_a_framework_that_cannot_be_imported_is_one_error(

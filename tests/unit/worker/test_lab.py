@@ -125,6 +125,21 @@ def test_two_subjects_of_one_name_are_refused(lab: WorkerLab) -> None:
         lab.watch("it", Plain())
 
 
+def test_two_stages_of_one_name_are_refused(lab: WorkerLab) -> None:
+    lab.stage("one")
+    with pytest.raises(StoryError, match=r"^two stages are named 'one'$"):
+        lab.stage("one")
+
+
+def test_two_values_of_one_name_in_one_stage_are_refused(lab: WorkerLab) -> None:
+    lab.value("v", 1)
+    lab.stage("one")
+    lab.value("v", 2)
+    lab.value("v", 3)
+    with pytest.raises(StoryError, match=r"^the value of 'v' is told twice before stage 'two'$"):
+        lab.stage("two")
+
+
 def test_a_value_belongs_to_the_stage_that_the_story_reaches_next(lab: WorkerLab, records: list[Record]) -> None:
     lab.value("a", (1, 2.0))
     lab.stage("first")
