@@ -31,15 +31,16 @@ uint64_t nanoseconds_now() {
 
 const char* event_name(EventKind kind) {
   static constexpr std::array<const char*, static_cast<size_t>(EventKind::count_)> names = {
-      "created", "wrapped", "dropped", "flipped", "resurrected", "saved", "packed", "unpacked", "released", "hook", "destroyed"};
+      "created", "wrapped",  "dropped",  "flipped", "resurrected", "saved",
+      "packed",  "unpacked", "released", "hook",    "destroyed"};
   return names[static_cast<size_t>(kind)];
 }
 
 void record(EventKind kind, const Managed& object, const char* detail) {
   Log& events = log();
   if (!events.enabled) return;
-  const Event event{events.total,        object.id(),         nanoseconds_now(), object.name(), detail,
-                    object.use_count(), object.weak_count(), kind,              object.kind()};
+  const Event event{events.total,        object.id(), nanoseconds_now(), object.name(), detail, object.use_count(),
+                    object.weak_count(), kind,        object.kind()};
   if (events.ring.size() < event_capacity) {
     events.ring.push_back(event);
   } else {

@@ -30,7 +30,7 @@ const char* event_name(EventKind kind);
 
 struct Event {
   uint64_t sequence;
-  uint64_t object;      // Managed::id
+  uint64_t object;       // Managed::id
   uint64_t nanoseconds;  // monotonic clock
   const char* name;      // the object's name, e.g. "SinBackward0": static text, or interned
   const char* detail;    // static text, or nullptr

@@ -1,5 +1,6 @@
 // The one small interface through which the engine reaches the language that embeds it (Python): it can keep an object,
-// let it go, take the interpreter's lock, and ask whether the interpreter is still there. csrc/engine never sees Python.h.
+// let it go, take the interpreter's lock, and ask whether the interpreter is still there. csrc/engine never sees
+// Python.h.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ using Object = void;
 struct Host {
   void (*incref)(Object*);
   void (*decref)(Object*);
-  bool (*is_alive)();             // false from the start of the interpreter's finalisation on
-  int (*lock)();                  // takes the interpreter lock; the token goes back to unlock
+  bool (*is_alive)();  // false from the start of the interpreter's finalisation on
+  int (*lock)();       // takes the interpreter lock; the token goes back to unlock
   void (*unlock)(int token);
   void (*empty_wrapper)(Object*);  // the impl behind this wrapper is gone: make it an empty one
 };
@@ -41,8 +42,8 @@ class Locked {
   int token_ = 0;
 };
 
-// An owned reference to an Object. Dropping it takes the lock (a graph may die in a thread that lacks it), and leaves the
-// object alone when the interpreter is gone, unless its policy is the broken `release`.
+// An owned reference to an Object. Dropping it takes the lock (a graph may die in a thread that lacks it), and leaves
+// the object alone when the interpreter is gone, unless its policy is the broken `release`.
 class Handle {
  public:
   Handle() = default;

@@ -1,8 +1,8 @@
 // Objects with shared ownership and, possibly, a wrapper in the embedding language.
 //
-// `RefCounted` is a control block: a strong and a weak count. `Managed` adds what every engine object has: identity, policy,
-// a place for its wrapper. Death is never recursive: an object whose last owner went is put on the dying thread's list, and
-// the outermost release empties it, so a chain of a million nodes dies on a small stack.
+// `RefCounted` is a control block: a strong and a weak count. `Managed` adds what every engine object has: identity,
+// policy, a place for its wrapper. Death is never recursive: an object whose last owner went is put on the dying
+// thread's list, and the outermost release empties it, so a chain of a million nodes dies on a small stack.
 #pragma once
 
 #include <atomic>
@@ -40,10 +40,10 @@ class RefCounted {
 
  protected:
   virtual ~RefCounted() = default;
-  virtual void dispose() = 0;   // the last owner is gone: let go of everything held
-  virtual void on_shared() {}   // 1 -> 2 owners, coupled identity only
-  virtual void on_unique() {}   // 2 -> 1 owners
-  bool coupled_ = false;        // a wrapper's count is coupled to this one
+  virtual void dispose() = 0;  // the last owner is gone: let go of everything held
+  virtual void on_shared() {}  // 1 -> 2 owners, coupled identity only
+  virtual void on_unique() {}  // 2 -> 1 owners
+  bool coupled_ = false;       // a wrapper's count is coupled to this one
 
  private:
   static void bury(RefCounted* dead);

@@ -11,15 +11,12 @@ const Policy* process_default = nullptr;
 
 // Axis values stand in the order of their enumerations.
 uint8_t* axis_field(Policy& policy, size_t axis) {
-  uint8_t* fields[] = {reinterpret_cast<uint8_t*>(&policy.function_ownership),
-                       reinterpret_cast<uint8_t*>(&policy.legacy_functions),
-                       reinterpret_cast<uint8_t*>(&policy.tensor_identity),
-                       reinterpret_cast<uint8_t*>(&policy.storage_identity),
-                       reinterpret_cast<uint8_t*>(&policy.node_identity),
-                       reinterpret_cast<uint8_t*>(&policy.saved_slot),
-                       reinterpret_cast<uint8_t*>(&policy.hook_references),
-                       reinterpret_cast<uint8_t*>(&policy.interpreter_exit),
-                       reinterpret_cast<uint8_t*>(&policy.unpack_schedule)};
+  uint8_t* fields[] = {
+      reinterpret_cast<uint8_t*>(&policy.function_ownership), reinterpret_cast<uint8_t*>(&policy.legacy_functions),
+      reinterpret_cast<uint8_t*>(&policy.tensor_identity),    reinterpret_cast<uint8_t*>(&policy.storage_identity),
+      reinterpret_cast<uint8_t*>(&policy.node_identity),      reinterpret_cast<uint8_t*>(&policy.saved_slot),
+      reinterpret_cast<uint8_t*>(&policy.hook_references),    reinterpret_cast<uint8_t*>(&policy.interpreter_exit),
+      reinterpret_cast<uint8_t*>(&policy.unpack_schedule)};
   return fields[axis];
 }
 
@@ -91,7 +88,8 @@ Policy broken(Policy base, const char* name, const char* axis, const char* value
   return base;
 }
 
-// One teaching profile per axis, each torch 2.13 but for one mistake (the legacy ones build on 1.2, which still had them).
+// One teaching profile per axis, each torch 2.13 but for one mistake (the legacy ones build on 1.2, which still had
+// them).
 std::vector<Policy> make_profiles() {
   const Policy now = torch_2_13();
   return {torch_1_1(),

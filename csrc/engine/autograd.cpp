@@ -75,11 +75,13 @@ void set_history(const Tensor& output, const NodePtr& node) {
 }
 
 void set_requires_grad(const Tensor& tensor, bool requires) {
-  require(is_leaf(*tensor) || requires,
-          "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
-          "that doesn't require differentiation use var_no_grad = var.detach().");
+  require(
+      is_leaf(*tensor) || requires,
+      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+      "that doesn't require differentiation use var_no_grad = var.detach().");
   if (!is_leaf(*tensor)) return;
-  require(!requires || is_floating(tensor->dtype()), "only Tensors of floating point and complex dtype can require gradients");
+  require(!requires || is_floating(tensor->dtype()),
+          "only Tensors of floating point and complex dtype can require gradients");
   if (requires || tensor->meta() != nullptr) tensor->need_meta().requires_grad = requires;
 }
 
@@ -95,8 +97,10 @@ Tensor variable_data(const Tensor& tensor) {
 
 void detach_in_place(const Tensor& tensor) {
   require(tensor->meta() == nullptr || !tensor->meta()->view,
-          "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-          "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+          "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+          "training, and "
+          "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+          "called on "
           "these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
           "torch/optim/optimizer.py as a solution.");
   if (tensor->meta() == nullptr) return;
@@ -134,7 +138,8 @@ bool is_dense(const TensorImpl& tensor) {
 
 // A gradient keeps its variable's layout, or is contiguous where the variable's memory has gaps or overlaps.
 bool has_layout_for(const TensorImpl& gradient, const TensorImpl& variable) {
-  return is_dense(variable) ? gradient.strides() == variable.strides() || variable.numel() <= 1 : gradient.is_contiguous();
+  return is_dense(variable) ? gradient.strides() == variable.strides() || variable.numel() <= 1
+                            : gradient.is_contiguous();
 }
 
 }  // namespace
@@ -142,7 +147,8 @@ bool has_layout_for(const TensorImpl& gradient, const TensorImpl& variable) {
 void accumulate_grad(const Tensor& variable, Tensor gradient, uint32_t expected_owners) {
   AutogradMeta& meta = variable->need_meta();
   if (!meta.grad) {
-    const bool may_steal = !grad_enabled() && gradient->use_count() <= expected_owners && has_layout_for(*gradient, *variable);
+    const bool may_steal =
+        !grad_enabled() && gradient->use_count() <= expected_owners && has_layout_for(*gradient, *variable);
     Tensor kept = may_steal ? detach(gradient) : ops::clone(gradient);
     meta.grad = std::move(kept);
   } else if (!grad_enabled()) {

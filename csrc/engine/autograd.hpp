@@ -90,7 +90,8 @@ class RetainsGradHook {
   WeakPtr<TensorImpl> tensor_;
 };
 
-// Accumulates into `.grad` the way torch does: steals the gradient when it has no more owners than expected, else clones.
+// Accumulates into `.grad` the way torch does: steals the gradient when it has no more owners than expected, else
+// clones.
 void accumulate_grad(const Tensor& variable, Tensor gradient, uint32_t expected_owners);
 
 }  // namespace gradlife

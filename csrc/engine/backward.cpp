@@ -115,7 +115,8 @@ void GraphTask::plan_for(const EdgeList& roots, const EdgeList& inputs) {
   }
 }
 
-// The `upfront` schedule: everything is unpacked before anything runs, so hooks fire out of order and all of it is live.
+// The `upfront` schedule: everything is unpacked before anything runs, so hooks fire out of order and all of it is
+// live.
 void GraphTask::prefetch_saved(const EdgeList& roots) {
   std::unordered_set<Node*> seen;
   std::vector<Node*> stack;

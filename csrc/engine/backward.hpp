@@ -15,13 +15,14 @@ struct BackwardOptions {
   bool accumulate = true;  // into .grad; false: only `inputs` are wanted (autograd.grad)
 };
 
-// Runs from `roots` with `gradients`. With `inputs` only what leads to them runs, and without `accumulate` their gradients
-// are returned (empty where unused). Iterative: the depth of the graph does not matter. Reentrant, and several threads may
-// run tasks of their own.
-TensorList run_backward(const EdgeList& roots, TensorList gradients, const BackwardOptions& options, const EdgeList& inputs);
+// Runs from `roots` with `gradients`. With `inputs` only what leads to them runs, and without `accumulate` their
+// gradients are returned (empty where unused). Iterative: the depth of the graph does not matter. Reentrant, and
+// several threads may run tasks of their own.
+TensorList run_backward(const EdgeList& roots, TensorList gradients, const BackwardOptions& options,
+                        const EdgeList& inputs);
 
-Node* current_node();          // the node that this thread is running, or nullptr
-int64_t current_task_id();     // -1 outside a backward
+Node* current_node();                                 // the node that this thread is running, or nullptr
+int64_t current_task_id();                            // -1 outside a backward
 void queue_callback(std::function<void()> callback);  // after the current task's last node
 
 }  // namespace gradlife

@@ -47,7 +47,7 @@ class SavedHooks {
   virtual ~SavedHooks() = default;
   virtual void pack(const Tensor& tensor) = 0;
   virtual Tensor unpack() = 0;
-  virtual Object* packed() const = 0;          // borrowed; nullptr before pack
+  virtual Object* packed() const = 0;           // borrowed; nullptr before pack
   virtual Object* unpack_callable() const = 0;  // borrowed
   virtual void visit_owned(OwnedVisitor& visitor) const = 0;
 

@@ -10,12 +10,13 @@ namespace {
 thread_local uint64_t next_sequence_nr = 0;
 DefaultHooks default_hooks_source = nullptr;
 
-// Takes the edges of a dying node apart. Where the last owner behind a foreign control block goes, the node it points to
-// is stripped too, as PyTorch's deleter did before PR 22983, whoever else still stands over that node.
+// Takes the edges of a dying node apart. Where the last owner behind a foreign control block goes, the node it points
+// to is stripped too, as PyTorch's deleter did before PR 22983, whoever else still stands over that node.
 void gather_stripped(EdgeList& edges, std::vector<NodePtr>& stripped) {
   for (Edge& edge : edges) {
     NodePtr node = std::move(edge.node);
-    if (node && node.is_foreign() && node.use_count() == 1 && node->may_be_stripped()) stripped.push_back(std::move(node));
+    if (node && node.is_foreign() && node.use_count() == 1 && node->may_be_stripped())
+      stripped.push_back(std::move(node));
   }
 }
 

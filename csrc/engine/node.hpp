@@ -15,9 +15,9 @@ namespace gradlife {
 class Node;
 class SavedSlot;
 
-// An owner of a node, as a shared pointer: the node, and the control block that decides when it lets go. Mostly the block
-// is the node itself. Under `ctx_owns_node` (PyTorch before PR 22983) the node lies inside its context and every owner may
-// stand behind a control block of its own, whose deleter only drops a reference to the context.
+// An owner of a node, as a shared pointer: the node, and the control block that decides when it lets go. Mostly the
+// block is the node itself. Under `ctx_owns_node` (PyTorch before PR 22983) the node lies inside its context and every
+// owner may stand behind a control block of its own, whose deleter only drops a reference to the context.
 class NodePtr {
  public:
   NodePtr() = default;
@@ -95,9 +95,7 @@ class WeakNodePtr {
   ~WeakNodePtr() {
     if (block_ != nullptr) block_->weak_release();
   }
-  NodePtr lock() const {
-    return block_ != nullptr && block_->try_retain() ? NodePtr::steal(node_, block_) : NodePtr();
-  }
+  NodePtr lock() const { return block_ != nullptr && block_->try_retain() ? NodePtr::steal(node_, block_) : NodePtr(); }
   bool is_set() const { return block_ != nullptr; }
 
  private:
@@ -183,11 +181,13 @@ class Node : public Managed {
     std::shared_ptr<TensorHook> hook;
     uint32_t input_nr;
   };
-  std::vector<TensorHookEntry> tensor_hooks;                               // shared with the tensor they were put on
+  std::vector<TensorHookEntry> tensor_hooks;  // shared with the tensor they were put on
   std::vector<std::pair<uint32_t, std::shared_ptr<RetainsGradHook>>> retains_grad_hooks;
   std::vector<std::unique_ptr<NodePreHook>> pre_hooks;
   std::vector<std::unique_ptr<NodePostHook>> post_hooks;
-  virtual std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() { return {}; }  // AccumulateGrad reads its leaf's
+  virtual std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() {
+    return {};
+  }  // AccumulateGrad reads its leaf's
   virtual PostAccumulateHook* post_accumulate_hook() { return nullptr; }
 
   Handle metadata;  // a dict of the embedding language, made on first use

@@ -8,7 +8,8 @@ namespace {
 
 const char* pack_changed_input_text(int release) {
   if (release < 213)
-    return "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
+    return "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
+           "be "
            "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
            "need to perform in-place operations on the input to a pack hook.";
   return "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
@@ -87,10 +88,11 @@ void SavedSlot::register_hooks(std::unique_ptr<SavedHooks> hooks) {
           "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
           "allowed at a time.");
   require(was_set_, "Calling register_hooks on a saved tensor with value None is forbidden");
-  require(static_cast<bool>(data_),
-          "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
-          "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
-          "the graph a second time or if you need to access saved variables after calling backward.");
+  require(
+      static_cast<bool>(data_),
+      "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+      "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
+      "the graph a second time or if you need to access saved variables after calling backward.");
   if (keeps_original_) save_metadata(data_);
   hooks_ = std::move(hooks);
   const Tensor data = data_;
@@ -105,9 +107,10 @@ void SavedSlot::check_version(const NodePtr& producer) const {
   const uint32_t output_nr = keeps_original_ && data_->meta() != nullptr ? data_->meta()->output_nr : output_nr_;
   const std::string origin =
       producer ? concat(", which is output ", output_nr, " of ", producer->name(), ",") : std::string();
-  fail(ErrorKind::runtime, "one of the variables needed for gradient computation has been modified by an inplace operation: [",
-       legacy_type_name(data_->dtype()), " ", data_->sizes(), "]", origin, " is at version ", now, "; expected version ",
-       saved_version_,
+  fail(ErrorKind::runtime,
+       "one of the variables needed for gradient computation has been modified by an inplace operation: [",
+       legacy_type_name(data_->dtype()), " ", data_->sizes(), "]", origin, " is at version ", now,
+       "; expected version ", saved_version_,
        " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
        "torch.autograd.set_detect_anomaly(True).");
 }
@@ -118,7 +121,9 @@ Tensor SavedSlot::unpack(const NodePtr& saved_for) const {
   if (!data_ && !hooks_) {
     fail(ErrorKind::runtime, freed_text(saved_for ? saved_for->policy() : *current_policy()));
   }
-  NodePtr producer = is_inplace_on_view_ ? weak_grad_fn_.lock() : keeps_original_ && !hooks_ ? grad_fn(data_) : grad_fn_;
+  NodePtr producer = is_inplace_on_view_          ? weak_grad_fn_.lock()
+                     : keeps_original_ && !hooks_ ? grad_fn(data_)
+                                                  : grad_fn_;
   if (!is_leaf_ && !producer) {
     require(static_cast<bool>(saved_for),
             "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "

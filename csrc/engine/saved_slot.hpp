@@ -15,8 +15,8 @@ const char* freed_text(const Policy& policy);
 // Saves a tensor so that keeping it does not keep the graph that made it, and gives it back with its history.
 //
 // An input is kept as itself. The node's own output is kept without its grad_fn, which would close a cycle
-// output -> node -> slot -> output; the node is put back at unpack time (`saved_for`). The policy `owning` keeps the output
-// itself and so closes that cycle. Releases before 1.10 kept no tensor itself, only its data.
+// output -> node -> slot -> output; the node is put back at unpack time (`saved_for`). The policy `owning` keeps the
+// output itself and so closes that cycle. Releases before 1.10 kept no tensor itself, only its data.
 class SavedSlot {
  public:
   SavedSlot() = default;
@@ -24,8 +24,8 @@ class SavedSlot {
   SavedSlot(SavedSlot&&) = default;
   SavedSlot& operator=(SavedSlot&&) = default;
 
-  // The tensor, with its history. Runs the unpack hook where there is one. Empty: nothing was saved (an undefined tensor).
-  // Errors: freed already; changed in place since; detached in place since.
+  // The tensor, with its history. Runs the unpack hook where there is one. Empty: nothing was saved (an undefined
+  // tensor). Errors: freed already; changed in place since; detached in place since.
   Tensor unpack(const NodePtr& saved_for = NodePtr()) const;
   void reset();  // buffers freed
   bool is_set() const { return was_set_; }
@@ -49,9 +49,9 @@ class SavedSlot {
 
   Tensor data_;
   std::unique_ptr<SavedHooks> hooks_;
-  NodePtr grad_fn_;            // of a non-leaf that is not the node's own output
-  NodePtr grad_accumulator_;   // of a leaf
-  WeakNodePtr weak_grad_fn_;   // of an output that was changed in place on a view: weak, or it would close a cycle
+  NodePtr grad_fn_;           // of a non-leaf that is not the node's own output
+  NodePtr grad_accumulator_;  // of a leaf
+  WeakNodePtr weak_grad_fn_;  // of an output that was changed in place on a view: weak, or it would close a cycle
   VersionPtr version_;
   mutable Tensor prefetched_;
   uint32_t saved_version_ = 0;

@@ -26,7 +26,8 @@ const char* dtype_name(DType dtype) {
 }
 
 const char* legacy_type_name(DType dtype) {
-  static constexpr const char* names[] = {"torch.FloatTensor", "torch.DoubleTensor", "torch.LongTensor", "torch.BoolTensor"};
+  static constexpr const char* names[] = {"torch.FloatTensor", "torch.DoubleTensor", "torch.LongTensor",
+                                          "torch.BoolTensor"};
   return names[static_cast<size_t>(dtype)];
 }
 

@@ -1,4 +1,5 @@
-// Storage and tensor impl. A tensor is a typed, strided window on a storage; what differentiation needs hangs on it lazily.
+// Storage and tensor impl. A tensor is a typed, strided window on a storage; what differentiation needs hangs on it
+// lazily.
 #pragma once
 
 #include <cstddef>
@@ -105,8 +106,8 @@ class TensorImpl final : public Managed {
   bool is_wrapped_number_ = false;
 };
 
-// New tensors. `empty` is uninitialised; `alias` is another window on the same storage with a version counter of its own
-// unless the caller shares it. None has history.
+// New tensors. `empty` is uninitialised; `alias` is another window on the same storage with a version counter of its
+// own unless the caller shares it. None has history.
 Tensor empty(const Dims& sizes, DType dtype);
 Tensor alias(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset);
 

@@ -5,8 +5,8 @@
 namespace gradlife {
 namespace {
 
-// Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes through
-// the operation's own node, the rest passes.
+// Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes
+// through the operation's own node, the rest passes.
 class CopySlices final : public Node {
  public:
   CopySlices(const Tensor& base, const TensorImpl& view, NodePtr operation)
@@ -84,16 +84,20 @@ TensorList CopySlices::apply(TensorList&& gradients) {
 const char* creation_text(CreationMeta creation) {
   switch (creation) {
     case CreationMeta::multi_output:
-      return " This view is the output of a function that returns multiple views. Such functions do not allow the output "
+      return " This view is the output of a function that returns multiple views. Such functions do not allow the "
+             "output "
              "views to be modified inplace. You should replace the inplace operation by an out-of-place one.";
     case CreationMeta::no_grad:
-      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+             "moving "
              "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
              "tracked) or both outside (if you want the inplace to be tracked).";
     case CreationMeta::in_custom_function:
-      return " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+      return " This view was created inside a custom Function (or because an input was returned as-is) and the "
+             "autograd "
              "logic to handle view+inplace would override the custom backward associated with the custom Function, "
-             "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+             "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
+             "the "
              "custom Function.";
     case CreationMeta::normal:
       break;

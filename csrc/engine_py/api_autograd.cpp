@@ -54,7 +54,8 @@ EdgeList input_edges(PyObject* inputs, bool accumulate) {
     PyObject* item = PyTuple_GET_ITEM(inputs, i);
     if (is_tensor(item)) {
       const Tensor& tensor = unwrap(item);
-      if (!requires_grad(tensor)) raise_python(PyExc_RuntimeError, "One of the differentiated Tensors does not require grad");
+      if (!requires_grad(tensor))
+        raise_python(PyExc_RuntimeError, "One of the differentiated Tensors does not require grad");
       if (accumulate && !is_leaf(*tensor)) retain_grad(tensor);
     }
     edges.push_back(unwrap_edge(item));
@@ -66,10 +67,11 @@ Ref wrap_captured(TensorList captured, bool allow_unused) {
   Ref result = checked(PyTuple_New(static_cast<Py_ssize_t>(captured.size())));
   for (size_t i = 0; i < captured.size(); ++i) {
     if (!captured[i] && !allow_unused)
-      raise_python(PyExc_RuntimeError,
-                   "The differentiated Tensor at index %zu appears to not have been used in the graph. Set allow_unused=True if "
-                   "this is the desired behavior.",
-                   i);
+      raise_python(
+          PyExc_RuntimeError,
+          "The differentiated Tensor at index %zu appears to not have been used in the graph. Set allow_unused=True if "
+          "this is the desired behavior.",
+          i);
     PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), wrap(std::move(captured[i])).release());
   }
   return result;
@@ -80,8 +82,8 @@ PyObject* run_backward_function(PyObject*, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
     PyObject *roots, *gradients, *inputs;
     int keep_graph, create_graph, allow_unused, accumulate;
-    if (!PyArg_ParseTuple(arguments, "O!O!ppO!pp", &PyTuple_Type, &roots, &PyTuple_Type, &gradients, &keep_graph, &create_graph,
-                          &PyTuple_Type, &inputs, &allow_unused, &accumulate))
+    if (!PyArg_ParseTuple(arguments, "O!O!ppO!pp", &PyTuple_Type, &roots, &PyTuple_Type, &gradients, &keep_graph,
+                          &create_graph, &PyTuple_Type, &inputs, &allow_unused, &accumulate))
       throw PythonError();
     BackwardOptions options;
     options.keep_graph = keep_graph != 0;
@@ -98,7 +100,8 @@ PyObject* run_backward_function(PyObject*, PyObject* arguments) {
 PyObject* gradient_edge_function(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     const Edge edge = gradient_edge(unwrap(tensor));
-    if (!edge) raise_python(PyExc_RuntimeError, "Can't get gradient edge if neither the tensor requires grad nor has a grad_fn");
+    if (!edge)
+      raise_python(PyExc_RuntimeError, "Can't get gradient edge if neither the tensor requires grad nor has a grad_fn");
     const Ref node = wrap_node(edge.node);
     return Py_BuildValue("OI", node.get(), edge.input_nr);
   });
@@ -120,9 +123,10 @@ PyObject* push_hooks_function(PyObject*, PyObject* arguments) {
     PyObject *pack, *unpack;
     if (!PyArg_ParseTuple(arguments, "OO", &pack, &unpack)) throw PythonError();
     if (PyCallable_Check(pack) == 0 || PyCallable_Check(unpack) == 0)
-      raise_python(PyExc_TypeError,
-                   "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are "
-                   "supported:\n    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None");
+      raise_python(
+          PyExc_TypeError,
+          "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are "
+          "supported:\n    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None");
     push_default_hooks(pack, unpack);
     return Py_NewRef(Py_None);
   });

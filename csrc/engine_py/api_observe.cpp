@@ -33,10 +33,10 @@ PyObject* events_function(PyObject*, PyObject*) {
   return guarded([&] {
     Ref all = checked(PyList_New(0));
     for (const Event& event : recorded_events()) {
-      const Ref row = checked(Py_BuildValue("KsKsszIIK", static_cast<unsigned long long>(event.sequence), event_name(event.kind),
-                                            static_cast<unsigned long long>(event.object), kind_name(event.object_kind),
-                                            event.name, event.detail, event.strong, event.weak,
-                                            static_cast<unsigned long long>(event.nanoseconds)));
+      const Ref row = checked(Py_BuildValue("KsKsszIIK", static_cast<unsigned long long>(event.sequence),
+                                            event_name(event.kind), static_cast<unsigned long long>(event.object),
+                                            kind_name(event.object_kind), event.name, event.detail, event.strong,
+                                            event.weak, static_cast<unsigned long long>(event.nanoseconds)));
       checked_status(PyList_Append(all.get(), row.get()));
     }
     return all.release();
@@ -87,8 +87,8 @@ class EdgeRows final : public OwnedVisitor {
  public:
   explicit EdgeRows(PyObject* rows) : rows_(rows) {}
   void managed(const char* label, Managed* target, Ownership ownership) override {
-    append(Py_BuildValue("ssKsO", label, ownership_name(ownership), static_cast<unsigned long long>(target->id()), target->name(),
-                         Py_None));
+    append(Py_BuildValue("ssKsO", label, ownership_name(ownership), static_cast<unsigned long long>(target->id()),
+                         target->name(), Py_None));
   }
   void object(const char* label, Object* target, Ownership ownership) override {
     PyObject* object = static_cast<PyObject*>(target);
@@ -126,8 +126,8 @@ Ref wrapper_row(const Managed& managed) {
   PyObject* wrapper = static_cast<PyObject*>(managed.wrapper());
   if (wrapper == nullptr) return Ref::borrow(Py_None);
   const auto [to_impl, to_wrapper] = wrapper_ties(managed);
-  return checked(Py_BuildValue("sNnss", Py_TYPE(wrapper)->tp_name, PyLong_FromVoidPtr(wrapper), Py_REFCNT(wrapper), to_impl,
-                               to_wrapper));
+  return checked(Py_BuildValue("sNnss", Py_TYPE(wrapper)->tp_name, PyLong_FromVoidPtr(wrapper), Py_REFCNT(wrapper),
+                               to_impl, to_wrapper));
 }
 
 // Every live engine object: (id, kind, name, strong, weak, identity, wrapper or None, what it holds).
@@ -142,17 +142,18 @@ PyObject* live_graph_function(PyObject*, PyObject*) {
       const uint32_t weak = object->weak_count();
       const Ref wrapper = wrapper_row(*object);
       object->visit_owned(rows);
-      const Ref row = checked(Py_BuildValue("KssIIsOO", static_cast<unsigned long long>(object->id()), kind_name(object->kind()),
-                                            object->name(), strong, weak, identities[static_cast<size_t>(object->identity())],
-                                            wrapper.get(), edges.get()));
+      const Ref row = checked(Py_BuildValue(
+          "KssIIsOO", static_cast<unsigned long long>(object->id()), kind_name(object->kind()), object->name(), strong,
+          weak, identities[static_cast<size_t>(object->identity())], wrapper.get(), edges.get()));
       checked_status(PyList_Append(all.get(), row.get()));
     }
     return all.release();
   });
 }
 
-// Lets a native thread that does not hold the interpreter lock drop the last reference to a tensor's graph: `_drop_in_thread(t)`
-// takes the history from t (it becomes a leaf) and destroys it there, as a framework's worker threads do.
+// Lets a native thread that does not hold the interpreter lock drop the last reference to a tensor's graph:
+// `_drop_in_thread(t)` takes the history from t (it becomes a leaf) and destroys it there, as a framework's worker
+// threads do.
 PyObject* drop_in_thread_function(PyObject*, PyObject* tensor) {
   return guarded([&] {
     const Tensor& impl = unwrap(tensor);

@@ -60,7 +60,8 @@ RefCounted* PyNode::new_owner() {
 
 bool PyNode::may_be_stripped() const {
   if (policy().function_ownership == FunctionOwnership::ctx_owns_node) return true;
-  return policy().function_ownership == FunctionOwnership::refcount_check && context_ != nullptr && Py_REFCNT(context_) == 1;
+  return policy().function_ownership == FunctionOwnership::refcount_check && context_ != nullptr &&
+         Py_REFCNT(context_) == 1;
 }
 
 void PyNode::release_variables() {
@@ -90,20 +91,21 @@ void PyNode::visit_owned(OwnedVisitor& visitor) const {
 TensorList PyNode::materialize(TensorList gradients) const {
   if (!function_object(context_)->materialize_grads) return gradients;
   for (size_t i = 0; i < gradients.size() && i < output_info.size(); ++i)
-    if (!gradients[i] && output_info[i].is_defined) gradients[i] = ops::full(output_info[i].sizes, 0, output_info[i].dtype);
+    if (!gradients[i] && output_info[i].is_defined)
+      gradients[i] = ops::full(output_info[i].sizes, 0, output_info[i].dtype);
   return gradients;
 }
 
-// The gradients that backward returned, one for each tensor among forward's inputs. Errors: too many or too few, or one for
-// an input that was no tensor.
+// The gradients that backward returned, one for each tensor among forward's inputs. Errors: too many or too few, or one
+// for an input that was no tensor.
 TensorList PyNode::collect(Borrowed result) const {
   const Ref tuple = PyTuple_Check(result.get()) ? Ref::borrow(result) : checked(PyTuple_Pack(1, result.get()));
   Py_ssize_t count = PyTuple_GET_SIZE(tuple.get());
   const Py_ssize_t expected = static_cast<Py_ssize_t>(is_tensor_input.size());
   while (count > expected && PyTuple_GET_ITEM(tuple.get(), count - 1) == Py_None) --count;
   if (count != expected)
-    raise_python(PyExc_RuntimeError, "function %s returned an incorrect number of gradients (expected %zd, got %zd)", name(),
-                 expected, PyTuple_GET_SIZE(tuple.get()));
+    raise_python(PyExc_RuntimeError, "function %s returned an incorrect number of gradients (expected %zd, got %zd)",
+                 name(), expected, PyTuple_GET_SIZE(tuple.get()));
   TensorList gradients;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* gradient = PyTuple_GET_ITEM(tuple.get(), i);
@@ -113,7 +115,8 @@ TensorList PyNode::collect(Borrowed result) const {
       gradients.push_back(unwrap_optional(gradient));
     } else if (gradient != Py_None) {
       raise_python(PyExc_RuntimeError,
-                   "function %s returned a gradient different from None at position %zd, but the corresponding forward input was "
+                   "function %s returned a gradient different from None at position %zd, but the corresponding forward "
+                   "input was "
                    "not a Variable",
                    name(), i + 1);
     }

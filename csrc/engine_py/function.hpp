@@ -1,12 +1,16 @@
-// Custom Functions: the context object of Python, the node of the graph, and the ways in which they have owned each other.
+// Custom Functions: the context object of Python, the node of the graph, and the ways in which they have owned each
+// other.
 //
-//   ctx_owns_node         PyTorch up to 1.1: the node is part of its context. Everybody who needs the node gets a control block
+//   ctx_owns_node         PyTorch up to 1.1: the node is part of its context. Everybody who needs the node gets a
+//   control block
 //                         of its own whose deleter drops a reference to the context.
-//   node_owns_ctx         from 1.2 (PR 22983): the node owns the context; the context points back weakly, and is an empty shell
+//   node_owns_ctx         from 1.2 (PR 22983): the node owns the context; the context points back weakly, and is an
+//   empty shell
 //                         once the node is gone.
 //   coupled               2.13: the context is the node's wrapper, and the two counts are coupled.
-//   weak_at_construction  rejected in review: the node is made with the context, which points at it weakly: dead at once.
-//   refcount_check        rejected in review (PR 16888): as ctx_owns_node, but the deleter asks the context's reference count.
+//   weak_at_construction  rejected in review: the node is made with the context, which points at it weakly: dead at
+//   once. refcount_check        rejected in review (PR 16888): as ctx_owns_node, but the deleter asks the context's
+//   reference count.
 #pragma once
 
 #include <string>
@@ -71,7 +75,7 @@ struct FunctionObject {
   PyObject* non_differentiable;
   PyObject* dirty_tensors;
   PyObject* saved_for_forward;
-  WeakNodePtr node;          // where the node owns the context, or nobody does
+  WeakNodePtr node;  // where the node owns the context, or nobody does
   const Policy* policy;
   bool materialize_grads;
   bool has_freed_buffers;
@@ -95,9 +99,9 @@ PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ss
 
 // Shared by both kinds of application.
 struct UnpackedInputs {
-  TensorList tensors;            // of all tensor arguments
-  std::vector<bool> is_tensor;   // per argument
-  Ref needs_input_grad;          // tuple of bool
+  TensorList tensors;           // of all tensor arguments
+  std::vector<bool> is_tensor;  // per argument
+  Ref needs_input_grad;         // tuple of bool
   bool is_executable = false;
 };
 UnpackedInputs unpack_inputs(PyObject* const* arguments, Py_ssize_t count);

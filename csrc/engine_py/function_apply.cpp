@@ -34,7 +34,8 @@ TensorList marked_tensors(PyObject* marked, const char* function) {
   TensorList tensors;
   if (marked == nullptr || marked == Py_None) return tensors;
   if (!PyTuple_Check(marked))
-    raise_python(PyExc_TypeError, "%s attribute is expected to be a tuple, but is %s", function, Py_TYPE(marked)->tp_name);
+    raise_python(PyExc_TypeError, "%s attribute is expected to be a tuple, but is %s", function,
+                 Py_TYPE(marked)->tp_name);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(marked); ++i) {
     PyObject* item = PyTuple_GET_ITEM(marked, i);
     if (!is_tensor(item))
@@ -60,25 +61,30 @@ Tensor view_of_itself(const Tensor& tensor) {
 }
 
 void check_dirty(const Tensor& tensor, bool is_input, Py_ssize_t outputs) {
-  require(!is_leaf(*tensor) || !requires_grad(tensor), "a leaf Variable that requires grad has been used in an in-place operation.");
+  require(!is_leaf(*tensor) || !requires_grad(tensor),
+          "a leaf Variable that requires grad has been used in an in-place operation.");
   const bool is_view = tensor->meta() != nullptr && tensor->meta()->view;
-  require(!is_view || outputs == 1,
-          "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
-          "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view "
-          "(using .clone() for example) or make your Function only return one Tensor (potentially splitting it into two "
-          "Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations). You "
-          "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.");
+  require(
+      !is_view || outputs == 1,
+      "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+      "than one "
+      "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a "
+      "view "
+      "(using .clone() for example) or make your Function only return one Tensor (potentially splitting it into two "
+      "Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations). "
+      "You "
+      "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.");
   if (!is_input) {
-    const Ref warned = checked(PyObject_CallFunction(
-        state().warn, "Os", PyExc_UserWarning,
-        "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to "
-        "mark_dirty()."));
+    const Ref warned = checked(PyObject_CallFunction(state().warn, "Os", PyExc_UserWarning,
+                                                     "Only input Tensors should be given to ctx.mark_dirty(). If a "
+                                                     "Tensor is not an input, there is no need to pass it to "
+                                                     "mark_dirty()."));
   }
 }
 
 // One output, made an output of `node` (or left without history): the tensor to return, which may be another one.
-Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs, const OutputMarks& marks, bool is_executable,
-                    Py_ssize_t outputs) {
+Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs, const OutputMarks& marks,
+                    bool is_executable, Py_ssize_t outputs) {
   const bool is_input = contains(inputs, tensor);
   const bool is_dirty = contains(marks.dirty, tensor);
   const bool is_differentiable =
@@ -109,7 +115,8 @@ void save_tensors(PyObject* context, const NodePtr& node) {
   std::vector<SavedSlot> saved;
   if (to_save && to_save.get() != Py_None) {
     if (!PyTuple_Check(to_save.get()))
-      raise_python(PyExc_TypeError, "saved tensors argument is expected to be a tuple, but is %s", Py_TYPE(to_save.get())->tp_name);
+      raise_python(PyExc_TypeError, "saved tensors argument is expected to be a tuple, but is %s",
+                   Py_TYPE(to_save.get())->tp_name);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save.get()); ++i) {
       PyObject* item = PyTuple_GET_ITEM(to_save.get(), i);
       if (item != Py_None && !is_tensor(item))
@@ -181,7 +188,8 @@ Ref run_forward(Borrowed type, Borrowed context, PyObject* const* arguments, Py_
     Ref outputs = checked(PyObject_Vectorcall(forward.get(), arguments, static_cast<size_t>(count), nullptr));
     const Ref inputs = checked(PyTuple_New(count));
     for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(arguments[i]));
-    const Ref done = checked(PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()));
+    const Ref done =
+        checked(PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()));
     return outputs;
   }
   std::vector<PyObject*> all{context};

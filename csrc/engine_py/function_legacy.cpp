@@ -9,22 +9,25 @@ namespace {
 
 void warn_deprecated(const Policy& policy) {
   if (policy.is_oneflow || policy.release < 102) return;
-  checked_status(PyErr_WarnEx(PyExc_DeprecationWarning,
-                              "Legacy autograd function with non-static forward method is deprecated and will be removed in 1.3. "
-                              "Please use new-style autograd function with static forward method. (Example: "
-                              "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)",
-                              2));
+  checked_status(
+      PyErr_WarnEx(PyExc_DeprecationWarning,
+                   "Legacy autograd function with non-static forward method is deprecated and will be removed in 1.3. "
+                   "Please use new-style autograd function with static forward method. (Example: "
+                   "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)",
+                   2));
 }
 
 void check_may_run(const FunctionObject* object) {
   switch (object->policy->legacy_functions) {
     case LegacyFunctions::refused:
       raise_python(PyExc_RuntimeError,
-                   "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+                   "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+                   "autograd function "
                    "with static forward method. (Example: "
                    "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)");
     case LegacyFunctions::consumed:
-      if (object->was_applied) raise_python(PyExc_RuntimeError, "this legacy Function was applied already and is consumed");
+      if (object->was_applied)
+        raise_python(PyExc_RuntimeError, "this legacy Function was applied already and is consumed");
       break;
     case LegacyFunctions::instance_is_ctx:
       break;
@@ -53,11 +56,13 @@ PyObject* function_do_forward(PyObject* self, PyObject* const* arguments, Py_ssi
 PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   return guarded([&] {
     if (!node_of_context(self))
-      raise_python(PyExc_RuntimeError,
-                   "Legacy autograd function attempted to call backward before forward was called.  This could occur if you "
-                   "manually called _do_backward on Function.  In any case, this is very naughty!  If you absolutely need this to "
-                   "work, try porting your code to use non-legacy autograd function, see: "
-                   "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function");
+      raise_python(
+          PyExc_RuntimeError,
+          "Legacy autograd function attempted to call backward before forward was called.  This could occur if you "
+          "manually called _do_backward on Function.  In any case, this is very naughty!  If you absolutely need this "
+          "to "
+          "work, try porting your code to use non-legacy autograd function, see: "
+          "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function");
     const Ref backward = checked(PyObject_GetAttrString(self, "backward"));
     // By hand it is called with a tuple of gradients and a flag; the engine gives the gradients themselves.
     if (count == 2 && PyTuple_Check(arguments[0]))

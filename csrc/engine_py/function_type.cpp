@@ -115,20 +115,24 @@ void function_dealloc(PyObject* self) {
 
 [[noreturn]] void raise_without_node(const FunctionObject* object, const char* attribute) {
   if (object->policy->release >= 108)
-    raise_python(PyExc_RuntimeError,
-                 "Attribute '%s' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on an "
-                 "instance of autograd.Function is a legacy access pattern that is no longer supported. For examples on how to "
-                 "use new-style autograd functions, see %s ",
-                 attribute, docs_link);
+    raise_python(
+        PyExc_RuntimeError,
+        "Attribute '%s' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on an "
+        "instance of autograd.Function is a legacy access pattern that is no longer supported. For examples on how to "
+        "use new-style autograd functions, see %s ",
+        attribute, docs_link);
   if (std::string(attribute) == "register_hook")
-    raise_python(PyExc_RuntimeError,
-                 "Legacy autograd function had _register_hook called before the function was invoked.  This usage pattern is no "
-                 "longer supported: please call _register_hook AFTER calling your function, or port your code to use non-legacy "
-                 "autograd function, see: %s",
-                 docs_link);
+    raise_python(
+        PyExc_RuntimeError,
+        "Legacy autograd function had _register_hook called before the function was invoked.  This usage pattern is no "
+        "longer supported: please call _register_hook AFTER calling your function, or port your code to use non-legacy "
+        "autograd function, see: %s",
+        docs_link);
   raise_python(PyExc_RuntimeError,
-               "Legacy autograd function had %s accessed before the function was invoked.  This doesn't make any sense: we have no "
-               "idea what the next functions are, because you haven't actually inserted this grad_fn inside a graph.  Try invoking "
+               "Legacy autograd function had %s accessed before the function was invoked.  This doesn't make any "
+               "sense: we have no "
+               "idea what the next functions are, because you haven't actually inserted this grad_fn inside a graph.  "
+               "Try invoking "
                "your function first before accessing this field.",
                attribute);
 }
@@ -147,11 +151,13 @@ PyObject* get_metadata(PyObject* self, void*) {
   return guarded([&] {
     const NodePtr node = node_of_context(self);
     if (!node)
-      raise_python(PyExc_RuntimeError,
-                   "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has "
-                   "already been deallocated.  The most likely reason this occurred is because you assigned x.grad_fn to a local "
-                   "variable and then let the original variable get deallocated.  Don't do that!  If you really have no way of "
-                   "restructuring your code so this is the case, please file an issue reporting that you are affected by this.");
+      raise_python(
+          PyExc_RuntimeError,
+          "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has "
+          "already been deallocated.  The most likely reason this occurred is because you assigned x.grad_fn to a "
+          "local "
+          "variable and then let the original variable get deallocated.  Don't do that!  If you really have no way of "
+          "restructuring your code so this is the case, please file an issue reporting that you are affected by this.");
     return node_metadata(*node).release();
   });
 }
@@ -188,7 +194,8 @@ PyObject* function_sequence_nr(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromUnsignedLongLong(need_node(self, "_sequence_nr")->sequence_nr()); });
 }
 
-// Buffers freed and node dead are two things: the first forbids the saved tensors, the second everything that needs the node.
+// Buffers freed and node dead are two things: the first forbids the saved tensors, the second everything that needs the
+// node.
 std::vector<SavedSlot>* saved_of(PyObject* self, NodePtr& node) {
   const FunctionObject* object = function_object(self);
   if (object->has_freed_buffers) fail(ErrorKind::runtime, freed_text(*object->policy));
@@ -232,26 +239,24 @@ PyCFunction fast_method(PyObject* (*function)(PyObject*, PyObject* const*, Py_ss
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-PyMethodDef function_methods[] = {
-    {"apply", fast_method(function_apply), METH_FASTCALL | METH_CLASS, nullptr},
-    {"_do_forward", fast_method(function_do_forward), METH_FASTCALL, nullptr},
-    {"_do_backward", fast_method(function_do_backward), METH_FASTCALL, nullptr},
-    {"register_hook", function_register_hook, METH_O, nullptr},
-    {"_register_hook_dict", function_register_hook_dict, METH_O, nullptr},
-    {"_sequence_nr", function_sequence_nr, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef function_methods[] = {{"apply", fast_method(function_apply), METH_FASTCALL | METH_CLASS, nullptr},
+                                  {"_do_forward", fast_method(function_do_forward), METH_FASTCALL, nullptr},
+                                  {"_do_backward", fast_method(function_do_backward), METH_FASTCALL, nullptr},
+                                  {"register_hook", function_register_hook, METH_O, nullptr},
+                                  {"_register_hook_dict", function_register_hook_dict, METH_O, nullptr},
+                                  {"_sequence_nr", function_sequence_nr, METH_NOARGS, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef function_attributes[] = {
-    {"next_functions", get_next_functions, nullptr, nullptr, nullptr},
-    {"metadata", get_metadata, nullptr, nullptr, nullptr},
-    {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
-    {"saved_tensors", get_saved_tensors, nullptr, nullptr, nullptr},
-    {"saved_variables", get_saved_tensors, nullptr, nullptr, nullptr},
-    {"_raw_saved_tensors", get_raw_saved_tensors, nullptr, nullptr, nullptr},
-    {"name", get_late_attribute, nullptr, nullptr, &name_method},
-    {"register_prehook", get_late_attribute, nullptr, nullptr, &prehook_method},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef function_attributes[] = {{"next_functions", get_next_functions, nullptr, nullptr, nullptr},
+                                     {"metadata", get_metadata, nullptr, nullptr, nullptr},
+                                     {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
+                                     {"saved_tensors", get_saved_tensors, nullptr, nullptr, nullptr},
+                                     {"saved_variables", get_saved_tensors, nullptr, nullptr, nullptr},
+                                     {"_raw_saved_tensors", get_raw_saved_tensors, nullptr, nullptr, nullptr},
+                                     {"name", get_late_attribute, nullptr, nullptr, &name_method},
+                                     {"register_prehook", get_late_attribute, nullptr, nullptr, &prehook_method},
+                                     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                                     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef function_members[] = {
     {"needs_input_grad", T_OBJECT, offsetof(FunctionObject, needs_input_grad), 0, nullptr},
@@ -275,7 +280,7 @@ Ref make_function_base() {
                                 {Py_tp_getset, function_attributes},
                                 {Py_tp_members, function_members},
                                 {0, nullptr}};
-  static PyType_Spec spec = {"gradlife._engine._FunctionBase", sizeof(FunctionObject), 0,
+  static PyType_Spec spec = {"torch._C._FunctionBase", sizeof(FunctionObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   return checked(PyType_FromSpec(&spec));
 }

@@ -73,7 +73,8 @@ class PyPostAccumulateHook final : public DictHook<PostAccumulateHook> {
     const Ref value = wrap(variable);
     each_callable(dict_, [&](PyObject* callable) {
       const Ref result = checked(PyObject_CallOneArg(callable, value.get()));
-      if (result.get() != Py_None) raise_python(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
+      if (result.get() != Py_None)
+        raise_python(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
     });
   }
 };

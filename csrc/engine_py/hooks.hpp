@@ -1,4 +1,5 @@
-// Hooks written in Python: each engine hook stands for a dict of callables, so that a removable handle can take one out.
+// Hooks written in Python: each engine hook stands for a dict of callables, so that a removable handle can take one
+// out.
 #pragma once
 
 #include <memory>

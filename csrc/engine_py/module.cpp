@@ -51,8 +51,9 @@ void make_types(ModuleState& state) {
 
 void add_types(PyObject* module, ModuleState& state) {
   const std::pair<const char*, PyTypeObject*> types[] = {
-      {"TensorBase", state.tensor_base},       {"_TensorMeta", state.tensor_meta},      {"UntypedStorage", state.storage_type},
-      {"_FunctionBase", state.function_base},  {"SavedTensor", state.saved_tensor_type}, {"dtype", state.dtype_type}};
+      {"TensorBase", state.tensor_base},        {"_TensorMeta", state.tensor_meta},
+      {"UntypedStorage", state.storage_type},   {"_FunctionBase", state.function_base},
+      {"SavedTensor", state.saved_tensor_type}, {"dtype", state.dtype_type}};
   for (const auto& [name, type] : types)
     checked_status(PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type)));
   const char* names[] = {"float32", "float64", "int64", "bool"};
@@ -66,10 +67,12 @@ PyObject* register_function(PyObject*, PyObject* arguments) {
   PyObject* object;
   if (!PyArg_ParseTuple(arguments, "sO", &name, &object)) return nullptr;
   ModuleState& own = state();
-  const std::pair<const char*, PyObject**> fields[] = {
-      {"tensor_class", &own.tensor_class}, {"hooks_helper", &own.hooks_helper},
-      {"cpu_device", &own.cpu_device},     {"strided_layout", &own.strided_layout},
-      {"warn", &own.warn},                 {"size_type", reinterpret_cast<PyObject**>(&own.size_type)}};
+  const std::pair<const char*, PyObject**> fields[] = {{"tensor_class", &own.tensor_class},
+                                                       {"hooks_helper", &own.hooks_helper},
+                                                       {"cpu_device", &own.cpu_device},
+                                                       {"strided_layout", &own.strided_layout},
+                                                       {"warn", &own.warn},
+                                                       {"size_type", reinterpret_cast<PyObject**>(&own.size_type)}};
   for (const auto& [known, field] : fields) {
     if (std::string(known) != name) continue;
     Py_XSETREF(*field, Py_NewRef(object));
@@ -79,7 +82,8 @@ PyObject* register_function(PyObject*, PyObject* arguments) {
   return nullptr;
 }
 
-PyMethodDef module_functions[] = {{"_register", register_function, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef module_functions[] = {{"_register", register_function, METH_VARARGS, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
 
 int module_exec(PyObject* module) {
   return guarded(-1, [&] {
@@ -101,10 +105,11 @@ int module_exec(PyObject* module) {
 int module_traverse(PyObject* module, visitproc visit, void* arg) {
   const ModuleState* own = static_cast<ModuleState*>(PyModule_GetState(module));
   if (own == nullptr) return 0;
-  for (PyTypeObject* type : {own->tensor_base, own->tensor_meta, own->storage_type, own->function_base, own->saved_tensor_type,
-                             own->dtype_type, own->size_type})
+  for (PyTypeObject* type : {own->tensor_base, own->tensor_meta, own->storage_type, own->function_base,
+                             own->saved_tensor_type, own->dtype_type, own->size_type})
     Py_VISIT(reinterpret_cast<PyObject*>(type));
-  for (PyObject* object : {own->tensor_class, own->hooks_helper, own->node_types, own->cpu_device, own->strided_layout, own->warn})
+  for (PyObject* object :
+       {own->tensor_class, own->hooks_helper, own->node_types, own->cpu_device, own->strided_layout, own->warn})
     Py_VISIT(object);
   return 0;
 }

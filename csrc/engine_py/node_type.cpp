@@ -1,5 +1,6 @@
 #include "engine_py/node_type.hpp"
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,8 @@ Ref wrap_value(const SavedValue& value) {
     case SavedValue::Type::sizes: {
       Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.sizes.size())));
       for (size_t i = 0; i < value.sizes.size(); ++i)
-        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), checked(PyLong_FromLongLong(value.sizes[i])).release());
+        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
+                         checked(PyLong_FromLongLong(value.sizes[i])).release());
       return tuple;
     }
     case SavedValue::Type::none:
@@ -82,7 +84,8 @@ PyObject* get_raw_saved(PyObject* self, void* closure) {
   return guarded([&] {
     Node& node = node_of(self);
     const NodePtr owner = NodePtr::share(&node);
-    return wrap_field(node, reinterpret_cast<size_t>(closure), [&](size_t i) { return wrap_saved_slot(owner, i); }).release();
+    return wrap_field(node, reinterpret_cast<size_t>(closure), [&](size_t i) { return wrap_saved_slot(owner, i); })
+        .release();
   });
 }
 
@@ -136,7 +139,8 @@ int node_traverse(PyObject* self, visitproc visit, void* arg) {
 
 int node_clear(PyObject* self) {
   Managed* impl = head_of(self)->impl;
-  if (impl != nullptr && head_of(self)->owns_impl && impl->use_count() == 1) clear_node_hooks(*static_cast<Node*>(impl));
+  if (impl != nullptr && head_of(self)->owns_impl && impl->use_count() == 1)
+    clear_node_hooks(*static_cast<Node*>(impl));
   return 0;
 }
 
@@ -161,7 +165,8 @@ PyGetSetDef* make_attributes(const NodeSpec& spec) {
   auto* table = new std::vector<PyGetSetDef>{{"next_functions", get_next_functions, nullptr, nullptr, nullptr},
                                              {"metadata", get_metadata, nullptr, nullptr, nullptr},
                                              {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr}};
-  if (std::string(spec.name) == "AccumulateGrad") table->push_back({"variable", get_variable, nullptr, nullptr, nullptr});
+  if (std::string(spec.name) == "AccumulateGrad")
+    table->push_back({"variable", get_variable, nullptr, nullptr, nullptr});
   for (size_t field = 0; field < spec.fields.size(); ++field) {
     void* closure = reinterpret_cast<void*>(field);
     const char* saved = (new std::string(concat("_saved_", spec.fields[field].name)))->c_str();
@@ -181,9 +186,13 @@ Ref make_node_type(const NodeSpec& spec) {
                          {Py_tp_methods, node_methods},
                          {Py_tp_getset, make_attributes(spec)},
                          {0, nullptr}};
-  PyType_Spec type = {(new std::string(spec.name))->c_str(), sizeof(NodeObject), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-  return checked(PyType_FromSpec(&type));
+  const char* qualified = (new std::string(concat("builtins.", spec.name)))->c_str();
+  PyType_Spec type_spec = {qualified, sizeof(NodeObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  Ref type = checked(PyType_FromSpec(&type_spec));
+  // Error texts name a node's type as torch does, without a module.
+  reinterpret_cast<PyTypeObject*>(type.get())->tp_name = qualified + std::strlen("builtins.");
+  return type;
 }
 
 }  // namespace

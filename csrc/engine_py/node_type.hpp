@@ -1,5 +1,5 @@
-// Python types of nodes: one per operation, made when the first wrapper of that operation's node is; and what they share with
-// the contexts of custom Functions.
+// Python types of nodes: one per operation, made when the first wrapper of that operation's node is; and what they
+// share with the contexts of custom Functions.
 #pragma once
 
 #include "base/pyref.hpp"

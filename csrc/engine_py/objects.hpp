@@ -10,8 +10,8 @@ namespace gradlife {
 
 // What every wrapper begins with.
 struct WrapperObject {
-  PyObject_HEAD
-  Managed* impl;   // nullptr: emptied, the impl is gone (or, under OneFlow's proposal, has the wrapper in its keeping)
+  PyObject_HEAD Managed*
+      impl;        // nullptr: emptied, the impl is gone (or, under OneFlow's proposal, has the wrapper in its keeping)
   bool owns_impl;  // false while a resurrected wrapper is in the keeping of its impl
 };
 
@@ -37,11 +37,11 @@ inline WrapperObject* head_of(PyObject* object) { return reinterpret_cast<Wrappe
 inline TensorObject* tensor_object(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
 
 // The steps of a wrapper's life, shared by all kinds (wrapper.cpp).
-Ref find_wrapper(Managed& impl);                              // the one that stands for it already, or empty
-Ref new_wrapper(Managed* stolen_impl, PyTypeObject* type);    // takes over one reference to the impl
-bool hand_back(PyObject* self);                               // dying wrapper goes into its impl's keeping; true: it lives on
-bool is_kept_by_impl(PyObject* self);                         // hand_back would succeed
-void leave_impl(PyObject* self);                              // the wrapper lets go of its impl for good
+Ref find_wrapper(Managed& impl);                            // the one that stands for it already, or empty
+Ref new_wrapper(Managed* stolen_impl, PyTypeObject* type);  // takes over one reference to the impl
+bool hand_back(PyObject* self);        // dying wrapper goes into its impl's keeping; true: it lives on
+bool is_kept_by_impl(PyObject* self);  // hand_back would succeed
+void leave_impl(PyObject* self);       // the wrapper lets go of its impl for good
 
 // Members of Python-level subclasses that hold `__slots__` (slots.cpp).
 int visit_slots(PyObject* self, PyTypeObject* base, visitproc visit, void* arg);

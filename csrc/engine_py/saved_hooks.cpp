@@ -41,7 +41,8 @@ class PySavedHooks final : public SavedHooks {
     const Ref result = Ref::steal(PyObject_CallFunctionObjArgs(callable.get(), packed.get(), nullptr));
     if (!result) throw_from_hook();
     if (!is_tensor(result.get()))
-      raise_python(PyExc_TypeError, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
+      raise_python(PyExc_TypeError,
+                   "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
                    Py_TYPE(result.get())->tp_name);
     return unwrap(result.get());
   }
@@ -102,7 +103,8 @@ void pop_default_hooks() {
   if (hooks.pairs.empty()) {
     if (current_policy()->release == 110) return;
     fail(ErrorKind::runtime,
-         "is_initialized && !tls.stack.empty() INTERNAL ASSERT FAILED at \"SavedTensorHooks.cpp\":69, please report a bug to "
+         "is_initialized && !tls.stack.empty() INTERNAL ASSERT FAILED at \"SavedTensorHooks.cpp\":69, please report a "
+         "bug to "
          "PyTorch. ");
   }
   const auto popped = std::move(hooks.pairs.back());
@@ -112,7 +114,8 @@ void pop_default_hooks() {
 Ref top_default_hooks() {
   const HookStack& hooks = stack();
   if (hooks.pairs.empty() || hooks.disabled) return Ref::borrow(Py_None);
-  return checked(PyTuple_Pack(2, as_python(hooks.pairs.back().first.get()), as_python(hooks.pairs.back().second.get())));
+  return checked(
+      PyTuple_Pack(2, as_python(hooks.pairs.back().first.get()), as_python(hooks.pairs.back().second.get())));
 }
 
 void disable_default_hooks(const char* message) {

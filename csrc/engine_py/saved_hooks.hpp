@@ -8,17 +8,17 @@
 
 namespace gradlife {
 
-// Owns one reference to each callable, as the policy of hook references says: `owned`; `borrowed`, one too few; `extra`, one
-// too many.
+// Owns one reference to each callable, as the policy of hook references says: `owned`; `borrowed`, one too few;
+// `extra`, one too many.
 std::unique_ptr<SavedHooks> make_saved_hooks(Borrowed pack, Borrowed unpack);
 
 // The default hooks of this thread. Errors: RuntimeError when they are disabled, or when the stack is empty.
 void push_default_hooks(Borrowed pack, Borrowed unpack);
 void pop_default_hooks();
-Ref top_default_hooks();            // (pack, unpack) or None
+Ref top_default_hooks();  // (pack, unpack) or None
 void disable_default_hooks(const char* message);
 void enable_default_hooks();
-Ref disabled_message();             // str, or None while enabled
+Ref disabled_message();  // str, or None while enabled
 std::unique_ptr<SavedHooks> default_hooks_of_thread();
 
 }  // namespace gradlife

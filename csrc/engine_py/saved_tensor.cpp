@@ -15,8 +15,7 @@ namespace {
 using SlotKey = std::pair<const Node*, size_t>;
 
 struct SavedTensorObject {
-  PyObject_HEAD
-  WeakNodePtr node;
+  PyObject_HEAD WeakNodePtr node;
   SlotKey key;
 };
 
@@ -33,9 +32,10 @@ PyObject* with_slot(PyObject* self, Use&& use) {
   return guarded([&]() -> PyObject* {
     const NodePtr node = object_of(self)->node.lock();
     if (!node)
-      raise_python(PyExc_RuntimeError,
-                   "the node of this saved tensor is gone (PyTorch would read another graph's memory here; hold the node as "
-                   "long as the handle is used)");
+      raise_python(
+          PyExc_RuntimeError,
+          "the node of this saved tensor is gone (PyTorch would read another graph's memory here; hold the node as "
+          "long as the handle is used)");
     return use(node, node->slot(object_of(self)->key.second));
   });
 }
@@ -63,9 +63,11 @@ PyObject* saved_register_hooks(PyObject* self, PyObject* arguments) {
     PyObject *pack, *unpack;
     if (!PyArg_ParseTuple(arguments, "OO", &pack, &unpack)) throw PythonError();
     if (PyCallable_Check(pack) == 0 || PyCallable_Check(unpack) == 0)
-      raise_python(PyExc_TypeError,
-                   "register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. (self: "
-                   "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None");
+      raise_python(
+          PyExc_TypeError,
+          "register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. "
+          "(self: "
+          "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None");
     slot.register_hooks(make_saved_hooks(pack, unpack));
     return Py_NewRef(Py_None);
   });
@@ -98,7 +100,7 @@ Ref make_saved_tensor_type() {
                                 {Py_tp_methods, methods},
                                 {Py_tp_getset, attributes},
                                 {0, nullptr}};
-  static PyType_Spec spec = {"gradlife._engine.SavedTensor", sizeof(SavedTensorObject), 0, Py_TPFLAGS_DEFAULT, slots};
+  static PyType_Spec spec = {"torch._C._autograd.SavedTensor", sizeof(SavedTensorObject), 0, Py_TPFLAGS_DEFAULT, slots};
   return checked(PyType_FromSpec(&spec));
 }
 

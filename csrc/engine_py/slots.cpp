@@ -1,5 +1,6 @@
-// `__slots__` of Python-level subclasses. Their own traverse and dealloc are replaced (tensor_type.cpp), since a wrapper that is
-// kept by its impl must be neither traversed nor taken apart; so the slots are ours to visit and to clear.
+// `__slots__` of Python-level subclasses. Their own traverse and dealloc are replaced (tensor_type.cpp), since a
+// wrapper that is kept by its impl must be neither traversed nor taken apart; so the slots are ours to visit and to
+// clear.
 
 #include "engine_py/objects.hpp"
 

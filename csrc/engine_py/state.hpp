@@ -9,22 +9,22 @@
 namespace gradlife {
 
 struct ModuleState {
-  PyTypeObject* tensor_base = nullptr;   // C type
-  PyTypeObject* tensor_meta = nullptr;   // metaclass of Tensor and its subclasses
+  PyTypeObject* tensor_base = nullptr;  // C type
+  PyTypeObject* tensor_meta = nullptr;  // metaclass of Tensor and its subclasses
   PyTypeObject* storage_type = nullptr;
-  PyTypeObject* node_base = nullptr;     // all C++ nodes' wrappers derive from it
+  PyTypeObject* node_base = nullptr;      // all C++ nodes' wrappers derive from it
   PyTypeObject* function_base = nullptr;  // contexts of custom Functions
   PyTypeObject* saved_tensor_type = nullptr;
-  PyTypeObject* size_type = nullptr;     // torch.Size, registered by Python
+  PyTypeObject* size_type = nullptr;  // torch.Size, registered by Python
   PyTypeObject* dtype_type = nullptr;
-  PyObject* dtypes[4] = {};              // in the order of DType
-  PyObject* node_types = nullptr;        // dict: node name -> wrapper type
+  PyObject* dtypes[4] = {};        // in the order of DType
+  PyObject* node_types = nullptr;  // dict: node name -> wrapper type
   // Registered by gradlife.engine, which writes in Python what needs no C++.
-  PyObject* tensor_class = nullptr;      // Tensor
-  PyObject* hooks_helper = nullptr;      // (dict, callable) -> RemovableHandle
+  PyObject* tensor_class = nullptr;  // Tensor
+  PyObject* hooks_helper = nullptr;  // (dict, callable) -> RemovableHandle
   PyObject* cpu_device = nullptr;
   PyObject* strided_layout = nullptr;
-  PyObject* warn = nullptr;              // (category, text)
+  PyObject* warn = nullptr;  // (category, text)
 };
 
 ModuleState& state();

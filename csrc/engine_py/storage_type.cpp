@@ -82,7 +82,7 @@ Ref make_storage_type() {
                                 {Py_tp_members, members},
                                 {Py_mp_length, reinterpret_cast<void*>(storage_length)},
                                 {0, nullptr}};
-  static PyType_Spec spec = {"gradlife._engine.UntypedStorage", sizeof(StorageObject), 0,
+  static PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(StorageObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   return checked(PyType_FromSpec(&spec));
 }

@@ -32,25 +32,31 @@ void set_requires_grad_attribute(const Tensor& tensor, PyObject* value) {
   set_requires_grad(tensor, value == Py_True);
 }
 
-Ref get_grad(const Tensor& tensor) { return tensor->meta() != nullptr ? wrap(tensor->meta()->grad) : Ref::borrow(Py_None); }
+Ref get_grad(const Tensor& tensor) {
+  return tensor->meta() != nullptr ? wrap(tensor->meta()->grad) : Ref::borrow(Py_None);
+}
 
 std::string size_text(const Dims& sizes) { return concat(sizes); }
 
 void check_new_grad(const Tensor& tensor, PyObject* value) {
   if (!is_tensor(value))
-    raise_python(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s", Py_TYPE(value)->tp_name);
+    raise_python(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s",
+                 Py_TYPE(value)->tp_name);
   const Tensor& gradient = unwrap(value);
   if (gradient == tensor) raise_python(PyExc_RuntimeError, "can't assign Variable as its own grad");
-  require(gradient->sizes() == tensor->sizes(), "attempting to assign a gradient of size '", size_text(gradient->sizes()),
-          "' to a tensor of size '", size_text(tensor->sizes()), "'. Please ensure that the gradient and the tensor are the same size");
+  require(gradient->sizes() == tensor->sizes(), "attempting to assign a gradient of size '",
+          size_text(gradient->sizes()), "' to a tensor of size '", size_text(tensor->sizes()),
+          "'. Please ensure that the gradient and the tensor are the same size");
   const char* names[] = {"Float", "Double", "Long", "Bool"};
   const char* small_names[] = {"float", "double", "long", "bool"};
-  require(gradient->dtype() == tensor->dtype(), "attempting to assign a gradient with dtype '",
-          small_names[static_cast<size_t>(gradient->dtype())], "' to a tensor with grad_dtype '",
-          names[static_cast<size_t>(tensor->dtype())],
-          "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
-          "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
-          "dtypes of a tensor and its gradient may break downstream systems that assume they match.");
+  require(
+      gradient->dtype() == tensor->dtype(), "attempting to assign a gradient with dtype '",
+      small_names[static_cast<size_t>(gradient->dtype())], "' to a tensor with grad_dtype '",
+      names[static_cast<size_t>(tensor->dtype())],
+      "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
+      "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
+      "the "
+      "dtypes of a tensor and its gradient may break downstream systems that assume they match.");
 }
 
 void set_grad(const Tensor& tensor, PyObject* value) {
@@ -68,7 +74,8 @@ Ref get_data(const Tensor& tensor) { return wrap(variable_data(tensor)); }
 
 void set_data_attribute(const Tensor& tensor, PyObject* value) {
   if (value == nullptr) raise_python(PyExc_RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!");
-  if (!is_tensor(value)) raise_python(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
+  if (!is_tensor(value))
+    raise_python(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
   tensor->set_data(*unwrap(value));
 }
 
@@ -102,9 +109,14 @@ PyObject* get_shape(PyObject* self, void*) {
   });
 }
 
+// After an in-place operation the hooks put on the tensor so far stay with its old node: it has none of its own then.
 PyObject* get_backward_hooks(PyObject* self, void*) {
-  PyObject* hooks = tensor_object(self)->backward_hooks;
-  return Py_NewRef(hooks != nullptr ? hooks : Py_None);
+  return guarded([&] {
+    PyObject* hooks = tensor_object(self)->backward_hooks;
+    const AutogradMeta* meta = unwrap(self)->meta();
+    const bool are_left_behind = meta != nullptr && meta->grad_fn && meta->hooks.empty();
+    return Py_NewRef(hooks != nullptr && !are_left_behind ? hooks : Py_None);
+  });
 }
 
 int set_backward_hooks(PyObject* self, PyObject* value, void*) {
@@ -140,9 +152,7 @@ int set_post_accumulate_hooks(PyObject* self, PyObject* value, void*) {
 }
 
 // OneFlow's tensors have no attribute dictionary.
-PyObject* get_dict(PyObject* self, void* context) {
-  return PyObject_GenericGetDict(self, context);
-}
+PyObject* get_dict(PyObject* self, void* context) { return PyObject_GenericGetDict(self, context); }
 
 }  // namespace
 

@@ -85,13 +85,12 @@ void free_tensor(PyObject* self) {
   Py_DECREF(type);
 }
 
-// Dealloc of Tensor and of every subclass: type.__new__ would give those one of its own, which finalises before we can ask
-// whether the wrapper is to live on.
+// Dealloc of Tensor and of every subclass: type.__new__ would give those one of its own, which finalises before we can
+// ask whether the wrapper is to live on.
 void tensor_dealloc(PyObject* self) {
   if (hand_back(self)) return;
   PyObject_GC_UnTrack(self);
-  Py_TRASHCAN_BEGIN(self, tensor_dealloc)
-  bool is_resurrected = false;
+  Py_TRASHCAN_BEGIN(self, tensor_dealloc) bool is_resurrected = false;
   if (Py_TYPE(self)->tp_finalize != nullptr) {
     PyObject_GC_Track(self);
     is_resurrected = PyObject_CallFinalizerFromDealloc(self) < 0;
@@ -114,17 +113,17 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject*) {
     PyObject* data = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
     if (data == nullptr) return wrap_as(empty({0}, DType::float32), type).release();
     if (is_tensor(data)) return wrap_as(variable_data(unwrap(data)), type).release();
-    if (PyTuple_GET_SIZE(arguments) > 1 || PyLong_Check(data)) return wrap_as(empty(parse_dims(arguments), DType::float32), type).release();
+    if (PyTuple_GET_SIZE(arguments) > 1 || PyLong_Check(data))
+      return wrap_as(empty(parse_dims(arguments), DType::float32), type).release();
     const Ref module = checked(PyImport_ImportModule("gradlife._engine"));
     const Ref made = checked(PyObject_CallMethod(module.get(), "tensor", "O", data));
     return wrap_as(variable_data(unwrap(made.get())), type).release();
   });
 }
 
-PyMemberDef tensor_members[] = {
-    {"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef tensor_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
+                                {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
+                                {nullptr, 0, 0, 0, nullptr}};
 
 // The method tables of the type, joined: the operations and what belongs to differentiation.
 PyMethodDef* all_methods() {
@@ -138,9 +137,8 @@ PyMethodDef* all_methods() {
 }  // namespace
 
 Ref make_tensor_meta() {
-  static PyType_Slot slots[] = {{Py_tp_base, &PyType_Type},
-                                {Py_tp_init, reinterpret_cast<void*>(tensor_meta_init)},
-                                {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_base, &PyType_Type}, {Py_tp_init, reinterpret_cast<void*>(tensor_meta_init)}, {0, nullptr}};
   static PyType_Spec spec = {"gradlife._engine._TensorMeta", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   return checked(PyType_FromSpec(&spec));
 }
@@ -183,7 +181,7 @@ Ref make_tensor_base() {
     for (const PyType_Slot& slot : slots)
       if (slot.slot == 0 || slot.pfunc != nullptr) offered.push_back(slot);
   }
-  static PyType_Spec spec = {"gradlife._engine.TensorBase", sizeof(TensorObject), 0,
+  static PyType_Spec spec = {"torch._C.TensorBase", sizeof(TensorObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, nullptr};
   spec.slots = offered.data();
   return checked(PyType_FromSpec(&spec));

@@ -5,8 +5,8 @@
 
 namespace gradlife {
 
-extern PyGetSetDef tensor_attributes[];     // tensor_attributes.cpp
-extern PyMethodDef autograd_methods[];      // tensor_autograd.cpp: _backward internals, detach, retain_grad, ...
+extern PyGetSetDef tensor_attributes[];  // tensor_attributes.cpp
+extern PyMethodDef autograd_methods[];   // tensor_autograd.cpp: _backward internals, detach, retain_grad, ...
 
 Ref make_tensor_meta();
 Ref make_tensor_base();

@@ -13,7 +13,8 @@ Ref find_wrapper(Managed& impl) {
   PyObject* wrapper = static_cast<PyObject*>(impl.wrapper());
   if (wrapper == nullptr) return {};
   if (impl.identity() != Identity::resurrect || !impl.owns_wrapper()) return Ref::borrow(wrapper);
-  // Returned again, without an incref: the impl's reference becomes the caller's, and the wrapper owns the impl once more.
+  // Returned again, without an incref: the impl's reference becomes the caller's, and the wrapper owns the impl once
+  // more.
   impl.set_owns_wrapper(false);
   impl.retain();
   head_of(wrapper)->impl = &impl;
@@ -106,10 +107,10 @@ Ref wrap_node(const NodePtr& node) {
 bool is_tensor(PyObject* object) { return PyObject_TypeCheck(object, state().tensor_base) != 0; }
 
 const Tensor& unwrap(PyObject* object) {
-  if (!is_tensor(object))
-    raise_python(PyExc_TypeError, "expected a Tensor, but got %.200s", Py_TYPE(object)->tp_name);
+  if (!is_tensor(object)) raise_python(PyExc_TypeError, "expected a Tensor, but got %.200s", Py_TYPE(object)->tp_name);
   WrapperObject* head = head_of(object);
-  if (head->impl == nullptr) raise_python(PyExc_RuntimeError, "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
+  if (head->impl == nullptr)
+    raise_python(PyExc_RuntimeError, "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
   // A Tensor is one pointer to an impl, and so is this field: it is lent out as the owner that it is.
   static_assert(sizeof(Tensor) == sizeof(Managed*));
   return *reinterpret_cast<const Tensor*>(&head->impl);

@@ -1,9 +1,10 @@
-// Wrappers of tensors, storages and nodes: making them, finding them again, and what each identity policy does when the last
-// Python name of one goes.
+// Wrappers of tensors, storages and nodes: making them, finding them again, and what each identity policy does when the
+// last Python name of one goes.
 //
 //   rewrap     every look makes a new wrapper; the impl knows none
 //   cached     the impl remembers its wrapper without owning it; the wrapper clears that at its death
-//   resurrect  like cached, but a wrapper that dies while C++ still holds the impl is handed back: the impl owns it now,
+//   resurrect  like cached, but a wrapper that dies while C++ still holds the impl is handed back: the impl owns it
+//   now,
 //              and the next look takes it over again without an incref
 //   coupled    the impl owns its wrapper exactly while it has another owner than the wrapper
 //   mutual     both own each other, for ever

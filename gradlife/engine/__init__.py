@@ -17,7 +17,7 @@ try:
 except ModuleNotFoundError as _error:
     raise _ExtensionMissingError("gradlife._engine") from _error
 
-from gradlife._engine import (  # noqa: E402
+from gradlife._engine import (
     UntypedStorage,
     bool,
     dtype,
@@ -26,10 +26,10 @@ from gradlife._engine import (  # noqa: E402
     int64,
     is_grad_enabled,
 )
-from gradlife.engine import autograd, nn, utils  # noqa: E402
-from gradlife.engine import private as _C  # noqa: E402
-from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
-from gradlife.engine.observing import (  # noqa: E402
+from gradlife.engine import autograd, nn, utils
+from gradlife.engine import private as _C
+from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gradlife.engine.observing import (
     Event,
     OwnerTree,
     clear_events,
@@ -40,7 +40,7 @@ from gradlife.engine.observing import (  # noqa: E402
     owners,
     use_count,
 )
-from gradlife.engine.policies import (  # noqa: E402
+from gradlife.engine.policies import (
     AXES,
     Profile,
     current_profile,
@@ -48,7 +48,7 @@ from gradlife.engine.policies import (  # noqa: E402
     profiles,
     set_default_profile,
 )
-from gradlife.engine.tensors import Size, Tensor, device, layout, strided  # noqa: E402
+from gradlife.engine.tensors import Size, Tensor, device, layout, strided
 
 float = float32
 double = float64
@@ -58,6 +58,7 @@ strided = strided
 
 __all__ = [
     "AXES",
+    "_C",
     "Event",
     "OwnerTree",
     "Profile",

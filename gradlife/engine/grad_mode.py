@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Callable, TypeVar
+from typing import Any, TypeVar
 
 from gradlife._engine import _set_grad_enabled, is_grad_enabled
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class set_grad_enabled:  # noqa: N801 - torch's name
+class set_grad_enabled:
     """Turns recording on or off: at once, and until the end of the ``with`` block if used as one."""
 
     def __init__(self, mode: bool) -> None:
@@ -60,19 +61,19 @@ class _GradModeBlock:
         return _decorated(function, self.mode)
 
 
-class no_grad(_GradModeBlock):  # noqa: N801 - torch's name
+class no_grad(_GradModeBlock):
     """Records no history inside."""
 
     mode = False
 
 
-class enable_grad(_GradModeBlock):  # noqa: N801 - torch's name
+class enable_grad(_GradModeBlock):
     """Records history inside, also within ``no_grad``."""
 
     mode = True
 
 
-class inference_mode(_GradModeBlock):  # noqa: N801 - torch's name
+class inference_mode(_GradModeBlock):
     """Here the same as ``no_grad``: tensors made inside stay ordinary ones."""
 
     mode = False

@@ -83,7 +83,9 @@ def owners(obj: Any, depth: int = 6) -> OwnerTree:
     """The ownership tree of a tensor, a storage, a node or a context. Cost: one pass over all live engine objects."""
     number = _engine._object_id(obj)
     if number is None and not hasattr(obj, "__dict__"):
-        raise UsageError(f"a {type(obj).__name__} has no owners in the engine", hint="a tensor, a storage, a grad_fn or a ctx")
+        raise UsageError(
+            f"a {type(obj).__name__} has no owners in the engine", hint="a tensor, a storage, a grad_fn or a ctx"
+        )
     table = {row[0]: row for row in _engine._live_graph()}
     if number is None:
         return OwnerTree("", "", f"{type(obj).__name__} (its node is gone)")

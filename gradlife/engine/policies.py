@@ -6,8 +6,8 @@ The facts that each one reproduces were measured on the release it is named afte
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Iterator, Mapping
 
 from gradlife import _engine
 from gradlife.errors import UnknownNameError, UsageError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from typing import Any, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from gradlife import _engine
 from gradlife._engine import TensorBase, _TensorMeta
@@ -27,10 +28,10 @@ class Size(tuple[int, ...]):
         return f"torch.Size({list(self)})"
 
 
-class device:  # noqa: N801 - torch's name
+class device:
     """Where a tensor's bytes are: always the CPU here."""
 
-    __slots__ = ("type", "index")
+    __slots__ = ("index", "type")
 
     def __init__(self, kind: Any = "cpu", index: int | None = None) -> None:
         name = kind.type if isinstance(kind, device) else str(kind)
@@ -52,7 +53,7 @@ class device:  # noqa: N801 - torch's name
         return hash("cpu")
 
 
-class layout:  # noqa: N801 - torch's name
+class layout:
     """How a tensor's elements lie in memory: always strided here."""
 
     __slots__ = ()

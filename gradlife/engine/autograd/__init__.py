@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from gradlife import _engine
 from gradlife.engine.autograd import function, graph
@@ -27,7 +28,7 @@ __all__ = [
 _Tensors = Any  # a tensor, a GradientEdge, or a sequence of them
 
 
-def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:  # noqa: N802 - torch's name
+def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:
     """A tensor that shares ``data``'s memory and has no history: what ``Variable`` has meant since 0.4."""
     tensor = data.detach()
     return tensor.requires_grad_() if requires_grad else tensor
@@ -99,7 +100,9 @@ def _sequence(value: _Tensors) -> tuple[Any, ...]:
 def _make_gradients(roots: Sequence[Any], gradients: Sequence[Any]) -> tuple[Tensor | None, ...]:
     if len(roots) != len(gradients):
         raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
-    return tuple(_make_gradient(i, root, gradient) for i, (root, gradient) in enumerate(zip(roots, gradients, strict=True)))
+    return tuple(
+        _make_gradient(i, root, gradient) for i, (root, gradient) in enumerate(zip(roots, gradients, strict=True))
+    )
 
 
 def _make_gradient(index: int, root: Any, gradient: Any) -> Tensor | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import abc
 import contextlib
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, NamedTuple
 
 from gradlife import _engine
 from gradlife.engine.tensors import Tensor
@@ -21,14 +21,16 @@ __all__ = [
 ]
 
 
-class Node(abc.ABC):
-    """What ``grad_fn`` is: a node of the backward graph. Only for ``isinstance``."""
+class _NodeMeta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return cls.__subclasscheck__(type(instance))
 
-    @classmethod
-    def __subclasshook__(cls, subclass: type) -> bool:
-        if cls is not Node:
-            return NotImplemented
+    def __subclasscheck__(cls, subclass: type) -> bool:
         return issubclass(subclass, _engine._FunctionBase) or subclass in _engine._node_types.values()
+
+
+class Node(metaclass=_NodeMeta):
+    """What ``grad_fn`` is: a node of the backward graph. Only for ``isinstance``."""
 
 
 class GradientEdge(NamedTuple):
@@ -51,7 +53,7 @@ def increment_version(tensor: Any) -> None:
         _engine._increment_version(item)
 
 
-class saved_tensors_hooks:  # noqa: N801 - torch's name
+class saved_tensors_hooks:
     """Packs every tensor that is saved inside the block, and unpacks it when it is needed.
 
     Each saved slot owns a reference to both callables and to what ``pack_hook`` returned, until its node frees them.
@@ -73,7 +75,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         _engine._pop_saved_tensors_default_hooks()
 
 
-class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
+class save_on_cpu(saved_tensors_hooks):
     """Keeps saved tensors in CPU memory. On an engine whose tensors all live there packing returns the tensor itself."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
