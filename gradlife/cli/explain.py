@@ -19,12 +19,15 @@ from gradlife.runner.expectations import applicable
 
 PREFIX = "mini:"
 
+#: The system whose ownership trees are shown unless systems are named.
+SHOWN_IN_FULL = "mini:torch-2.13"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("name", metavar="NAME | PATH::NAME | GLnnn", help="a story, or the code of a pattern")
     parser.add_argument(
-        "--backend", nargs="+", action="extend", metavar="NAME", help="systems to show it on (mini ones)"
+        "--backend", nargs="+", action="extend", metavar="NAME", help="systems to run it on, instead of all mini ones"
     )
     parser.add_argument("--no-run", action="store_true", help="tell the story without running it")
 
@@ -39,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
     story, catalogue = find(args.name)
     report, why_not = (None, "") if args.no_run else try_out(args.name, args.backend)
     fixes = [fix_of(story, twin) for twin in catalogue if twin.info.fixed_of == story.info.name]
-    print_explanation(console, Explanation(story.info, declared_by_profile(story.info), fixes, report, why_not))
+    owners_in = args.backend or [SHOWN_IN_FULL]
+    profiles = declared_by_profile(story.info)
+    print_explanation(console, Explanation(story.info, profiles, fixes, report, why_not, owners_in))
     return 0
 
 
@@ -72,9 +77,10 @@ def fix_of(story: Story, twin: Story) -> Fix:
 def try_out(name: str, backends: Sequence[str] | None) -> tuple[RunReport | None, str]:
     """The story run on the mini engine, or on the systems asked for; or why that is not possible."""
     if backends:
-        return api.run([name], backends=backends), ""
+        return api.run([name], backends=backends, with_owners=True), ""
+    mini = [system for system in DEFAULT_BACKENDS if system.startswith(PREFIX)]
     try:
-        return api.run([name], backends=[system for system in DEFAULT_BACKENDS if system.startswith(PREFIX)]), ""
+        return api.run([name], backends=mini, with_owners=True), ""
     except GradlifeError as error:
         return None, f"It was not run: {error}"
 

@@ -14,7 +14,7 @@ from gradlife.cli.progress import ProgressBar
 from gradlife.errors import MissingDependencyError, UsageError
 from gradlife.model import RunReport
 from gradlife.reports.json import run_text
-from gradlife.reports.terminal import exit_status, print_report, print_timelines
+from gradlife.reports.terminal import print_report, print_timelines
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
 
@@ -130,7 +130,7 @@ def deliver(report: RunReport, output: OutputFile | OutputStream | NoOutput, pre
         show(report, presentation, to_stderr=False)
     finally:
         output.write(run_text(report))  # also where nobody reads what is shown: `| head`
-    return exit_status(report)
+    return report.exit_status
 
 
 def write_to_stdout(report: RunReport, output: OutputFile | OutputStream | NoOutput, presentation: Presentation) -> int:
@@ -142,7 +142,7 @@ def write_to_stdout(report: RunReport, output: OutputFile | OutputStream | NoOut
         raise
     if sys.stderr.isatty():
         show(report, presentation, to_stderr=True)
-    return exit_status(report)
+    return report.exit_status
 
 
 def show(report: RunReport, presentation: Presentation, to_stderr: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.model import PairTotals, RunReport
 from gradlife.reports.values import counted
 
@@ -37,7 +38,7 @@ def sums(report: RunReport) -> str:
 def verdict(report: RunReport) -> str:
     """The closing line."""
     totals = report.totals
-    if says_nothing(report):
+    if report.exit_status == EXIT_COULD_NOT_TELL:
         return f"no story could be told anywhere, {totals.unavailable:,} unavailable"
     parts = [
         f"{counted(totals.expectations_met, 'declaration')} met",
@@ -46,8 +47,3 @@ def verdict(report: RunReport) -> str:
         f"{totals.unavailable:,} unavailable",
     ]
     return ", ".join(parts)
-
-
-def says_nothing(report: RunReport) -> bool:
-    """Did no story come to its end anywhere, so that nothing can be told?"""
-    return not any(run.readings for run in report.runs) and not report.failures

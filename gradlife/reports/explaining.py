@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from gradlife.model import Declared, RunReport, ScenarioInfo
+from gradlife.model import Declared, RunOk, RunReport, ScenarioInfo
 from gradlife.reports.grid import Grid
 from gradlife.reports.layout import Hanging
+from gradlife.reports.owning import ownership_lines
 from gradlife.reports.patterns import family, sentence
 from gradlife.reports.prose import folded_prose
 from gradlife.reports.suites import ANSWERS, add_stages, detail_for
@@ -41,6 +42,7 @@ class Explanation:
     fixes: Sequence[Fix]
     report: RunReport | None = None  # the story run, to show its stages
     why_no_report: str = ""
+    owners_in: Sequence[str] = ()  # systems of which the ownership trees are shown, where the run has them
 
 
 def print_explanation(console: Console, explanation: Explanation) -> None:
@@ -57,6 +59,7 @@ def parts(width: int, explanation: Explanation) -> Iterator[RenderableType]:
     yield from folded_prose(story.story or "It has no docstring.")
     yield Text("\nStage by stage", TITLE)
     yield from stages(width, explanation)
+    yield from owners(explanation)
     if explanation.profiles and story.expects:
         yield Text("\nWhat each profile is declared to do", TITLE)
         yield from profile_lines(explanation.profiles)
@@ -94,6 +97,14 @@ def stages(width: int, explanation: Explanation) -> Iterator[RenderableType]:
             yield Hanging(Text(f"  {run.system}: "), Text(run.reason, QUIET))
     if grid.rows:
         yield grid
+
+
+def owners(explanation: Explanation) -> Iterator[RenderableType]:
+    """Who owns whom, as the engine drew it at each stage."""
+    for run in explanation.report.runs if explanation.report else ():
+        if isinstance(run, RunOk) and run.owners and run.system in explanation.owners_in:
+            yield Text(f"\nWho owns whom on {run.system}", TITLE)
+            yield from ownership_lines(run.owners)
 
 
 def profile_lines(profiles: Sequence[tuple[str, Sequence[Declared]]]) -> Iterator[RenderableType]:

@@ -138,7 +138,7 @@ def closing_part(report: RunReport) -> Iterator[RenderableType]:
     for sentence in closing.faithfulness(report):
         yield Hanging(Text("  "), Text(sentence))
     word, style = {EXIT_CLEAN: ("clean", GOOD), EXIT_COULD_NOT_TELL: ("could not tell", NOTE)}.get(
-        exit_status(report), ("FOUND", BAD)
+        report.exit_status, ("FOUND", BAD)
     )
     yield Hanging(Text("  "), Text.assemble((word, style), ": ", closing.verdict(report)))
 
@@ -162,8 +162,3 @@ def alike(runs: list[RunOk]) -> list[tuple[list[str], RunOk]]:
         drawing = tuple((event.kind, str(event.object - first), event.stage) for event in run.events)
         found.setdefault(drawing, ([], run))[0].append(run.system)
     return list(found.values())
-
-
-def exit_status(report: RunReport) -> int:
-    """The report's own status, but 3 where there was nothing to tell from."""
-    return EXIT_COULD_NOT_TELL if closing.says_nothing(report) else report.exit_status

@@ -63,14 +63,22 @@ def make_lanes(events: Sequence[Event]) -> list[Lane]:
     lanes: dict[tuple[str, str], Lane] = {}
     for column, event in enumerate(events):
         key = (event.object_kind, str(event.object))
-        names.setdefault(key, event.name or event.object_kind)
         lanes.setdefault(key, Lane("")).kinds[column] = event.kind
+        if event.subject or key not in names:
+            names[key] = lane_name(event)
     common = Counter(names.values())
     numbers: Counter[str] = Counter()
-    for key, name in names.items():
+    for key, lane in lanes.items():
+        name = names[key]
         numbers[name] += 1
-        lanes[key].label = f"{name} {numbers[name]}" if common[name] > 1 else name
+        lane.label = f"{name} {numbers[name]}" if common[name] > 1 else name
     return list(lanes.values())
+
+
+def lane_name(event: Event) -> str:
+    """What an object is, after the name under which the story watches it."""
+    what = event.name or event.object_kind
+    return f"{event.subject} ({what})" if event.subject else what
 
 
 def stage_ends(events: Sequence[Event]) -> list[tuple[int, str]]:

@@ -7,7 +7,7 @@ import pytest
 
 from fabricated import SEVEN, STORY, TWIN, event, seven_systems, troubled
 from gradlife.model import RunOk, RunReport, RunUnavailable, Totals
-from gradlife.reports.terminal import exit_status, print_report, print_timelines
+from gradlife.reports.terminal import print_report, print_timelines
 from printing import printed, widest
 
 
@@ -211,13 +211,8 @@ def test_no_colour_is_unreadable_on_white_or_black() -> None:
 def test_nothing_told_at_all_is_no_clean_result() -> None:
     runs = tuple(RunUnavailable(TWIN.id, system.name, (), "", "needs x") for system in SEVEN)
     report = RunReport(SEVEN, (TWIN,), runs, "torch", (), Totals(7, 1, 7, unavailable=7))
-    assert exit_status(report) == 3
+    assert report.exit_status == 3
     assert report_text(report).splitlines()[-1] == "  could not tell: no story could be told anywhere, 7 unavailable"
-
-
-def test_the_exit_status_says_what_was_found() -> None:
-    assert exit_status(seven_systems()) == 0
-    assert exit_status(troubled()) == 1
 
 
 def test_systems_with_the_same_events_share_a_timeline() -> None:

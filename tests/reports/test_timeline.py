@@ -76,3 +76,8 @@ def test_an_unknown_kind_of_event_is_a_question_mark() -> None:
 
 def test_a_terminal_that_knows_only_ascii_gets_only_ascii() -> None:
     assert all(line.isascii() for line in rendered(Timeline("t", short_story()), ascii_only=True))
+
+
+def test_a_watched_object_is_called_by_its_name_from_the_beginning() -> None:
+    first, later = event(1, "created", 5), replace(event(2, "wrapped", 5), name="Tensor", subject="y")
+    assert [lane.label for lane in make_lanes([first, later])] == ["y (Tensor)"]
