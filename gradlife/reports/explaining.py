@@ -110,15 +110,19 @@ def owners(explanation: Explanation) -> Iterator[RenderableType]:
 def profile_lines(profiles: Sequence[tuple[str, Sequence[Declared]]]) -> Iterator[RenderableType]:
     """A row a profile, each declared value with the number of its reason; then the reasons."""
     reasons: dict[str, int] = {}
-    width = max(len(profile) for profile, _ in profiles)
-    for profile, declared in profiles:
+    spoken_of = [(profile, declared) for profile, declared in profiles if declared]
+    width = max((len(profile) for profile, _ in spoken_of), default=0)
+    for profile, declared in spoken_of:
         row = Text()
         for one in declared:
             row.append("; " if row else "")
             append_declared(row, one, reasons)
-        yield Hanging(Text(f"  {profile.ljust(width)}  ", GOOD), row if row else Text("nothing is declared", QUIET))
+        yield Hanging(Text(f"  {profile.ljust(width)}  ", GOOD), row)
     for reason, number in reasons.items():
         yield Hanging(Text(f"  [{number}] ", NOTE), Text(reason))
+    silent = [profile for profile, declared in profiles if not declared]
+    if silent:
+        yield Hanging(Text("  "), Text(f"nothing is declared of {', '.join(silent)}", QUIET))
 
 
 def append_declared(row: Text, declared: Declared, reasons: dict[str, int]) -> None:

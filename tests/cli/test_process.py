@@ -74,3 +74,28 @@ def test_help_and_errors_do_not_load_what_only_reports_need() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     assert done.stdout == "set()\n"
+
+
+def test_a_terminal_gets_a_progress_bar_on_standard_error_and_loses_it_again(stories: str) -> None:
+    ours, theirs = os.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "gradlife", "run", stories, "--backend", "fake"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
+    )
+    os.close(theirs)
+    assert child.stdout is not None
+    assert child.stdout.read().startswith("Systems\n")
+    child.stdout.close()
+    assert child.wait(60) == 0
+    shown = b""
+    while True:
+        try:
+            shown += os.read(ours, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            break
+    os.close(ours)
+    assert b"3/3" in shown
+    assert shown.rstrip().endswith(b"\x1b[2K")

@@ -65,11 +65,11 @@ def test_each_profile_has_a_row_with_the_numbers_of_its_reasons() -> None:
     lines = explained()
     start = lines.index("What each profile is declared to do")
     assert lines[start + 1 : start + 6] == [
-        "  torch-1.1    ctx never [1]",
-        "  torch-2.13   ctx gc [2]",
-        "  oneflow-0.9  nothing is declared",
+        "  torch-1.1   ctx never [1]",
+        "  torch-2.13  ctx gc [2]",
         "  [1] the collector does not see the edge",
         "  [2] from 1.10 on it does",
+        "  nothing is declared of oneflow-0.9",
     ]
 
 
