@@ -5,14 +5,34 @@
 
 namespace gradlife {
 
-// Tables that make up the methods of Tensor and, with the tensor as first argument (`input`), the module's functions.
-extern PyMethodDef arithmetic_methods[];  // arithmetic_methods.cpp
-extern PyMethodDef in_place_methods[];    // in_place_methods.cpp
-extern PyMethodDef shape_methods[];       // shape_methods.cpp
-extern PyMethodDef value_methods[];       // value_methods.cpp: methods only
-extern PyMethodDef creation_methods[];    // creation.cpp: methods only (new_zeros, ...)
-extern PyMethodDef creation_functions[];  // creation.cpp
-extern PyMethodDef data_functions[];      // from_data.cpp: tensor, as_tensor, from_numpy
+// One operation: a method of Tensor, and a function of the module that takes the tensor first (as `input`) or nothing.
+struct Operation {
+  const char* name;
+  FastMethod method;
+  FastMethod function;
+};
+
+// Calls the method on the first argument, or on the one named `input`.
+PyObject* call_on_input(FastMethod method, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
+
+template <FastMethod method>
+PyObject* as_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return call_on_input(method, arguments, count, names);
+}
+
+template <FastMethod method>
+constexpr Operation operation(const char* name) {
+  return {name, method, as_function<method>};
+}
+
+// Tables end with a nullptr for a name. The first two become methods and functions, the others what they are called.
+extern const Operation arithmetic_operations[];  // arithmetic_methods.cpp
+extern const Operation shape_operations[];       // shape_methods.cpp
+extern PyMethodDef in_place_methods[];           // in_place_methods.cpp
+extern PyMethodDef value_methods[];              // value_methods.cpp
+extern PyMethodDef creation_methods[];           // creation.cpp: new_zeros, ...
+extern PyMethodDef creation_functions[];
+extern PyMethodDef data_functions[];  // from_data.cpp: tensor, as_tensor, from_numpy
 
 constexpr int fast_call = METH_FASTCALL | METH_KEYWORDS;
 

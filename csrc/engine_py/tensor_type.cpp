@@ -76,8 +76,7 @@ int tensor_clear(PyObject* self) {
 }
 
 void free_tensor(PyObject* self) {
-  TensorObject* object = tensor_object(self);
-  if (object->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  if (tensor_object(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   clear_slots(self, state().tensor_base);
   take_apart(self);
   PyTypeObject* type = Py_TYPE(self);
@@ -90,13 +89,18 @@ void free_tensor(PyObject* self) {
 void tensor_dealloc(PyObject* self) {
   if (hand_back(self)) return;
   PyObject_GC_UnTrack(self);
+  forget_wrapper(self);
   Py_TRASHCAN_BEGIN(self, tensor_dealloc) bool is_resurrected = false;
   if (Py_TYPE(self)->tp_finalize != nullptr) {
     PyObject_GC_Track(self);
     is_resurrected = PyObject_CallFinalizerFromDealloc(self) < 0;
     if (!is_resurrected) PyObject_GC_UnTrack(self);
   }
-  if (!is_resurrected) free_tensor(self);
+  if (is_resurrected) {
+    remember_wrapper(self);
+  } else {
+    free_tensor(self);
+  }
   Py_TRASHCAN_END
 }
 
@@ -128,7 +132,7 @@ PyMemberDef tensor_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorOb
 // The method tables of the type, joined: the operations and what belongs to differentiation.
 PyMethodDef* all_methods() {
   std::vector<PyMethodDef>* methods = new std::vector<PyMethodDef>;
-  for (PyMethodDef* table : {op_methods, autograd_methods})
+  for (PyMethodDef* table : {op_methods(), autograd_methods})
     for (; table->ml_name != nullptr; ++table) methods->push_back(*table);
   methods->push_back({nullptr, nullptr, 0, nullptr});
   return methods->data();

@@ -1,0 +1,280 @@
+// The four arithmetic operations, with tensors and with numbers.
+#include "engine/binary.hpp"
+
+#include "engine/op_node.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+using kernels::compute;
+
+struct Plus {
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a + b);
+  }
+};
+struct Minus {
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a - b);
+  }
+};
+struct Times {
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a * b);
+  }
+};
+struct Over {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+struct PlusScaled {
+  Scalar alpha;
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a + alpha.to<T>() * b);
+  }
+};
+struct MinusScaled {
+  Scalar alpha;
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a - alpha.to<T>() * b);
+  }
+};
+
+Tensor times(const Tensor& tensor, const Scalar& alpha) { return alpha.is(1) ? tensor : mul_scalar(tensor, alpha); }
+
+// AddBackward0, SubBackward0, SubBackward1, RsubBackward1: linear, with the factors 1 and alpha.
+class SumNode final : public OpNode<0> {
+ public:
+  enum class Sign : uint8_t { plus, minus, reversed };
+  SumNode(const NodeSpec& spec, Sign sign, const Scalar& alpha) : OpNode<0>(spec), alpha_(alpha), sign_(sign) {}
+  SavedValue saved_value(size_t) const override { return saved(alpha_); }
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    if (sign_ == Sign::reversed) {
+      results[0] = times(neg(gradient), alpha_);
+      return;
+    }
+    if (needs(0)) results[0] = gradient;
+    if (needs(1)) results[1] = times(sign_ == Sign::minus ? neg(gradient) : gradient, alpha_);
+  }
+
+ private:
+  Scalar alpha_;
+  Sign sign_;
+};
+
+const NodeSpec& add_spec = node_spec("AddBackward0", {saved_number("alpha")});
+const NodeSpec& sub_spec = node_spec("SubBackward0", {saved_number("alpha")});
+const NodeSpec& sub_scalar_spec = node_spec("SubBackward1", {saved_number("alpha")});
+const NodeSpec& rsub_spec = node_spec("RsubBackward1", {saved_number("alpha")});
+const NodeSpec& mul_spec = node_spec("MulBackward0", {saved_tensor("other"), saved_tensor("self")});
+const NodeSpec& div_spec = node_spec("DivBackward0", {saved_tensor("other"), saved_tensor("self")});
+const NodeSpec& mul_scalar_spec = node_spec("MulBackward1", {saved_number("other")});
+const NodeSpec& div_scalar_spec = node_spec("DivBackward1", {saved_number("other")});
+
+// Slots: other, self.
+class MulNode final : public OpNode<2> {
+ public:
+  MulNode() : OpNode<2>(mul_spec) {}
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor other = unpack(0);
+    const Tensor self = unpack(1);
+    if (needs(0)) results[0] = mul(gradient, other);
+    if (needs(1)) results[1] = mul(gradient, self);
+  }
+};
+
+class DivNode final : public OpNode<2> {
+ public:
+  DivNode() : OpNode<2>(div_spec) {}
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor other = unpack(0);
+    const Tensor self = unpack(1);
+    if (needs(0)) results[0] = div(gradient, other);
+    if (needs(1)) results[1] = mul(neg(gradient), div(div(self, other), other));
+  }
+};
+
+struct TimesNumber {
+  Scalar factor;
+  static const NodeSpec& spec() { return mul_scalar_spec; }
+  SavedValue value(size_t) const { return saved(factor); }
+  Tensor gradient(const Tensor& gradient) const { return mul_scalar(gradient, factor); }
+};
+
+struct OverNumber {
+  Scalar divisor;
+  static const NodeSpec& spec() { return div_scalar_spec; }
+  SavedValue value(size_t) const { return saved(divisor); }
+  Tensor gradient(const Tensor& gradient) const { return div_scalar(gradient, divisor); }
+};
+
+DType quotient_dtype(DType dtype) { return is_floating(dtype) ? dtype : DType::float32; }
+
+void refuse_bool_difference(const TensorImpl& a, bool other_is_bool) {
+  if (a.dtype() != DType::boolean && !other_is_bool) return;
+  const bool both = a.dtype() == DType::boolean && other_is_bool;
+  fail(ErrorKind::runtime, "Subtraction, the `-` operator, with ", both ? "two bool tensors" : "a bool tensor",
+       " is not supported. ",
+       both ? "Use the `^` or `logical_xor()` operator instead."
+            : "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+}
+
+const Tensor no_tensor{};
+
+template <class Other>
+Tensor sum_of(const Tensor& a, const Other& b, const Scalar& alpha) {
+  return alpha.is(1) ? compute(a, b, Plus()) : compute(a, b, PlusScaled{alpha});
+}
+
+template <class Other>
+Tensor difference_of(const Tensor& a, const Other& b, const Scalar& alpha) {
+  return alpha.is(1) ? compute(a, b, Minus()) : compute(a, b, MinusScaled{alpha});
+}
+
+Tensor with_history(Tensor result, const NodePtr& node) {
+  if (node) set_history(result, node);
+  return result;
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  const auto node = start_recording<SumNode>({&a, &b}, add_spec, SumNode::Sign::plus, alpha);
+  return with_history(sum_of(a, b, alpha), node.owner);
+}
+
+Tensor add_number(const Tensor& a, const Scalar& term, const Scalar& alpha) {
+  const auto node = start_recording<SumNode>({&a, &no_tensor}, add_spec, SumNode::Sign::plus, alpha);
+  return with_history(sum_of(a, term, alpha), node.owner);
+}
+
+Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  refuse_bool_difference(*a, b->dtype() == DType::boolean);
+  const auto node = start_recording<SumNode>({&a, &b}, sub_spec, SumNode::Sign::minus, alpha);
+  return with_history(difference_of(a, b, alpha), node.owner);
+}
+
+Tensor sub_number(const Tensor& a, const Scalar& term, const Scalar& alpha) {
+  refuse_bool_difference(*a, term.kind == Scalar::Kind::boolean);
+  const auto node = start_recording<SumNode>({&a, &no_tensor}, sub_spec, SumNode::Sign::minus, alpha);
+  return with_history(difference_of(a, term, alpha), node.owner);
+}
+
+Tensor sub_scalar(const Tensor& a, const Scalar& term) {
+  const auto node = start_recording<SumNode>({&a}, sub_scalar_spec, SumNode::Sign::plus, Scalar(1));
+  return with_history(compute(a, term, Minus()), node.owner);
+}
+
+Tensor rsub_number(const Scalar& minuend, const Tensor& a, const Scalar& alpha) {
+  refuse_bool_difference(*a, minuend.kind == Scalar::Kind::boolean);
+  const auto node = start_recording<SumNode>({&a}, rsub_spec, SumNode::Sign::reversed, alpha);
+  const Scalar factor = alpha;
+  return with_history(compute(a, minuend,
+                              [factor](auto x, auto y) {
+                                using T = decltype(x);
+                                return static_cast<T>(y - factor.to<T>() * x);
+                              }),
+                      node.owner);
+}
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+  const auto node = start_recording<MulNode>({&a, &b});
+  if (node && requires_grad(a)) node->save_input(0, b);
+  if (node && requires_grad(b)) node->save_input(1, a);
+  return with_history(compute(a, b, Times()), node.owner);
+}
+
+Tensor mul_number(const Tensor& a, const Scalar& factor) {
+  return needs_graph({&a}) ? mul(a, wrapped_number(factor)) : compute(a, factor, Times());
+}
+
+Tensor mul_scalar(const Tensor& a, const Scalar& factor) {
+  return recorded(compute(a, factor, Times()), a, TimesNumber{factor});
+}
+
+Tensor div(const Tensor& a, const Tensor& b) {
+  const auto node = start_recording<DivNode>({&a, &b});
+  if (node) node->save_input(0, b);
+  if (node && requires_grad(b)) node->save_input(1, a);
+  const DType dtype = quotient_dtype(kernels::result_dtype({a.get(), b.get()}));
+  return with_history(kernels::compute_floats(a, b, dtype, Over()), node.owner);
+}
+
+Tensor div_number(const Tensor& a, const Scalar& divisor) {
+  if (needs_graph({&a})) return div(a, wrapped_number(divisor));
+  return kernels::compute_floats(a, divisor, quotient_dtype(kernels::result_dtype(*a, divisor)), Over());
+}
+
+Tensor div_scalar(const Tensor& a, const Scalar& divisor) {
+  const DType dtype = quotient_dtype(kernels::result_dtype(*a, divisor));
+  return recorded(kernels::compute_floats(a, divisor, dtype, Over()), a, OverNumber{divisor});
+}
+
+namespace {
+
+void change_sum(const Tensor& target, const Tensor& other, const Scalar& alpha, bool minus) {
+  if (minus) {
+    alpha.is(1) ? kernels::change(target, other, Minus()) : kernels::change(target, other, MinusScaled{alpha});
+  } else {
+    alpha.is(1) ? kernels::change(target, other, Plus()) : kernels::change(target, other, PlusScaled{alpha});
+  }
+}
+
+Tensor sum_in_place(const Tensor& target, const Tensor& other, const Scalar& alpha, bool minus) {
+  check_inplace(target, needs_graph({&target, &other}));
+  kernels::check_target(*target, *other);
+  const auto sign = minus ? SumNode::Sign::minus : SumNode::Sign::plus;
+  const auto node = start_recording<SumNode>({&target, &other}, minus ? sub_spec : add_spec, sign, alpha);
+  change_sum(target, other, alpha, minus);
+  finish_in_place(target, node);
+  return target;
+}
+
+}  // namespace
+
+Tensor add_in_place(const Tensor& target, const Tensor& other, const Scalar& alpha) {
+  return sum_in_place(target, other, alpha, false);
+}
+
+Tensor sub_in_place(const Tensor& target, const Tensor& other, const Scalar& alpha) {
+  refuse_bool_difference(*target, other->dtype() == DType::boolean);
+  return sum_in_place(target, other, alpha, true);
+}
+
+Tensor mul_in_place(const Tensor& target, const Tensor& other) {
+  check_inplace(target, needs_graph({&target, &other}));
+  kernels::check_target(*target, *other);
+  const auto node = start_recording<MulNode>({&target, &other});
+  if (node && requires_grad(target)) node->save_input(0, other);
+  if (node && requires_grad(other)) node->save_input(1, clone(target));
+  kernels::change(target, other, Times());
+  finish_in_place(target, node);
+  return target;
+}
+
+Tensor div_in_place(const Tensor& target, const Tensor& other) {
+  check_inplace(target, needs_graph({&target, &other}));
+  kernels::check_target(*target, *other);
+  refuse_cast(quotient_dtype(kernels::result_dtype({target.get(), other.get()})), *target);
+  const auto node = start_recording<DivNode>({&target, &other});
+  if (node) node->save_input(0, other);
+  if (node && requires_grad(other)) node->save_input(1, clone(target));
+  kernels::change(target, other, Over());
+  finish_in_place(target, node);
+  return target;
+}
+
+}  // namespace gradlife::ops

@@ -1,0 +1,144 @@
+// Comparisons, logic on bool tensors, and choosing by a condition.
+#include <cmath>
+#include <functional>
+
+#include "engine/binary.hpp"
+#include "engine/op_node.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+template <class Other, class F>
+Tensor test(const Tensor& a, const Other& b, F f) {
+  Tensor out = kernels::allocate_for(a, b, DType::boolean);
+  kernels::dispatch(kernels::dtype_of(a, b), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::map<bool>(*out, kernels::Operand<T>(*a), kernels::Operand<T>(kernels::as_operand(b)), f);
+  });
+  return out;
+}
+
+template <class Other>
+Tensor compare_with(Comparison comparison, const Tensor& a, const Other& b) {
+  switch (comparison) {
+    case Comparison::eq:
+      return test(a, b, std::equal_to<>());
+    case Comparison::ne:
+      return test(a, b, std::not_equal_to<>());
+    case Comparison::lt:
+      return test(a, b, std::less<>());
+    case Comparison::le:
+      return test(a, b, std::less_equal<>());
+    case Comparison::gt:
+      return test(a, b, std::greater<>());
+    case Comparison::ge:
+      break;
+  }
+  return test(a, b, std::greater_equal<>());
+}
+
+class WhereNode final : public OpNode<1> {
+ public:
+  WhereNode()
+      : OpNode<1>([]() -> const NodeSpec& {
+          static const NodeSpec& spec = node_spec("WhereBackward0", {saved_tensor("condition")});
+          return spec;
+        }()) {}
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor condition = unpack(0);
+    const Tensor zero = full({}, 0.0, gradient->dtype());
+    if (needs(0)) results[0] = where(condition, gradient, zero);
+    if (needs(1)) results[1] = where(condition, zero, gradient);
+  }
+};
+
+template <class T>
+void choose(const TensorImpl& out, const TensorImpl& condition, const TensorImpl& a, const TensorImpl& b) {
+  const kernels::Operand<T> left(a);
+  const kernels::Operand<T> right(b);
+  const kernels::Operand<bool> test(condition);
+  const Dims test_strides = test.strides_in(out.sizes());
+  const Dims left_strides = left.strides_in(out.sizes());
+  const Dims right_strides = right.strides_in(out.sizes());
+  const kernels::Loops loops =
+      kernels::plan(out.sizes(), {&out.strides(), &test_strides, &left_strides, &right_strides});
+  T* to = out.data<T>();
+  kernels::run<4>(loops, [&](int64_t length, const int64_t* at) {
+    for (int64_t i = 0; i < length; ++i) {
+      const bool first = test.data()[at[1] + i * kernels::row_stride(loops, 1)];
+      to[at[0] + i * kernels::row_stride(loops, 0)] = first ? left.data()[at[2] + i * kernels::row_stride(loops, 2)]
+                                                            : right.data()[at[3] + i * kernels::row_stride(loops, 3)];
+    }
+  });
+}
+
+template <class Predicate>
+bool holds_everywhere(const Tensor& a, const Tensor& b, Predicate predicate) {
+  return item(all(test(a, b, predicate))).integer != 0;
+}
+
+// True once `wanted` is met among the elements.
+Tensor found(const Tensor& a, bool wanted) {
+  bool is_found = false;
+  const kernels::Loops loops = kernels::plan(a->sizes(), {&a->strides()});
+  kernels::dispatch(a->dtype(), [&](auto zero) {
+    const auto* from = a->data<decltype(zero)>();
+    kernels::run<1>(loops, [&](int64_t length, const int64_t* at) {
+      for (int64_t i = 0; i < length && !is_found; ++i)
+        is_found = (from[at[0] + i * kernels::row_stride(loops, 0)] != decltype(zero)(0)) == wanted;
+    });
+  });
+  return full({}, Scalar::boolean(is_found == wanted), DType::boolean);
+}
+
+}  // namespace
+
+Tensor compare(Comparison comparison, const Tensor& a, const Tensor& b) { return compare_with(comparison, a, b); }
+
+Tensor compare_number(Comparison comparison, const Tensor& a, const Scalar& b) {
+  return compare_with(comparison, a, b);
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  require(condition->dtype() == DType::boolean,
+          "where expected condition to be a boolean tensor, but got a tensor with dtype ",
+          kernels::scalar_type_name(condition->dtype()));
+  const auto node = start_recording<WhereNode>({&a, &b});
+  if (node) node->save_input(0, condition);
+  const DType dtype = kernels::dtype_of(a, b);
+  const Dims sizes = kernels::broadcast_sizes(condition->sizes(), kernels::broadcast_sizes(a->sizes(), b->sizes()));
+  Tensor out = kernels::allocate_result(sizes, dtype, {condition.get(), a.get(), b.get()});
+  kernels::dispatch(dtype, [&](auto zero) { choose<decltype(zero)>(*out, *condition, *a, *b); });
+  if (node) set_history(out, node.owner);
+  return out;
+}
+
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+  return test(a, b, [](auto x, auto y) { return x != decltype(x)(0) && y != decltype(y)(0); });
+}
+
+Tensor logical_not(const Tensor& a) { return compare_number(Comparison::eq, a, Scalar(0)); }
+
+Tensor all(const Tensor& a) { return found(a, false); }
+
+Tensor any(const Tensor& a) { return found(a, true); }
+
+bool equal(const Tensor& a, const Tensor& b) {
+  return a->sizes() == b->sizes() && holds_everywhere(a, b, std::equal_to<>());
+}
+
+bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  require(a->dtype() == b->dtype(), kernels::scalar_type_name(a->dtype()), " did not match ",
+          kernels::scalar_type_name(b->dtype()));
+  return holds_everywhere(a, b, [=](auto x, auto y) {
+    const double left = static_cast<double>(x);
+    const double right = static_cast<double>(y);
+    if (left == right) return true;
+    if (equal_nan && std::isnan(left) && std::isnan(right)) return true;
+    return std::isfinite(right) && std::fabs(left - right) <= atol + rtol * std::fabs(right);
+  });
+}
+
+}  // namespace gradlife::ops

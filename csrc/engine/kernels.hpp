@@ -1,0 +1,215 @@
+// Loops over the elements of strided tensors: the plan of a loop, rows of it that vectorise, and dispatch on dtypes.
+//
+// Dimensions are merged where all operands allow it, so that contiguous tensors are one long row, whatever their shape.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+
+#include "engine/scalar.hpp"
+#include "engine/tensor.hpp"
+
+namespace gradlife::kernels {
+
+constexpr size_t max_operands = 4;
+
+// Innermost dimension first.
+struct Loops {
+  size_t dims = 0;
+  size_t operands = 0;
+  int64_t sizes[max_dims];
+  int64_t strides[max_operands][max_dims];
+};
+
+// Plans one pass over `sizes`; the first operand's strides decide the order of the dimensions.
+Loops plan(const Dims& sizes, std::initializer_list<const Dims*> strides);
+
+// Calls row(length, offsets): offsets[i] is where operand i's row starts, in elements.
+template <size_t count, class Row>
+void run(const Loops& loops, Row&& row) {
+  int64_t offsets[count] = {};
+  int64_t position[max_dims] = {};
+  for (size_t dim = 0; dim < loops.dims; ++dim)
+    if (loops.sizes[dim] == 0) return;
+  const int64_t length = loops.dims == 0 ? 1 : loops.sizes[0];
+  while (true) {
+    row(length, offsets);
+    size_t dim = 1;
+    for (; dim < loops.dims; ++dim) {
+      for (size_t i = 0; i < count; ++i) offsets[i] += loops.strides[i][dim];
+      if (++position[dim] < loops.sizes[dim]) break;
+      position[dim] = 0;
+      for (size_t i = 0; i < count; ++i) offsets[i] -= loops.strides[i][dim] * loops.sizes[dim];
+    }
+    if (dim >= loops.dims) return;
+  }
+}
+
+inline int64_t row_stride(const Loops& loops, size_t operand) {
+  return loops.dims == 0 ? 0 : loops.strides[operand][0];
+}
+
+// Strides of a tensor of `sizes` seen in a broadcast shape: 0 along every dimension that is repeated.
+Dims broadcast_strides(const Dims& sizes, const Dims& strides, const Dims& shape);
+// Error: "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 0".
+Dims broadcast_sizes(const Dims& a, const Dims& b);
+
+// Copies with conversion and broadcasting; also between overlapping windows of equal strides.
+void copy(const TensorImpl& target, const TensorImpl& source);
+void fill(const TensorImpl& target, const Scalar& value);
+
+// A new tensor for a result: contiguous, or in the memory order of its inputs as PyTorch's TensorIterator has it. A
+// number among the operands (`takes_number`) is one of other shape to that.
+Tensor allocate_result(const Dims& sizes, DType dtype, std::initializer_list<const TensorImpl*> inputs,
+                       bool takes_number = false);
+Dims propagated_strides(const Dims& sizes, std::initializer_list<const TensorImpl*> inputs, bool takes_number = false);
+
+bool is_non_overlapping_and_dense(const TensorImpl& tensor);
+
+DType promote(DType a, DType b);
+// The dtype of an operation on these: tensors with dimensions count before those without, and those before numbers.
+DType result_dtype(std::initializer_list<const TensorImpl*> inputs);
+DType result_dtype(const TensorImpl& tensor, const Scalar& number);
+const char* scalar_type_name(DType dtype);  // "Float"
+
+template <class F>
+void dispatch(DType dtype, F&& body) {
+  switch (dtype) {
+    case DType::float32:
+      return body(float{});
+    case DType::float64:
+      return body(double{});
+    case DType::int64:
+      return body(int64_t{});
+    case DType::boolean:
+      return body(bool{});
+  }
+}
+
+template <class F>
+void dispatch_numbers(DType dtype, const char* operation, F&& body) {
+  if (dtype == DType::float32) return body(float{});
+  if (dtype == DType::float64) return body(double{});
+  if (dtype == DType::int64) return body(int64_t{});
+  fail(ErrorKind::runtime, "\"", operation, "\" not implemented for '", scalar_type_name(dtype), "'");
+}
+
+template <class F>
+void dispatch_floats(DType dtype, const char* operation, F&& body) {
+  if (dtype == DType::float32) return body(float{});
+  if (dtype == DType::float64) return body(double{});
+  fail(ErrorKind::runtime, "\"", operation, "\" not implemented for '", scalar_type_name(dtype), "'");
+}
+
+// A tensor, or a number, as an operand of element type T: converted where it has another dtype; a single element is
+// taken by value, so that broadcasting it costs nothing.
+template <class T>
+class Operand {
+ public:
+  explicit Operand(const TensorImpl& tensor) : sizes_(&tensor.sizes()), strides_(&tensor.strides()) {
+    is_contiguous_ = tensor.is_contiguous();
+    if (is_same_type(tensor.dtype())) {
+      data_ = tensor.data<T>();
+    } else {
+      convert(tensor);
+    }
+  }
+  explicit Operand(const Scalar& number) : value_(number.to<T>()), data_(&value_), sizes_(&none_), strides_(&none_) {}
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+
+  const T* data() const { return data_; }
+  bool is_single() const { return sizes_->empty(); }
+  bool is_row_like(const TensorImpl& out) const { return is_single() || (is_contiguous_ && *sizes_ == out.sizes()); }
+  int64_t row_stride() const { return is_single() ? 0 : 1; }
+  Dims strides_in(const Dims& shape) const { return broadcast_strides(*sizes_, *strides_, shape); }
+
+ private:
+  static bool is_same_type(DType dtype) {
+    if constexpr (std::is_same_v<T, float>) return dtype == DType::float32;
+    if constexpr (std::is_same_v<T, double>) return dtype == DType::float64;
+    if constexpr (std::is_same_v<T, int64_t>) return dtype == DType::int64;
+    if constexpr (std::is_same_v<T, bool>) return dtype == DType::boolean;
+  }
+  static constexpr DType dtype_of_t() {
+    if constexpr (std::is_same_v<T, float>) return DType::float32;
+    if constexpr (std::is_same_v<T, double>) return DType::float64;
+    if constexpr (std::is_same_v<T, int64_t>) return DType::int64;
+    return DType::boolean;
+  }
+  void convert(const TensorImpl& tensor) {
+    if (tensor.dim() == 0) {
+      dispatch(tensor.dtype(), [&](auto zero) { value_ = static_cast<T>(*tensor.data<decltype(zero)>()); });
+      data_ = &value_;
+      return;
+    }
+    converted_ = empty(tensor.sizes(), dtype_of_t());
+    copy(*converted_, tensor);
+    data_ = converted_->data<T>();
+    sizes_ = &converted_->sizes();
+    strides_ = &converted_->strides();
+    is_contiguous_ = true;
+  }
+
+  T value_{};
+  const T* data_ = nullptr;
+  const Dims* sizes_;
+  const Dims* strides_;
+  Dims none_;
+  bool is_contiguous_ = false;
+  Tensor converted_;
+};
+
+template <class Out, class A, class F>
+void map_row(int64_t length, Out* out, int64_t out_step, const A* a, int64_t a_step, F f) {
+  if (out_step == 1 && a_step == 1) {
+    for (int64_t i = 0; i < length; ++i) out[i] = f(a[i]);
+  } else {
+    for (int64_t i = 0; i < length; ++i) out[i * out_step] = f(a[i * a_step]);
+  }
+}
+
+template <class Out, class A, class B, class F>
+void map_row(int64_t length, Out* out, int64_t out_step, const A* a, int64_t a_step, const B* b, int64_t b_step, F f) {
+  if (out_step == 1 && a_step == 1 && b_step == 1) {
+    for (int64_t i = 0; i < length; ++i) out[i] = f(a[i], b[i]);
+  } else if (out_step == 1 && a_step == 1 && b_step == 0) {
+    const B value = *b;
+    for (int64_t i = 0; i < length; ++i) out[i] = f(a[i], value);
+  } else if (out_step == 1 && a_step == 0 && b_step == 1) {
+    const A value = *a;
+    for (int64_t i = 0; i < length; ++i) out[i] = f(value, b[i]);
+  } else {
+    for (int64_t i = 0; i < length; ++i) out[i * out_step] = f(a[i * a_step], b[i * b_step]);
+  }
+}
+
+// out = f(a). `out` has its result's dtype and shape already.
+template <class Out, class A, class F>
+void map(const TensorImpl& out, const Operand<A>& a, F f) {
+  if (out.is_contiguous() && a.is_row_like(out))
+    return map_row(out.numel(), out.data<Out>(), 1, a.data(), a.row_stride(), f);
+  const Dims a_strides = a.strides_in(out.sizes());
+  const Loops loops = plan(out.sizes(), {&out.strides(), &a_strides});
+  Out* to = out.data<Out>();
+  run<2>(loops, [&](int64_t length, const int64_t* at) {
+    map_row(length, to + at[0], row_stride(loops, 0), a.data() + at[1], row_stride(loops, 1), f);
+  });
+}
+
+// out = f(a, b)
+template <class Out, class A, class B, class F>
+void map(const TensorImpl& out, const Operand<A>& a, const Operand<B>& b, F f) {
+  if (out.is_contiguous() && a.is_row_like(out) && b.is_row_like(out))
+    return map_row(out.numel(), out.data<Out>(), 1, a.data(), a.row_stride(), b.data(), b.row_stride(), f);
+  const Dims a_strides = a.strides_in(out.sizes());
+  const Dims b_strides = b.strides_in(out.sizes());
+  const Loops loops = plan(out.sizes(), {&out.strides(), &a_strides, &b_strides});
+  Out* to = out.data<Out>();
+  run<3>(loops, [&](int64_t length, const int64_t* at) {
+    map_row(length, to + at[0], row_stride(loops, 0), a.data() + at[1], row_stride(loops, 1), b.data() + at[2],
+            row_stride(loops, 2), f);
+  });
+}
+
+}  // namespace gradlife::kernels

@@ -1,0 +1,17 @@
+// What an in-place operation refuses besides what autograd forbids: overlapping memory, a result that does not fit.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace gradlife::ops {
+
+// Error: two elements of the target are one place in memory (it was expanded).
+void refuse_overlap(const TensorImpl& target);
+// Error: target and source share some memory without being the same window.
+void refuse_partial_overlap(const TensorImpl& target, const TensorImpl& source);
+// Error: a result of this dtype can't be stored in the target (a float in an integer tensor).
+void refuse_cast(DType result, const TensorImpl& target);
+// Error: the result of broadcasting has another shape than the target.
+void refuse_resize(const TensorImpl& target, const Dims& result);
+
+}  // namespace gradlife::ops

@@ -1,0 +1,175 @@
+// Powers: of tensors to numbers, of tensors to tensors, of numbers to tensors.
+#include <cmath>
+
+#include "engine/binary.hpp"
+#include "engine/op_node.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+struct Power {
+  template <class T>
+  T operator()(T base, T exponent) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::pow(base, exponent);
+    } else {
+      return integer_power(base, exponent);
+    }
+  }
+  // Wraps around like a product does; unsigned, so that it may.
+  static int64_t integer_power(int64_t base, int64_t exponent) {
+    uint64_t factor = static_cast<uint64_t>(base);
+    uint64_t result = 1;
+    for (; exponent > 0; exponent >>= 1) {
+      if ((exponent & 1) != 0) result *= factor;
+      factor *= factor;
+    }
+    return static_cast<int64_t>(result);
+  }
+};
+
+// Small exponents are worth a loop of their own.
+void raise(const TensorImpl& out, const TensorImpl& base, const Scalar& exponent) {
+  kernels::dispatch_numbers(out.dtype(), "pow", [&](auto zero) {
+    using T = decltype(zero);
+    const kernels::Operand<T> a(base);
+    if (exponent.is(1)) return kernels::map<T>(out, a, [](T x) { return x; });
+    if (exponent.is(2)) return kernels::map<T>(out, a, [](T x) { return static_cast<T>(x * x); });
+    if (exponent.is(3)) return kernels::map<T>(out, a, [](T x) { return static_cast<T>(x * x * x); });
+    const T power = exponent.to<T>();
+    kernels::map<T>(out, a, [power](T x) { return Power()(x, power); });
+  });
+}
+
+const NodeSpec& scalar_exponent_spec = node_spec("PowBackward0", {saved_number("exponent"), saved_tensor("self")});
+const NodeSpec& tensors_spec =
+    node_spec("PowBackward1", {saved_tensor("exponent"), saved_tensor("self"), saved_tensor("result")});
+const NodeSpec& scalar_base_spec =
+    node_spec("PowBackward2", {saved_tensor("exponent"), saved_tensor("result"), saved_number("self")});
+
+class ScalarExponentNode final : public OpNode<1> {
+ public:
+  explicit ScalarExponentNode(const Scalar& exponent) : OpNode<1>(scalar_exponent_spec), exponent_(exponent) {}
+  SavedValue saved_value(size_t) const override { return saved(exponent_); }
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor self = unpack(0);
+    const double power = exponent_.to<double>();
+    results[0] = power == 0 ? zeros_like(self) : mul(gradient, mul_scalar(pow_scalar(self, power - 1), power));
+  }
+
+ private:
+  Scalar exponent_;
+};
+
+Tensor zero_of(const Tensor& tensor) { return full({}, 0.0, tensor->dtype()); }
+
+// Where 0 is raised to a power, the derivative by the exponent is taken to be 0.
+Tensor by_exponent(const Tensor& gradient, const Tensor& is_flat, const Tensor& slope) {
+  return mul(gradient, where(is_flat, zero_of(gradient), slope));
+}
+
+class TensorsNode final : public OpNode<3> {
+ public:
+  TensorsNode() : OpNode<3>(tensors_spec) {}
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor exponent = unpack(0);
+    const Tensor self = unpack(1);
+    const Tensor result = unpack(2);
+    if (needs(0)) {
+      const Tensor slope = mul(gradient, mul(exponent, pow(self, sub_scalar(exponent, 1))));
+      results[0] = where(compare_number(Comparison::eq, exponent, 0), zero_of(gradient), slope);
+    }
+    if (needs(1)) {
+      const Tensor is_flat =
+          logical_and(compare_number(Comparison::eq, self, 0), compare_number(Comparison::ge, exponent, 0));
+      results[1] = by_exponent(gradient, is_flat, mul(result, log(self)));
+    }
+  }
+};
+
+class ScalarBaseNode final : public OpNode<2> {
+ public:
+  explicit ScalarBaseNode(const Scalar& base) : OpNode<2>(scalar_base_spec), base_(base) {}
+  SavedValue saved_value(size_t) const override { return saved(base_); }
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor exponent = unpack(0);
+    const Tensor result = unpack(1);
+    const Tensor slope = mul_scalar(result, std::log(base_.to<double>()));
+    results[0] =
+        base_.is(0) ? by_exponent(gradient, compare_number(Comparison::ge, exponent, 0), slope) : mul(gradient, slope);
+  }
+
+ private:
+  Scalar base_;
+};
+
+void refuse_negative_power(DType dtype, const Scalar& exponent) {
+  require(is_floating(dtype) || exponent.integer >= 0, "Integers to negative integer powers are not allowed.");
+}
+
+}  // namespace
+
+Tensor pow_scalar(const Tensor& a, const Scalar& exponent) {
+  const DType dtype = kernels::result_dtype(*a, exponent);
+  refuse_negative_power(dtype, exponent);
+  const auto node = start_recording<ScalarExponentNode>({&a}, exponent);
+  if (node) node->save_input(0, a);
+  Tensor result = kernels::allocate_result(a->sizes(), dtype, {a.get()});
+  raise(*result, *a, exponent);
+  if (node) set_history(result, node.owner);
+  return result;
+}
+
+Tensor pow(const Tensor& a, const Tensor& exponent) {
+  const auto node = start_recording<TensorsNode>({&a, &exponent});
+  if (node) node->save_input(0, exponent);
+  if (node) node->save_input(1, a);
+  Tensor result = kernels::compute(a, exponent, Power());
+  if (!node) return result;
+  set_history(result, node.owner);
+  node->save_output(2, result);
+  return result;
+}
+
+Tensor scalar_pow(const Scalar& base, const Tensor& exponent) {
+  const auto node = start_recording<ScalarBaseNode>({&exponent}, base);
+  if (node) node->save_input(0, exponent);
+  Tensor result = kernels::compute(exponent, base, [](auto x, auto b) { return Power()(b, x); });
+  if (!node) return result;
+  set_history(result, node.owner);
+  node->save_output(1, result);
+  return result;
+}
+
+Tensor pow_scalar_in_place(const Tensor& target, const Scalar& exponent) {
+  check_inplace(target, needs_graph({&target}));
+  refuse_overlap(*target);
+  const DType dtype = kernels::result_dtype(*target, exponent);
+  refuse_cast(dtype, *target);
+  refuse_negative_power(dtype, exponent);
+  const auto node = start_recording<ScalarExponentNode>({&target}, exponent);
+  if (node) node->save_input(0, clone(target));
+  raise(*target, *target, exponent);
+  finish_in_place(target, node);
+  return target;
+}
+
+Tensor pow_in_place(const Tensor& target, const Tensor& exponent) {
+  check_inplace(target, needs_graph({&target, &exponent}));
+  kernels::check_target(*target, *exponent);
+  const auto node = start_recording<TensorsNode>({&target, &exponent});
+  if (node) node->save_input(0, exponent);
+  if (node) node->save_input(1, clone(target));
+  kernels::change(target, exponent, Power());
+  finish_in_place(target, node);
+  if (node) node->save_output(2, target, true);
+  return target;
+}
+
+}  // namespace gradlife::ops

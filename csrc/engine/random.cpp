@@ -1,0 +1,128 @@
+// Random numbers: xoshiro256** (Blackman and Vigna), seeded by splitmix64. Not PyTorch's sequence, but repeatable.
+#include <cmath>
+
+#include "engine/kernels.hpp"
+#include "engine/ops.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+constexpr double two_pi = 6.283185307179586;
+
+class Generator {
+ public:
+  explicit Generator(uint64_t seed) { restart(seed); }
+  void restart(uint64_t seed) {
+    seed_ = seed;
+    for (uint64_t& word : state_) word = split_mix(seed);
+    has_spare_ = false;
+  }
+  uint64_t seed() const { return seed_; }
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // in [0, 1)
+  double normal() {
+    if (has_spare_) {
+      has_spare_ = false;
+      return spare_;
+    }
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    const double angle = two_pi * uniform();
+    spare_ = radius * std::sin(angle);
+    has_spare_ = true;
+    return radius * std::cos(angle);
+  }
+
+ private:
+  static uint64_t split_mix(uint64_t& state) {
+    uint64_t word = state += 0x9e3779b97f4a7c15;
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
+    return word ^ (word >> 31);
+  }
+  static uint64_t rotate(uint64_t word, int by) { return (word << by) | (word >> (64 - by)); }
+  uint64_t next() {
+    const uint64_t result = rotate(state_[1] * 5, 7) * 9;
+    const uint64_t shifted = state_[1] << 17;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= shifted;
+    state_[3] = rotate(state_[3], 45);
+    return result;
+  }
+
+  uint64_t seed_ = 0;
+  uint64_t state_[4] = {};
+  double spare_ = 0;
+  bool has_spare_ = false;
+};
+
+constexpr uint64_t first_seed = 67280421310721;  // PyTorch's default
+
+Generator& generator() {
+  static Generator instance(first_seed);
+  return instance;
+}
+
+template <class F>
+void generate(const TensorImpl& target, F f) {
+  kernels::dispatch_floats(target.dtype(), "random", [&](auto zero) {
+    using T = decltype(zero);
+    kernels::map<T>(target, kernels::Operand<T>(Scalar(0.0)), [&](T) { return static_cast<T>(f()); });
+  });
+}
+
+// Rounding to float can reach the open end.
+template <class F>
+void generate_below(const TensorImpl& target, double high, F f) {
+  generate(target, [&] {
+    const double value = f();
+    const bool reached = target.dtype() == DType::float32 && static_cast<float>(value) >= static_cast<float>(high);
+    return reached ? static_cast<double>(std::nextafter(static_cast<float>(high), -INFINITY)) : value;
+  });
+}
+
+}  // namespace
+
+void seed_generator(uint64_t seed) { generator().restart(seed); }
+
+uint64_t generator_seed() { return generator().seed(); }
+
+Tensor rand(const Dims& sizes, DType dtype) {
+  require_sizes(sizes);
+  Tensor result = empty(sizes, dtype);
+  generate_below(*result, 1, [] { return generator().uniform(); });
+  return result;
+}
+
+Tensor randn(const Dims& sizes, DType dtype) {
+  require_sizes(sizes);
+  Tensor result = empty(sizes, dtype);
+  generate(*result, [] { return generator().normal(); });
+  return result;
+}
+
+namespace {
+
+void refuse_history(const Tensor& target, const char* operation) {
+  check_inplace(target, needs_graph({&target}));
+  require(!needs_graph({&target}), operation, "() on a tensor with a history is not supported by gradlife's engine");
+}
+
+}  // namespace
+
+void uniform_in_place(const Tensor& target, double low, double high) {
+  require(low <= high, "uniform_ expects to return a [from, to) range, but found from=", low, " > to=", high);
+  refuse_history(target, "uniform_");
+  generate_below(*target, high, [=] { return low + (high - low) * generator().uniform(); });
+  target->bump_version();
+}
+
+void normal_in_place(const Tensor& target, double mean, double deviation) {
+  require(deviation >= 0, "normal expects std >= 0.0, but found std ", deviation);
+  refuse_history(target, "normal_");
+  generate(*target, [=] { return mean + deviation * generator().normal(); });
+  target->bump_version();
+}
+
+}  // namespace gradlife::ops

@@ -1,0 +1,195 @@
+// Sums and means. Floats are added up in doubles: exact enough whatever the order.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/kernels.hpp"
+#include "engine/op_node.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+template <class T>
+using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+
+// Several running sums, so that additions need not wait for each other.
+template <class T>
+Wide<T> row_sum(int64_t length, const T* from, int64_t step) {
+  constexpr int64_t lanes = 8;
+  Wide<T> sums[lanes] = {};
+  int64_t i = 0;
+  if (step == 1) {
+    for (; i + lanes <= length; i += lanes)
+      for (int64_t lane = 0; lane < lanes; ++lane) sums[lane] += from[i + lane];
+  }
+  for (; i < length; ++i) sums[0] += from[i * step];
+  Wide<T> total = 0;
+  for (Wide<T> sum : sums) total += sum;
+  return total;
+}
+
+// Adds `from` up into `sums`, which has stride 0 along every dimension that goes.
+template <class T>
+void add_up(const TensorImpl& from, const Dims& sum_strides, Wide<T>* sums) {
+  const kernels::Loops loops = kernels::plan(from.sizes(), {&from.strides(), &sum_strides});
+  const T* data = from.data<T>();
+  const int64_t step = kernels::row_stride(loops, 0);
+  const int64_t sum_step = kernels::row_stride(loops, 1);
+  kernels::run<2>(loops, [&](int64_t length, const int64_t* at) {
+    const T* row = data + at[0];
+    Wide<T>* to = sums + at[1];
+    if (sum_step == 0) {
+      *to += row_sum(length, row, step);
+    } else if (step == 1 && sum_step == 1) {
+      for (int64_t i = 0; i < length; ++i) to[i] += row[i];
+    } else {
+      for (int64_t i = 0; i < length; ++i) to[i * sum_step] += row[i * step];
+    }
+  });
+}
+
+struct Reduction {
+  std::array<bool, max_dims> is_reduced{};
+  Dims sizes;         // of the result
+  Dims kept_strides;  // of the result, seen as the input: 0 along reduced dimensions
+};
+
+Reduction plan_reduction(const TensorImpl& input, const Dims& dims, bool keepdim) {
+  Reduction plan;
+  for (int64_t dim : dims) {
+    const size_t at = static_cast<size_t>(wrap_dim(dim, input.dim()));
+    require(!plan.is_reduced[at], "dim ", at, " appears multiple times in the list of dims");
+    plan.is_reduced[at] = true;
+  }
+  if (dims.empty()) plan.is_reduced.fill(true);
+  plan.kept_strides = Dims(input.dim());
+  int64_t step = 1;
+  for (size_t i = input.dim(); i-- > 0;) {
+    if (plan.is_reduced[i]) continue;
+    plan.kept_strides[i] = step;
+    step *= input.sizes()[i];
+  }
+  for (size_t i = 0; i < input.dim(); ++i) {
+    if (!plan.is_reduced[i]) plan.sizes.push_back(input.sizes()[i]);
+    if (plan.is_reduced[i] && keepdim) plan.sizes.push_back(1);
+  }
+  return plan;
+}
+
+// The sums, divided by `divisor` where it is not 1.
+Tensor reduced(const TensorImpl& input, const Reduction& plan, double divisor) {
+  Tensor result = empty(plan.sizes, is_floating(input.dtype()) ? input.dtype() : DType::int64);
+  kernels::dispatch(input.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    using Out = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
+    Wide<T> single = 0;
+    std::vector<Wide<T>> many(result->numel() == 1 ? 0 : static_cast<size_t>(result->numel()));
+    Wide<T>* sums = result->numel() == 1 ? &single : many.data();
+    add_up<T>(input, plan.kept_strides, sums);
+    Out* to = result->data<Out>();
+    for (int64_t i = 0; i < result->numel(); ++i)
+      to[i] = divisor == 1 ? static_cast<Out>(sums[i]) : static_cast<Out>(static_cast<double>(sums[i]) / divisor);
+  });
+  return result;
+}
+
+const NodeSpec& sum_all_spec = node_spec("SumBackward0", {saved_number("self_sym_sizes")});
+const NodeSpec& sum_dims_spec =
+    node_spec("SumBackward1", {saved_number("dim"), saved_number("keepdim"), saved_number("self_sym_sizes")});
+const NodeSpec& mean_all_spec =
+    node_spec("MeanBackward0", {saved_number("self_sym_numel"), saved_number("self_sym_sizes")});
+const NodeSpec& mean_dims_spec = node_spec(
+    "MeanBackward1",
+    {saved_number("dim"), saved_number("keepdim"), saved_number("self_sym_numel"), saved_number("self_sym_sizes")});
+
+// Puts the reduced dimensions back as ones.
+Tensor restored(const Tensor& gradient, const Dims& sizes, const Dims& dims) {
+  if (dims.size() == 1) return unsqueeze(gradient, dims[0]);
+  std::array<bool, max_dims> is_reduced{};
+  for (int64_t dim : dims) is_reduced[static_cast<size_t>(wrap_dim(dim, sizes.size()))] = true;
+  Tensor result = gradient;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (dims.empty() || is_reduced[i]) result = unsqueeze(result, static_cast<int64_t>(i));
+  return result;
+}
+
+struct SummedAll {
+  Dims sizes;
+  static const NodeSpec& spec() { return sum_all_spec; }
+  SavedValue value(size_t) const { return saved(sizes); }
+  Tensor gradient(const Tensor& gradient) const { return expand(gradient, sizes); }
+};
+
+struct SummedDims {
+  Dims sizes;
+  Dims dims;
+  bool keepdim;
+  static const NodeSpec& spec() { return sum_dims_spec; }
+  SavedValue value(size_t field) const { return field == 0 ? saved(dims) : field == 1 ? saved(keepdim) : saved(sizes); }
+  Tensor gradient(const Tensor& gradient) const {
+    return expand(keepdim || sizes.empty() ? gradient : restored(gradient, sizes, dims), sizes);
+  }
+};
+
+struct AveragedAll {
+  Dims sizes;
+  static const NodeSpec& spec() { return mean_all_spec; }
+  SavedValue value(size_t field) const { return field == 0 ? saved(sizes.product()) : saved(sizes); }
+  Tensor gradient(const Tensor& gradient) const { return div_scalar(expand(gradient, sizes), sizes.product()); }
+};
+
+struct AveragedDims {
+  SummedDims sum;
+  int64_t count;
+  static const NodeSpec& spec() { return mean_dims_spec; }
+  SavedValue value(size_t field) const {
+    return field == 2 ? saved(sum.sizes.product()) : sum.value(field < 2 ? field : 2);
+  }
+  Tensor gradient(const Tensor& gradient) const { return div_scalar(sum.gradient(gradient), count); }
+};
+
+void refuse_integer_mean(DType dtype) {
+  require(is_floating(dtype),
+          "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ",
+          kernels::scalar_type_name(dtype));
+}
+
+int64_t reduced_count(const TensorImpl& input, const Reduction& plan) {
+  int64_t count = 1;
+  for (size_t i = 0; i < input.dim(); ++i) count *= plan.is_reduced[i] ? input.sizes()[i] : 1;
+  return count;
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& a) {
+  return recorded(reduced(*a, plan_reduction(*a, {}, false), 1), a, SummedAll{a->sizes()});
+}
+
+Tensor sum(const Tensor& a, const Dims& dims, bool keepdim) {
+  return recorded(reduced(*a, plan_reduction(*a, dims, keepdim), 1), a, SummedDims{a->sizes(), dims, keepdim});
+}
+
+Tensor mean(const Tensor& a) {
+  refuse_integer_mean(a->dtype());
+  return recorded(reduced(*a, plan_reduction(*a, {}, false), static_cast<double>(a->numel())), a,
+                  AveragedAll{a->sizes()});
+}
+
+Tensor mean(const Tensor& a, const Dims& dims, bool keepdim) {
+  refuse_integer_mean(a->dtype());
+  const Reduction plan = plan_reduction(*a, dims, keepdim);
+  const int64_t count = reduced_count(*a, plan);
+  return recorded(reduced(*a, plan, static_cast<double>(count)), a, AveragedDims{{a->sizes(), dims, keepdim}, count});
+}
+
+Tensor sum_to_size(const Tensor& a, const Dims& sizes) {
+  if (sizes.empty()) return sum(a);
+  const size_t leading = a->dim() - sizes.size();
+  Dims reduced_dims;
+  for (size_t i = 0; i < a->dim(); ++i)
+    if (i < leading || (sizes[i - leading] == 1 && a->sizes()[i] != 1)) reduced_dims.push_back(static_cast<int64_t>(i));
+  const Tensor result = reduced_dims.empty() ? a : sum(a, reduced_dims, true);
+  return leading > 0 ? view(result, sizes) : result;
+}
+
+}  // namespace gradlife::ops

@@ -1,0 +1,204 @@
+// Views with their dimensions in another order, and with dimensions of size 1 added or dropped.
+#include <algorithm>
+
+#include "engine/kernels.hpp"
+#include "engine/op_node.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+struct Transposed {
+  int64_t dim0;
+  int64_t dim1;
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("TransposeBackward0", {saved_number("dim0"), saved_number("dim1")});
+    return spec;
+  }
+  SavedValue value(size_t field) const { return saved(field == 0 ? dim0 : dim1); }
+  Tensor gradient(const Tensor& gradient) const { return transpose(gradient, dim0, dim1); }
+};
+
+struct MatrixTransposed {
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("TBackward0");
+    return spec;
+  }
+  SavedValue value(size_t) const { return {}; }
+  Tensor gradient(const Tensor& gradient) const { return t(gradient); }
+};
+
+struct Permuted {
+  Dims dims;
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("PermuteBackward0", {saved_number("dims")});
+    return spec;
+  }
+  SavedValue value(size_t) const { return saved(dims); }
+  Tensor gradient(const Tensor& gradient) const {
+    Dims inverse(dims.size());
+    for (size_t i = 0; i < dims.size(); ++i)
+      inverse[static_cast<size_t>(wrap_dim(dims[i], dims.size()))] = static_cast<int64_t>(i);
+    return permute(gradient, inverse);
+  }
+};
+
+struct Unsqueezed {
+  int64_t dim;
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("UnsqueezeBackward0", {saved_number("dim")});
+    return spec;
+  }
+  SavedValue value(size_t) const { return saved(dim); }
+  Tensor gradient(const Tensor& gradient) const { return squeeze(gradient, dim); }
+};
+
+Tensor unsqueeze_to(const Tensor& gradient, const Dims& sizes, const Dims& dims) {
+  Tensor result = gradient;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto is_this = [&](int64_t dim) { return static_cast<size_t>(wrap_dim(dim, sizes.size())) == i; };
+    if (sizes[i] == 1 && std::any_of(dims.begin(), dims.end(), is_this))
+      result = unsqueeze(result, static_cast<int64_t>(i));
+  }
+  return result;
+}
+
+Dims every_dim(size_t count) {
+  Dims dims;
+  for (size_t i = 0; i < count; ++i) dims.push_back(static_cast<int64_t>(i));
+  return dims;
+}
+
+struct SqueezedAll {
+  Dims sizes;
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("SqueezeBackward0", {saved_number("self_sym_sizes")});
+    return spec;
+  }
+  SavedValue value(size_t) const { return saved(sizes); }
+  Tensor gradient(const Tensor& gradient) const { return unsqueeze_to(gradient, sizes, every_dim(sizes.size())); }
+};
+
+struct SqueezedDim {
+  int64_t dim;
+  Dims sizes;
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("SqueezeBackward1", {saved_number("dim"), saved_number("self_sym_sizes")});
+    return spec;
+  }
+  SavedValue value(size_t field) const { return field == 0 ? saved(dim) : saved(sizes); }
+  Tensor gradient(const Tensor& gradient) const {
+    return sizes.empty() ? gradient : unsqueeze_to(gradient, sizes, {dim});
+  }
+};
+
+struct SqueezedDims {
+  Dims dims;
+  Dims sizes;
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("SqueezeBackward2", {saved_number("dim"), saved_number("self_sym_sizes")});
+    return spec;
+  }
+  SavedValue value(size_t field) const { return field == 0 ? saved(dims) : saved(sizes); }
+  Tensor gradient(const Tensor& gradient) const { return unsqueeze_to(gradient, sizes, dims); }
+};
+
+template <class Rule>
+Tensor window(const Tensor& source, const Dims& sizes, const Dims& strides, Rule rule) {
+  return recorded(make_view(source, sizes, strides, source->offset()), source, std::move(rule));
+}
+
+}  // namespace
+
+int64_t wrap_dim(int64_t dim, size_t dims) {
+  const int64_t count = std::max<int64_t>(static_cast<int64_t>(dims), 1);
+  if (dim < -count || dim >= count)
+    fail(ErrorKind::index, "Dimension out of range (expected to be in range of [", -count, ", ", count - 1,
+         "], but got ", dim, ")");
+  return dim < 0 ? dim + count : dim;
+}
+
+Tensor transpose(const Tensor& a, int64_t dim0, int64_t dim1) {
+  const size_t first = static_cast<size_t>(wrap_dim(dim0, a->dim()));
+  const size_t second = static_cast<size_t>(wrap_dim(dim1, a->dim()));
+  Dims sizes = a->sizes();
+  Dims strides = a->strides();
+  if (a->dim() > 0) {
+    std::swap(sizes[first], sizes[second]);
+    std::swap(strides[first], strides[second]);
+  }
+  return window(a, sizes, strides, Transposed{dim0, dim1});
+}
+
+Tensor t(const Tensor& a) {
+  require(a->dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", a->dim(), "D");
+  if (a->dim() < 2) return window(a, a->sizes(), a->strides(), MatrixTransposed());
+  return window(a, {a->sizes()[1], a->sizes()[0]}, {a->strides()[1], a->strides()[0]}, MatrixTransposed());
+}
+
+Tensor permute(const Tensor& a, const Dims& dims) {
+  require(dims.size() == a->dim(),
+          "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+          "ordering of "
+          "dimensions i.e. input.dim() = ",
+          a->dim(), " is not equal to len(dims) = ", dims.size());
+  Dims sizes(dims.size());
+  Dims strides(dims.size());
+  std::array<bool, max_dims> is_taken{};
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const size_t from = static_cast<size_t>(wrap_dim(dims[i], dims.size()));
+    require(!is_taken[from], "permute(): duplicate dims are not allowed.");
+    is_taken[from] = true;
+    sizes[i] = a->sizes()[from];
+    strides[i] = a->strides()[from];
+  }
+  return window(a, sizes, strides, Permuted{dims});
+}
+
+Tensor reversed(const Tensor& a) {
+  Dims dims;
+  for (size_t i = a->dim(); i-- > 0;) dims.push_back(static_cast<int64_t>(i));
+  return permute(a, dims);
+}
+
+Tensor unsqueeze(const Tensor& a, int64_t dim) {
+  const size_t at = static_cast<size_t>(wrap_dim(dim, a->dim() + 1));
+  Dims sizes = a->sizes();
+  Dims strides = a->strides();
+  const int64_t stride = at < a->dim() ? sizes[at] * strides[at] : 1;
+  sizes.insert(at, 1);
+  strides.insert(at, stride);
+  return window(a, sizes, strides, Unsqueezed{dim});
+}
+
+namespace {
+
+template <class Rule, class Drops>
+Tensor without_ones(const Tensor& a, Rule rule, Drops drops) {
+  Dims sizes;
+  Dims strides;
+  for (size_t i = 0; i < a->dim(); ++i) {
+    if (a->sizes()[i] == 1 && drops(i)) continue;
+    sizes.push_back(a->sizes()[i]);
+    strides.push_back(a->strides()[i]);
+  }
+  return window(a, sizes, strides, std::move(rule));
+}
+
+}  // namespace
+
+Tensor squeeze(const Tensor& a) {
+  return without_ones(a, SqueezedAll{a->sizes()}, [](size_t) { return true; });
+}
+
+Tensor squeeze(const Tensor& a, int64_t dim) {
+  const size_t at = static_cast<size_t>(wrap_dim(dim, a->dim()));
+  return without_ones(a, SqueezedDim{dim, a->sizes()}, [at](size_t i) { return i == at; });
+}
+
+Tensor squeeze(const Tensor& a, const Dims& dims) {
+  std::array<bool, max_dims> is_named{};
+  for (int64_t dim : dims) is_named[static_cast<size_t>(wrap_dim(dim, a->dim()))] = true;
+  return without_ones(a, SqueezedDims{dims, a->sizes()}, [&](size_t i) { return is_named[i]; });
+}
+
+}  // namespace gradlife::ops

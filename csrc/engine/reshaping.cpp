@@ -1,0 +1,162 @@
+// Views in other shapes: view, reshape, expand.
+#include "engine/kernels.hpp"
+#include "engine/op_node.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+struct Reshaped {
+  Dims sizes;
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("ViewBackward0", {saved_number("self_sym_sizes")});
+    return spec;
+  }
+  SavedValue value(size_t) const { return saved(sizes); }
+  Tensor gradient(const Tensor& gradient) const { return reshape(gradient, sizes); }
+};
+
+struct ReshapedAlias {
+  Dims sizes;
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("ReshapeAliasBackward0", {saved_number("self_sym_sizes")});
+    return spec;
+  }
+  SavedValue value(size_t) const { return saved(sizes); }
+  Tensor gradient(const Tensor& gradient) const { return reshape(gradient, sizes); }
+};
+
+struct Aliased {
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("AliasBackward0");
+    return spec;
+  }
+  SavedValue value(size_t) const { return {}; }
+  Tensor gradient(const Tensor& gradient) const { return gradient; }
+};
+
+struct Expanded {
+  Dims sizes;
+  static const NodeSpec& spec() {
+    static const NodeSpec& spec = node_spec("ExpandBackward0", {saved_number("self_sym_sizes")});
+    return spec;
+  }
+  SavedValue value(size_t) const { return saved(sizes); }
+  Tensor gradient(const Tensor& gradient) const { return sum_to_size(gradient, sizes); }
+};
+
+template <class Rule>
+Tensor window(const Tensor& source, const Dims& sizes, const Dims& strides, Rule rule) {
+  return recorded(make_view(source, sizes, strides, source->offset()), source, std::move(rule));
+}
+
+Dims infer_sizes(const Dims& wanted, int64_t numel) {
+  Dims sizes = wanted;
+  int64_t known = 1;
+  int64_t inferred = -1;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == -1) {
+      require(inferred < 0, "only one dimension can be inferred");
+      inferred = static_cast<int64_t>(i);
+    } else {
+      require(wanted[i] >= 0, "invalid shape dimension ", wanted[i], " at index ", i, " of shape ", wanted);
+      known *= wanted[i];
+    }
+  }
+  const bool fits = inferred < 0 ? known == numel : known > 0 ? numel % known == 0 : numel == 0;
+  require(fits, "shape '", wanted, "' is invalid for input of size ", numel);
+  if (inferred < 0) return sizes;
+  require(known != 0, "cannot reshape tensor of 0 elements into shape ", wanted,
+          " because the unspecified dimension size -1 can be any value and is ambiguous");
+  sizes[static_cast<size_t>(inferred)] = numel / known;
+  return sizes;
+}
+
+// Strides under which the elements in memory have `sizes`; false: they would have to be copied. Works on stretches of
+// the old dimensions that lie in memory as one, and hands each to as many new dimensions as it fills.
+bool view_strides(const TensorImpl& tensor, const Dims& sizes, Dims* strides) {
+  *strides = contiguous_strides(sizes);
+  if (tensor.numel() == 0) {
+    if (tensor.sizes() == sizes) *strides = tensor.strides();
+    return true;
+  }
+  if (tensor.dim() == 0) return true;
+  size_t next = sizes.size();  // new dimensions from here on have strides
+  int64_t base = tensor.strides()[tensor.dim() - 1];
+  int64_t available = 1;
+  int64_t used = 1;
+  for (size_t dim = tensor.dim(); dim-- > 0;) {
+    available *= tensor.sizes()[dim];
+    const bool ends = dim == 0 || (tensor.sizes()[dim - 1] != 1 && tensor.strides()[dim - 1] != available * base);
+    if (!ends) continue;
+    while (next > 0 && (used < available || sizes[next - 1] == 1)) {
+      next -= 1;
+      (*strides)[next] = used * base;
+      used *= sizes[next];
+    }
+    if (used != available) return false;
+    if (dim > 0) base = tensor.strides()[dim - 1];
+    available = used = 1;
+  }
+  return next == 0;
+}
+
+}  // namespace
+
+Tensor view(const Tensor& a, const Dims& wanted) {
+  const Dims sizes = infer_sizes(wanted, a->numel());
+  Dims strides;
+  require(view_strides(*a, sizes, &strides),
+          "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+          "contiguous subspaces). Use .reshape(...) instead.");
+  return window(a, sizes, strides, Reshaped{a->sizes()});
+}
+
+Tensor view_as_itself(const Tensor& a) { return window(a, a->sizes(), a->strides(), Aliased()); }
+
+Tensor reshape(const Tensor& a, const Dims& wanted) {
+  if (a->is_contiguous()) return view(a, wanted);
+  const Dims sizes = infer_sizes(wanted, a->numel());
+  Dims strides;
+  if (view_strides(*a, sizes, &strides)) return window(a, sizes, strides, ReshapedAlias{a->sizes()});
+  return unsafe_view(clone_contiguous(a), sizes);
+}
+
+Tensor flatten(const Tensor& a, int64_t first, int64_t last) {
+  first = wrap_dim(first, a->dim());
+  last = wrap_dim(last, a->dim());
+  require(first <= last, "flatten() has invalid args: start_dim cannot come after end_dim");
+  if (a->dim() == 0) return reshape(a, {1});
+  if (first == last) return a;
+  Dims sizes;
+  int64_t merged = 1;
+  for (int64_t i = 0; i < static_cast<int64_t>(a->dim()); ++i) {
+    const int64_t size = a->sizes()[static_cast<size_t>(i)];
+    if (i >= first && i <= last) merged *= size;
+    if (i < first || i > last) sizes.push_back(size);
+    if (i == last) sizes.push_back(merged);
+  }
+  return reshape(a, sizes);
+}
+
+Tensor expand(const Tensor& a, const Dims& wanted) {
+  require(wanted.size() >= a->dim(), "expand(", legacy_type_name(a->dtype()), "{", a->sizes(), "}, size=", wanted,
+          "): the number of sizes provided (", wanted.size(),
+          ") must be greater or equal to the number of dimensions in the tensor (", a->dim(), ")");
+  Dims sizes = wanted;
+  Dims strides(wanted.size());
+  const size_t leading = wanted.size() - a->dim();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    require(wanted[i] >= 0 || (wanted[i] == -1 && i >= leading), "The expanded size of the tensor (", wanted[i],
+            ") isn't allowed in a leading, non-existing dimension ", i);
+    if (i < leading) continue;
+    const int64_t size = a->sizes()[i - leading];
+    if (wanted[i] == -1) sizes[i] = size;
+    require(size == 1 || size == sizes[i], "The expanded size of the tensor (", wanted[i],
+            ") must match the existing size (", size, ") at non-singleton dimension ", i, ".  Target sizes: ", wanted,
+            ".  Tensor sizes: ", a->sizes());
+    strides[i] = size == sizes[i] ? a->strides()[i - leading] : 0;
+  }
+  return window(a, sizes, strides, Expanded{a->sizes()});
+}
+
+}  // namespace gradlife::ops

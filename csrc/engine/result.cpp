@@ -1,0 +1,170 @@
+// What the result of an operation looks like: its dtype, and its order in memory.
+#include <algorithm>
+
+#include "engine/kernels.hpp"
+
+namespace gradlife::kernels {
+namespace {
+
+int rank(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+      return 0;
+    case DType::int64:
+      return 1;
+    case DType::float32:
+      return 2;
+    case DType::float64:
+      return 3;
+  }
+  return 0;
+}
+
+// The dtypes of one operation's inputs, by how much each counts.
+class Votes {
+ public:
+  void add(const TensorImpl& tensor) {
+    if (tensor.is_wrapped_number()) {
+      add_number(tensor.dtype());
+    } else {
+      vote(tensor.dim() > 0 ? with_dims_ : without_dims_, tensor.dtype());
+    }
+  }
+  void add_number(DType dtype) { vote(numbers_, is_floating(dtype) ? DType::float32 : dtype); }
+  DType result() const { return combine(combine(with_dims_, without_dims_), numbers_).dtype; }
+
+ private:
+  struct Vote {
+    bool was_cast = false;
+    DType dtype = DType::boolean;
+  };
+  static void vote(Vote& group, DType dtype) {
+    group.dtype = group.was_cast ? promote(group.dtype, dtype) : dtype;
+    group.was_cast = true;
+  }
+  // The weaker group only decides when it is of a higher kind: floating over integer over bool.
+  static Vote combine(const Vote& strong, const Vote& weak) {
+    if (!strong.was_cast) return weak;
+    if (!weak.was_cast || is_floating(strong.dtype)) return strong;
+    if (strong.dtype == DType::boolean || is_floating(weak.dtype)) return {true, promote(strong.dtype, weak.dtype)};
+    return strong;
+  }
+  Vote with_dims_, without_dims_, numbers_;
+};
+
+// Whether memory order says that dimension `a` lies outside of `b` (1), inside (-1), or nothing (0).
+int compare_dims(const std::array<Dims, max_operands>& strides, size_t inputs, const Dims& sizes, size_t a, size_t b) {
+  for (size_t i = 0; i < inputs; ++i) {
+    const int64_t stride_a = strides[i][a];
+    const int64_t stride_b = strides[i][b];
+    if (stride_a == 0 || stride_b == 0) continue;
+    if (stride_a != stride_b) return stride_a < stride_b ? -1 : 1;
+    if (sizes[a] > sizes[b]) return 1;
+  }
+  return 0;
+}
+
+// All inputs have the result's shape and are contiguous, or laid out alike without gaps: the result is laid out like
+// them.
+bool find_common_strides(const Dims& sizes, std::initializer_list<const TensorImpl*> inputs, Dims* common) {
+  bool contiguous = true;
+  bool alike = true;
+  const TensorImpl* first = *inputs.begin();
+  for (const TensorImpl* input : inputs) {
+    if (input->sizes() != sizes) return false;
+    contiguous = contiguous && input->is_contiguous();
+    alike = alike && input->strides() == first->strides() && is_non_overlapping_and_dense(*input);
+  }
+  if (contiguous) *common = contiguous_strides(sizes);
+  if (!contiguous && alike) *common = first->strides();
+  return contiguous || alike;
+}
+
+// Contiguous whatever the order of dimensions of size 1 would say.
+bool is_plainly_contiguous(const Dims& sizes, const TensorImpl& input) {
+  return input.dim() == 0 ||
+         (input.is_contiguous() && input.sizes() == sizes && input.strides() == contiguous_strides(sizes));
+}
+
+}  // namespace
+
+bool is_non_overlapping_and_dense(const TensorImpl& tensor) {
+  if (tensor.is_contiguous()) return true;
+  const Dims& strides = tensor.strides();
+  size_t order[max_dims];  // of the dimensions that matter, smallest stride first
+  size_t count = 0;
+  for (size_t dim = 0; dim < tensor.dim(); ++dim) {
+    if (tensor.sizes()[dim] == 1) continue;
+    size_t at = count++;
+    for (; at > 0 && strides[order[at - 1]] > strides[dim]; --at) order[at] = order[at - 1];
+    order[at] = dim;
+  }
+  int64_t expected = 1;
+  for (size_t i = 0; i < count; ++i) {
+    if (strides[order[i]] != expected) return false;
+    expected *= tensor.sizes()[order[i]];
+  }
+  return true;
+}
+
+DType promote(DType a, DType b) { return rank(a) >= rank(b) ? a : b; }
+
+DType result_dtype(std::initializer_list<const TensorImpl*> inputs) {
+  Votes votes;
+  for (const TensorImpl* input : inputs) votes.add(*input);
+  return votes.result();
+}
+
+DType result_dtype(const TensorImpl& tensor, const Scalar& number) {
+  Votes votes;
+  votes.add(tensor);
+  votes.add_number(number.natural_dtype());
+  return votes.result();
+}
+
+const char* scalar_type_name(DType dtype) {
+  static constexpr const char* names[] = {"Float", "Double", "Long", "Bool"};
+  return names[static_cast<size_t>(dtype)];
+}
+
+Dims propagated_strides(const Dims& sizes, std::initializer_list<const TensorImpl*> inputs, bool takes_number) {
+  Dims common;
+  if (!takes_number && find_common_strides(sizes, inputs, &common)) return common;
+  std::array<Dims, max_operands> strides;
+  size_t count = 0;
+  for (const TensorImpl* input : inputs) strides[count++] = broadcast_strides(input->sizes(), input->strides(), sizes);
+  size_t order[max_dims];  // innermost first
+  for (size_t i = 0; i < sizes.size(); ++i) order[i] = sizes.size() - 1 - i;
+  for (size_t i = 1; i < sizes.size(); ++i) {
+    size_t moving = i;
+    for (size_t before = i; before-- > 0;) {
+      const int comparison = compare_dims(strides, count, sizes, order[before], order[moving]);
+      if (comparison < 0) break;
+      if (comparison == 0) continue;
+      std::swap(order[before], order[moving]);
+      moving = before;
+    }
+  }
+  Dims result(sizes.size());
+  int64_t step = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    result[order[i]] = step;
+    step *= sizes[order[i]];
+  }
+  return result;
+}
+
+Tensor allocate_result(const Dims& sizes, DType dtype, std::initializer_list<const TensorImpl*> inputs,
+                       bool takes_number) {
+  bool is_plain = sizes.size() < 2 || sizes.product() == 0;
+  if (!is_plain)
+    is_plain = std::all_of(inputs.begin(), inputs.end(),
+                           [&](const TensorImpl* input) { return is_plainly_contiguous(sizes, *input); });
+  if (is_plain) return empty(sizes, dtype);
+  const Dims strides = propagated_strides(sizes, inputs, takes_number);
+  if (strides == contiguous_strides(sizes)) return empty(sizes, dtype);
+  StoragePtr storage = make<Storage>(static_cast<size_t>(sizes.product()) * item_size(dtype));
+  return make<TensorImpl>(std::move(storage), dtype, sizes, strides, 0);
+}
+
+}  // namespace gradlife::kernels

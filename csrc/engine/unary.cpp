@@ -1,0 +1,258 @@
+// Element-wise functions of one tensor: a table of rules, and two ways to apply one.
+#include <cmath>
+
+#include "engine/kernels.hpp"
+#include "engine/op_node.hpp"
+#include "engine/overlap.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+using Kernel = void (*)(const TensorImpl& out, const Tensor& in);
+enum class Saves : uint8_t { nothing, self, result };
+
+struct UnaryRule {
+  const NodeSpec& spec;
+  Saves saves;
+  Kernel kernel;
+  Tensor (*gradient)(const Tensor& gradient, const Tensor& saved);
+  bool keeps_integers = false;  // neg, abs, relu: others make floats of them
+};
+
+class UnaryNode final : public OpNode<1> {
+ public:
+  explicit UnaryNode(const UnaryRule& rule) : OpNode<1>(rule.spec), rule_(rule) {}
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor saved = rule_.saves != Saves::nothing ? unpack(0) : Tensor();
+    results[0] = rule_.gradient(gradient, saved);
+  }
+
+ private:
+  const UnaryRule& rule_;
+};
+
+DType output_dtype(const UnaryRule& rule, const TensorImpl& input) {
+  return is_floating(input.dtype()) || rule.keeps_integers ? input.dtype() : DType::float32;
+}
+
+Tensor apply(const UnaryRule& rule, const Tensor& input) {
+  const auto node = start_recording<UnaryNode>({&input}, rule);
+  if (node && rule.saves == Saves::self) node->save_input(0, input);
+  Tensor result = kernels::allocate_result(input->sizes(), output_dtype(rule, *input), {input.get()});
+  rule.kernel(*result, input);
+  if (!node) return result;
+  set_history(result, node.owner);
+  if (rule.saves == Saves::result) node->save_output(0, result);
+  return result;
+}
+
+Tensor apply_in_place(const UnaryRule& rule, const Tensor& target) {
+  check_inplace(target, needs_graph({&target}));
+  refuse_overlap(*target);
+  refuse_cast(output_dtype(rule, *target), *target);
+  const auto node = start_recording<UnaryNode>({&target}, rule);
+  if (node && rule.saves == Saves::self) node->save_input(0, clone(target));
+  rule.kernel(*target, target);
+  finish_in_place(target, node);
+  if (node && rule.saves == Saves::result) node->save_output(0, target, true);
+  return target;
+}
+
+template <class F>
+void float_kernel(const TensorImpl& out, const Tensor& in) {
+  kernels::dispatch_floats(out.dtype(), F::name, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::map<T>(out, kernels::Operand<T>(*in), F());
+  });
+}
+
+template <class F>
+void number_kernel(const TensorImpl& out, const Tensor& in) {
+  kernels::dispatch_numbers(out.dtype(), F::name, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::map<T>(out, kernels::Operand<T>(*in), F());
+  });
+}
+
+#define GRADLIFE_FUNCTION(Name, text, expression) \
+  struct Name {                                   \
+    static constexpr const char* name = text;     \
+    template <class T>                            \
+    T operator()(T x) const {                     \
+      return expression;                          \
+    }                                             \
+  };
+GRADLIFE_FUNCTION(Neg, "neg_cpu", -x)
+GRADLIFE_FUNCTION(Exp, "exp_cpu", std::exp(x))
+GRADLIFE_FUNCTION(Log, "log_cpu", std::log(x))
+GRADLIFE_FUNCTION(Sin, "sin_cpu", std::sin(x))
+GRADLIFE_FUNCTION(Cos, "cos_cpu", std::cos(x))
+GRADLIFE_FUNCTION(Tanh, "tanh_cpu", std::tanh(x))
+GRADLIFE_FUNCTION(Relu, "relu_cpu", x < T(0) ? T(0) : x)  // this way round a nan stays one
+GRADLIFE_FUNCTION(Sqrt, "sqrt_cpu", std::sqrt(x))
+GRADLIFE_FUNCTION(Sigmoid, "sigmoid_cpu", T(1) / (T(1) + std::exp(-x)))
+GRADLIFE_FUNCTION(Abs, "abs_cpu", std::is_integral_v<T> ? (x < T(0) ? -x : x) : T(std::fabs(x)))
+GRADLIFE_FUNCTION(Sgn, "sgn_cpu", T(T(0) < x) - T(x < T(0)))
+GRADLIFE_FUNCTION(Reciprocal, "reciprocal_cpu", T(1) / x)
+#undef GRADLIFE_FUNCTION
+
+template <class F>
+void combine(const TensorImpl& out, const Tensor& gradient, const Tensor& output, F f) {
+  kernels::dispatch_floats(out.dtype(), "backward_cpu", [&](auto zero) {
+    using T = decltype(zero);
+    kernels::map<T>(out, kernels::Operand<T>(*gradient), kernels::Operand<T>(*output), f);
+  });
+}
+
+// Gradients that are one function of the gradient and the saved result, and have nodes of their own for the next order.
+struct BackwardRule {
+  const NodeSpec& spec;
+  void (*kernel)(const TensorImpl& out, const Tensor& gradient, const Tensor& output);
+  Tensor (*by_output)(const Tensor& arriving, const Tensor& gradient, const Tensor& output);
+};
+
+Tensor apply_backward(const BackwardRule& rule, const Tensor& gradient, const Tensor& output);
+
+class BackwardNode final : public OpNode<2> {
+ public:
+  explicit BackwardNode(const BackwardRule& rule) : OpNode<2>(rule.spec), rule_(rule) {}
+
+ protected:
+  void differentiate(const Tensor& arriving, TensorList& results) override {
+    const Tensor gradient = unpack(0);
+    const Tensor output = unpack(1);
+    if (needs(0)) results[0] = apply_backward(rule_, arriving, output);
+    if (needs(1)) results[1] = rule_.by_output(arriving, gradient, output);
+  }
+
+ private:
+  const BackwardRule& rule_;
+};
+
+Tensor apply_backward(const BackwardRule& rule, const Tensor& gradient, const Tensor& output) {
+  const auto node = start_recording<BackwardNode>({&gradient, &output}, rule);
+  if (node && needs_graph({&output})) node->save_input(0, gradient);
+  if (node) node->save_input(1, output);
+  const Dims sizes = kernels::broadcast_sizes(gradient->sizes(), output->sizes());
+  Tensor result = kernels::allocate_result(sizes, output->dtype(), {gradient.get(), output.get()});
+  rule.kernel(*result, gradient, output);
+  if (node) set_history(result, node.owner);
+  return result;
+}
+
+std::vector<SavedField> backward_fields() { return {saved_tensor("grad_output"), saved_tensor("output")}; }
+
+const BackwardRule tanh_backward{node_spec("TanhBackwardBackward0", backward_fields()),
+                                 [](const TensorImpl& out, const Tensor& gradient, const Tensor& output) {
+                                   combine(out, gradient, output,
+                                           [](auto g, auto y) { return g * (decltype(y)(1) - y * y); });
+                                 },
+                                 [](const Tensor& arriving, const Tensor& gradient, const Tensor& output) {
+                                   return mul(arriving, mul(mul_scalar(output, -2), gradient));
+                                 }};
+
+const BackwardRule sigmoid_backward{node_spec("SigmoidBackwardBackward0", backward_fields()),
+                                    [](const TensorImpl& out, const Tensor& gradient, const Tensor& output) {
+                                      combine(out, gradient, output,
+                                              [](auto g, auto y) { return g * (decltype(y)(1) - y) * y; });
+                                    },
+                                    [](const Tensor& arriving, const Tensor& gradient, const Tensor& output) {
+                                      return mul(mul(arriving, gradient), add_number(mul_scalar(output, -2), 1));
+                                    }};
+
+class ThresholdBackward final : public OpNode<1> {
+ public:
+  ThresholdBackward()
+      : OpNode<1>([]() -> const NodeSpec& {
+          static const NodeSpec& spec =
+              node_spec("ThresholdBackwardBackward0", {saved_tensor("self"), saved_number("threshold")});
+          return spec;
+        }()) {}
+  SavedValue saved_value(size_t) const override { return saved(int64_t{0}); }
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override;
+};
+
+// The gradient where the result is positive, 0 elsewhere.
+Tensor threshold_backward(const Tensor& gradient, const Tensor& result) {
+  const auto node = start_recording<ThresholdBackward>({&gradient, &result});
+  if (node) node->save_input(0, result);
+  Tensor passed = kernels::allocate_result(result->sizes(), result->dtype(), {gradient.get(), result.get()});
+  combine(*passed, gradient, result, [](auto g, auto y) { return y <= decltype(y)(0) ? decltype(g)(0) : g; });
+  if (node) set_history(passed, node.owner);
+  return passed;
+}
+
+void ThresholdBackward::differentiate(const Tensor& gradient, TensorList& results) {
+  const Tensor result = unpack(0);
+  if (needs(0)) results[0] = threshold_backward(gradient, result);
+  if (needs(1)) results[1] = zeros_like(gradient);
+}
+
+const std::vector<SavedField> nothing{};
+const std::vector<SavedField> self_field{saved_tensor("self")};
+const std::vector<SavedField> result_field{saved_tensor("result")};
+
+using G = const Tensor&;
+const UnaryRule neg_rule{node_spec("NegBackward0"), Saves::nothing, number_kernel<Neg>,
+                         [](G gradient, G) { return neg(gradient); }, true};
+const UnaryRule exp_rule{node_spec("ExpBackward0", result_field), Saves::result, float_kernel<Exp>,
+                         [](G gradient, G result) { return mul(gradient, result); }};
+const UnaryRule log_rule{node_spec("LogBackward0", self_field), Saves::self, float_kernel<Log>,
+                         [](G gradient, G self) { return div(gradient, self); }};
+const UnaryRule sin_rule{node_spec("SinBackward0", self_field), Saves::self, float_kernel<Sin>,
+                         [](G gradient, G self) { return mul(gradient, cos(self)); }};
+const UnaryRule cos_rule{node_spec("CosBackward0", self_field), Saves::self, float_kernel<Cos>,
+                         [](G gradient, G self) { return mul(gradient, neg(sin(self))); }};
+const UnaryRule tanh_rule{node_spec("TanhBackward0", result_field), Saves::result, float_kernel<Tanh>,
+                          [](G gradient, G result) { return apply_backward(tanh_backward, gradient, result); }};
+const UnaryRule relu_rule{node_spec("ReluBackward0", result_field), Saves::result, number_kernel<Relu>,
+                          [](G gradient, G result) { return threshold_backward(gradient, result); }, true};
+const UnaryRule sqrt_rule{node_spec("SqrtBackward0", result_field), Saves::result, float_kernel<Sqrt>,
+                          [](G gradient, G result) { return div(gradient, mul_scalar(result, 2)); }};
+const UnaryRule sigmoid_rule{node_spec("SigmoidBackward0", result_field), Saves::result, float_kernel<Sigmoid>,
+                             [](G gradient, G result) { return apply_backward(sigmoid_backward, gradient, result); }};
+const UnaryRule abs_rule{node_spec("AbsBackward0", self_field), Saves::self, number_kernel<Abs>,
+                         [](G gradient, G self) { return mul(gradient, sgn(self)); }, true};
+const UnaryRule sgn_rule{node_spec("SgnBackward0", self_field), Saves::self, number_kernel<Sgn>,
+                         [](G gradient, G) { return zeros_like(gradient); }, true};
+const UnaryRule reciprocal_rule{node_spec("ReciprocalBackward0", result_field), Saves::result, float_kernel<Reciprocal>,
+                                [](G gradient, G result) { return mul(neg(gradient), mul(result, result)); }};
+
+}  // namespace
+
+Tensor neg(const Tensor& a) {
+  require(a->dtype() != DType::boolean,
+          "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+          "`~` or "
+          "`logical_not()` operator instead.");
+  return apply(neg_rule, a);
+}
+Tensor exp(const Tensor& a) { return apply(exp_rule, a); }
+Tensor log(const Tensor& a) { return apply(log_rule, a); }
+Tensor sin(const Tensor& a) { return apply(sin_rule, a); }
+Tensor cos(const Tensor& a) { return apply(cos_rule, a); }
+Tensor tanh(const Tensor& a) { return apply(tanh_rule, a); }
+Tensor relu(const Tensor& a) { return apply(relu_rule, a); }
+Tensor sqrt(const Tensor& a) { return apply(sqrt_rule, a); }
+Tensor sigmoid(const Tensor& a) { return apply(sigmoid_rule, a); }
+Tensor abs(const Tensor& a) { return apply(abs_rule, a); }
+Tensor sgn(const Tensor& a) { return apply(sgn_rule, a); }
+Tensor reciprocal(const Tensor& a) { return apply(reciprocal_rule, a); }
+
+Tensor neg_in_place(const Tensor& target) { return apply_in_place(neg_rule, target); }
+Tensor exp_in_place(const Tensor& target) { return apply_in_place(exp_rule, target); }
+Tensor log_in_place(const Tensor& target) { return apply_in_place(log_rule, target); }
+Tensor sin_in_place(const Tensor& target) { return apply_in_place(sin_rule, target); }
+Tensor cos_in_place(const Tensor& target) { return apply_in_place(cos_rule, target); }
+Tensor tanh_in_place(const Tensor& target) { return apply_in_place(tanh_rule, target); }
+Tensor relu_in_place(const Tensor& target) { return apply_in_place(relu_rule, target); }
+Tensor sqrt_in_place(const Tensor& target) { return apply_in_place(sqrt_rule, target); }
+Tensor sigmoid_in_place(const Tensor& target) { return apply_in_place(sigmoid_rule, target); }
+Tensor abs_in_place(const Tensor& target) { return apply_in_place(abs_rule, target); }
+Tensor reciprocal_in_place(const Tensor& target) { return apply_in_place(reciprocal_rule, target); }
+
+}  // namespace gradlife::ops

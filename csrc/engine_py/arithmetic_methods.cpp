@@ -1,0 +1,177 @@
+// Methods and functions that compute new values.
+#include "engine/ops.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/methods.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+template <Tensor (*op)(const Tensor&)>
+PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    if (count != 0 || names != nullptr) Args("method", {}, 0, arguments, count, names);
+    return wrap(op(unwrap(self))).release();
+  });
+}
+
+template <Tensor (*op)(const Tensor&, const Tensor&)>
+PyObject* product(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("matmul", {"other"}, 1, arguments, count, names);
+    return wrap(op(unwrap(self), args.tensor(0))).release();
+  });
+}
+
+// add and sub take a factor for the second operand.
+struct Add {
+  static constexpr const char* name = "add";
+  static Tensor tensors(const Tensor& a, const Tensor& b, const Scalar& alpha) { return ops::add(a, b, alpha); }
+  static Tensor number(const Tensor& a, const Scalar& b, const Scalar& alpha) { return ops::add_number(a, b, alpha); }
+};
+struct Sub {
+  static constexpr const char* name = "sub";
+  static Tensor tensors(const Tensor& a, const Tensor& b, const Scalar& alpha) { return ops::sub(a, b, alpha); }
+  static Tensor number(const Tensor& a, const Scalar& b, const Scalar& alpha) { return ops::sub_number(a, b, alpha); }
+};
+
+template <class Op>
+PyObject* scaled(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args(Op::name, {"other", "alpha"}, 1, arguments, count, names);
+    const Scalar alpha = args.number(1, 1);
+    Scalar number;
+    if (parse_number(args[0], &number)) return wrap(Op::number(unwrap(self), number, alpha)).release();
+    return wrap(Op::tensors(unwrap(self), args.tensor(0), alpha)).release();
+  });
+}
+
+struct Mul {
+  static constexpr const char* name = "mul";
+  static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::mul(a, b); }
+  static Tensor number(const Tensor& a, const Scalar& b) { return ops::mul_number(a, b); }
+};
+struct Div {
+  static constexpr const char* name = "div";
+  static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::div(a, b); }
+  static Tensor number(const Tensor& a, const Scalar& b) { return ops::div_number(a, b); }
+};
+struct Pow {
+  static constexpr const char* name = "pow";
+  static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::pow(a, b); }
+  static Tensor number(const Tensor& a, const Scalar& b) { return ops::pow_scalar(a, b); }
+};
+template <ops::Comparison comparison>
+struct Compare {
+  static constexpr const char* name = "comparison";
+  static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::compare(comparison, a, b); }
+  static Tensor number(const Tensor& a, const Scalar& b) { return ops::compare_number(comparison, a, b); }
+};
+
+template <class Op>
+PyObject* binary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args(Op::name, {"other"}, 1, arguments, count, names);
+    Scalar number;
+    if (parse_number(args[0], &number)) return wrap(Op::number(unwrap(self), number)).release();
+    return wrap(Op::tensors(unwrap(self), args.tensor(0))).release();
+  });
+}
+
+PyObject* pow_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("pow", {"exponent"}, 1, arguments, count, names);
+    Scalar number;
+    if (parse_number(args[0], &number)) return wrap(ops::pow_scalar(unwrap(self), number)).release();
+    return wrap(ops::pow(unwrap(self), args.tensor(0))).release();
+  });
+}
+
+Tensor square(const Tensor& tensor) { return ops::pow_scalar(tensor, 2); }
+
+struct Sum {
+  static constexpr const char* name = "sum";
+  static Tensor all(const Tensor& a) { return ops::sum(a); }
+  static Tensor some(const Tensor& a, const Dims& dims, bool keepdim) { return ops::sum(a, dims, keepdim); }
+};
+struct Mean {
+  static constexpr const char* name = "mean";
+  static Tensor all(const Tensor& a) { return ops::mean(a); }
+  static Tensor some(const Tensor& a, const Dims& dims, bool keepdim) { return ops::mean(a, dims, keepdim); }
+};
+
+// PyTorch converts to `dtype` inside the reduction and leaves no node for it; here it is a conversion before.
+template <class Op>
+PyObject* reduction(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args(Op::name, {"dim", "keepdim", "dtype"}, 0, arguments, count, names);
+    Tensor tensor = unwrap(self);
+    if (args.has(2)) tensor = ops::to_dtype(tensor, args.dtype(2, tensor->dtype()));
+    const bool keepdim = args.flag(1, false);
+    if (args[0] == nullptr && args[1] == nullptr) return wrap(Op::all(tensor)).release();
+    return wrap(Op::some(tensor, args.has(0) ? args.dims(0) : Dims(), keepdim)).release();
+  });
+}
+
+PyObject* equal_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("equal", {"other"}, 1, arguments, count, names);
+    return PyBool_FromLong(ops::equal(unwrap(self), args.tensor(0)));
+  });
+}
+
+PyObject* allclose_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("allclose", {"other", "rtol", "atol", "equal_nan"}, 1, arguments, count, names);
+    return PyBool_FromLong(
+        ops::allclose(unwrap(self), args.tensor(0), args.real(1, 1e-5), args.real(2, 1e-8), args.flag(3, false)));
+  });
+}
+
+}  // namespace
+
+const Operation arithmetic_operations[] = {operation<scaled<Add>>("add"),
+                                           operation<scaled<Sub>>("sub"),
+                                           operation<scaled<Sub>>("subtract"),
+                                           operation<binary<Mul>>("mul"),
+                                           operation<binary<Mul>>("multiply"),
+                                           operation<binary<Div>>("div"),
+                                           operation<binary<Div>>("divide"),
+                                           operation<binary<Div>>("true_divide"),
+                                           operation<pow_method>("pow"),
+                                           operation<unary<square>>("square"),
+                                           operation<unary<ops::neg>>("neg"),
+                                           operation<unary<ops::neg>>("negative"),
+                                           operation<unary<ops::exp>>("exp"),
+                                           operation<unary<ops::log>>("log"),
+                                           operation<unary<ops::sin>>("sin"),
+                                           operation<unary<ops::cos>>("cos"),
+                                           operation<unary<ops::tanh>>("tanh"),
+                                           operation<unary<ops::relu>>("relu"),
+                                           operation<unary<ops::sqrt>>("sqrt"),
+                                           operation<unary<ops::sigmoid>>("sigmoid"),
+                                           operation<unary<ops::abs>>("abs"),
+                                           operation<unary<ops::sgn>>("sgn"),
+                                           operation<unary<ops::reciprocal>>("reciprocal"),
+                                           operation<unary<ops::logical_not>>("logical_not"),
+                                           operation<product<ops::matmul>>("matmul"),
+                                           operation<product<ops::mm>>("mm"),
+                                           operation<product<ops::mv>>("mv"),
+                                           operation<product<ops::dot>>("dot"),
+                                           operation<product<ops::bmm>>("bmm"),
+                                           operation<product<ops::logical_and>>("logical_and"),
+                                           operation<reduction<Sum>>("sum"),
+                                           operation<reduction<Mean>>("mean"),
+                                           operation<unary<ops::all>>("all"),
+                                           operation<unary<ops::any>>("any"),
+                                           operation<binary<Compare<ops::Comparison::eq>>>("eq"),
+                                           operation<binary<Compare<ops::Comparison::ne>>>("ne"),
+                                           operation<binary<Compare<ops::Comparison::lt>>>("lt"),
+                                           operation<binary<Compare<ops::Comparison::le>>>("le"),
+                                           operation<binary<Compare<ops::Comparison::gt>>>("gt"),
+                                           operation<binary<Compare<ops::Comparison::ge>>>("ge"),
+                                           operation<equal_method>("equal"),
+                                           operation<allclose_method>("allclose"),
+                                           {nullptr, nullptr, nullptr}};
+
+}  // namespace gradlife

@@ -1,0 +1,162 @@
+// Memory shared with numpy, both ways, by the array interface protocol: numpy's headers are not needed.
+#include <string>
+
+#include "engine/ops.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/methods.hpp"
+#include "engine_py/state.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+// numpy.ndarray, or nothing while nobody has imported numpy: then nothing can be an array.
+Ref array_type() {
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* numpy = PyDict_GetItemString(modules, "numpy");
+  if (numpy == nullptr) return {};
+  return checked(PyObject_GetAttrString(numpy, "ndarray"));
+}
+
+struct Interface {
+  Dims sizes;
+  Dims strides;  // in bytes
+  std::string type;
+  void* data = nullptr;
+  bool is_read_only = false;
+};
+
+Ref entry(PyObject* dict, const char* name) { return Ref::borrow(PyDict_GetItemString(dict, name)); }
+
+Dims byte_strides(PyObject* given, const Dims& sizes, int64_t item) {
+  if (given != nullptr && given != Py_None) return parse_dims(given);
+  Dims strides = contiguous_strides(sizes);
+  for (int64_t& stride : strides) stride *= item;
+  return strides;
+}
+
+Interface read_interface(PyObject* array) {
+  const Ref dict = checked(PyObject_GetAttrString(array, "__array_interface__"));
+  Interface result;
+  const Ref type = entry(dict.get(), "typestr");
+  const char* text = type ? PyUnicode_AsUTF8(type.get()) : nullptr;
+  if (text == nullptr) throw PythonError();
+  result.type = text;
+  result.sizes = parse_dims(entry(dict.get(), "shape").get());
+  const int64_t item = result.type.size() > 2 ? std::stoll(result.type.substr(2)) : 1;
+  result.strides = byte_strides(entry(dict.get(), "strides").get(), result.sizes, item);
+  const Ref data = entry(dict.get(), "data");
+  result.data = PyLong_AsVoidPtr(PyTuple_GetItem(data.get(), 0));
+  result.is_read_only = PyObject_IsTrue(PyTuple_GetItem(data.get(), 1)) == 1;
+  if (PyErr_Occurred() != nullptr) throw PythonError();
+  return result;
+}
+
+DType dtype_of(const Interface& interface, PyObject* array) {
+  if (interface.type[0] == '>')
+    raise_python(
+        PyExc_ValueError,
+        "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+        "currently not supported.");
+  const std::string kind = interface.type.substr(1);
+  if (kind == "f4") return DType::float32;
+  if (kind == "f8") return DType::float64;
+  if (kind == "i8") return DType::int64;
+  if (kind == "b1") return DType::boolean;
+  const Ref dtype = checked(PyObject_GetAttrString(array, "dtype"));
+  const Ref type = checked(PyObject_GetAttrString(dtype.get(), "type"));
+  raise_python(
+      PyExc_TypeError,
+      "can't convert np.ndarray of type %.200s. The only types that gradlife's engine supports are: float64, float32, "
+      "int64, and bool.",
+      reinterpret_cast<PyTypeObject*>(type.get())->tp_name);
+}
+
+Dims element_strides(const Interface& interface, int64_t item) {
+  Dims strides(interface.strides.size());
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (interface.strides[i] < 0)
+      raise_python(
+          PyExc_ValueError,
+          "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+          "currently supported. (You can probably work around this by making a copy of your array  with "
+          "array.copy().) ");
+    if (interface.strides[i] % item != 0)
+      raise_python(
+          PyExc_ValueError,
+          "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+          "memory.");
+    strides[i] = interface.strides[i] / item;
+  }
+  return strides;
+}
+
+// From the first element to behind the last.
+size_t byte_count(const Dims& sizes, const Dims& strides, int64_t item) {
+  int64_t count = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) count += (sizes[i] - 1) * strides[i];
+  return sizes.product() == 0 ? 0 : static_cast<size_t>(count * item);
+}
+
+void warn_of_read_only() {
+  if (state().warn == nullptr) return;
+  checked(PyObject_CallFunction(state().warn, "Os", PyExc_UserWarning,
+                                "The given NumPy array is not writable, and PyTorch does not support non-writable "
+                                "tensors. This means writing to this "
+                                "tensor will result in undefined behavior. You may want to copy the array to protect "
+                                "its data or make it writable "
+                                "before converting it to a tensor."));
+}
+
+const char* type_text(DType dtype) {
+  static constexpr const char* names[] = {"<f4", "<f8", "<i8", "|b1"};
+  return names[static_cast<size_t>(dtype)];
+}
+
+Ref interface_of(const TensorImpl& tensor) {
+  const int64_t item = static_cast<int64_t>(item_size(tensor.dtype()));
+  Dims strides = tensor.strides();
+  for (int64_t& stride : strides) stride *= item;
+  const Ref shape = wrap_dims(tensor.sizes());
+  const Ref steps = wrap_dims(strides);
+  const Ref address =
+      checked(PyLong_FromVoidPtr(static_cast<char*>(tensor.storage()->data()) + tensor.offset() * item));
+  return checked(Py_BuildValue("{s:s,s:O,s:O,s:(OO),s:i}", "typestr", type_text(tensor.dtype()), "shape", shape.get(),
+                               "strides", steps.get(), "data", address.get(), Py_False, "version", 3));
+}
+
+}  // namespace
+
+bool is_array(PyObject* object) {
+  const Ref type = array_type();
+  if (!type) return false;
+  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type.get())) != 0;
+}
+
+Tensor tensor_from_array(PyObject* array) {
+  if (!is_array(array)) raise_python(PyExc_TypeError, "expected np.ndarray (got %.200s)", Py_TYPE(array)->tp_name);
+  const Interface interface = read_interface(array);
+  const DType dtype = dtype_of(interface, array);
+  const int64_t item = static_cast<int64_t>(item_size(dtype));
+  const Dims strides = element_strides(interface, item);
+  if (interface.is_read_only) warn_of_read_only();
+  const size_t bytes = byte_count(interface.sizes, strides, item);
+  StoragePtr storage = make<Storage>(interface.data, bytes, Handle::borrow(array));
+  return make<TensorImpl>(std::move(storage), dtype, interface.sizes, strides, 0);
+}
+
+// The array's base is a detached tensor, as in PyTorch. It describes its memory only while numpy asks.
+Ref array_of(const Tensor& tensor) {
+  const Ref numpy = Ref::steal(PyImport_ImportModule("numpy"));
+  if (!numpy) {
+    PyErr_Clear();
+    fail(ErrorKind::runtime, "Numpy is not available");
+  }
+  const Ref owner = wrap(detach(tensor));
+  checked_status(PyObject_SetAttrString(owner.get(), "__array_interface__", interface_of(*tensor).get()));
+  Ref array = checked(PyObject_CallMethod(numpy.get(), "asarray", "O", owner.get()));
+  checked_status(PyObject_DelAttrString(owner.get(), "__array_interface__"));
+  return array;
+}
+
+}  // namespace gradlife

@@ -1,0 +1,113 @@
+// Methods that change their tensor, and return it.
+#include "engine/ops.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/methods.hpp"
+#include "engine_py/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+template <Tensor (*op)(const Tensor&)>
+PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("method", {}, 0, arguments, count, names);
+    op(unwrap(self));
+    return Py_NewRef(self);
+  });
+}
+
+Tensor operand(const Args& args, size_t i) {
+  Scalar number;
+  return parse_number(args[i], &number) ? ops::wrapped_number(number) : args.tensor(i);
+}
+
+template <Tensor (*op)(const Tensor&, const Tensor&, const Scalar&)>
+PyObject* scaled(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("method", {"other", "alpha"}, 1, arguments, count, names);
+    op(unwrap(self), operand(args, 0), args.number(1, 1));
+    return Py_NewRef(self);
+  });
+}
+
+template <Tensor (*op)(const Tensor&, const Tensor&)>
+PyObject* binary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("method", {"other"}, 1, arguments, count, names);
+    op(unwrap(self), operand(args, 0));
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* pow_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("pow_", {"exponent"}, 1, arguments, count, names);
+    Scalar number;
+    if (parse_number(args[0], &number)) {
+      ops::pow_scalar_in_place(unwrap(self), number);
+    } else {
+      ops::pow_in_place(unwrap(self), args.tensor(0));
+    }
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* fill_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("fill_", {"value"}, 1, arguments, count, names);
+    Scalar number;
+    if (parse_number(args[0], &number)) {
+      ops::fill_in_place(unwrap(self), number);
+    } else {
+      ops::fill_in_place(unwrap(self), args.tensor(0));
+    }
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* copy_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("copy_", {"other", "non_blocking"}, 1, arguments, count, names);
+    ops::copy_in_place(unwrap(self), args.tensor(0));
+    return Py_NewRef(self);
+  });
+}
+
+template <void (*op)(const Tensor&, double, double)>
+PyObject* random_fill(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("method", {"from", "to"}, 0, arguments, count, names);
+    op(unwrap(self), args.real(0, 0), args.real(1, 1));
+    return Py_NewRef(self);
+  });
+}
+
+Tensor square(const Tensor& target) { return ops::pow_scalar_in_place(target, 2); }
+
+}  // namespace
+
+PyMethodDef in_place_methods[] = {{"add_", as_method(scaled<ops::add_in_place>), fast_call, nullptr},
+                                  {"sub_", as_method(scaled<ops::sub_in_place>), fast_call, nullptr},
+                                  {"mul_", as_method(binary<ops::mul_in_place>), fast_call, nullptr},
+                                  {"div_", as_method(binary<ops::div_in_place>), fast_call, nullptr},
+                                  {"pow_", as_method(pow_method), fast_call, nullptr},
+                                  {"square_", as_method(unary<square>), fast_call, nullptr},
+                                  {"neg_", as_method(unary<ops::neg_in_place>), fast_call, nullptr},
+                                  {"exp_", as_method(unary<ops::exp_in_place>), fast_call, nullptr},
+                                  {"log_", as_method(unary<ops::log_in_place>), fast_call, nullptr},
+                                  {"sin_", as_method(unary<ops::sin_in_place>), fast_call, nullptr},
+                                  {"cos_", as_method(unary<ops::cos_in_place>), fast_call, nullptr},
+                                  {"tanh_", as_method(unary<ops::tanh_in_place>), fast_call, nullptr},
+                                  {"relu_", as_method(unary<ops::relu_in_place>), fast_call, nullptr},
+                                  {"sqrt_", as_method(unary<ops::sqrt_in_place>), fast_call, nullptr},
+                                  {"sigmoid_", as_method(unary<ops::sigmoid_in_place>), fast_call, nullptr},
+                                  {"abs_", as_method(unary<ops::abs_in_place>), fast_call, nullptr},
+                                  {"reciprocal_", as_method(unary<ops::reciprocal_in_place>), fast_call, nullptr},
+                                  {"zero_", as_method(unary<ops::zero_in_place>), fast_call, nullptr},
+                                  {"fill_", as_method(fill_method), fast_call, nullptr},
+                                  {"copy_", as_method(copy_method), fast_call, nullptr},
+                                  {"uniform_", as_method(random_fill<ops::uniform_in_place>), fast_call, nullptr},
+                                  {"normal_", as_method(random_fill<ops::normal_in_place>), fast_call, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace gradlife
