@@ -31,6 +31,7 @@ int storage_clear(PyObject* self) {
 void storage_dealloc(PyObject* self) {
   if (hand_back(self)) return;
   PyObject_GC_UnTrack(self);
+  forget_wrapper(self);
   if (storage_object(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   Py_CLEAR(storage_object(self)->dict);
   leave_impl(self);

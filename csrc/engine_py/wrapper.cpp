@@ -43,7 +43,8 @@ Ref new_wrapper(Managed* impl, PyTypeObject* type) {
 
 bool is_kept_by_impl(PyObject* self) {
   const WrapperObject* head = head_of(self);
-  return head->impl != nullptr && head->owns_impl && head->impl->identity() == Identity::resurrect &&
+  return head->impl != nullptr && head->owns_impl && head->impl->wrapper() == self &&
+         head->impl->identity() == Identity::resurrect &&
          head->impl->use_count() > 1;
 }
 
@@ -61,16 +62,28 @@ bool hand_back(PyObject* self) {
   return true;
 }
 
+// First of all that a dying wrapper does: weak-reference callbacks and finalisers of its attributes may ask for the impl's
+// wrapper again, and must get a new one.
+void forget_wrapper(PyObject* self) {
+  Managed* impl = head_of(self)->impl;
+  if (impl == nullptr || impl->wrapper() != self) return;
+  impl->set_wrapper(nullptr);
+  impl->set_owns_wrapper(false);
+}
+
+void remember_wrapper(PyObject* self) {
+  Managed* impl = head_of(self)->impl;
+  if (impl == nullptr || impl->wrapper() != nullptr || impl->identity() == Identity::rewrap) return;
+  impl->set_wrapper(self);
+  if (impl->identity() == Identity::coupled && impl->use_count() > 1) Py_INCREF(self);
+}
+
 void leave_impl(PyObject* self) {
   WrapperObject* head = head_of(self);
+  forget_wrapper(self);
   Managed* impl = head->impl;
   head->impl = nullptr;
-  if (impl == nullptr) return;
-  if (impl->wrapper() == self) {
-    impl->set_wrapper(nullptr);
-    impl->set_owns_wrapper(false);
-  }
-  if (!head->owns_impl) return;
+  if (impl == nullptr || !head->owns_impl) return;
   record(EventKind::dropped, *impl);
   impl->release();
 }

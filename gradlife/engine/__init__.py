@@ -14,7 +14,7 @@ from gradlife.errors import ExtensionMissingError as _ExtensionMissingError
 
 try:
     from gradlife import _engine
-except ModuleNotFoundError as _error:
+except ImportError as _error:
     raise _ExtensionMissingError("gradlife._engine") from _error
 
 from gradlife._engine import (
