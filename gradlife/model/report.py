@@ -80,7 +80,11 @@ class RunReport:
         self, key: ReadingKey, system: str, mine: Reading | None, other: Reading | None, reason: str = ""
     ) -> Comparison:
         assert self.against is not None
-        status = Status.NOT_AVAILABLE if mine is None else Status(mine.status or Status.NOT_COMPARED)
+        if mine is not None:
+            status = Status(mine.status or Status.NOT_COMPARED)
+        else:  # what is never compared is not missed either
+            is_missed = other is not None and other.status != Status.NOT_COMPARED
+            status = Status.NOT_AVAILABLE if is_missed else Status.NOT_COMPARED
         return Comparison(
             key,
             system,

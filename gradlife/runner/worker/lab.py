@@ -55,7 +55,7 @@ class WorkerLab(Lab):
         self._events.take()
         self._watches[name] = watch_object(name, obj)
         if is_tensor(self.fw, obj):
-            storage = watch_storage(name + ".storage", obj)
+            storage = watch_storage(self.fw, name + ".storage", obj)
             self._watches[storage.name] = self._storages[name] = storage
         self._events.know(name, obj)
         del obj

@@ -25,6 +25,7 @@ class Watch:
         self.ref = ref
         self.is_canary = is_canary
         self.size = 0  # bytes, of a storage
+        self.count_owners: Callable[[Any], int] | None = None  # C++ owners, where the object itself does not tell
 
     def alive(self) -> bool | None:
         """Is the subject alive? None: cannot be told."""
@@ -41,12 +42,22 @@ class Watch:
         count = count_behind(self.ref)
         return None if count is None else count - control_count()
 
-    def use_count(self) -> int | None:
-        """The framework's own count of C++ owners, where it tells."""
+    def use_count(self) -> Any:
+        """The framework's own count of C++ owners where it has one; inconclusive of a wrapper without its C++ object."""
         subject = None if self.ref is None or self.is_canary else self.ref()
-        ask = getattr(subject, "_use_count", None)
-        del subject
-        return int(ask()) if ask is not None else None
+        ask = of_type(subject, "_use_count") or self.count_owners
+        if subject is None or ask is None:
+            return None
+        try:
+            return int(ask(subject))
+        except RuntimeError as error:
+            error.__traceback__ = None
+            return "inconclusive"
+
+
+def of_type(obj: Any, name: str) -> Any:
+    """What an object's type has under a name: asking the object itself might run a story's `__getattr__`."""
+    return getattr(type(obj), name, None)
 
 
 def count_behind(ref: Callable[[], Any]) -> int | None:
@@ -74,7 +85,7 @@ def watch_object(name: str, obj: Any) -> Watch:
 def watch_by_canary(name: str, obj: Any) -> Watch:
     """Watch an object that takes no weak reference by a canary: in a node's metadata, else among its attributes."""
     canary = Canary()
-    metadata = getattr(obj, "metadata", None)
+    metadata = getattr(obj, "metadata", None) if of_type(obj, "metadata") is not None else None
     if isinstance(metadata, dict):
         metadata[CANARY_NAME] = canary
     else:
@@ -90,12 +101,12 @@ def watch_by_canary(name: str, obj: Any) -> Watch:
 def is_tensor(fw: Any, obj: Any) -> bool:
     """Is this one of the framework's tensors?"""
     kind = getattr(fw, "Tensor", None)
-    return isinstance(kind, type) and isinstance(obj, kind)
+    return isinstance(kind, type) and issubclass(type(obj), kind)
 
 
-def watch_storage(name: str, tensor: Any) -> Watch:
+def watch_storage(fw: Any, name: str, tensor: Any) -> Watch:
     """Watch a tensor's storage, if the framework gives one object for it that lives as long as the storage does."""
-    if not hasattr(tensor, "untyped_storage"):
+    if of_type(tensor, "untyped_storage") is None:
         return Watch(name, None)
     storage = tensor.untyped_storage()
     if storage is not tensor.untyped_storage():
@@ -110,7 +121,14 @@ def watch_storage(name: str, tensor: Any) -> Watch:
         return Watch(name, None)
     watch = Watch(name, ref)
     watch.size = size
+    watch.count_owners = storage_owners(fw)
     return watch
+
+
+def storage_owners(fw: Any) -> Callable[[Any], int] | None:
+    """How the framework counts the owners of a storage: torch does it by address."""
+    count = getattr(getattr(fw, "_C", None), "_storage_Use_Count", None)
+    return None if count is None else lambda storage: count(storage._cdata)
 
 
 def live_bytes(watches: list[Watch]) -> int | None:

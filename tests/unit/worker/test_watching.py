@@ -3,8 +3,9 @@ from __future__ import annotations
 import gc
 import weakref
 
+from gradlife.backends import fake
 from gradlife.backends.fake import Tensor, ones
-from gradlife.runner.worker.watching import CANARY_NAME, live_bytes, watch_object, watch_storage
+from gradlife.runner.worker.watching import CANARY_NAME, is_tensor, live_bytes, watch_object, watch_storage
 
 
 class Plain:
@@ -89,9 +90,40 @@ def test_an_object_that_takes_nothing_is_inconclusive() -> None:
     assert watch.refcount() is None
 
 
+def test_watching_runs_no_code_of_the_subject() -> None:
+    class Hostile(Plain):
+        def __getattribute__(self, name: str) -> object:
+            raise ZeroDivisionError(name)
+
+    subject = Hostile()
+    watch = watch_object("it", subject)
+    assert not is_tensor(fake, subject)
+    assert (watch.expiry(), watch.refcount(), watch.use_count()) == ("alive", 0, None)
+
+
+def test_a_wrapper_without_its_object_has_no_use_count() -> None:
+    class Emptied(Plain):
+        def _use_count(self) -> int:
+            raise RuntimeError("undefined Tensor")
+
+    subject = Emptied()
+    watch = watch_object("it", subject)
+    assert watch.use_count() == "inconclusive"
+    assert watch.refcount() == 0
+
+
+def test_a_use_count_is_the_frameworks_own() -> None:
+    class Counted(Plain):
+        def _use_count(self) -> int:
+            return 3
+
+    subject = Counted()
+    assert watch_object("it", subject).use_count() == 3
+
+
 def test_a_storage_is_watched_for_itself() -> None:
     tensor = ones(6)
-    watch = watch_storage("t.storage", tensor)
+    watch = watch_storage(fake, "t.storage", tensor)
     assert (watch.expiry(), live_bytes([watch])) == ("alive", 24)
     storage = tensor.untyped_storage()
     del tensor
@@ -103,7 +135,7 @@ def test_a_storage_is_watched_for_itself() -> None:
 def test_a_shared_storage_counts_once() -> None:
     tensor, view = ones(6), ones(6)
     view._storage = tensor.untyped_storage()
-    assert live_bytes([watch_storage("t", tensor), watch_storage("v", view)]) == 24
+    assert live_bytes([watch_storage(fake, "t", tensor), watch_storage(fake, "v", view)]) == 24
 
 
 def test_a_storage_that_is_a_new_object_at_each_call_is_inconclusive() -> None:
@@ -111,7 +143,7 @@ def test_a_storage_that_is_a_new_object_at_each_call_is_inconclusive() -> None:
         def untyped_storage(self) -> object:  # type: ignore[override]
             return Plain()
 
-    watch = watch_storage("t.storage", Rewrapping(2))
+    watch = watch_storage(fake, "t.storage", Rewrapping(2))
     assert watch.expiry() == "inconclusive"
     assert live_bytes([watch]) is None
 
@@ -127,4 +159,4 @@ def test_a_storage_wrapper_that_dies_with_its_name_is_inconclusive() -> None:
                 self.cache = weakref.ref(storage)
             return storage
 
-    assert watch_storage("t.storage", Borrowing(2)).expiry() == "inconclusive"
+    assert watch_storage(fake, "t.storage", Borrowing(2)).expiry() == "inconclusive"
