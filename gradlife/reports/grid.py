@@ -43,12 +43,25 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A label and a cell a column; without cells a title over the rows that follow."""
+    """A label and a cell a column; without cells a title over the rows that follow.
+
+    An aside follows the label where there is room for it on the same line.
+    """
 
     label: str
     cells: tuple[Cell, ...] = ()
     indent: int = 0
     style: str = ""
+    aside: str = ""
+
+    @property
+    def width(self) -> int:
+        """Columns that the label takes with its aside."""
+        return self.indent + len(self.label) + len(self.aside)
+
+    def text(self, width: int) -> str:
+        """The label, with its aside if both fit."""
+        return self.label + (self.aside if self.width <= width else "")
 
 
 @dataclass
@@ -62,9 +75,9 @@ class Grid:
         """Add a title."""
         self.rows.append(Row(label, (), indent, style))
 
-    def row(self, label: str, cells: Sequence[Cell], indent: int = 0, style: str = "") -> None:
+    def row(self, label: str, cells: Sequence[Cell], indent: int = 0, aside: str = "") -> None:
         """Add a row."""
-        self.rows.append(Row(label, tuple(cells), indent, style))
+        self.rows.append(Row(label, tuple(cells), indent, aside=aside))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         headings = self.fitting_headings(options.max_width)
@@ -87,7 +100,7 @@ class Grid:
     ) -> Iterator[Text]:
         """Draw some of the columns."""
         room = options.max_width - sum(widths[column] + GAP for column in block)
-        label_width = min(room, max((len(row.label) + row.indent for row in self.rows if row.cells), default=0))
+        label_width = min(room, max((row.width for row in self.rows if row.cells), default=0))
         yield from draw_headings(
             [headings[column] for column in block], [widths[column] for column in block], label_width
         )
@@ -125,7 +138,7 @@ def draw_headings(headings: Sequence[Heading], widths: Sequence[int], label_widt
 
 def draw_row(row: Row, widths: Sequence[int], block: range, label_width: int) -> Iterator[Text]:
     """A row; a label that is too long goes on below itself."""
-    first, *rest = folded(row.label, label_width, row.indent)
+    first, *rest = folded(row.text(label_width), label_width, row.indent)
     line = Text(first.ljust(label_width), row.style, no_wrap=True)
     for column in block:
         line.append(" " * GAP)

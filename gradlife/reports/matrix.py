@@ -48,17 +48,17 @@ def make_matrix(view: RunView, in_full: bool = False) -> Grid:
             twins = [(twin, story_cells(view, twin)) for twin in family.twins]
             told = [(twin, cells) for twin, cells in twins if in_full or not all(map(is_fine, cells))]
             quiet = len(twins) - len(told)
-            label = story_label(view, family.story) + (f" +{quiet}" if quiet else "")
-            grid.row(label, story_cells(view, family.story), indent=2)
+            label = family.story.name + (f" +{quiet}" if quiet else "")
+            grid.row(label, story_cells(view, family.story), indent=2, aside=subject_of(view, family.story))
             for twin, cells in told:
-                grid.row("+ " + story_label(view, twin), cells, indent=4)
+                grid.row("+ " + twin.name, cells, indent=4, aside=subject_of(view, twin))
     return grid
 
 
-def story_label(view: RunView, scenario: ScenarioInfo) -> str:
-    """A story, and the subject whose verdict its row has."""
+def subject_of(view: RunView, scenario: ScenarioInfo) -> str:
+    """The subject whose verdict the row of a story has, in brackets."""
     key = view.main_key(scenario)
-    return scenario.name + (f" ({key.subject})" if key else "")
+    return f" ({key.subject})" if key else ""
 
 
 def story_cells(view: RunView, scenario: ScenarioInfo) -> list[Cell]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gradlife.model import Comparison, ExpectationResult, RunReport, RunUnavailable, ScenarioRun, Status
-from gradlife.reports.values import plain
+from gradlife.reports.values import contrast
 
 #: Lines of a failed story's own output that are shown.
 OUTPUT_LINES = 4
@@ -45,8 +45,9 @@ def contradictions(report: RunReport) -> list[Problem]:
 def contradiction(result: ExpectationResult) -> Problem:
     """One contradicted declaration."""
     at = f" at {result.stage!r}" if result.stage else ""
-    got = "but no such reading was taken" if result.got is None and not at else f"got {plain(result.got)}"
-    told = f"{result.subject}, {result.probe}{at}: declared {plain(result.declared)}, {got}"
+    declared, came = contrast(result.declared, result.got)
+    got = "but no such reading was taken" if result.got is None and not at else f"got {came}"
+    told = f"{result.subject}, {result.probe}{at}: declared {declared}, {got}"
     because = [f"declared because {result.because}"] if result.because else []
     return Problem("CONTRADICTED", result.scenario, [told, *because], [result.system])
 
@@ -74,7 +75,8 @@ def differences(report: RunReport, faithful: frozenset[str], status: Status) -> 
 def difference(one: Comparison, word: str) -> Problem:
     """One difference."""
     key = one.key
-    told = f"{key.subject}, {key.probe} at {key.stage!r}: {plain(one.value)}, in {one.against} {plain(one.other)}"
+    value, other = contrast(one.value, one.other)
+    told = f"{key.subject}, {key.probe} at {key.stage!r}: {value}, in {one.against} {other}"
     because = [f"because {one.reason}"] if one.reason else []
     return Problem(word, key.scenario, [told, *because], [one.system])
 

@@ -19,6 +19,8 @@ from gradlife.reports.timeline import Timeline
 from gradlife.reports.values import counted
 from gradlife.reports.view import RunView
 
+BRACKETS = "in brackets, where there is room: the subject whose verdict it is (explain NAME tells all)"
+
 #: Problems of one sort that are told one by one before the rest is only counted.
 PROBLEMS_SHOWN = 25
 
@@ -68,7 +70,7 @@ def matrix_part(view: RunView, in_full: bool) -> Iterator[RenderableType]:
     grid = make_matrix(view, in_full)
     yield grid
     yield Text("")
-    yield Text("in brackets: the subject whose verdict it is", QUIET)
+    yield Hanging(Text(""), Text(BRACKETS, QUIET))
     for word, style, meaning in legend(grid):
         yield Hanging(Text(f"{word:6} ", style), Text(meaning, QUIET))
     yield from mark_legend(view, [grid])

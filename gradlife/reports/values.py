@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import takewhile
 from typing import Any
 
 from gradlife.model.comparison import MISSING
+
+#: Characters of a value that is set against another one, and how many of them come before the two differ.
+CONTRAST_LIMIT = 100
+CONTRAST_LEAD = 40
 
 
 def plain(value: Any) -> str:
@@ -19,6 +24,22 @@ def plain(value: Any) -> str:
     if value is None or isinstance(value, (int, str)):
         return " ".join(str(value).split()) or '""'
     return json.dumps(value, ensure_ascii=False)
+
+
+def contrast(one: Any, other: Any) -> tuple[str, str]:
+    """Two values as text; of long ones the part in which they begin to differ."""
+    texts = plain(one), plain(other)
+    if max(map(len, texts)) <= CONTRAST_LIMIT:
+        return texts
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
+    start = max(0, alike - CONTRAST_LEAD)
+    return excerpt(texts[0], start), excerpt(texts[1], start)
+
+
+def excerpt(text: str, start: int) -> str:
+    """Some of a text from a place on."""
+    part = text[start : start + CONTRAST_LIMIT]
+    return ("..." if start and part else "") + part + ("..." if start + CONTRAST_LIMIT < len(text) else "")
 
 
 class Notes:

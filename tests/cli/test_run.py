@@ -14,7 +14,7 @@ Gradlife = Callable[..., tuple[int, str, str]]
 def test_stories_are_run_and_compared(gradlife: Gradlife, stories: str) -> None:
     status, output, errors = gradlife("run", stories, "--backend", "fake", "fake:fake-leaky")
     assert (status, errors) == (0, "")
-    assert "  tensor_dropped (x) +1 del   never*" in output.splitlines()
+    assert "  tensor_dropped +1 (x) del   never*" in output.splitlines()
     assert output.splitlines()[-1] == "  clean: 6 declarations met, 0 contradicted, 0 runs failed, 0 unavailable"
 
 

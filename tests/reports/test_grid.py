@@ -41,6 +41,17 @@ def test_a_label_that_is_too_long_goes_on_below_itself() -> None:
     ]
 
 
+def test_an_aside_is_left_out_where_there_is_no_room_for_it() -> None:
+    grid = Grid([heading("torch", "2.13.0")])
+    grid.row("a_story_with_quite_a_long_name", [Cell("never")], aside=" (the subject)")
+    grid.row("a_story", [Cell("never")], aside=" (the subject)")
+    assert rendered(grid, 40)[3:] == [
+        "a_story_with_quite_a_long_name    never",
+        "a_story (the subject)             never",
+    ]
+    assert rendered(grid, 80)[3].startswith("a_story_with_quite_a_long_name (the subject) never")
+
+
 def test_headings_too_wide_for_the_terminal_become_numbers() -> None:
     names = [f"mini:torch-2.13+an_axis_{number}=some_value" for number in range(4)]
     grid = Grid([heading(name) for name in names])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gradlife.model.comparison import MISSING
-from gradlife.reports.values import Notes, counted, letters, plain
+from gradlife.reports.values import Notes, contrast, counted, letters, plain
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,14 @@ def test_a_count_has_its_noun() -> None:
     assert counted(1, "story", "stories") == "1 story"
     assert counted(2000, "story", "stories") == "2,000 stories"
     assert counted(0, "system") == "0 systems"
+
+
+def test_short_values_are_set_against_each_other_whole() -> None:
+    assert contrast("never", None) == ("never", "None")
+
+
+def test_long_values_are_shown_where_they_begin_to_differ() -> None:
+    same = "x" * 200
+    one, other = contrast(f"{same}1st{same}", f"{same}other")
+    assert one == "..." + "x" * 40 + "1st" + "x" * 57 + "..."
+    assert other == "..." + "x" * 40 + "other"
