@@ -19,7 +19,7 @@ from gradlife.runner.expectations import applicable
 
 PREFIX = "mini:"
 
-#: The system whose ownership trees are shown unless systems are named.
+#: Unless systems are named: the one whose ownership trees are shown, and with which the others are compared.
 SHOWN_IN_FULL = "mini:torch-2.13"
 
 
@@ -80,7 +80,7 @@ def try_out(name: str, backends: Sequence[str] | None) -> tuple[RunReport | None
         return api.run([name], backends=backends, with_owners=True), ""
     mini = [system for system in DEFAULT_BACKENDS if system.startswith(PREFIX)]
     try:
-        return api.run([name], backends=mini, with_owners=True), ""
+        return api.run([name], backends=mini, against=SHOWN_IN_FULL, with_owners=True), ""
     except GradlifeError as error:
         return None, f"It was not run: {error}"
 

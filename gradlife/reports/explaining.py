@@ -15,6 +15,7 @@ from gradlife.reports.owning import ownership_lines
 from gradlife.reports.patterns import family, sentence
 from gradlife.reports.prose import folded_prose
 from gradlife.reports.suites import ANSWERS, add_stages, detail_for
+from gradlife.reports.terminal import mark_legend
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, VERDICT_STYLES
 from gradlife.reports.values import plain
 from gradlife.reports.view import LIVENESS, RunView
@@ -97,6 +98,7 @@ def stages(width: int, explanation: Explanation) -> Iterator[RenderableType]:
             yield Hanging(Text(f"  {run.system}: "), Text(run.reason, QUIET))
     if grid.rows:
         yield grid
+        yield from mark_legend(view, [grid])
 
 
 def owners(explanation: Explanation) -> Iterator[RenderableType]:

@@ -19,23 +19,29 @@ BRANCHES = re.compile(r"[\s│├└─|`+-]*")
 
 def ownership_lines(owners: Sequence[Ownership]) -> Iterator[RenderableType]:
     """A title a stage, and below it the tree of each subject."""
-    shown: dict[str, str] = {}  # the last tree of each subject
-    stage = None
-    above: list[Ownership] = []
-    for one in owners:
-        if one.stage != stage:
-            stage, above = one.stage, []
-            yield Text(f"  at {stage!r}", QUIET)
-        within = next((other for other in above if stands_in(one.text, other.text)), None)
-        if within is not None:
-            yield remark(one.subject, f"in the tree of {within.subject}")
-        elif shown.get(one.subject) == one.text:
-            yield remark(one.subject, "as before")
-        else:
-            yield Text.assemble("    ", (one.subject, TITLE))
-            yield from map(tree_line, one.text.splitlines())
-        shown[one.subject] = one.text
-        above.append(one)
+    before: dict[str, str] = {}  # the last tree of each subject
+    for stage in dict.fromkeys(one.stage for one in owners):
+        here = [one for one in owners if one.stage == stage]
+        yield Text(f"  at {stage!r}", QUIET)
+        for one in here:
+            home = tree_with(one, here)
+            if home is not None:
+                yield remark(one.subject, f"in the tree of {home.subject}")
+            elif before.get(one.subject) == one.text:
+                yield remark(one.subject, "as before")
+            else:
+                yield Text.assemble("    ", (one.subject, TITLE))
+                yield from map(tree_line, one.text.splitlines())
+        before.update((one.subject, one.text) for one in here)
+
+
+def tree_with(one: Ownership, others: Sequence[Ownership]) -> Ownership | None:
+    """The tree that an object's own tree is a part of; of two that are parts of each other the first is told."""
+    for number, other in enumerate(others):
+        is_first = number < others.index(one)
+        if other is not one and stands_in(one.text, other.text) and (is_first or not stands_in(other.text, one.text)):
+            return other
+    return None
 
 
 def stands_in(tree: str, other: str) -> bool:

@@ -34,6 +34,16 @@ def test_a_subject_inside_another_tree_gets_none_of_its_own() -> None:
     )
 
 
+def test_the_larger_of_two_trees_is_told_whichever_comes_first() -> None:
+    lines = told(Ownership("a", "node", "MulBackward0 #7"), Ownership("a", "y", TREE))
+    assert lines[:3] == ["  at 'a'", "    node  in the tree of y", "    y"]
+
+
+def test_of_two_trees_that_are_parts_of_each_other_the_first_is_told() -> None:
+    lines = told(Ownership("a", "x", "tensor #1\n└─ node #2"), Ownership("a", "n", "node #2\n└─ tensor #1"))
+    assert lines[-3:] == ["      tensor #1", "      └─ node #2", "    n  in the tree of x"]
+
+
 def test_a_tree_that_stays_the_same_is_not_told_again() -> None:
     assert told(Ownership("a", "y", TREE), Ownership("b", "y", TREE))[-2:] == ["  at 'b'", "    y  as before"]
 
