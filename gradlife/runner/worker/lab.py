@@ -99,18 +99,14 @@ class WorkerLab(Lab):
 
     def refcount(self, name: str, obj: Any) -> None:
         """See `Lab.refcount`."""
-        self._read("refcount", name, self._count(name, obj, 1) - self._control_count(name))
+        self._read("refcount", name, sys.getrefcount(obj) - self._control_count(name))
 
     def _control_count(self, name: str) -> int:
         control = Control()
-        return self._passed_on(name, control)
+        return self._count_as_refcount_does(name, control)
 
-    def _passed_on(self, name: str, obj: Any) -> int:
-        """The same way that an object takes through `refcount`."""
-        return self._count(name, obj, 1)
-
-    @staticmethod
-    def _count(name: str, obj: Any, spare: int) -> int:
+    def _count_as_refcount_does(self, name: str, obj: Any) -> int:
+        """Called by name with a local variable, as a story calls `refcount`: the same references on the way."""
         return sys.getrefcount(obj)
 
     # -- the course of the story ------------------------------------------------------------------------------------
