@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from typing import Any, Callable, Dict, Sequence
@@ -10,7 +11,7 @@ from gradlife.runner.worker.eventlog import EventReader, count_kinds, live_count
 from gradlife.runner.worker.identity import identity_aspects
 from gradlife.runner.worker.plain import exception_text, simple
 from gradlife.runner.worker.settle import settle
-from gradlife.runner.worker.watching import Control, Watch, is_tensor, live_bytes, watch_object, watch_storage
+from gradlife.runner.worker.watching import Control, Watch, beyond, is_tensor, live_bytes, watch_object, watch_storage
 from gradlife.scenario import Lab
 
 Emit = Callable[[Dict[str, Any]], None]
@@ -99,7 +100,7 @@ class WorkerLab(Lab):
 
     def refcount(self, name: str, obj: Any) -> None:
         """See `Lab.refcount`."""
-        self._read("refcount", name, sys.getrefcount(obj) - self._control_count(name))
+        self._read("refcount", name, beyond(sys.getrefcount(obj), self._control_count(name)))
 
     def _control_count(self, name: str) -> int:
         control = Control()
@@ -256,9 +257,13 @@ def forget_frames(error: BaseException | None) -> None:
 
 
 def resident_bytes() -> int | None:
-    """Resident size of this process; None where the system does not tell it cheaply."""
+    """Resident size of this process; None where neither the system nor psutil tells it."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return int(importlib.import_module("psutil").Process().memory_info().rss)
+    except ImportError:
         return None

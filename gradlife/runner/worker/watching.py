@@ -6,6 +6,9 @@ import sys
 import weakref
 from typing import Any, Callable
 
+#: From this on a reference count is no count: the object is immortal (Python 3.12 on).
+IMMORTAL = 2**30
+
 CANARY_NAME = "gradlife_canary"
 
 
@@ -35,12 +38,12 @@ class Watch:
         """The value of probe `expiry`."""
         return {None: "inconclusive", True: "alive", False: "dead"}[self.alive()]
 
-    def refcount(self) -> int | None:
+    def refcount(self) -> Any:
         """Python references beyond those of an object that has one name; None where there is none to ask."""
         if self.ref is None or self.is_canary:
             return None
         count = count_behind(self.ref)
-        return None if count is None else count - control_count()
+        return None if count is None else beyond(count, control_count())
 
     def use_count(self) -> Any:
         """The framework's own count of C++ owners where it has one; inconclusive of a wrapper without its C++ object."""
@@ -53,6 +56,12 @@ class Watch:
         except RuntimeError as error:
             error.__traceback__ = None
             return "inconclusive"
+
+
+def beyond(count: int, control: int) -> Any:
+    """A count beyond a control's; inconclusive of an immortal object, and where threads keep counts of their own."""
+    is_free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
+    return "inconclusive" if is_free_threaded or count >= IMMORTAL else count - control
 
 
 def of_type(obj: Any, name: str) -> Any:

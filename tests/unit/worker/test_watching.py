@@ -5,7 +5,7 @@ import weakref
 
 from gradlife.backends import fake
 from gradlife.backends.fake import Tensor, ones
-from gradlife.runner.worker.watching import CANARY_NAME, is_tensor, live_bytes, watch_object, watch_storage
+from gradlife.runner.worker.watching import CANARY_NAME, beyond, is_tensor, live_bytes, watch_object, watch_storage
 
 
 class Plain:
@@ -88,6 +88,11 @@ def test_an_object_that_takes_nothing_is_inconclusive() -> None:
     watch = watch_object("it", Slotted())
     assert watch.expiry() == "inconclusive"
     assert watch.refcount() is None
+
+
+def test_the_count_of_an_immortal_object_is_inconclusive() -> None:
+    assert beyond(2**32 - 1, 2) == "inconclusive"
+    assert beyond(5, 2) == 3
 
 
 def test_watching_runs_no_code_of_the_subject() -> None:
