@@ -16,7 +16,9 @@ void set_grad_enabled(bool enabled) { is_recording = enabled; }
 
 bool requires_grad(const Tensor& tensor) {
   const AutogradMeta* meta = tensor->meta();
-  return meta != nullptr && (meta->requires_grad || static_cast<bool>(meta->grad_fn));
+  if (meta == nullptr) return false;
+  // A view requires what its base requires: that may have changed since, by an in-place operation.
+  return meta->requires_grad || meta->grad_fn || (meta->view && requires_grad(meta->view->base));
 }
 
 bool needs_graph(std::initializer_list<const Tensor*> inputs) {
@@ -31,6 +33,15 @@ bool needs_graph(const TensorList& inputs) {
   for (const Tensor& input : inputs)
     if (input && requires_grad(input)) return true;
   return false;
+}
+
+std::string operation_name(const Node& node) {
+  const std::string name = node.name();
+  if (current_policy()->release < 213) return name;
+  if (name == "CopySlices") return "torch::autograd::CopySlices";
+  const size_t suffix = name.rfind("Backward");
+  if (suffix == std::string::npos || suffix == 0) return name;
+  return name.find_first_not_of("0123456789", suffix + 8) == std::string::npos ? name.substr(0, suffix) : name;
 }
 
 NodePtr grad_accumulator(const Tensor& leaf) {
@@ -81,7 +92,7 @@ void set_requires_grad(const Tensor& tensor, bool requires) {
       "that doesn't require differentiation use var_no_grad = var.detach().");
   if (!is_leaf(*tensor)) return;
   require(!requires || is_floating(tensor->dtype()),
-          "only Tensors of floating point and complex dtype can require gradients");
+          "only Tensors of floating point dtype can require gradients");
   if (requires || tensor->meta() != nullptr) tensor->need_meta().requires_grad = requires;
 }
 

@@ -26,11 +26,11 @@ class MmNode final : public OpNode<2> {
       case 1:
         return saved(b_.sizes);
       case 2:
-        return saved(needs(0) ? b_.strides : Dims());
+        return saved(needs(1) ? b_.strides : Dims());
       case 4:
         return saved(a_.sizes);
       default:
-        return saved(needs(1) ? a_.strides : Dims());
+        return saved(needs(0) ? a_.strides : Dims());
     }
   }
 

@@ -85,11 +85,11 @@ Tensor any(const Tensor& a);
 bool equal(const Tensor& a, const Tensor& b);
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan);
 
-// Reductions. No dimensions means all of them.
-Tensor sum(const Tensor& a);
-Tensor sum(const Tensor& a, const Dims& dims, bool keepdim);
-Tensor mean(const Tensor& a);
-Tensor mean(const Tensor& a, const Dims& dims, bool keepdim);
+// Reductions. No dimensions means all of them. `dtype`, where given, is that of the sums; sums of integers are int64.
+Tensor sum(const Tensor& a, const DType* dtype = nullptr);
+Tensor sum(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype = nullptr);
+Tensor mean(const Tensor& a, const DType* dtype = nullptr);
+Tensor mean(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype = nullptr);
 Tensor sum_to_size(const Tensor& a, const Dims& sizes);  // undoes broadcasting
 
 // Products.

@@ -75,8 +75,18 @@ Reduction plan_reduction(const TensorImpl& input, const Dims& dims, bool keepdim
   return plan;
 }
 
+// The input in the dtype that is asked for; without history, as PyTorch converts inside the reduction.
+Tensor as_asked(const Tensor& input, const DType* dtype) {
+  if (dtype == nullptr || *dtype == input->dtype()) return input;
+  Tensor converted = empty(input->sizes(), *dtype);
+  kernels::copy(*converted, *input);
+  return converted;
+}
+
 // The sums, divided by `divisor` where it is not 1.
-Tensor reduced(const TensorImpl& input, const Reduction& plan, double divisor) {
+Tensor reduced(const Tensor& given, const DType* dtype, const Reduction& plan, double divisor) {
+  const Tensor converted = as_asked(given, dtype);
+  const TensorImpl& input = *converted;
   Tensor result = empty(plan.sizes, is_floating(input.dtype()) ? input.dtype() : DType::int64);
   kernels::dispatch(input.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -161,25 +171,26 @@ int64_t reduced_count(const TensorImpl& input, const Reduction& plan) {
 
 }  // namespace
 
-Tensor sum(const Tensor& a) {
-  return recorded(reduced(*a, plan_reduction(*a, {}, false), 1), a, SummedAll{a->sizes()});
+Tensor sum(const Tensor& a, const DType* dtype) {
+  return recorded(reduced(a, dtype, plan_reduction(*a, {}, false), 1), a, SummedAll{a->sizes()});
 }
 
-Tensor sum(const Tensor& a, const Dims& dims, bool keepdim) {
-  return recorded(reduced(*a, plan_reduction(*a, dims, keepdim), 1), a, SummedDims{a->sizes(), dims, keepdim});
+Tensor sum(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
+  return recorded(reduced(a, dtype, plan_reduction(*a, dims, keepdim), 1), a, SummedDims{a->sizes(), dims, keepdim});
 }
 
-Tensor mean(const Tensor& a) {
-  refuse_integer_mean(a->dtype());
-  return recorded(reduced(*a, plan_reduction(*a, {}, false), static_cast<double>(a->numel())), a,
-                  AveragedAll{a->sizes()});
+Tensor mean(const Tensor& a, const DType* dtype) {
+  refuse_integer_mean(dtype != nullptr ? *dtype : a->dtype());
+  const double count = static_cast<double>(a->numel());
+  return recorded(reduced(a, dtype, plan_reduction(*a, {}, false), count), a, AveragedAll{a->sizes()});
 }
 
-Tensor mean(const Tensor& a, const Dims& dims, bool keepdim) {
-  refuse_integer_mean(a->dtype());
+Tensor mean(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
+  refuse_integer_mean(dtype != nullptr ? *dtype : a->dtype());
   const Reduction plan = plan_reduction(*a, dims, keepdim);
   const int64_t count = reduced_count(*a, plan);
-  return recorded(reduced(*a, plan, static_cast<double>(count)), a, AveragedDims{{a->sizes(), dims, keepdim}, count});
+  const double divisor = static_cast<double>(count);
+  return recorded(reduced(a, dtype, plan, divisor), a, AveragedDims{{a->sizes(), dims, keepdim}, count});
 }
 
 Tensor sum_to_size(const Tensor& a, const Dims& sizes) {

@@ -192,7 +192,6 @@ void ThresholdBackward::differentiate(const Tensor& gradient, TensorList& result
   if (needs(1)) results[1] = zeros_like(gradient);
 }
 
-const std::vector<SavedField> nothing{};
 const std::vector<SavedField> self_field{saved_tensor("self")};
 const std::vector<SavedField> result_field{saved_tensor("result")};
 

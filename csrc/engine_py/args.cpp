@@ -51,6 +51,12 @@ Args::Args(const char* function, std::initializer_list<const char*> parameters, 
                    parameters_[i]);
 }
 
+void refuse_arguments(PyObject* const*, Py_ssize_t count, PyObject* names) {
+  if (count != 0) raise_python(PyExc_TypeError, "this operation takes no arguments (%zd given)", count);
+  if (names != nullptr)
+    raise_python(PyExc_TypeError, "got an unexpected keyword argument '%U'", PyTuple_GET_ITEM(names, 0));
+}
+
 void Args::wrong_type(size_t i, const char* expected) const {
   raise_python(PyExc_TypeError, "%s(): argument '%s' (position %zu) must be %s, not %s", function_, parameters_[i],
                i + 1, expected, short_type_name(values_[i]));

@@ -47,6 +47,8 @@ class Args {
   size_t count_ = 0;
 };
 
+// Error (TypeError): something was given to a call that takes nothing.
+void refuse_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 // A Python number, or one of numpy's. False: it is none. Errors: too large for 64 bits.
 bool parse_number(PyObject* object, Scalar* number);
 int64_t parse_integer(PyObject* object);

@@ -10,7 +10,7 @@ namespace {
 template <Tensor (*op)(const Tensor&)>
 PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    if (count != 0 || names != nullptr) Args("method", {}, 0, arguments, count, names);
+    refuse_arguments(arguments, count, names);
     return wrap(op(unwrap(self))).release();
   });
 }
@@ -91,25 +91,29 @@ Tensor square(const Tensor& tensor) { return ops::pow_scalar(tensor, 2); }
 
 struct Sum {
   static constexpr const char* name = "sum";
-  static Tensor all(const Tensor& a) { return ops::sum(a); }
-  static Tensor some(const Tensor& a, const Dims& dims, bool keepdim) { return ops::sum(a, dims, keepdim); }
+  static Tensor all(const Tensor& a, const DType* dtype) { return ops::sum(a, dtype); }
+  static Tensor some(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
+    return ops::sum(a, dims, keepdim, dtype);
+  }
 };
 struct Mean {
   static constexpr const char* name = "mean";
-  static Tensor all(const Tensor& a) { return ops::mean(a); }
-  static Tensor some(const Tensor& a, const Dims& dims, bool keepdim) { return ops::mean(a, dims, keepdim); }
+  static Tensor all(const Tensor& a, const DType* dtype) { return ops::mean(a, dtype); }
+  static Tensor some(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
+    return ops::mean(a, dims, keepdim, dtype);
+  }
 };
 
-// PyTorch converts to `dtype` inside the reduction and leaves no node for it; here it is a conversion before.
 template <class Op>
 PyObject* reduction(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args(Op::name, {"dim", "keepdim", "dtype"}, 0, arguments, count, names);
-    Tensor tensor = unwrap(self);
-    if (args.has(2)) tensor = ops::to_dtype(tensor, args.dtype(2, tensor->dtype()));
+    const Tensor& tensor = unwrap(self);
+    const DType asked = args.dtype(2, tensor->dtype());
+    const DType* dtype = args.has(2) ? &asked : nullptr;
     const bool keepdim = args.flag(1, false);
-    if (args[0] == nullptr && args[1] == nullptr) return wrap(Op::all(tensor)).release();
-    return wrap(Op::some(tensor, args.has(0) ? args.dims(0) : Dims(), keepdim)).release();
+    if (args[0] == nullptr && args[1] == nullptr) return wrap(Op::all(tensor, dtype)).release();
+    return wrap(Op::some(tensor, args.has(0) ? args.dims(0) : Dims(), keepdim, dtype)).release();
   });
 }
 

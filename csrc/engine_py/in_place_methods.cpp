@@ -10,7 +10,7 @@ namespace {
 template <Tensor (*op)(const Tensor&)>
 PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    const Args args("method", {}, 0, arguments, count, names);
+    refuse_arguments(arguments, count, names);
     op(unwrap(self));
     return Py_NewRef(self);
   });
@@ -73,11 +73,18 @@ PyObject* copy_method(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
   });
 }
 
-template <void (*op)(const Tensor&, double, double)>
-PyObject* random_fill(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+PyObject* uniform_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    const Args args("method", {"from", "to"}, 0, arguments, count, names);
-    op(unwrap(self), args.real(0, 0), args.real(1, 1));
+    const Args args("uniform_", {"from", "to"}, 0, arguments, count, names);
+    ops::uniform_in_place(unwrap(self), args.real(0, 0), args.real(1, 1));
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* normal_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("normal_", {"mean", "std"}, 0, arguments, count, names);
+    ops::normal_in_place(unwrap(self), args.real(0, 0), args.real(1, 1));
     return Py_NewRef(self);
   });
 }
@@ -106,8 +113,8 @@ PyMethodDef in_place_methods[] = {{"add_", as_method(scaled<ops::add_in_place>),
                                   {"zero_", as_method(unary<ops::zero_in_place>), fast_call, nullptr},
                                   {"fill_", as_method(fill_method), fast_call, nullptr},
                                   {"copy_", as_method(copy_method), fast_call, nullptr},
-                                  {"uniform_", as_method(random_fill<ops::uniform_in_place>), fast_call, nullptr},
-                                  {"normal_", as_method(random_fill<ops::normal_in_place>), fast_call, nullptr},
+                                  {"uniform_", as_method(uniform_method), fast_call, nullptr},
+                                  {"normal_", as_method(normal_method), fast_call, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace gradlife

@@ -10,7 +10,7 @@ namespace {
 template <Tensor (*op)(const Tensor&)>
 PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    if (count != 0 || names != nullptr) Args("method", {}, 0, arguments, count, names);
+    refuse_arguments(arguments, count, names);
     return wrap(op(unwrap(self))).release();
   });
 }

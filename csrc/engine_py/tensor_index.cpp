@@ -26,23 +26,32 @@ bool is_integer_index(PyObject* index) {
   return PyIndex_Check(index) != 0;
 }
 
-Tensor select_at(const Tensor& tensor, int64_t dim, PyObject* index) {
+// `position`: which of several indices this one is, for the error's text.
+Tensor select_at(const Tensor& tensor, int64_t dim, PyObject* index, int64_t position = 0) {
   if (tensor->dim() == 0)
     fail(ErrorKind::index,
          "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
          "0-dim "
          "tensor to a number");
   const int64_t at = parse_integer(index);
-  const int64_t size = tensor->sizes()[static_cast<size_t>(dim)];
+  // Two ellipses can lead past the last dimension.
+  const int64_t size = dim < static_cast<int64_t>(tensor->dim()) ? tensor->sizes()[static_cast<size_t>(dim)] : 0;
   if (at < -size || at >= size)
-    fail(ErrorKind::index, "index ", at, " is out of bounds for dimension ", dim, " with size ", size);
+    fail(ErrorKind::index, "index ", at, " is out of bounds for dimension ", position, " with size ", size);
   return ops::select(tensor, dim, at);
 }
 
-Tensor slice_at(const Tensor& tensor, int64_t dim, PyObject* index) {
+// A slice that takes all leaves no node behind, but for one that is read alone: `x[:]`.
+enum class WholeSlice : uint8_t { is_view, is_nothing };
+
+Tensor slice_at(const Tensor& tensor, int64_t dim, PyObject* index, WholeSlice whole) {
   Py_ssize_t start, stop, step;
   checked_status(PySlice_Unpack(index, &start, &stop, &step));
   if (step < 1) raise_python(PyExc_ValueError, "step must be greater than zero");
+  const bool in_range = dim < static_cast<int64_t>(tensor->dim());
+  if (whole == WholeSlice::is_nothing && in_range && start == 0 && step == 1 &&
+      stop >= tensor->sizes()[static_cast<size_t>(dim)])
+    return tensor;
   return ops::slice(tensor, dim, start, stop, step);
 }
 
@@ -69,9 +78,9 @@ Tensor apply_tuple(const Tensor& tensor, PyObject* indices) {
     } else if (index == Py_None) {
       result = ops::unsqueeze(result, dim++);
     } else if (PySlice_Check(index)) {
-      result = slice_at(result, dim++, index);
+      result = slice_at(result, dim++, index, WholeSlice::is_nothing);
     } else if (is_integer_index(index)) {
-      result = select_at(result, dim, index);
+      result = select_at(result, dim, index, i);
     } else {
       refuse_index(index);
     }
@@ -80,10 +89,10 @@ Tensor apply_tuple(const Tensor& tensor, PyObject* indices) {
 }
 
 // The window that an index names; the tensor itself where it names all of it.
-Tensor window_at(const Tensor& tensor, PyObject* index) {
+Tensor window_at(const Tensor& tensor, PyObject* index, WholeSlice whole) {
   if (index == Py_Ellipsis) return tensor;
   if (index == Py_None) return ops::unsqueeze(tensor, 0);
-  if (PySlice_Check(index)) return slice_at(tensor, 0, index);
+  if (PySlice_Check(index)) return slice_at(tensor, 0, index, whole);
   if (is_integer_index(index)) return select_at(tensor, 0, index);
   if (PyTuple_Check(index)) return apply_tuple(tensor, index);
   refuse_index(index);
@@ -119,7 +128,7 @@ void assign(const Tensor& target, const Tensor& value) {
 PyObject* get_item(PyObject* self, PyObject* index) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
-    Tensor result = window_at(tensor, index);
+    Tensor result = window_at(tensor, index, WholeSlice::is_view);
     if (result == tensor) result = ops::view_as_itself(tensor);
     return wrap(std::move(result)).release();
   });
@@ -130,7 +139,7 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
     if (value == nullptr) raise_python(PyExc_TypeError, "Tensor does not support deleting items");
     const Tensor& tensor = unwrap(self);
     const Tensor source = value_for(tensor, value);
-    assign(window_at(tensor, index), source);
+    assign(window_at(tensor, index, WholeSlice::is_nothing), source);
     return 0;
   });
 }

@@ -39,6 +39,16 @@ PyObject* type_as_method(PyObject* self, PyObject* other) {
   return guarded([&] { return wrap(ops::to_dtype(unwrap(self), unwrap(other)->dtype())).release(); });
 }
 
+// The old name of the type, or a conversion to a dtype.
+PyObject* type_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("type", {"dtype", "non_blocking"}, 0, arguments, count, names);
+    const Tensor& tensor = unwrap(self);
+    if (!args.has(0)) return PyUnicode_FromString(legacy_type_name(tensor->dtype()));
+    return wrap(ops::to_dtype(tensor, args.dtype(0, tensor->dtype()))).release();
+  });
+}
+
 PyObject* item_method(PyObject* self, PyObject*) {
   return guarded([&] { return wrap_scalar(ops::item(unwrap(self))).release(); });
 }
@@ -138,6 +148,7 @@ PyMethodDef value_methods[] = {{"to", as_method(to_method), fast_call, nullptr},
                                {"long", as_dtype<DType::int64>, METH_NOARGS, nullptr},
                                {"bool", as_dtype<DType::boolean>, METH_NOARGS, nullptr},
                                {"cpu", cpu_method, METH_NOARGS, nullptr},
+                               {"type", as_method(type_method), fast_call, nullptr},
                                {"type_as", type_as_method, METH_O, nullptr},
                                {"item", item_method, METH_NOARGS, nullptr},
                                {"tolist", tolist_method, METH_NOARGS, nullptr},

@@ -68,6 +68,18 @@ strided = layout()
 class Tensor(TensorBase, metaclass=_TensorMeta):
     """A typed, strided window on a storage, with the history that made it."""
 
+    __array_priority__ = 1000  # numpy leaves `array * tensor` to the tensor
+
+    @property
+    def T(self) -> Tensor:  # noqa: N802 - torch's name
+        """A view with all dimensions in reverse order."""
+        return self.permute(*range(self.dim() - 1, -1, -1))
+
+    @property
+    def mT(self) -> Tensor:  # noqa: N802 - torch's name
+        """A view with the last two dimensions swapped."""
+        return self.transpose(-2, -1)
+
     def backward(
         self,
         gradient: Tensor | None = None,
@@ -118,7 +130,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __iter__(self) -> Iterator[Tensor]:
         if self.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter([self[i] for i in range(len(self))])
+        return iter(self.unbind(0))
 
     def __hash__(self) -> int:
         return id(self)
