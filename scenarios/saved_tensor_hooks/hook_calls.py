@@ -4,6 +4,8 @@ import threading
 
 from gradlife.scenario import Expect, scenario
 
+SLOTS = "torch-1.1[0-9] torch-2.* oneflow-*"  # where nodes show their slots
+
 
 class Packed:
     """What a pack hook returns here: the numbers, and a place to watch."""
@@ -86,8 +88,10 @@ def packed_until_released(lab):
     needs="hooks",
     expects=[
         Expect("packs for one sin", 1, probe="value", because="once, when the slot saves"),
-        Expect("unpacks for two reads", 2, probe="value", because="nothing is cached: each read unpacks anew"),
-        Expect("two reads give one object", False, probe="value"),
+        Expect(
+            "unpacks for two reads", 2, probe="value", on=SLOTS, because="nothing is cached: each read unpacks anew"
+        ),
+        Expect("two reads give one object", False, probe="value", on=SLOTS),
         Expect("unpacks for two backwards", 2, probe="value", because="one a backward"),
         Expect("packs for save_for_backward", 1, probe="value"),
         Expect("unpacks for ctx.saved_tensors read twice", 2, probe="value", because="each read unpacks everything"),
@@ -134,8 +138,9 @@ def hook_calls(lab):
     with fw.autograd.graph.saved_tensors_hooks(pack, unpack):
         y = x.sin()
         count("packs for one sin", packs)
-        lab.value("two reads give one object", y.grad_fn._saved_self is y.grad_fn._saved_self)
-        count("unpacks for two reads", unpacks)
+        if hasattr(type(y.grad_fn), "_saved_self"):
+            lab.value("two reads give one object", y.grad_fn._saved_self is y.grad_fn._saved_self)
+            count("unpacks for two reads", unpacks)
         total = y.sum()
         total.backward(retain_graph=True)
         total.backward()
@@ -170,11 +175,11 @@ def hook_calls(lab):
 def attribute_set_by_pack(lab):
     """A mark that pack puts on the tensor: seen by unpack, gone in backward.
 
-    Your unpack hook gets the very object that pack returned. But what backward works with is another tensor, made
-    from the numbers that unpack returned and the history that the slot remembered. Attributes, subclass and
-    identity end at the hook. The fix: keep such marks in the packed object or in a dict of the hooks.
+    Your unpack hook gets the very object that pack returned. But what backward works with is another tensor, made from
+    the numbers that unpack returned and the history that the slot remembered. Attributes, subclass and identity end at
+    the hook. The fix: keep such marks in the packed object or in a dict of the hooks.
     """
-    seen = []
+    fw = lab.fw
 
     def pack(tensor):
         packed = tensor.detach()
@@ -182,15 +187,26 @@ def attribute_set_by_pack(lab):
         return packed
 
     def unpack(packed):
-        seen.append(packed.note)
+        lab.value("note in unpack", packed.note)
         return packed
 
+    class Double(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            (saved,) = ctx.saved_tensors
+            lab.attempt("note after unpack", lambda: saved.note)
+            return grad * 2
+
     x = lab.tensor(requires_grad=True)
-    with lab.fw.autograd.graph.saved_tensors_hooks(pack, unpack):
-        y = (x * 1).sin()
-    lab.attempt("note after unpack", lambda: y.grad_fn._saved_self.note)
-    lab.value("note in unpack", seen[0])
-    lab.stage("read")
+    with fw.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = Double.apply(x)
+    y.sum().backward()
+    lab.stage("backward done")
 
 
 @scenario(

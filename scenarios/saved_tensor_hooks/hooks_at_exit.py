@@ -2,10 +2,11 @@
 
 import atexit
 import builtins
+import sys
+import types
 
 from gradlife.scenario import Expect, scenario
 
-KEPT = []  # a module's global: alive until the interpreter takes its modules apart
 LEFT_ALONE = "the slot sees that the interpreter is going and leaves its references alone"
 
 
@@ -34,6 +35,13 @@ class Unpack(Finalized):
         return self.lab.tensor()
 
 
+def imported_module():
+    """A module whose globals lead to nothing of the story, so that they are taken apart at exit whatever leaks."""
+    module = types.ModuleType("gradlife_results")
+    sys.modules[module.__name__] = module
+    return module
+
+
 def packed_graph(lab):
     """An output whose only slot owns the hooks and the packed object."""
     x = lab.tensor(requires_grad=True)
@@ -42,7 +50,7 @@ def packed_graph(lab):
 
 
 @scenario(
-    title="a packed graph in a global, at interpreter exit",
+    title="a packed graph in a module's global, at interpreter exit",
     origin=["pytorch/pytorch#60975"],
     pattern="GL312",
     needs="hooks",
@@ -53,10 +61,10 @@ def packed_graph(lab):
     ],
 )
 def packed_graph_at_exit(lab):
-    """A script ends with a graph in a global variable. Who finalizes the packed data, and when?
+    """A program ends with a graph in a global variable of a module. Who finalizes the packed data, and when?
 
     At exit Python first runs atexit functions, then declares itself uninitialised, then takes its modules apart.
-    The global list goes, the output goes, the C++ graph goes, the slot goes; and the slot owns three Python
+    The global goes, the output goes, the C++ graph goes, the slot goes; and the slot owns three Python
     references. Dropping them now would run `__del__` methods, and take the interpreter lock, in an interpreter that
     is half gone. So the slot asks whether the interpreter is still there and, if not, leaks on purpose: the process
     is ending anyway. The finalizers never run, and the exit code is 0.
@@ -65,12 +73,12 @@ def packed_graph_at_exit(lab):
     packed data must be finalized (a temporary file to delete), drop the graph yourself before exit: see the twin.
     """
     atexit.register(lab.at_exit, "atexit")
-    KEPT.append(packed_graph(lab))
+    imported_module().kept = packed_graph(lab)
     lab.stage("kept")
 
 
 @packed_graph_at_exit.fixed(
-    title="a packed graph in a global, dropped before exit",
+    title="a packed graph in a module's global, dropped before exit",
     fix="drop the graph in an atexit function, while the interpreter is whole",
     expects=[
         Expect("exit code", 0, probe="exit"),
@@ -83,10 +91,11 @@ def packed_graph_at_exit(lab):
     ],
 )
 def packed_graph_dropped_before_exit(lab):
-    """An atexit function runs while the interpreter is whole: clearing the list there finalizes everything."""
-    atexit.register(KEPT.clear)
+    """An atexit function runs while the interpreter is whole: deleting the name there finalizes everything."""
+    module = imported_module()
+    module.kept = packed_graph(lab)
+    atexit.register(delattr, module, "kept")
     atexit.register(lab.at_exit, "atexit")
-    KEPT.append(packed_graph(lab))
     lab.stage("kept")
 
 

@@ -7,6 +7,8 @@ from gradlife.scenario import Expect, scenario
 RING = "a slot in C++ owns it, and it owns a tensor whose graph owns the slot: the collector cannot look into slots"
 EMPTIED = "backward emptied the slot, which was the C++ leg of the ring"
 
+SLOTS = "torch-1.1[0-9] torch-2.* oneflow-*"  # where nodes show their slots
+
 
 class Packed:
     """What a pack hook returns here: a place to hang something on."""
@@ -25,7 +27,7 @@ def identity(packed):
     expects=[
         Expect("packed", "never", because=RING),
         Expect("y", "never", because=RING),
-        Expect("packed on one slot", "never", because="the way in which the hooks were set changes nothing"),
+        Expect("packed on one slot", "never", on=SLOTS, because="the way in which the hooks were set changes nothing"),
         Expect("packed holding the node", "never", because="the node is on the ring as well as its output"),
     ],
 )
@@ -45,8 +47,9 @@ def packed_holds_the_output(lab):
         y = x.sin()
     packed.output = y
     z = x.sin()
-    z.grad_fn._raw_saved_self.register_hooks(lambda tensor: one_slot, identity)
-    one_slot.output = z
+    if hasattr(z.grad_fn, "_raw_saved_self"):
+        z.grad_fn._raw_saved_self.register_hooks(lambda tensor: one_slot, identity)
+        one_slot.output = z
     with fw.autograd.graph.saved_tensors_hooks(lambda tensor: to_node, identity):
         w = x.sin()
     to_node.node = w.grad_fn

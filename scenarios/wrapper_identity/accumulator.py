@@ -3,6 +3,8 @@
 from gradlife.scenario import Expect, scenario
 
 CACHED = "torch-1.[1-9]"
+GRAPH = "only the graph left"
+ACCUMULATOR = "only the accumulator left"
 
 
 class Note:
@@ -48,23 +50,12 @@ def accumulator_is_shared(lab):
     needs="cxx_metadata",
     pattern="GL205",
     expects=[
+        Expect("x", "dead", probe="expiry", stage=GRAPH, on=CACHED, because="its impl lives, its wrapper does not"),
         Expect(
-            "x",
-            "dead",
-            probe="expiry",
-            stage="only the graph left",
-            on=CACHED,
-            because="its impl lives, its wrapper not",
+            "x", "alive", probe="expiry", stage=GRAPH, on="torch-*", because="graph -> accumulator -> impl -> wrapper"
         ),
-        Expect(
-            "x",
-            "alive",
-            probe="expiry",
-            stage="only the accumulator left",
-            on="torch-*",
-            because="the accumulator owns the impl, and so the wrapper",
-        ),
-        Expect("x", "dead", probe="expiry", stage="only the accumulator left", on=CACHED),
+        Expect("x", "dead", probe="expiry", stage=ACCUMULATOR, on=CACHED),
+        Expect("x", "alive", probe="expiry", stage=ACCUMULATOR, on="torch-*", because="the accumulator owns the impl"),
         Expect("numbers through the accumulator", [1.0, 1.0, 1.0, 1.0], probe="value", because="the impl is alive"),
         Expect("x", "del", because="the accumulator was the last owner"),
     ],
@@ -85,9 +76,9 @@ def accumulator_keeps_its_leaf(lab):
     lab.watch("x", x)
     lab.stage("all named")
     del x
-    lab.stage("only the graph left")
+    lab.stage(GRAPH)
     del product
-    lab.stage("only the accumulator left")
+    lab.stage(ACCUMULATOR)
     lab.value("numbers through the accumulator", accumulator.variable.detach())
     del accumulator
     lab.stage("all dropped", all_names_gone=True)

@@ -25,6 +25,13 @@ def expected(subject):
         *expected("gradient"),
         *expected("base of a view"),
         Expect(
+            "C++ node", 1, probe="refcount", on="torch-2.1[1-9]", because="nodes are coupled like tensors, since 2.13"
+        ),
+        Expect(
+            "C++ node", 0, probe="refcount", on="torch-* oneflow-*", because="the wrapper owns the node, not vice versa"
+        ),
+        Expect("storage", 1, probe="refcount", on=COUPLED, because="storages are coupled like tensors"),
+        Expect(
             "owners of the leaf",
             5,
             probe="value",
@@ -62,8 +69,13 @@ def reference_counts_of_tensors(lab):
     view = base[0:1]
     lab.refcount("base of a view", base)
     part = x[0:1]
+    node = out.grad_fn
+    lab.refcount("C++ node", node)
+    if hasattr(x, "untyped_storage"):
+        storage = x.untyped_storage()
+        lab.refcount("storage", storage)
     if hasattr(x, "_use_count"):
         lab.value("owners of the leaf", x._use_count())
         lab.value("owners of a fresh tensor", fresh._use_count())
     lab.stage("counted")
-    del out, view, part
+    del view, part

@@ -5,6 +5,7 @@ from functools import partial
 
 from gradlife.scenario import Expect, scenario
 
+HELD = "held by the graph alone"
 PYTHON_ONLY = "both edges of the cycle are Python's, so the collector sees it whole"
 
 
@@ -56,7 +57,17 @@ def tensor_knows_itself_weakly(lab):
     origin=["pytorch/pytorch#56017"],
     pattern="GL204",
     expects=[
-        Expect("tensor", "gc", on="torch-*", because="the graph's hold was in C++ and has ended; the rest is Python's")
+        Expect(
+            "tensor",
+            "dead",
+            probe="expiry",
+            stage=HELD,
+            on="torch-1.[1-9]",
+            because="C++ held the impl, not the wrapper",
+        ),
+        Expect("tensor", "alive", probe="expiry", stage=HELD, on="torch-*", because="C++ holds the wrapper as well"),
+        Expect("tensor", "del", on="torch-1.[1-9]", because="the collector had it already"),
+        Expect("tensor", "gc", on="torch-*", because="the graph's hold was in C++ and has ended; the rest is Python's"),
     ],
 )
 def tensor_holds_itself_after_a_graph(lab):
@@ -73,6 +84,6 @@ def tensor_holds_itself_after_a_graph(lab):
     lab.stage("saved by a graph")
     del tensor
     lab.collect()
-    lab.stage("held by the graph alone")
+    lab.stage(HELD)
     del product
     lab.stage("graph gone", all_names_gone=True)
