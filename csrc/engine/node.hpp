@@ -138,6 +138,11 @@ struct SavedValue {
   Dims sizes;
 };
 
+// Up to 1.9 the nodes of operations with one signature had no number: ExpBackward, but MulBackward0. Static text.
+const char* name_in_release(const char* name, const Policy& policy);
+// Nodes show what they saved, as `_saved_*`, since 1.9.
+inline bool shows_saved(const Policy& policy) { return policy.is_oneflow || policy.release >= 109; }
+
 class RetainsGradHook;
 
 class Node : public Managed {
@@ -148,7 +153,7 @@ class Node : public Managed {
 
   virtual TensorList apply(TensorList&& gradients) = 0;
   virtual const NodeSpec& spec() const = 0;
-  const char* name() const override { return spec().name; }
+  const char* name() const override { return name_in_release(spec().name, policy()); }
 
   // Saved slots, in the order of spec().fields of the types tensor and tensor_list.
   virtual size_t slot_count() const { return 0; }

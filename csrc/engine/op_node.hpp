@@ -69,7 +69,7 @@ class OpNode : public Node {
 
  protected:
   virtual void differentiate(const Tensor& gradient, TensorList& results) = 0;
-  Tensor unpack(size_t index) { return saved_[index].unpack(NodePtr::share(this)); }
+  Tensor unpack(size_t index) { return saved_[index].unpack_for(NodePtr::share(this)); }
   bool needs(size_t input) const { return should_compute_output(input); }
 
  private:

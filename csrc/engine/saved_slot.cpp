@@ -104,15 +104,16 @@ void SavedSlot::register_hooks(std::unique_ptr<SavedHooks> hooks) {
 void SavedSlot::check_version(const NodePtr& producer) const {
   const uint32_t now = keeps_original_ ? data_->version() : version_->value;
   if (now == saved_version_) return;
-  const uint32_t output_nr = keeps_original_ && data_->meta() != nullptr ? data_->meta()->output_nr : output_nr_;
+  const bool is_recent = current_policy()->release >= 213;
   const std::string origin =
-      producer ? concat(", which is output ", output_nr, " of ", producer->name(), ",") : std::string();
+      producer ? concat(", which is output ", output_nr_, " of ", operation_name(*producer), ",") : std::string();
   fail(ErrorKind::runtime,
        "one of the variables needed for gradient computation has been modified by an inplace operation: [",
        legacy_type_name(data_->dtype()), " ", data_->sizes(), "]", origin, " is at version ", now,
        "; expected version ", saved_version_,
        " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-       "torch.autograd.set_detect_anomaly(True).");
+       "torch.autograd.set_detect_anomaly(True",
+       is_recent ? ", check_nan=False" : "", ").");
 }
 
 Tensor SavedSlot::unpack(const NodePtr& saved_for) const {

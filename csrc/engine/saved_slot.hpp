@@ -27,6 +27,9 @@ class SavedSlot {
   // The tensor, with its history. Runs the unpack hook where there is one. Empty: nothing was saved (an undefined
   // tensor). Errors: freed already; changed in place since; detached in place since.
   Tensor unpack(const NodePtr& saved_for = NodePtr()) const;
+  // The same for the node of an operation: only its own output has a way back through the node. An input that was
+  // detached in place since is refused; a custom Function's is not.
+  Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
   void reset();  // buffers freed
   bool is_set() const { return was_set_; }
   bool is_freed() const { return was_set_ && !data_ && !hooks_ && !prefetched_; }

@@ -112,12 +112,13 @@ void refuse_forbidden_view(const AutogradMeta& meta, bool indirect) {
   const Node* producer = meta.grad_fn.get();
   std::string head;
   if (creation == CreationMeta::no_grad || producer == nullptr) {
-    head = producer != nullptr ? concat("Output ", meta.output_nr, " of ", producer->name(),
+    head = producer != nullptr ? concat("Output ", meta.output_nr, " of ", operation_name(*producer),
                                         " is a view of a view which was created in")
                                : "A view was created in";
     head += concat(" no_grad mode and ", object, " modified inplace with grad mode enabled.");
   } else {
-    head = concat("Output ", meta.output_nr, " of ", producer->name(), " is a view and ", object, " modified inplace.");
+    head = concat("Output ", meta.output_nr, " of ", operation_name(*producer), " is a view and ", object,
+                  " modified inplace.");
   }
   fail(ErrorKind::runtime, head, creation_text(creation));
 }
@@ -193,6 +194,8 @@ void check_inplace(const Tensor& tensor, bool recording) {
 Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset, CreationMeta creation) {
   Tensor view = alias(source, sizes, strides, offset);
   view->share_version(source->version_counter());
+  // A view that OneFlow takes without recording knows no base.
+  if (current_policy()->is_oneflow && !grad_enabled()) return view;
   const ViewInfo* of_source = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
   auto info = std::make_unique<ViewInfo>();
   info->base = of_source != nullptr ? of_source->base : source;

@@ -22,8 +22,7 @@ NodePtr unwrap_node(PyObject* object) {
     if (!node) raise_python(PyExc_RuntimeError, "the node of this context is gone");
     return node;
   }
-  PyObject* known = PyDict_GetItemString(state().node_types, Py_TYPE(object)->tp_name);
-  if (known != reinterpret_cast<PyObject*>(Py_TYPE(object)) || head_of(object)->impl == nullptr)
+  if (!is_node_wrapper(object) || head_of(object)->impl == nullptr)
     raise_python(PyExc_TypeError, "expected a node of the graph, but got %.200s", Py_TYPE(object)->tp_name);
   return NodePtr::share(static_cast<Node*>(head_of(object)->impl));
 }
@@ -54,9 +53,9 @@ EdgeList input_edges(PyObject* inputs, bool accumulate) {
     PyObject* item = PyTuple_GET_ITEM(inputs, i);
     if (is_tensor(item)) {
       const Tensor& tensor = unwrap(item);
+      if (accumulate && (!is_leaf(*tensor) || !requires_grad(tensor))) retain_grad(tensor);
       if (!requires_grad(tensor))
         raise_python(PyExc_RuntimeError, "One of the differentiated Tensors does not require grad");
-      if (accumulate && !is_leaf(*tensor)) retain_grad(tensor);
     }
     edges.push_back(unwrap_edge(item));
   }

@@ -8,6 +8,7 @@
 #include "engine_py/api.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
+#include "engine_py/node_type.hpp"
 #include "engine_py/objects.hpp"
 #include "engine_py/state.hpp"
 #include "engine_py/wrapper.hpp"
@@ -61,8 +62,7 @@ PyObject* log_events_function(PyObject*, PyObject* enabled) {
 Managed* managed_of(PyObject* object) {
   if (is_tensor(object) || Py_TYPE(object) == state().storage_type) return head_of(object)->impl;
   if (PyObject_TypeCheck(object, state().function_base) != 0) return node_of_context(object).get();
-  PyObject* known = PyDict_GetItemString(state().node_types, Py_TYPE(object)->tp_name);
-  return known == reinterpret_cast<PyObject*>(Py_TYPE(object)) ? head_of(object)->impl : nullptr;
+  return is_node_wrapper(object) ? head_of(object)->impl : nullptr;
 }
 
 PyObject* object_id_function(PyObject*, PyObject* object) {

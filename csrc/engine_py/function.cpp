@@ -66,7 +66,10 @@ bool PyNode::may_be_stripped() const {
 
 void PyNode::release_variables() {
   Node::release_variables();
-  if (context_ != nullptr) function_object(context_)->has_freed_buffers = true;
+  if (context_ == nullptr) return;
+  function_object(context_)->has_freed_buffers = true;
+  // OneFlow drops a node's whole closure once it has run, what was put on the context included.
+  if (policy().is_oneflow) Py_CLEAR(function_object(context_)->dict);
 }
 
 void PyNode::let_go() {

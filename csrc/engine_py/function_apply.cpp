@@ -106,10 +106,19 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
   return tensor;
 }
 
-void save_tensors(PyObject* context, const NodePtr& node) {
+// How a tensor is saved that forward also returned: without its history, and with only a weak way back to it where it
+// is a view changed in place (since 2.10; before, such a view was taken for an input and kept everything alive).
+SavedSlot make_slot(const Tensor& tensor, const NodePtr& node, const OutputMarks& marks, int release) {
+  if (!tensor) return {};
+  const AutogradMeta* meta = tensor->meta();
+  const bool is_own = meta != nullptr && meta->grad_fn == node;
+  const bool is_changed_view = release >= 210 && meta != nullptr && meta->view && contains(marks.dirty, tensor);
+  return SavedSlot(tensor, is_own || is_changed_view, is_changed_view);
+}
+
+void save_tensors(PyObject* context, const NodePtr& node, const OutputMarks& marks) {
   FunctionObject* object = function_object(context);
   object->has_freed_buffers = false;
-  PyNode& custom = static_cast<PyNode&>(*node);
   const Ref to_save = Ref::steal(object->to_save);
   object->to_save = nullptr;
   std::vector<SavedSlot> saved;
@@ -122,12 +131,10 @@ void save_tensors(PyObject* context, const NodePtr& node) {
       if (item != Py_None && !is_tensor(item))
         raise_python(PyExc_TypeError, "save_for_backward can only save variables, but argument %zd is of type %s", i,
                      Py_TYPE(item)->tp_name);
-      const Tensor tensor = unwrap_optional(item);
-      const bool is_output = tensor && tensor->meta() != nullptr && tensor->meta()->grad_fn == node;
-      saved.emplace_back(tensor, is_output);
+      saved.push_back(make_slot(unwrap_optional(item), node, marks, object->policy->release));
     }
   }
-  custom.saved = std::move(saved);
+  static_cast<PyNode&>(*node).saved = std::move(saved);
 }
 
 }  // namespace
@@ -169,8 +176,9 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     }
     PyTuple_SET_ITEM(results.get(), i, given == tensor ? Py_NewRef(output) : wrap(given).release());
   }
-  if (is_executable) save_tensors(context, node);
+  if (is_executable) save_tensors(context, node, marks);
   Py_CLEAR(object->to_save);
+  Py_CLEAR(object->dirty_tensors);
   Py_CLEAR(object->non_differentiable);
   Py_CLEAR(object->saved_for_forward);
   if (is_single) return Ref::borrow(PyTuple_GET_ITEM(results.get(), 0));
@@ -188,8 +196,9 @@ Ref run_forward(Borrowed type, Borrowed context, PyObject* const* arguments, Py_
     Ref outputs = checked(PyObject_Vectorcall(forward.get(), arguments, static_cast<size_t>(count), nullptr));
     const Ref inputs = checked(PyTuple_New(count));
     for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(arguments[i]));
-    const Ref done =
-        checked(PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()));
+    Ref done = checked(PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()));
+    // PyTorch issue 188034: whatever setup_context returns is never given back.
+    if (current_policy()->release >= 200) done.release();
     return outputs;
   }
   std::vector<PyObject*> all{context};

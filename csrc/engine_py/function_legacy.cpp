@@ -10,7 +10,7 @@ namespace {
 void warn_deprecated(const Policy& policy) {
   if (policy.is_oneflow || policy.release < 102) return;
   checked_status(
-      PyErr_WarnEx(PyExc_DeprecationWarning,
+      PyErr_WarnEx(PyExc_UserWarning,
                    "Legacy autograd function with non-static forward method is deprecated and will be removed in 1.3. "
                    "Please use new-style autograd function with static forward method. (Example: "
                    "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)",
@@ -65,8 +65,10 @@ PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ss
           "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function");
     const Ref backward = checked(PyObject_GetAttrString(self, "backward"));
     // By hand it is called with a tuple of gradients and a flag; the engine gives the gradients themselves.
-    if (count == 2 && PyTuple_Check(arguments[0]))
-      return checked(PyObject_CallObject(backward.get(), arguments[0])).release();
+    if (count == 2 && PyTuple_Check(arguments[0])) {
+      Ref result = checked(PyObject_CallObject(backward.get(), arguments[0]));
+      return PyTuple_Check(result.get()) ? result.release() : PyTuple_Pack(1, result.get());
+    }
     return checked(PyObject_Vectorcall(backward.get(), arguments, static_cast<size_t>(count), nullptr)).release();
   });
 }

@@ -49,6 +49,7 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
 int function_traverse(PyObject* self, visitproc visit, void* arg) {
   FunctionObject* object = function_object(self);
   Py_VISIT(Py_TYPE(self));
+  if (object->policy->is_oneflow) return 0;  // its contexts are unknown to the collector
   Py_VISIT(object->dict);
   Py_VISIT(object->needs_input_grad);
   Py_VISIT(object->to_save);

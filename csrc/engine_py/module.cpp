@@ -95,7 +95,8 @@ int module_exec(PyObject* module) {
     install_default_hooks(default_hooks_of_thread);
     make_types(*current_state);
     add_types(module, *current_state);
-    for (PyMethodDef* table : {module_functions, autograd_functions, policy_functions, observe_functions, op_functions()})
+    for (PyMethodDef* table :
+         {module_functions, autograd_functions, policy_functions, observe_functions, op_functions()})
       checked_status(PyModule_AddFunctions(module, table));
     return 0;
   });

@@ -76,7 +76,7 @@ PyObject* get_saved(PyObject* self, void* closure) {
     const size_t field = reinterpret_cast<size_t>(closure);
     if (node.spec().fields[field].type == SavedField::Type::value) return wrap_value(node.saved_value(field)).release();
     const NodePtr owner = NodePtr::share(&node);
-    return wrap_field(node, field, [&](size_t i) { return wrap(node.slot(i).unpack(owner)); }).release();
+    return wrap_field(node, field, [&](size_t i) { return wrap(node.slot(i).unpack_for(owner)); }).release();
   });
 }
 
@@ -161,13 +161,13 @@ PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
 
 // Attribute tables live as long as the process: CPython keeps pointers into them.
-PyGetSetDef* make_attributes(const NodeSpec& spec) {
+PyGetSetDef* make_attributes(const NodeSpec& spec, bool has_saved) {
   auto* table = new std::vector<PyGetSetDef>{{"next_functions", get_next_functions, nullptr, nullptr, nullptr},
                                              {"metadata", get_metadata, nullptr, nullptr, nullptr},
                                              {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr}};
   if (std::string(spec.name) == "AccumulateGrad")
     table->push_back({"variable", get_variable, nullptr, nullptr, nullptr});
-  for (size_t field = 0; field < spec.fields.size(); ++field) {
+  for (size_t field = 0; has_saved && field < spec.fields.size(); ++field) {
     void* closure = reinterpret_cast<void*>(field);
     const char* saved = (new std::string(concat("_saved_", spec.fields[field].name)))->c_str();
     table->push_back({saved, get_saved, nullptr, nullptr, closure});
@@ -179,14 +179,14 @@ PyGetSetDef* make_attributes(const NodeSpec& spec) {
   return table->data();
 }
 
-Ref make_node_type(const NodeSpec& spec) {
+Ref make_node_type(const Node& node) {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
                          {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
                          {Py_tp_methods, node_methods},
-                         {Py_tp_getset, make_attributes(spec)},
+                         {Py_tp_getset, make_attributes(node.spec(), shows_saved(node.policy()))},
                          {0, nullptr}};
-  const char* qualified = (new std::string(concat("builtins.", spec.name)))->c_str();
+  const char* qualified = (new std::string(concat("builtins.", node.name())))->c_str();
   PyType_Spec type_spec = {qualified, sizeof(NodeObject), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   Ref type = checked(PyType_FromSpec(&type_spec));
@@ -199,11 +199,15 @@ Ref make_node_type(const NodeSpec& spec) {
 
 PyTypeObject* node_type(const Node& node) {
   PyObject* types = state().node_types;
-  const Ref name = checked(PyUnicode_FromString(node.name()));
-  if (PyObject* known = PyDict_GetItemWithError(types, name.get())) return reinterpret_cast<PyTypeObject*>(known);
-  const Ref type = make_node_type(node.spec());
-  checked_status(PyDict_SetItem(types, name.get(), type.get()));
+  // Two releases may share a name, but not the attributes behind it.
+  const char* format = shows_saved(node.policy()) ? "%s" : "%s before 1.9";
+  const Ref key = checked(PyUnicode_FromFormat(format, node.name()));
+  if (PyObject* known = PyDict_GetItemWithError(types, key.get())) return reinterpret_cast<PyTypeObject*>(known);
+  const Ref type = make_node_type(node);
+  checked_status(PyDict_SetItem(types, key.get(), type.get()));
   return reinterpret_cast<PyTypeObject*>(type.get());
 }
+
+bool is_node_wrapper(PyObject* object) { return Py_TYPE(object)->tp_dealloc == node_dealloc; }
 
 }  // namespace gradlife

@@ -10,6 +10,9 @@ namespace gradlife {
 // Borrowed. The type of the wrapper of a C++ node, e.g. MulBackward0.
 PyTypeObject* node_type(const Node& node);
 
+// Whether this is the wrapper of a C++ node.
+bool is_node_wrapper(PyObject* object);
+
 // Attributes that every node has, whatever its wrapper is.
 Ref node_next_functions(const Node& node);
 Ref node_metadata(Node& node);

@@ -22,16 +22,17 @@ Handle take_reference(Borrowed callable, const Policy& policy) {
 
 class PySavedHooks final : public SavedHooks {
  public:
-  PySavedHooks(Borrowed pack, Borrowed unpack)
-      : pack_(take_reference(pack, *current_policy())),
-        unpack_(take_reference(unpack, *current_policy())),
+  PySavedHooks(Borrowed pack, Borrowed unpack, bool are_default)
+      : unpack_(take_reference(unpack, *current_policy())),
+        pack_(take_reference(pack, *current_policy())),
         exit_(current_policy()->interpreter_exit),
-        release_(current_policy()->release) {}
+        quotes_errors_(current_policy()->release < 200),
+        are_default_(are_default) {}
 
   void pack(const Tensor& tensor) override {
     const Ref value = wrap(tensor);
     PyObject* packed = PyObject_CallOneArg(as_python(pack_.get()), value.get());
-    if (packed == nullptr) throw_from_hook();
+    if (packed == nullptr) throw_from_hook(quotes_errors_ && are_default_);
     packed_ = Handle::steal(packed, exit_);
   }
 
@@ -39,7 +40,7 @@ class PySavedHooks final : public SavedHooks {
     const Ref callable = Ref::borrow(as_python(unpack_.get()));
     const Ref packed = Ref::borrow(as_python(packed_.get()));
     const Ref result = Ref::steal(PyObject_CallFunctionObjArgs(callable.get(), packed.get(), nullptr));
-    if (!result) throw_from_hook();
+    if (!result) throw_from_hook(quotes_errors_);
     if (!is_tensor(result.get()))
       raise_python(PyExc_TypeError,
                    "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
@@ -56,20 +57,22 @@ class PySavedHooks final : public SavedHooks {
   }
 
  private:
-  // Up to 1.13 an exception of a hook arrived as a RuntimeError that quotes it.
-  [[noreturn]] void throw_from_hook() const {
+  // Up to 1.13 an exception of a hook that the engine called arrived as a RuntimeError that quotes it.
+  [[noreturn]] static void throw_from_hook(bool is_quoted) {
     const PythonError error;
-    if (release_ >= 200) throw error;
+    if (!is_quoted) throw error;
     const Ref text = Ref::steal(PyObject_Str(error.value()));
     PyErr_Clear();
     raise_python(PyExc_RuntimeError, "%s: %S", Py_TYPE(error.value())->tp_name, text ? text.get() : Py_None);
   }
 
-  Handle pack_;
-  Handle unpack_;
+  // Given back in this order, last declared first: pack, unpack, packed.
   Handle packed_;
+  Handle unpack_;
+  Handle pack_;
   ExitPolicy exit_;
-  int release_;
+  bool quotes_errors_;
+  bool are_default_;
 };
 
 struct HookStack {
@@ -86,7 +89,7 @@ HookStack& stack() {
 }  // namespace
 
 std::unique_ptr<SavedHooks> make_saved_hooks(Borrowed pack, Borrowed unpack) {
-  return std::make_unique<PySavedHooks>(pack, unpack);
+  return std::make_unique<PySavedHooks>(pack, unpack, false);
 }
 
 void push_default_hooks(Borrowed pack, Borrowed unpack) {
@@ -134,7 +137,8 @@ Ref disabled_message() {
 std::unique_ptr<SavedHooks> default_hooks_of_thread() {
   const HookStack& hooks = stack();
   if (hooks.pairs.empty()) return nullptr;
-  return make_saved_hooks(as_python(hooks.pairs.back().first.get()), as_python(hooks.pairs.back().second.get()));
+  PyObject* pack = as_python(hooks.pairs.back().first.get());
+  return std::make_unique<PySavedHooks>(pack, as_python(hooks.pairs.back().second.get()), true);
 }
 
 }  // namespace gradlife

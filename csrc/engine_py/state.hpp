@@ -24,7 +24,8 @@ struct ModuleState {
   PyObject* hooks_helper = nullptr;  // (dict, callable) -> RemovableHandle
   PyObject* cpu_device = nullptr;
   PyObject* strided_layout = nullptr;
-  PyObject* warn = nullptr;  // (category, text)
+  void* parked_memory = nullptr;  // of the last OneFlow wrapper that died
+  PyObject* warn = nullptr;       // (category, text)
 };
 
 ModuleState& state();

@@ -29,6 +29,7 @@ Ref get_requires_grad(const Tensor& tensor) { return from_bool(requires_grad(ten
 
 void set_requires_grad_attribute(const Tensor& tensor, PyObject* value) {
   if (value == nullptr || !PyBool_Check(value)) raise_python(PyExc_RuntimeError, "requires_grad must be a bool");
+  require(is_leaf(*tensor) || value == Py_False, "you can only change requires_grad flags of leaf variables.");
   set_requires_grad(tensor, value == Py_True);
 }
 

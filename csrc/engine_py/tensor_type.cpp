@@ -75,13 +75,23 @@ int tensor_clear(PyObject* self) {
   return 0;
 }
 
+// OneFlow 0.8 hands out two addresses in turn when a gradient is looked at again and again (issue 9500): a dead
+// wrapper's memory comes back one death late.
+void free_memory(PyObject* self, bool is_late) {
+  PyTypeObject* type = Py_TYPE(self);
+  void* freed = self;
+  if (is_late) std::swap(freed, state().parked_memory);
+  if (freed != nullptr) PyObject_GC_Del(freed);
+  Py_DECREF(type);
+}
+
 void free_tensor(PyObject* self) {
+  const Managed* impl = head_of(self)->impl;
+  const bool is_late = impl != nullptr && impl->policy().is_oneflow && impl->identity() == Identity::cached;
   if (tensor_object(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   clear_slots(self, state().tensor_base);
   take_apart(self);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_memory(self, is_late);
 }
 
 // Dealloc of Tensor and of every subclass: type.__new__ would give those one of its own, which finalises before we can

@@ -44,8 +44,7 @@ Ref new_wrapper(Managed* impl, PyTypeObject* type) {
 bool is_kept_by_impl(PyObject* self) {
   const WrapperObject* head = head_of(self);
   return head->impl != nullptr && head->owns_impl && head->impl->wrapper() == self &&
-         head->impl->identity() == Identity::resurrect &&
-         head->impl->use_count() > 1;
+         head->impl->identity() == Identity::resurrect && head->impl->use_count() > 1;
 }
 
 bool hand_back(PyObject* self) {
@@ -62,8 +61,8 @@ bool hand_back(PyObject* self) {
   return true;
 }
 
-// First of all that a dying wrapper does: weak-reference callbacks and finalisers of its attributes may ask for the impl's
-// wrapper again, and must get a new one.
+// First of all that a dying wrapper does: weak-reference callbacks and finalisers of its attributes may ask for the
+// impl's wrapper again, and must get a new one.
 void forget_wrapper(PyObject* self) {
   Managed* impl = head_of(self)->impl;
   if (impl == nullptr || impl->wrapper() != self) return;
@@ -123,7 +122,10 @@ const Tensor& unwrap(PyObject* object) {
   if (!is_tensor(object)) raise_python(PyExc_TypeError, "expected a Tensor, but got %.200s", Py_TYPE(object)->tp_name);
   WrapperObject* head = head_of(object);
   if (head->impl == nullptr)
-    raise_python(PyExc_RuntimeError, "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
+    raise_python(PyExc_RuntimeError, "%s for argument #0 'self'",
+                 current_policy()->release <= 110
+                     ? "Expected a Tensor of type Variable but found an undefined Tensor"
+                     : "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
   // A Tensor is one pointer to an impl, and so is this field: it is lent out as the owner that it is.
   static_assert(sizeof(Tensor) == sizeof(Managed*));
   return *reinterpret_cast<const Tensor*>(&head->impl);

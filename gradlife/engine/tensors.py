@@ -71,12 +71,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     __array_priority__ = 1000  # numpy leaves `array * tensor` to the tensor
 
     @property
-    def T(self) -> Tensor:  # noqa: N802 - torch's name
+    def T(self) -> Tensor:
         """A view with all dimensions in reverse order."""
         return self.permute(*range(self.dim() - 1, -1, -1))
 
     @property
-    def mT(self) -> Tensor:  # noqa: N802 - torch's name
+    def mT(self) -> Tensor:
         """A view with the last two dimensions swapped."""
         return self.transpose(-2, -1)
 

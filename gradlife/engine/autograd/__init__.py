@@ -25,6 +25,8 @@ __all__ = [
     "set_grad_enabled",
 ]
 
+# PyTorch says so once a process.
+_warned: list[bool] = []
 _Tensors = Any  # a tensor, a GradientEdge, or a sequence of them
 
 
@@ -43,9 +45,9 @@ def backward(
     inputs: _Tensors = None,
 ) -> None:
     """Adds the gradients of ``tensors`` to ``.grad`` of the leaves behind them, or of ``inputs`` alone."""
-    if inputs is not None and len(_sequence(inputs)) == 0:
-        raise RuntimeError("'inputs' argument to 'backward' cannot be empty.")
-    if create_graph:
+    wanted = _inputs(inputs, "backward") if inputs is not None else ()
+    if create_graph and not _warned:
+        _warned.append(True)
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
             "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
@@ -57,7 +59,6 @@ def backward(
     roots = _sequence(tensors)
     gradients = _make_gradients(roots, _sequence(grad_tensors) if grad_tensors is not None else (None,) * len(roots))
     keep = create_graph if retain_graph is None else retain_graph
-    wanted = _sequence(inputs) if inputs is not None else ()
     _engine._run_backward(roots, gradients, keep, create_graph, wanted, True, True)
 
 
@@ -79,7 +80,7 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    roots, wanted = _sequence(outputs), _sequence(inputs)
+    roots, wanted = _sequence(outputs), _inputs(inputs, "grad")
     given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
     gradients = _make_gradients(roots, given)
     keep = create_graph if retain_graph is None else retain_graph
@@ -97,7 +98,18 @@ def _sequence(value: _Tensors) -> tuple[Any, ...]:
     return (value,) if isinstance(value, (Tensor, graph.GradientEdge)) or value is None else tuple(value)
 
 
+def _inputs(inputs: _Tensors, function: str) -> tuple[Any, ...]:
+    wanted = _sequence(inputs)
+    if not wanted:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    for item in wanted:
+        if not isinstance(item, (Tensor, graph.GradientEdge)):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(item).__name__}")
+    return wanted
+
+
 def _make_gradients(roots: Sequence[Any], gradients: Sequence[Any]) -> tuple[Tensor | None, ...]:
+    gradients = gradients[: len(roots)]
     if len(roots) != len(gradients):
         raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
     return tuple(
