@@ -42,10 +42,11 @@ def leaf_with_grad(fw):
 def emptied_wrapper(lab):
     """State 3 of the five has a trap: the wrapper that C++ owns has given up its own hold on the impl.
 
-    `weakref.ref(x.grad)` leaves the wrapper in the impl's hands (torch 1.10 to 2.9). Calling the reference makes a
-    *Python* reference out of nothing that the framework could notice: no `x.grad` ran, so nobody filled the emptied
-    `data` pointer or cleared `owns_pyobj`. While x still holds the impl this goes unseen. Then `x.grad = None` drops
-    the impl, and what you hold is a tensor object without a tensor: shape `[0]`, "undefined Tensor" on use.
+    `weakref.ref(x.grad)` leaves the wrapper in the impl's hands (torch 1.10 to 2.9): the impl owns it, and its own
+    `data` only borrows the impl. Calling the reference makes a *Python* reference that the framework cannot notice:
+    no `x.grad` ran, so nobody made `data` an owner again or cleared `owns_pyobj`. While x still holds the impl this
+    goes unseen. Then `x.grad = None` drops the impl, and what you hold is a tensor object without a tensor: shape
+    `[0]`, "undefined Tensor" on use.
 
     The reviewers of the change saw it coming and had no way to intercept the weak reference. Coupled counts (2.10)
     end it: every living wrapper holds its impl. The fix on older releases: fetch through the owner (`x.grad`), which
