@@ -52,7 +52,7 @@ HOLDERS = {
 HOLDERS[sys.argv[1]](build())
 """
 HOLDERS = ["a module global", "builtins", "sys", "a cycle through C++", "a C++ static"]
-DELETED = ["del packed", "del unpack", "del pack"]
+DELETED = ["del pack", "del unpack", "del packed"]
 
 
 def run_to_exit(holder: str, profile: str) -> tuple[int, list[str]]:
