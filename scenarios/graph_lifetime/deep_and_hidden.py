@@ -4,7 +4,7 @@ import threading
 
 from gradlife.scenario import Expect, scenario
 
-DEPTH = 3000
+DEPTH = 2000
 SMALL_STACK = 256 * 1024
 
 
@@ -35,10 +35,10 @@ def on_small_stack(action):
     ],
 )
 def deep_chain_dies_on_small_stack(lab):
-    """A chain of 3000 additions, built and dropped in a thread whose stack is 256 kB.
+    """A chain of 2000 additions, built and dropped in a thread whose stack is 256 kB.
 
     Each node is the only owner of the one before. Freed naively, the destructor of the last one would call that of the
-    one before, and so on: 3000 nested destructors here, a million in a long recurrence, and the stack is full. So a
+    one before, and so on: 2000 nested destructors here, a million in a long recurrence, and the stack is full. So a
     dying node does not free its neighbours: it hands them to a list, and the outermost destructor empties the list.
 
     This holds for nodes that nobody looked at. A wrapper on every node of the chain brings the recursion back: in

@@ -62,7 +62,8 @@ def order_of_hooks(lab):
 
     y = Double.apply(lab.tensor(requires_grad=True))
     y.grad_fn.register_hook(noting(order, "node hook"))
-    y.grad_fn.register_prehook(noting(order, "node prehook"))
+    if hasattr(y.grad_fn, "register_prehook"):  # not before 1.13
+        y.grad_fn.register_prehook(noting(order, "node prehook"))
     y.retain_grad()
     y.register_hook(noting(order, "tensor hook"))
     y.register_hook(lambda grad: (order.append("second tensor hook"), grad * 20)[1])
@@ -80,7 +81,8 @@ def order_at_a_leaf(lab):
     y = x * 2
     accumulator = y.grad_fn.next_functions[0][0]
     accumulator.register_hook(noting(order, "accumulator hook"))
-    accumulator.register_prehook(noting(order, "accumulator prehook"))
+    if hasattr(accumulator, "register_prehook"):
+        accumulator.register_prehook(noting(order, "accumulator prehook"))
     x.register_post_accumulate_grad_hook(noting(order, "post-accumulate hook"))
     x.register_hook(noting(order, "tensor hook"))
     y.sum().backward()
