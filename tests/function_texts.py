@@ -19,6 +19,19 @@ HOOK_BEFORE_CALL = (
     "supported: please call _register_hook AFTER calling your function, or port your code to use non-legacy autograd "
     f"function, see: {DOCUMENTATION}"
 )
+DEPRECATED = (
+    "Legacy autograd function with non-static forward method is deprecated and will be removed in 1.3. Please use new-style "
+    f"autograd function with static forward method. (Example: {DOCUMENTATION})"
+)
+REFUSAL = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
+    f"static forward method. (Example: {DOCUMENTATION})"
+)
+BACKWARD_BEFORE_CALL = (
+    "Legacy autograd function attempted to call backward before forward was called.  This could occur if you manually called "
+    "_do_backward on Function.  In any case, this is very naughty!  If you absolutely need this to work, try porting your "
+    f"code to use non-legacy autograd function, see: {DOCUMENTATION}"
+)
 
 
 def invalid(attribute: str) -> str:

@@ -53,6 +53,15 @@ def unraisable_errors() -> Iterator[list[str]]:
         sys.unraisablehook = previous
 
 
+def failure(call: Callable[[], object]) -> str:
+    """The type and text of the error that `call` raises; nothing of it is kept."""
+    try:
+        call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    raise AssertionError("nothing was raised")
+
+
 class Canary:
     """Can be watched weakly, and calls `at_death` when it goes."""
 

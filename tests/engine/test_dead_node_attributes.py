@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
-from function_texts import DOCUMENTATION, HOOK_BEFORE_CALL, NEXT_BEFORE_CALL, NODE_IS_GONE, invalid
+from function_texts import BACKWARD_BEFORE_CALL, HOOK_BEFORE_CALL, NEXT_BEFORE_CALL, NODE_IS_GONE, invalid
 from lifetimes import RELEASES, Canary, collector_off, doubling, leaf, nothing, save_input
 from torch_texts import FREED, FREED_BEFORE_1_8
 
@@ -271,9 +271,7 @@ def test_apply_of_a_held_grad_fn_runs_its_backward_even_as_a_shell(profile: str)
         ("torch-1.1", "RuntimeError: function FBackward doesn't implement a required 'backward' method"),
         (
             "torch-1.2",
-            "RuntimeError: Legacy autograd function attempted to call backward before forward was called.  This could occur "
-            "if you manually called _do_backward on Function.  In any case, this is very naughty!  If you absolutely need "
-            f"this to work, try porting your code to use non-legacy autograd function, see: {DOCUMENTATION}",
+            f"RuntimeError: {BACKWARD_BEFORE_CALL}",
         ),
         ("torch-1.10", lacks("_do_backward")),
         ("torch-2.13", lacks("_do_backward")),
