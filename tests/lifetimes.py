@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import gradlife.engine as torch
 
 RELEASES = ("torch-1.1", "torch-1.2", "torch-1.10", "torch-2.13")
 EVERY_PROFILE = (*RELEASES, "oneflow-0.8", "oneflow-0.9")
 
+T = TypeVar("T")
 Watched = tuple[object, Callable[[], object]]
 
 
@@ -60,6 +62,27 @@ def failure(call: Callable[[], object]) -> str:
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     raise AssertionError("nothing was raised")
+
+
+def in_threads(*calls: Callable[[], T]) -> list[T]:
+    """The results of these calls, each made in a thread of its own, all at once. What one raises is raised here."""
+    results: list[Any] = [None] * len(calls)
+
+    def run(index: int) -> None:
+        try:
+            results[index] = calls[index]()
+        except BaseException as error:
+            results[index] = error
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(calls))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return results
 
 
 class Canary:
