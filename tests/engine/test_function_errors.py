@@ -137,7 +137,7 @@ def test_marking_what_was_no_input_as_dirty_warns() -> None:
         ctx.mark_dirty(y)
         return y
 
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="was not an input") as caught:
         custom(forward=forward).apply(leaf(1.0) * 1)
     assert str(caught[0].message).startswith(
         "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "

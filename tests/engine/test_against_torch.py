@@ -1,0 +1,89 @@
+"""The same small programs on the mini engine and on PyTorch: values, errors, orders of hooks, and who dies when.
+
+Each program is written once against a module object (`tests/programs_of_*.py`) and gives plain
+values; the profile torch-2.13 must give PyTorch's. Programs that leak do so in a child process.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import warnings
+import weakref
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import gradlife.engine
+import programs_of_hook_lifetimes
+import programs_of_lifetimes
+import programs_of_refusals
+import programs_of_values
+from leftovers import run_in_child
+from programs_tools import Program, attempt, fates
+
+PROGRAMS: list[Program] = [
+    *programs_of_values.PROGRAMS,
+    *programs_of_refusals.PROGRAMS,
+    *programs_of_lifetimes.PROGRAMS,
+    *programs_of_hook_lifetimes.PROGRAMS,
+]
+FAITHFUL_TO = "2.13"
+
+
+@pytest.fixture(scope="module")
+def torch() -> Iterator[ModuleType]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module = importlib.import_module("torch")
+    # what torch brings along is of no interest to the many collections that follow
+    gc.collect()
+    gc.freeze()
+    yield module
+    gc.unfreeze()
+
+
+def quietly(program: Program, framework: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return program(framework)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_the_mini_engine_says_what_torch_says(program: Program, torch: ModuleType) -> None:
+    if not torch.__version__.startswith(FAITHFUL_TO):
+        pytest.skip(f"the profile is torch {FAITHFUL_TO}'s, this is torch {torch.__version__}")
+    expected = quietly(program, torch)
+    assert run_in_child(quietly, program, gradlife.engine) == expected
+
+
+def test_the_programs_are_many_and_have_names_of_their_own() -> None:
+    names = [program.__name__ for program in PROGRAMS]
+    assert len(names) == len(set(names))
+    assert len(names) >= 60
+
+
+def test_an_attempt_is_told_without_addresses_and_further_lines() -> None:
+    def fail() -> None:
+        raise ValueError("at 0x7f00beef\nand more")
+
+    assert attempt(fail) == "ValueError: at 0x"
+    assert attempt(dict) == "ok"
+
+
+class Plain:
+    pass
+
+
+def test_fates_tell_counting_collecting_and_living_on_apart() -> None:
+    kept = Plain()
+
+    def build() -> list[Any]:
+        freed, cyclic = Plain(), Plain()
+        cyclic.me = cyclic  # type: ignore[attr-defined]
+        return [weakref.ref(freed), weakref.ref(cyclic), weakref.ref(kept)]
+
+    assert fates(build) == ["del", "gc", "alive"]
