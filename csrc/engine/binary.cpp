@@ -73,7 +73,7 @@ class SumNode final : public OpNode<0> {
 
 const NodeSpec& add_spec = node_spec("AddBackward0", {saved_number("alpha")});
 const NodeSpec& sub_spec = node_spec("SubBackward0", {saved_number("alpha")});
-const NodeSpec& sub_scalar_spec = node_spec("SubBackward1", {saved_number("alpha")});
+const NodeSpec& sub_scalar_spec = node_spec("SubBackward1");
 const NodeSpec& rsub_spec = node_spec("RsubBackward1", {saved_number("alpha")});
 const NodeSpec& mul_spec = node_spec("MulBackward0", {saved_tensor("other"), saved_tensor("self")});
 const NodeSpec& div_spec = node_spec("DivBackward0", {saved_tensor("other"), saved_tensor("self")});

@@ -63,8 +63,7 @@ Tensor overwrite_with_number(const Tensor& target, const Scalar& value, const No
 }  // namespace
 
 Tensor clone(const Tensor& tensor) {
-  Tensor target = kernels::allocate_result(tensor->sizes(), tensor->dtype(), {tensor.get()});
-  return recorded(copied(tensor, std::move(target)), tensor, Cloned());
+  return recorded(copied(tensor, kernels::allocate_like(*tensor, tensor->dtype())), tensor, Cloned());
 }
 
 Tensor clone_contiguous(const Tensor& tensor) {
@@ -75,7 +74,7 @@ Tensor contiguous(const Tensor& tensor) { return tensor->is_contiguous() ? tenso
 
 Tensor to_dtype(const Tensor& tensor, DType dtype, bool copy) {
   if (tensor->dtype() == dtype && !copy) return tensor;
-  Tensor target = copied(tensor, kernels::allocate_result(tensor->sizes(), dtype, {tensor.get()}));
+  Tensor target = copied(tensor, kernels::allocate_like(*tensor, dtype));
   return is_floating(dtype) ? recorded(std::move(target), tensor, Converted{tensor->dtype()}) : target;
 }
 

@@ -42,9 +42,7 @@ Tensor full(const Dims& sizes, const Scalar& value, DType dtype) {
   return result;
 }
 
-Tensor empty_like(const Tensor& tensor, DType dtype) {
-  return kernels::allocate_result(tensor->sizes(), dtype, {tensor.get()});
-}
+Tensor empty_like(const Tensor& tensor, DType dtype) { return kernels::allocate_like(*tensor, dtype); }
 
 Tensor full_like(const Tensor& tensor, const Scalar& value, DType dtype) {
   Tensor result = empty_like(tensor, dtype);

@@ -109,6 +109,17 @@ class ScalarBaseNode final : public OpNode<2> {
   Scalar base_;
 };
 
+// Contiguous whatever the exponent's layout, as in PyTorch.
+Tensor power_of(const Scalar& base, const Tensor& exponent) {
+  const DType dtype = kernels::result_dtype(*exponent, base);
+  Tensor result = empty(exponent->sizes(), dtype);
+  kernels::dispatch_numbers(dtype, "pow", [&](auto zero) {
+    using T = decltype(zero);
+    kernels::map<T>(*result, kernels::Operand<T>(base), kernels::Operand<T>(*exponent), Power());
+  });
+  return result;
+}
+
 void refuse_negative_power(DType dtype, const Scalar& exponent) {
   require(is_floating(dtype) || exponent.integer >= 0, "Integers to negative integer powers are not allowed.");
 }
@@ -140,7 +151,7 @@ Tensor pow(const Tensor& a, const Tensor& exponent) {
 Tensor scalar_pow(const Scalar& base, const Tensor& exponent) {
   const auto node = start_recording<ScalarBaseNode>({&exponent}, base);
   if (node) node->save_input(0, exponent);
-  Tensor result = kernels::compute(exponent, base, [](auto x, auto b) { return Power()(b, x); });
+  const Tensor result = power_of(base, exponent);
   if (!node) return result;
   set_history(result, node.owner);
   node->save_output(1, result);

@@ -154,6 +154,20 @@ Dims propagated_strides(const Dims& sizes, std::initializer_list<const TensorImp
   return result;
 }
 
+namespace {
+
+Tensor allocate(const Dims& sizes, const Dims& strides, DType dtype) {
+  StoragePtr storage = make<Storage>(static_cast<size_t>(sizes.product()) * item_size(dtype));
+  return make<TensorImpl>(std::move(storage), dtype, sizes, strides, 0);
+}
+
+}  // namespace
+
+Tensor allocate_like(const TensorImpl& tensor, DType dtype) {
+  if (is_non_overlapping_and_dense(tensor)) return allocate(tensor.sizes(), tensor.strides(), dtype);
+  return allocate(tensor.sizes(), propagated_strides(tensor.sizes(), {&tensor}), dtype);
+}
+
 Tensor allocate_result(const Dims& sizes, DType dtype, std::initializer_list<const TensorImpl*> inputs,
                        bool takes_number) {
   bool is_plain = sizes.size() < 2 || sizes.product() == 0;
@@ -163,8 +177,7 @@ Tensor allocate_result(const Dims& sizes, DType dtype, std::initializer_list<con
   if (is_plain) return empty(sizes, dtype);
   const Dims strides = propagated_strides(sizes, inputs, takes_number);
   if (strides == contiguous_strides(sizes)) return empty(sizes, dtype);
-  StoragePtr storage = make<Storage>(static_cast<size_t>(sizes.product()) * item_size(dtype));
-  return make<TensorImpl>(std::move(storage), dtype, sizes, strides, 0);
+  return allocate(sizes, strides, dtype);
 }
 
 }  // namespace gradlife::kernels

@@ -26,6 +26,20 @@ const char* short_name(PyTypeObject* type) {
   return dot != nullptr ? dot + 1 : type->tp_name;
 }
 
+// OneFlow drops a node's whole closure once it has run, and with it a context that nobody else holds. Measured (0.9.0):
+// one that holds its own output stays all the same.
+bool is_dropped_with_closure(const PyNode& node) {
+  if (Py_REFCNT(node.context()) != 1) return false;
+  PyObject* attributes = function_object(node.context())->dict;
+  PyObject *name, *value;
+  for (Py_ssize_t position = 0; attributes != nullptr && PyDict_Next(attributes, &position, &name, &value);) {
+    if (!is_tensor(value) || head_of(value)->impl == nullptr) continue;
+    const AutogradMeta* meta = unwrap(value)->meta();
+    if (meta != nullptr && meta->grad_fn.get() == &node) return false;
+  }
+  return true;
+}
+
 // A control block over a node that lies inside its context: owning it means owning a reference to the context.
 class ContextBlock final : public RefCounted {
  public:
@@ -68,8 +82,8 @@ void PyNode::release_variables() {
   Node::release_variables();
   if (context_ == nullptr) return;
   function_object(context_)->has_freed_buffers = true;
-  // OneFlow drops a node's whole closure once it has run, what was put on the context included.
-  if (policy().is_oneflow) Py_CLEAR(function_object(context_)->dict);
+  if (policy().is_oneflow && use_count() > 0 && is_dropped_with_closure(*this))
+    Py_CLEAR(function_object(context_)->dict);
 }
 
 void PyNode::let_go() {

@@ -37,6 +37,10 @@ class PyNode final : public Node {
 
   PyObject* context() const { return context_; }  // borrowed; nullptr once the context is gone
   void forget_context() { context_ = nullptr; }
+  void disown_context() {
+    context_ = nullptr;
+    owns_context_ = false;
+  }
   // True when nobody but `owner` keeps the context alive through this node.
   bool is_solely_owned(const NodePtr& owner) const;
 
@@ -101,6 +105,7 @@ PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ss
 struct UnpackedInputs {
   TensorList tensors;           // of all tensor arguments
   std::vector<bool> is_tensor;  // per argument
+  EdgeList next_edges;          // taken before forward runs: it may change an input in place
   Ref needs_input_grad;         // tuple of bool
   bool is_executable = false;
 };

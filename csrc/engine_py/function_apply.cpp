@@ -24,6 +24,7 @@ UnpackedInputs unpack_inputs(PyObject* const* arguments, Py_ssize_t count) {
     PyTuple_SET_ITEM(inputs.needs_input_grad.get(), i, Py_NewRef(needs ? Py_True : Py_False));
   }
   inputs.is_executable = grad_enabled() && any_requires;
+  if (inputs.is_executable) inputs.next_edges = gradient_edges(inputs.tensors);
   return inputs;
 }
 
@@ -149,12 +150,13 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     PyNode& custom = static_cast<PyNode&>(*node);
     custom.renew();
     custom.reset_input_metadata();
-    custom.set_next_edges(gradient_edges(inputs.tensors));
+    custom.set_next_edges(std::move(inputs.next_edges));
     custom.is_tensor_input = inputs.is_tensor;
     custom.output_info.clear();
   }
   const OutputMarks marks{marked_tensors(object->dirty_tensors, "mark_dirty"),
                           marked_tensors(object->non_differentiable, "mark_non_differentiable")};
+  for (const Tensor& changed : marks.dirty) changed->bump_version();
   Ref results = checked(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* output = PyTuple_GET_ITEM(outputs.get(), i);

@@ -92,11 +92,15 @@ int function_clear(PyObject* self) {
   return 0;
 }
 
-// A context dies only after its node: whoever owned it through the node is gone by then.
+// A context dies only after its node: whoever owned it through the node is gone by then. Where somebody gave back a
+// reference that was not his, the node is told, so that it does not give it back again.
 void check_node_is_gone(FunctionObject* object) {
-  if (object->policy->function_ownership != FunctionOwnership::node_owns_ctx || !object->node.lock()) return;
+  if (object->policy->function_ownership != FunctionOwnership::node_owns_ctx) return;
+  const NodePtr node = object->node.lock();
+  if (!node) return;
+  static_cast<PyNode&>(*node).disown_context();
   PyErr_SetString(PyExc_RuntimeError, "a context is being deleted while its node, which owns it, is alive");
-  PyErr_WriteUnraisable(reinterpret_cast<PyObject*>(object));
+  PyErr_WriteUnraisable(reinterpret_cast<PyObject*>(state().function_base));
 }
 
 void function_dealloc(PyObject* self) {
