@@ -11,6 +11,8 @@ import pytest
 
 import gradlife.engine as torch
 
+grad: Any = torch.autograd.grad  # never None where the tests look
+
 
 def leaf(*values: float) -> Any:
     """A float32 vector that requires grad; ``[2.0]`` where no values are given."""

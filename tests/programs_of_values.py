@@ -154,8 +154,8 @@ def returned_inputs(fw: Any) -> Any:
 def second_derivatives(fw: Any) -> Any:
     x = vector(fw, 0.5, 1.5)
     found = []
-    for make in (lambda: x.sin() * x.exp(), lambda: (x.log() * x).tanh(), lambda: x.sqrt() / (x + 1), lambda: x**3):
-        (first,) = fw.autograd.grad(make().sum(), x, create_graph=True)
+    for y in (x.sin() * x.exp(), (x.log() * x).tanh(), x.sqrt() / (x + 1), x**3):
+        (first,) = fw.autograd.grad(y.sum(), x, create_graph=True)
         (second,) = fw.autograd.grad((first * first).sum(), x)
         found.append([round(value, 4) for value in [*first.tolist(), *second.tolist()]])
     return found

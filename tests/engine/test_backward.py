@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
-from engine_tools import leaf, text_of
+from engine_tools import grad, leaf, text_of
 from leftovers import leaves, run_in_child, run_script
 from torch_texts import FREED, UNUSED
 
-grad = torch.autograd.grad
 CYCLE_WARNING = "ignore:Using backward.. with create_graph=True will create a reference cycle:UserWarning"
 
 

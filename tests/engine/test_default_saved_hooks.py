@@ -96,10 +96,18 @@ def test_hooks_left_on_the_stack_of_a_thread_are_let_go_with_it() -> None:
 
 def test_an_unpack_runs_in_the_thread_of_the_backward() -> None:
     seen: list[int] = []
-    x = leaf()
-    with saved_tensors_hooks(copy_of, lambda packed: (seen.append(threading.get_ident()), packed)[1]):
-        y = x.sin().sum()
-    worker = in_thread(lambda: (y.backward(), threading.get_ident())[1])
+
+    def unpack(packed: Any) -> Any:
+        seen.append(threading.get_ident())
+        return packed
+
+    def run() -> int:
+        y.backward()
+        return threading.get_ident()
+
+    with saved_tensors_hooks(copy_of, unpack):
+        y = leaf().sin().sum()
+    worker = in_thread(run)
     assert seen == [worker]
     assert worker != threading.get_ident()
 

@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 import gradlife.engine as torch
-from engine_tools import leaf
+from engine_tools import grad, leaf
 
 Function = torch.autograd.Function
 
@@ -32,13 +32,13 @@ def keeping(**methods: Any) -> Any:
 
 def test_attributes_of_ctx_last_until_backward_and_ctx_is_the_grad_fn() -> None:
     x = leaf(2.0)
-    y = Scale.apply(x, 5.0)
+    y: Any = Scale.apply(x, 5.0)
     assert y.grad_fn.factor == 5.0
     assert type(y.grad_fn).__name__ == y.grad_fn.name() == "ScaleBackward"
-    assert isinstance(y.grad_fn, torch.autograd.function.FunctionCtx)
     y.backward()
     assert x.grad.item() == 5.0
     assert y.grad_fn.factor == 5.0
+    assert isinstance(y.grad_fn, torch.autograd.function.FunctionCtx)
 
 
 def test_forward_runs_without_recording_and_backward_as_the_call_says() -> None:
@@ -54,7 +54,7 @@ def test_forward_runs_without_recording_and_backward_as_the_call_says() -> None:
 
     custom, x = keeping(forward=forward, backward=backward), leaf(2.0)
     custom.apply(x).backward()
-    torch.autograd.grad(custom.apply(x), x, create_graph=True)
+    grad(custom.apply(x), x, create_graph=True)
     assert modes == [False, False, False, True]
 
 
@@ -150,8 +150,8 @@ def test_setup_context_sees_inputs_and_output_and_forward_no_ctx() -> None:
     y = Power.apply(x, 3)
     assert y.item() == 8.0
     assert y.grad_fn.saved_tensors[1].grad_fn is y.grad_fn
-    (first,) = torch.autograd.grad(y, x, create_graph=True)
-    (second,) = torch.autograd.grad(first, x)
+    (first,) = grad(y, x, create_graph=True)
+    (second,) = grad(first, x)
     assert (first.item(), second.item()) == (12.0, 12.0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
-from engine_tools import leaf, text_of
+from engine_tools import grad, leaf, text_of
 
 Function = torch.autograd.Function
 ONCE = "trying to differentiate twice a function that was marked with @once_differentiable"
@@ -95,7 +95,7 @@ class Once(Function):
         return x * x
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Any) -> Any:
         assert not torch.is_grad_enabled()
         return gradient * 2 * ctx.saved_tensors[0]
@@ -109,7 +109,7 @@ def test_a_once_differentiable_function_gives_its_gradient() -> None:
 
 def test_differentiating_it_again_says_that_it_cannot() -> None:
     x, weight = leaf(3.0), leaf(2.0)
-    (first,) = torch.autograd.grad(Once.apply(x) * weight, x, create_graph=True)
+    (first,) = grad(Once.apply(x) * weight, x, create_graph=True)
     assert first.item() == 12.0
     assert first.requires_grad
     with pytest.raises(RuntimeError) as error:
@@ -119,5 +119,5 @@ def test_differentiating_it_again_says_that_it_cannot() -> None:
 
 def test_where_no_gradient_needs_grad_there_is_nothing_to_guard() -> None:
     x = leaf(3.0)
-    (first,) = torch.autograd.grad(Once.apply(x), x, create_graph=True)
+    (first,) = grad(Once.apply(x), x, create_graph=True)
     assert not first.requires_grad

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
-from engine_tools import leaf, text_of
+from engine_tools import grad, leaf, text_of
 from leftovers import leaves
 
 
@@ -42,7 +42,7 @@ def test_the_order_of_all_kinds_of_hooks_at_one_node_and_at_the_leaf() -> None:
     node.register_hook(lambda outputs, grads: log.append("post hook"))
     node.register_prehook(lambda grads: log.append("pre hook"))
     y.retain_grad()
-    weak = weakref.ref(y)  # a hook that held y would keep it for ever
+    weak: Any = weakref.ref(y)  # a hook that held y would keep it for ever
     y.register_hook(lambda grad: log.append(f"tensor hook, retained {weak().grad is not None}"))
     y.backward()
     assert log == [
@@ -160,10 +160,11 @@ def test_grad_runs_tensor_hooks_of_what_it_captures_but_no_accumulation() -> Non
     log: list[str] = []
     x = leaf(2.0)
     x.register_post_accumulate_grad_hook(lambda variable: log.append("post-accumulate"))
-    x.register_hook(lambda grad: (log.append("tensor"), grad * 2)[1])
+    x.register_hook(lambda grad: log.append("tensor"))
+    x.register_hook(doubled)
     y = x * 3
     y.grad_fn.next_functions[0][0].register_prehook(lambda grads: log.append("pre hook of the accumulator"))
-    assert torch.autograd.grad(y, x)[0].item() == 6.0
+    assert grad(y, x)[0].item() == 6.0
     assert log == ["tensor"]
     assert x.grad is None
 

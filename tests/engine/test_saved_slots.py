@@ -6,8 +6,10 @@ import gc
 import weakref
 from typing import Any
 
+import pytest
+
 import gradlife.engine as torch
-from engine_tools import Mark, leaf
+from engine_tools import Mark, grad, leaf
 from leftovers import leaves
 
 
@@ -17,6 +19,31 @@ def test_a_saved_leaf_comes_back_as_the_object_itself() -> None:
     y = x.sin()
     assert y.grad_fn._saved_self is x
     assert y.grad_fn._saved_self.tag == "mine"
+
+
+@pytest.mark.parametrize(("profile", "is_itself"), [("torch-1.2", False), ("torch-1.10", True), ("torch-2.13", True)])
+def test_releases_before_1_10_gave_an_input_back_as_another_object(profile: str, is_itself: bool) -> None:
+    with torch.profile(profile):
+        x = leaf(2.0)
+        y = x.sin()
+        saved = y.grad_fn._saved_self if profile != "torch-1.2" else keep_input(x).grad_fn.saved_tensors[0]
+    assert (saved is x) == is_itself
+    assert saved.data_ptr() == x.data_ptr()
+    assert saved.requires_grad
+
+
+def keep_input(x: Any) -> Any:
+    class Keeps(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return gradient * 2
+
+    return Keeps.apply(x)
 
 
 def test_a_saved_non_leaf_input_comes_back_as_the_object_itself_with_its_history() -> None:
@@ -175,7 +202,7 @@ def test_a_function_may_save_its_output_without_leaking_it() -> None:
     x = leaf(0.0, 0.0)
     y = Exp.apply(x)
     output = weakref.ref(y)
-    (gradient,) = torch.autograd.grad(y.sum(), x)
+    (gradient,) = grad(y.sum(), x)
     assert gradient.tolist() == [1.0, 1.0]
     del y
     assert output() is None

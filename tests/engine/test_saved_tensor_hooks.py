@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
-from engine_tools import Counted, Packed, copy_of, identity, leaf, text_of
+from engine_tools import Counted, Packed, copy_of, grad, identity, leaf, text_of
 from leftovers import leaves
 from torch_texts import FREED
 
@@ -200,7 +200,7 @@ def test_an_unpacked_leaf_gets_its_gradient_and_an_unpacked_output_its_node() ->
         y = x.exp()
     back = y.grad_fn._saved_result
     assert back.grad_fn is y.grad_fn
-    (second,) = torch.autograd.grad(torch.autograd.grad(y, x, create_graph=True)[0], x)
+    (second,) = grad(grad(y, x, create_graph=True)[0], x)
     assert second.tolist() == [1.0]
 
 

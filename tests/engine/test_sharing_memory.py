@@ -38,7 +38,7 @@ def test_from_numpy_keeps_strides() -> None:
 
 
 def test_from_numpy_keeps_the_array_alive_as_long_as_the_storage() -> None:
-    class Watched(numpy.ndarray):  # type: ignore[misc]
+    class Watched(numpy.ndarray):  # type: ignore[misc, name-defined]
         pass
 
     array = numpy.ones(3, dtype=numpy.float32).view(Watched)

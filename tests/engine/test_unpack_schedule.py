@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
-from engine_tools import copy_of, identity, leaf, telling_hooks, text_of
+from engine_tools import copy_of, grad, identity, leaf, telling_hooks, text_of
 from torch_texts import modified
 
 saved_tensors_hooks = torch.autograd.graph.saved_tensors_hooks
@@ -164,10 +164,10 @@ def second_derivative(log: list[str], hooks: Callable[[], Any]) -> float:
     x = leaf(0.5)
     with hooks():
         y = x * x * x
-    (first,) = torch.autograd.grad(y, x, create_graph=True)
+    (first,) = grad(y, x, create_graph=True)
     assert first.item() == 0.75
     log.append("first done")
-    (second,) = torch.autograd.grad(first, x)
+    (second,) = grad(first, x)
     return float(second.item())
 
 
@@ -189,9 +189,9 @@ def test_double_backward_of_a_saved_output_is_right_under_both(schedule: str) ->
     with under(schedule):
         with saved_tensors_hooks(copy_of, identity):
             y = x.exp()
-        (first,) = torch.autograd.grad(y, x, create_graph=True)
-        (second,) = torch.autograd.grad(first, x, create_graph=True)
-        (third,) = torch.autograd.grad(second, x)
+        (first,) = grad(y, x, create_graph=True)
+        (second,) = grad(first, x, create_graph=True)
+        (third,) = grad(second, x)
     assert [first.item(), second.item(), third.item()] == [1.0, 1.0, 1.0]
 
 
@@ -209,7 +209,7 @@ def test_progressive_unpacks_only_what_leads_to_the_inputs_that_are_asked_for() 
     log: list[str] = []
     with under("progressive"):
         a, _, y = branches(log)
-        (gradient,) = torch.autograd.grad(y, a)
+        (gradient,) = grad(y, a)
     assert gradient.item() == 1.0
     assert log == ["unpack a"]
 
@@ -219,12 +219,12 @@ def test_upfront_unpacks_even_what_does_not_run_and_lets_it_go_again() -> None:
     with under("upfront"):
         a, b, y = branches(log)
         before = torch.live_counts()["storage"]
-        (gradient,) = torch.autograd.grad(y, a)
+        (gradient,) = grad(y, a)
         assert gradient.item() == 1.0
         assert sorted(log) == ["unpack a", "unpack b"]
         del gradient
         assert torch.live_counts()["storage"] == before - 1  # the packed copy of a
-        assert torch.autograd.grad(y, b)[0].item() == 1.0
+        assert grad(y, b)[0].item() == 1.0
         assert log[-1] == "unpack b"
 
 
