@@ -91,8 +91,7 @@ void set_requires_grad(const Tensor& tensor, bool requires) {
       "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
       "that doesn't require differentiation use var_no_grad = var.detach().");
   if (!is_leaf(*tensor)) return;
-  require(!requires || is_floating(tensor->dtype()),
-          "only Tensors of floating point dtype can require gradients");
+  require(!requires || is_floating(tensor->dtype()), "only Tensors of floating point dtype can require gradients");
   if (requires || tensor->meta() != nullptr) tensor->need_meta().requires_grad = requires;
 }
 
@@ -113,7 +112,7 @@ void detach_in_place(const Tensor& tensor) {
           "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
           "called on "
           "these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-          "torch/optim/optimizer.py as a solution.");
+          "torch/optim/optimizer.py as the solution.");
   if (tensor->meta() == nullptr) return;
   AutogradMeta& meta = *tensor->meta();
   const NodePtr dropped = std::move(meta.grad_fn);

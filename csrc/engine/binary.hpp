@@ -56,11 +56,11 @@ void change(const Tensor& target, const Tensor& other, F f) {
   if (!direct) copy(*target, *out);
 }
 
-// Errors: the target overlaps itself or the source, has another shape than the result, or can't hold the common dtype.
+// Errors, in PyTorch's order: the target overlaps itself or the source, has another shape than the result, or can't hold the common dtype.
 inline void check_target(const TensorImpl& target, const TensorImpl& other) {
-  ops::refuse_resize(target, broadcast_sizes(target.sizes(), other.sizes()));
   ops::refuse_overlap(target);
   ops::refuse_partial_overlap(target, other);
+  ops::refuse_resize(target, broadcast_sizes(target.sizes(), other.sizes()));
   ops::refuse_cast(result_dtype({&target, &other}), target);
 }
 

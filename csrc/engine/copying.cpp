@@ -80,9 +80,9 @@ Tensor to_dtype(const Tensor& tensor, DType dtype, bool copy) {
 
 Tensor copy_in_place(const Tensor& target, const Tensor& source) {
   check_inplace(target, needs_graph({&target, &source}));
-  refuse_resize(*target, kernels::broadcast_sizes(target->sizes(), source->sizes()));
   refuse_overlap(*target);
   refuse_partial_overlap(*target, *source);
+  refuse_resize(*target, kernels::broadcast_sizes(target->sizes(), source->sizes()));
   Recording<OverwriteNode> node;
   if (is_floating(target->dtype())) node = start_recording<OverwriteNode>({&target, &source}, copy_spec);
   kernels::copy(*target, *source);

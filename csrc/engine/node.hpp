@@ -178,6 +178,7 @@ class Node : public Managed {
   bool should_compute_output(size_t input) const { return input < next_edges_.size() && next_edges_[input]; }
   // Declares one more forward output; returns its number.
   uint32_t add_input_metadata(const TensorImpl& output);
+  void add_placeholder_input() { input_metadata_.push_back({}); }  // for an output that is no tensor
   const std::vector<InputMetadata>& input_metadata() const { return input_metadata_; }
   size_t num_inputs() const { return input_metadata_.size(); }
   void reset_input_metadata() { input_metadata_.clear(); }

@@ -135,12 +135,21 @@ void check_window(const TensorImpl& a, const Geometry& window) {
           " are out of bounds for storage of size ", a.storage()->bytes());
 }
 
+Geometry geometry_of(const TensorImpl& tensor) { return {tensor.sizes(), tensor.strides(), tensor.offset()}; }
+
 }  // namespace
 
 Tensor as_strided(const Tensor& a, const Dims& sizes, const Dims& strides, int64_t offset) {
   const Geometry window{sizes, strides, offset};
   check_window(*a, window);
-  return recorded(make_view(a, sizes, strides, offset), a, Strided{{a->sizes(), a->strides(), a->offset()}, window});
+  return recorded(make_view(a, sizes, strides, offset), a, Strided{geometry_of(*a), window});
+}
+
+NodePtr as_strided_node(const Tensor& a, const TensorImpl& window) {
+  NodePtr node = make_node<RuleNode<Strided>>(Strided{geometry_of(*a), geometry_of(window)});
+  node->set_next_edges(gradient_edges({&a}));
+  node->add_input_metadata(window);
+  return node;
 }
 
 }  // namespace gradlife::ops

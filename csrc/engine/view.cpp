@@ -127,9 +127,7 @@ void refuse_forbidden_view(const AutogradMeta& meta, bool indirect) {
 void rebuild_view_node(const Tensor& view) {
   AutogradMeta& meta = *view->meta();
   refuse_forbidden_view(meta, true);
-  GradMode recording(true);
-  const Tensor window = ops::as_strided(meta.view->base, view->sizes(), view->strides(), view->offset());
-  meta.grad_fn = window->meta()->grad_fn;
+  meta.grad_fn = ops::as_strided_node(meta.view->base, *view);
   meta.output_nr = 0;
   meta.view->attr_version = view->version();
 }
@@ -153,7 +151,8 @@ void move_retained_grad(const Tensor& tensor, const NodePtr& old_node) {
 NodePtr grad_fn(const Tensor& tensor) {
   AutogradMeta* meta = tensor->meta();
   if (meta == nullptr) return {};
-  if (meta->view && meta->view->attr_version != tensor->version() && requires_grad(meta->view->base)) {
+  const bool may_need_node = meta->view && (meta->grad_fn || requires_grad(meta->view->base));
+  if (may_need_node && meta->view->attr_version != tensor->version()) {
     const NodePtr old_node = meta->grad_fn;
     rebuild_view_node(tensor);
     if (meta->retains_grad) move_retained_grad(tensor, old_node);

@@ -128,11 +128,11 @@ TensorList PyNode::collect(Borrowed result) const {
     PyObject* gradient = PyTuple_GET_ITEM(tuple.get(), i);
     if (is_tensor_input[static_cast<size_t>(i)]) {
       if (gradient != Py_None && !is_tensor(gradient))
-        raise_python(PyExc_TypeError, "expected Variable or None (got %s)", short_name(Py_TYPE(gradient)));
+        raise_python(PyExc_RuntimeError, "expected Variable or None (got %s)", short_name(Py_TYPE(gradient)));
       gradients.push_back(unwrap_optional(gradient));
     } else if (gradient != Py_None) {
       raise_python(PyExc_RuntimeError,
-                   "function %s returned a gradient different from None at position %zd, but the corresponding forward "
+                   "function %s returned a gradient different than None at position %zd, but the corresponding forward "
                    "input was "
                    "not a Variable",
                    name(), i + 1);

@@ -30,18 +30,17 @@ UnpackedInputs unpack_inputs(PyObject* const* arguments, Py_ssize_t count) {
 
 namespace {
 
-// The tensors of a tuple that ctx.mark_dirty or the like was given. Error: something that is no tensor.
-TensorList marked_tensors(PyObject* marked, const char* function) {
+// The tensors of a tuple that ctx.mark_dirty or the like was given. Errors as torch words them, unfinished as they are:
+// `not_a_tensor` for something that is no tensor.
+TensorList marked_tensors(PyObject* marked, const char* attribute, const char* not_a_tensor) {
   TensorList tensors;
   if (marked == nullptr || marked == Py_None) return tensors;
   if (!PyTuple_Check(marked))
-    raise_python(PyExc_TypeError, "%s attribute is expected to be a tuple, but is %s", function,
-                 Py_TYPE(marked)->tp_name);
+    raise_python(PyExc_RuntimeError, "autograd internal error: %s attribute is expected to be a tuple but is ",
+                 attribute);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(marked); ++i) {
     PyObject* item = PyTuple_GET_ITEM(marked, i);
-    if (!is_tensor(item))
-      raise_python(PyExc_TypeError, "%s can only accept variables, but argument %zd is of type %s", function, i,
-                   Py_TYPE(item)->tp_name);
+    if (!is_tensor(item)) raise_python(PyExc_RuntimeError, "%s", not_a_tensor);
     tensors.push_back(unwrap(item));
   }
   return tensors;
@@ -76,10 +75,10 @@ void check_dirty(const Tensor& tensor, bool is_input, Py_ssize_t outputs) {
       "You "
       "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.");
   if (!is_input) {
-    const Ref warned = checked(PyObject_CallFunction(state().warn, "Os", PyExc_UserWarning,
-                                                     "Only input Tensors should be given to ctx.mark_dirty(). If a "
-                                                     "Tensor is not an input, there is no need to pass it to "
-                                                     "mark_dirty()."));
+    const Ref warned = checked(PyObject_CallFunction(
+        state().warn, "Os", PyExc_UserWarning,
+        "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+        "passed to ctx.mark_dirty()."));
   }
 }
 
@@ -103,8 +102,22 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
   }
   if (is_input) tensor = view_of_itself(tensor);
   set_history(tensor, node);
-  if (AutogradMeta& meta = *tensor->meta(); meta.view) meta.view->creation = CreationMeta::in_custom_function;
+  if (AutogradMeta& meta = *tensor->meta(); meta.view)
+    meta.view->creation = outputs > 1 ? CreationMeta::multi_output : CreationMeta::in_custom_function;
   return tensor;
+}
+
+void check_dirty_are_returned(const TensorList& dirty, Borrowed results) {
+  for (const Tensor& changed : dirty) {
+    bool is_returned = false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(results.get()); ++i) {
+      PyObject* result = PyTuple_GET_ITEM(results.get(), i);
+      is_returned = is_returned || (is_tensor(result) && unwrap(result) == changed);
+    }
+    require(is_returned,
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            "modified inplace must all be outputs of the Function.");
+  }
 }
 
 // How a tensor is saved that forward also returned: without its history, and with only a weak way back to it where it
@@ -125,8 +138,7 @@ void save_tensors(PyObject* context, const NodePtr& node, const OutputMarks& mar
   std::vector<SavedSlot> saved;
   if (to_save && to_save.get() != Py_None) {
     if (!PyTuple_Check(to_save.get()))
-      raise_python(PyExc_TypeError, "saved tensors argument is expected to be a tuple, but is %s",
-                   Py_TYPE(to_save.get())->tp_name);
+      raise_python(PyExc_RuntimeError, "autograd internal error: to_save attribute is expected to be a tuple but is ");
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save.get()); ++i) {
       PyObject* item = PyTuple_GET_ITEM(to_save.get(), i);
       if (item != Py_None && !is_tensor(item))
@@ -154,8 +166,10 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     custom.is_tensor_input = inputs.is_tensor;
     custom.output_info.clear();
   }
-  const OutputMarks marks{marked_tensors(object->dirty_tensors, "mark_dirty"),
-                          marked_tensors(object->non_differentiable, "mark_non_differentiable")};
+  const OutputMarks marks{
+      marked_tensors(object->dirty_tensors, "dirty_tensors", "mark_dirty can only accept variables, but argument "),
+      marked_tensors(object->non_differentiable, "non_differentiable",
+                     "mark_non_differentiable only accepts variable arguments, but got ")};
   for (const Tensor& changed : marks.dirty) changed->bump_version();
   Ref results = checked(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -164,7 +178,10 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
       if (object->policy->release < 200 || output == nullptr)
         raise_python(PyExc_TypeError, "%s.forward: expected Tensor or tuple of Tensor (got %s) for return value %zd",
                      Py_TYPE(context)->tp_name, Py_TYPE(output)->tp_name, i);
-      if (is_executable) static_cast<PyNode&>(*node).output_info.emplace_back();
+      if (is_executable) {
+        static_cast<PyNode&>(*node).output_info.emplace_back();
+        node->add_placeholder_input();
+      }
       PyTuple_SET_ITEM(results.get(), i, Py_NewRef(output));
       continue;
     }
@@ -178,6 +195,7 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     }
     PyTuple_SET_ITEM(results.get(), i, given == tensor ? Py_NewRef(output) : wrap(given).release());
   }
+  check_dirty_are_returned(marks.dirty, results.get());
   if (is_executable) save_tensors(context, node, marks);
   Py_CLEAR(object->to_save);
   Py_CLEAR(object->dirty_tensors);

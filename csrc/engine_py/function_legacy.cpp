@@ -63,7 +63,12 @@ PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ss
           "to "
           "work, try porting your code to use non-legacy autograd function, see: "
           "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function");
-    const Ref backward = checked(PyObject_GetAttrString(self, "backward"));
+    const Ref backward = Ref::steal(PyObject_GetAttrString(self, "backward"));
+    if (!backward) {
+      PyErr_Clear();
+      raise_python(PyExc_RuntimeError, "function %s doesn't implement a required 'backward' method",
+                   Py_TYPE(self)->tp_name);
+    }
     // By hand it is called with a tuple of gradients and a flag; the engine gives the gradients themselves.
     if (count == 2 && PyTuple_Check(arguments[0])) {
       Ref result = checked(PyObject_CallObject(backward.get(), arguments[0]));

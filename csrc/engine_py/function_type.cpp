@@ -51,7 +51,7 @@ int function_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (object->policy->is_oneflow) return 0;  // its contexts are unknown to the collector
   Py_VISIT(object->dict);
-  Py_VISIT(object->needs_input_grad);
+  if (object->policy->release >= 213) Py_VISIT(object->needs_input_grad);
   Py_VISIT(object->to_save);
   Py_VISIT(object->non_differentiable);
   Py_VISIT(object->dirty_tensors);
@@ -169,6 +169,10 @@ PyObject* get_metadata(PyObject* self, void*) {
 
 PyObject* get_requires_grad(PyObject*, void*) { return Py_NewRef(Py_True); }
 
+PyCFunction fast_method(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
 // Attributes that came later than a release are absent under its profiles.
 void refuse_before(PyObject* self, int release, const char* attribute) {
   const Policy& policy = *function_object(self)->policy;
@@ -237,16 +241,21 @@ PyObject* get_late_attribute(PyObject* self, void* closure) {
   });
 }
 
+PyMethodDef do_backward_method = {"_do_backward", fast_method(function_do_backward), METH_FASTCALL, nullptr};
 PyMethodDef name_method = {"name", function_name, METH_NOARGS, nullptr};
 PyMethodDef prehook_method = {"register_prehook", function_register_prehook, METH_O, nullptr};
 
-PyCFunction fast_method(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+// Gone with the legacy Functions that needed it.
+PyObject* get_legacy_backward(PyObject* self, void*) {
+  const Policy& policy = *function_object(self)->policy;
+  if (policy.legacy_functions != LegacyFunctions::refused || policy.release < 109)
+    return PyCFunction_New(&do_backward_method, self);
+  PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '_do_backward'", Py_TYPE(self)->tp_name);
+  return nullptr;
 }
 
 PyMethodDef function_methods[] = {{"apply", fast_method(function_apply), METH_FASTCALL | METH_CLASS, nullptr},
                                   {"_do_forward", fast_method(function_do_forward), METH_FASTCALL, nullptr},
-                                  {"_do_backward", fast_method(function_do_backward), METH_FASTCALL, nullptr},
                                   {"register_hook", function_register_hook, METH_O, nullptr},
                                   {"_register_hook_dict", function_register_hook_dict, METH_O, nullptr},
                                   {"_sequence_nr", function_sequence_nr, METH_NOARGS, nullptr},
@@ -258,6 +267,7 @@ PyGetSetDef function_attributes[] = {{"next_functions", get_next_functions, null
                                      {"saved_tensors", get_saved_tensors, nullptr, nullptr, nullptr},
                                      {"saved_variables", get_saved_tensors, nullptr, nullptr, nullptr},
                                      {"_raw_saved_tensors", get_raw_saved_tensors, nullptr, nullptr, nullptr},
+                                     {"_do_backward", get_legacy_backward, nullptr, nullptr, nullptr},
                                      {"name", get_late_attribute, nullptr, nullptr, &name_method},
                                      {"register_prehook", get_late_attribute, nullptr, nullptr, &prehook_method},
                                      {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},

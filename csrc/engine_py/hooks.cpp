@@ -28,15 +28,41 @@ Ref wrap_tuple(const TensorList& tensors) {
   return tuple;
 }
 
+Ref hook_name(Borrowed hook) {
+  Ref name = Ref::steal(PyObject_GetAttrString(hook, "__name__"));
+  if (name) return name;
+  PyErr_Clear();
+  return checked(PyUnicode_FromString("<unknown>"));
+}
+
+// A gradient may be replaced by another of its kind only. Errors as torch words them.
+void check_replacement(Borrowed original, Borrowed result, Borrowed hook) {
+  if (result.get() == Py_None) return;
+  if (original.get() == Py_None)
+    raise_python(PyExc_RuntimeError, "can't replace a None gradient with a non-None value");
+  if (!is_tensor(result))
+    raise_python(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(result.get())->tp_name);
+  const Tensor& before = unwrap(original);
+  const Tensor& after = unwrap(result);
+  if (before->sizes() != after->sizes())
+    raise_python(PyExc_RuntimeError, "hook '%S' has changed the size of value", hook_name(hook).get());
+  if (before->dtype() != after->dtype())
+    raise_python(PyExc_RuntimeError, "hook '%S' has changed the type of value (was %s got %s)", hook_name(hook).get(),
+                 legacy_type_name(before->dtype()), legacy_type_name(after->dtype()));
+}
+
 // What a node hook returned, as a tuple of as many values as before; a single tensor stands for a tuple of one.
-Ref as_values(Ref result, size_t expected, Borrowed hook) {
-  if (!PyTuple_Check(result.get())) result = checked(PyTuple_Pack(1, result.get()));
+Ref as_values(Ref result, Borrowed before, Borrowed hook) {
+  if (is_tensor(result.get())) result = checked(PyTuple_Pack(1, result.get()));
+  if (!PyTuple_Check(result.get()))
+    raise_python(PyExc_TypeError, "expected tuple, but hook returned '%s'", Py_TYPE(result.get())->tp_name);
   const Py_ssize_t count = PyTuple_GET_SIZE(result.get());
-  if (count == static_cast<Py_ssize_t>(expected)) return result;
-  const Ref name = Ref::steal(PyObject_GetAttrString(hook, "__name__"));
-  if (!name) PyErr_Clear();
-  raise_python(PyExc_RuntimeError, "hook '%S' has returned an incorrect number of values (got %zd, but expected %zd)",
-               name ? name.get() : Py_None, count, static_cast<Py_ssize_t>(expected));
+  if (count != PyTuple_GET_SIZE(before.get()))
+    raise_python(PyExc_RuntimeError, "hook '%S' has returned an incorrect number of values (got %zd, but expected %zd)",
+                 hook_name(hook).get(), count, PyTuple_GET_SIZE(before.get()));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    check_replacement(PyTuple_GET_ITEM(before.get(), i), PyTuple_GET_ITEM(result.get(), i), hook);
+  return result;
 }
 
 template <class Base>
@@ -58,8 +84,7 @@ class PyTensorHook final : public DictHook<TensorHook> {
     each_callable(dict_, [&](PyObject* callable) {
       Ref result = checked(PyObject_CallOneArg(callable, value.get()));
       if (result.get() == Py_None) return;
-      if (!is_tensor(result.get()))
-        raise_python(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(result.get())->tp_name);
+      check_replacement(value.get(), result.get(), callable);
       value = std::move(result);
     });
     return unwrap_optional(value.get());
@@ -73,8 +98,10 @@ class PyPostAccumulateHook final : public DictHook<PostAccumulateHook> {
     const Ref value = wrap(variable);
     each_callable(dict_, [&](PyObject* callable) {
       const Ref result = checked(PyObject_CallOneArg(callable, value.get()));
-      if (result.get() != Py_None)
-        raise_python(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
+      if (result.get() == Py_None) return;
+      if (!is_tensor(result.get()))
+        raise_python(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(result.get())->tp_name);
+      raise_python(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
     });
   }
 };
@@ -83,12 +110,11 @@ class PyPreHook final : public DictHook<NodePreHook> {
  public:
   using DictHook::DictHook;
   TensorList call(TensorList gradients) override {
-    const size_t count = gradients.size();
     Ref values = wrap_tuple(gradients);
     gradients.clear();
     each_callable(dict_, [&](PyObject* callable) {
       Ref result = checked(PyObject_CallOneArg(callable, values.get()));
-      if (result.get() != Py_None) values = as_values(std::move(result), count, callable);
+      if (result.get() != Py_None) values = as_values(std::move(result), values.get(), callable);
     });
     return unwrap_list(values.get());
   }
@@ -98,13 +124,12 @@ class PyPostHook final : public DictHook<NodePostHook> {
  public:
   using DictHook::DictHook;
   TensorList call(TensorList outputs, const TensorList& inputs) override {
-    const size_t count = outputs.size();
     Ref values = wrap_tuple(outputs);
     outputs.clear();
     const Ref arrived = wrap_tuple(inputs);
     each_callable(dict_, [&](PyObject* callable) {
       Ref result = checked(PyObject_CallFunctionObjArgs(callable, values.get(), arrived.get(), nullptr));
-      if (result.get() != Py_None) values = as_values(std::move(result), count, callable);
+      if (result.get() != Py_None) values = as_values(std::move(result), values.get(), callable);
     });
     return unwrap_list(values.get());
   }
@@ -123,8 +148,6 @@ Ref hook_dict(Hooks& hooks) {
 }
 
 Ref add_callable(const Ref& dict, Borrowed callable) {
-  if (PyCallable_Check(callable) == 0)
-    raise_python(PyExc_TypeError, "hooks have to be callable, but got %.200s", Py_TYPE(callable.get())->tp_name);
   return checked(PyObject_CallFunctionObjArgs(state().hooks_helper, dict.get(), callable.get(), nullptr));
 }
 

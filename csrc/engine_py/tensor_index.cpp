@@ -28,12 +28,12 @@ bool is_integer_index(PyObject* index) {
 
 // `position`: which of several indices this one is, for the error's text.
 Tensor select_at(const Tensor& tensor, int64_t dim, PyObject* index, int64_t position = 0) {
-  if (tensor->dim() == 0)
+  const int64_t at = parse_integer(index);
+  if (tensor->dim() == 0 && at == 0)
     fail(ErrorKind::index,
          "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
          "0-dim "
          "tensor to a number");
-  const int64_t at = parse_integer(index);
   // Two ellipses can lead past the last dimension.
   const int64_t size = dim < static_cast<int64_t>(tensor->dim()) ? tensor->sizes()[static_cast<size_t>(dim)] : 0;
   if (at < -size || at >= size)

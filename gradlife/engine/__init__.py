@@ -114,7 +114,8 @@ def __getattr__(name: str) -> _Any:
     # Operations and factories are functions of the extension; private ones stay there.
     if not name.startswith("_"):
         try:
-            return getattr(_engine, name)
+            value = globals()[name] = getattr(_engine, name)  # found at once from now on
+            return value
         except AttributeError:
             pass
     raise AttributeError(f"module 'gradlife.engine' has no attribute '{name}'")

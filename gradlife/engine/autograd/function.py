@@ -47,7 +47,13 @@ class BackwardCFunction(_FunctionBase, FunctionCtx):
 
     def apply(self, *args: Any) -> Any:
         """Runs the user's backward."""
-        return self._forward_cls.backward(self, *args)
+        backward, vjp = self._forward_cls.backward, self._forward_cls.vjp
+        if backward is not Function.backward and vjp is not Function.vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
+                "of them."
+            )
+        return (backward if vjp is Function.vjp else vjp)(self, *args)
 
 
 class FunctionMeta(type):
