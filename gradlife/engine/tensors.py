@@ -32,6 +32,8 @@ class device:
     """Where a tensor's bytes are: always the CPU here."""
 
     __slots__ = ("index", "type")
+    index: int | None
+    type: str
 
     def __init__(self, kind: Any = "cpu", index: int | None = None) -> None:
         name = kind.type if isinstance(kind, device) else str(kind)

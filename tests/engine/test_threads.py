@@ -135,8 +135,9 @@ def test_dropping_a_leaf_changes_nothing() -> None:
 
 
 def test_dropping_what_is_no_tensor_is_refused() -> None:
+    number: Any = 3
     with pytest.raises(TypeError, match="expected a Tensor, but got int"):
-        _engine._drop_in_thread(3)
+        _engine._drop_in_thread(number)
 
 
 # --- dropped in a Python thread ---

@@ -18,6 +18,12 @@ __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "o
 class FunctionCtx:
     """What forward may tell about itself through its context."""
 
+    to_save: tuple[Tensor | None, ...] | None
+    saved_for_forward: tuple[Tensor | None, ...] | None
+    dirty_tensors: tuple[Tensor, ...] | None
+    non_differentiable: tuple[Tensor, ...] | None
+    materialize_grads: bool
+
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Saves tensors for backward, which finds them in ``saved_tensors``. Call it once, with everything."""
         self.to_save = tensors
@@ -45,7 +51,7 @@ class BackwardCFunction(_FunctionBase, FunctionCtx):
     _is_legacy = False
     _forward_cls: Any
 
-    def apply(self, *args: Any) -> Any:
+    def apply(self, *args: Any) -> Any:  # type: ignore[override]  # a class method of Function, as in PyTorch
         """Runs the user's backward."""
         backward, vjp = self._forward_cls.backward, self._forward_cls.vjp
         if backward is not Function.backward and vjp is not Function.vjp:
