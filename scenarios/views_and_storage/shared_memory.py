@@ -1,5 +1,6 @@
 """Memory that numpy and a tensor share, and a storage that is made to point back at its tensor."""
 
+import importlib
 import weakref
 from functools import partial
 
@@ -32,7 +33,7 @@ def tensor_on_numpy_memory(lab):
     the tensor, a graph that saved it, or a dataset item sliced from it keeps the whole array; a change on either
     side shows on the other. The fix where it is not wanted: `torch.tensor(array)` copies.
     """
-    import numpy
+    numpy = importlib.import_module("numpy")
 
     array = numpy.ones(4, dtype="float32")
     tensor = lab.fw.from_numpy(array)
@@ -62,7 +63,7 @@ def tensor_on_numpy_memory(lab):
 )
 def tensor_on_its_own_memory(lab):
     """A copy owns its memory: the array is free, and neither sees the other's changes."""
-    import numpy
+    numpy = importlib.import_module("numpy")
 
     array = numpy.ones(4, dtype="float32")
     tensor = lab.fw.from_numpy(array).clone()
