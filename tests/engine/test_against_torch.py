@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine
+import programs_of_corners
 import programs_of_hook_lifetimes
 import programs_of_lifetimes
 import programs_of_refusals
@@ -27,6 +28,7 @@ from programs_tools import Program, attempt, fates
 PROGRAMS: list[Program] = [
     *programs_of_values.PROGRAMS,
     *programs_of_refusals.PROGRAMS,
+    *programs_of_corners.PROGRAMS,
     *programs_of_lifetimes.PROGRAMS,
     *programs_of_hook_lifetimes.PROGRAMS,
 ]
@@ -63,7 +65,7 @@ def test_the_mini_engine_says_what_torch_says(program: Program, torch: ModuleTyp
 def test_the_programs_are_many_and_have_names_of_their_own() -> None:
     names = [program.__name__ for program in PROGRAMS]
     assert len(names) == len(set(names))
-    assert len(names) >= 60
+    assert len(names) >= 75
 
 
 def test_an_attempt_is_told_without_addresses_and_further_lines() -> None:
