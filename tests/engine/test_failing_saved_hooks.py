@@ -152,6 +152,14 @@ def test_a_default_pack_may_not_change_its_input_in_place() -> None:
     assert text_of(error) == PACK_CHANGED_ITS_INPUT
 
 
+def test_releases_before_2_13_said_it_in_slightly_other_words() -> None:
+    with torch.profile("torch-1.10"):
+        x, w = leaf(), torch.tensor([2.0])
+        with pytest.raises(RuntimeError) as error, saved_tensors_hooks(change_in_place, identity):
+            _ = x * w
+    assert text_of(error) == PACK_CHANGED_ITS_INPUT.replace("cannot be modified", "can not be modified")
+
+
 def test_a_registered_pack_may_not_change_its_input_in_place() -> None:
     y = torch.tensor([2.0]) * leaf()
     with pytest.raises(RuntimeError) as error:

@@ -7,7 +7,6 @@ taken down, and where a C++ static was the holder the process is killed, since n
 
 from __future__ import annotations
 
-import signal
 import subprocess
 
 import pytest
@@ -78,6 +77,6 @@ def test_the_broken_release_runs_dels_in_a_dying_interpreter(holder: str) -> Non
 
 def test_the_broken_release_kills_a_process_whose_interpreter_is_gone_already() -> None:
     status, lines = run_to_exit("a C++ static", "broken-interpreter-exit")
-    assert status in (-signal.SIGABRT, -signal.SIGSEGV)
+    assert status != 0  # killed by a signal, unless a sanitizer tells of it first
     assert lines[0] == "atexit"
     assert "del packed" not in lines
