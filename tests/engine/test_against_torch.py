@@ -10,7 +10,6 @@ import gc
 import importlib
 import warnings
 import weakref
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -36,15 +35,14 @@ FAITHFUL_TO = "2.13"
 
 
 @pytest.fixture(scope="module")
-def torch() -> Iterator[ModuleType]:
+def torch() -> ModuleType:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module = importlib.import_module("torch")
-    # what torch brings along is of no interest to the many collections that follow
+    # What torch brings along stays for good: the many collections that follow, of other tests too, need not look at it.
     gc.collect()
     gc.freeze()
-    yield module
-    gc.unfreeze()
+    return module
 
 
 def quietly(program: Program, framework: Any) -> Any:
