@@ -75,6 +75,7 @@ GONE = {
     "torch-2.13": {},
 }
 every_attribute = pytest.mark.parametrize("attribute", TOUCHES)
+pytestmark = pytest.mark.filterwarnings("ignore:'saved_variables' is deprecated:DeprecationWarning")
 
 
 def freed(profile: str) -> dict[str, str]:
@@ -130,6 +131,14 @@ def test_attribute_of_a_held_grad_fn_after_backward_and_its_outputs_are_gone(pro
         y.sum().backward()
         del y
         assert answer(TOUCHES[attribute], fn) == expected[attribute]
+
+
+@every_release
+def test_saved_variables_is_deprecated(profile: str) -> None:
+    with torch.profile(profile):
+        y = doubling(save_input).apply(leaf())
+        with pytest.warns(DeprecationWarning, match="^'saved_variables' is deprecated; use 'saved_tensors'$"):
+            y.grad_fn.saved_variables  # noqa: B018
 
 
 @every_release
