@@ -235,9 +235,9 @@ void change_sum(const Tensor& target, const Tensor& other, const Scalar& alpha, 
 
 Tensor sum_in_place(const Tensor& target, const Tensor& other, const Scalar& alpha, bool minus) {
   check_inplace(target, needs_graph({&target, &other}));
-  kernels::check_target(*target, *other);
   const auto sign = minus ? SumNode::Sign::minus : SumNode::Sign::plus;
   const auto node = start_recording<SumNode>({&target, &other}, minus ? sub_spec : add_spec, sign, alpha);
+  kernels::check_target(*target, *other);
   change_sum(target, other, alpha, minus);
   finish_in_place(target, node);
   return target;
@@ -256,10 +256,10 @@ Tensor sub_in_place(const Tensor& target, const Tensor& other, const Scalar& alp
 
 Tensor mul_in_place(const Tensor& target, const Tensor& other) {
   check_inplace(target, needs_graph({&target, &other}));
-  kernels::check_target(*target, *other);
   const auto node = start_recording<MulNode>({&target, &other});
   if (node && requires_grad(target)) node->save_input(0, other);
   if (node && requires_grad(other)) node->save_input(1, clone(target));
+  kernels::check_target(*target, *other);
   kernels::change(target, other, Times());
   finish_in_place(target, node);
   return target;
@@ -267,11 +267,11 @@ Tensor mul_in_place(const Tensor& target, const Tensor& other) {
 
 Tensor div_in_place(const Tensor& target, const Tensor& other) {
   check_inplace(target, needs_graph({&target, &other}));
-  kernels::check_target(*target, *other);
-  refuse_cast(quotient_dtype(kernels::result_dtype({target.get(), other.get()})), *target);
   const auto node = start_recording<DivNode>({&target, &other});
   if (node) node->save_input(0, other);
   if (node && requires_grad(other)) node->save_input(1, clone(target));
+  kernels::check_target(*target, *other);
+  refuse_cast(quotient_dtype(kernels::result_dtype({target.get(), other.get()})), *target);
   kernels::change(target, other, Over());
   finish_in_place(target, node);
   return target;

@@ -160,12 +160,12 @@ Tensor scalar_pow(const Scalar& base, const Tensor& exponent) {
 
 Tensor pow_scalar_in_place(const Tensor& target, const Scalar& exponent) {
   check_inplace(target, needs_graph({&target}));
+  const auto node = start_recording<ScalarExponentNode>({&target}, exponent);
+  if (node) node->save_input(0, clone(target));
   refuse_overlap(*target);
   const DType dtype = kernels::result_dtype(*target, exponent);
   refuse_cast(dtype, *target);
   refuse_negative_power(dtype, exponent);
-  const auto node = start_recording<ScalarExponentNode>({&target}, exponent);
-  if (node) node->save_input(0, clone(target));
   raise(*target, *target, exponent);
   finish_in_place(target, node);
   return target;
@@ -173,10 +173,10 @@ Tensor pow_scalar_in_place(const Tensor& target, const Scalar& exponent) {
 
 Tensor pow_in_place(const Tensor& target, const Tensor& exponent) {
   check_inplace(target, needs_graph({&target, &exponent}));
-  kernels::check_target(*target, *exponent);
   const auto node = start_recording<TensorsNode>({&target, &exponent});
   if (node) node->save_input(0, exponent);
   if (node) node->save_input(1, clone(target));
+  kernels::check_target(*target, *exponent);
   kernels::change(target, exponent, Power());
   finish_in_place(target, node);
   if (node) node->save_output(2, target, true);

@@ -145,16 +145,17 @@ Tensor expand(const Tensor& a, const Dims& wanted) {
   Dims sizes = wanted;
   Dims strides(wanted.size());
   const size_t leading = wanted.size() - a->dim();
-  for (size_t i = 0; i < wanted.size(); ++i) {
+  for (size_t i = wanted.size(); i-- > 0;) {
     require(wanted[i] >= 0 || (wanted[i] == -1 && i >= leading), "The expanded size of the tensor (", wanted[i],
             ") isn't allowed in a leading, non-existing dimension ", i);
-    if (i < leading) continue;
-    const int64_t size = a->sizes()[i - leading];
+    const bool is_new = i < leading;
+    const int64_t size = is_new ? 1 : a->sizes()[i - leading];
+    const int64_t new_stride = i + 1 < wanted.size() && a->dim() > 0 ? sizes[i + 1] * strides[i + 1] : 0;
     if (wanted[i] == -1) sizes[i] = size;
     require(size == 1 || size == sizes[i], "The expanded size of the tensor (", wanted[i],
             ") must match the existing size (", size, ") at non-singleton dimension ", i, ".  Target sizes: ", wanted,
             ".  Tensor sizes: ", a->sizes());
-    strides[i] = size == sizes[i] ? a->strides()[i - leading] : 0;
+    if (size == sizes[i]) strides[i] = is_new ? new_stride : a->strides()[i - leading];
   }
   return window(a, sizes, strides, Expanded{a->sizes()});
 }

@@ -50,10 +50,10 @@ Tensor apply(const UnaryRule& rule, const Tensor& input) {
 
 Tensor apply_in_place(const UnaryRule& rule, const Tensor& target) {
   check_inplace(target, needs_graph({&target}));
-  refuse_overlap(*target);
-  refuse_cast(output_dtype(rule, *target), *target);
   const auto node = start_recording<UnaryNode>({&target}, rule);
   if (node && rule.saves == Saves::self) node->save_input(0, clone(target));
+  refuse_overlap(*target);
+  refuse_cast(output_dtype(rule, *target), *target);
   rule.kernel(*target, target);
   finish_in_place(target, node);
   if (node && rule.saves == Saves::result) node->save_output(0, target, true);

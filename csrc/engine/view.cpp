@@ -1,6 +1,7 @@
 // Views and in-place changes: who is whose base, what an in-place operation may touch, and how history moves behind it.
 #include "engine/autograd.hpp"
 #include "engine/ops.hpp"
+#include "engine/saved_slot.hpp"
 
 namespace gradlife {
 namespace {
@@ -29,8 +30,7 @@ class CopySlices final : public Node {
   TensorList apply(TensorList&& gradients) override;
   void release_variables() override {
     Node::release_variables();
-    if (operation_) operation_->release_variables();
-    was_released_ = true;
+    operation_.reset();
   }
   void visit_owned(OwnedVisitor& visitor) const override {
     if (operation_) visitor.managed("replayed operation", operation_.get(), Ownership::strong);
@@ -46,11 +46,11 @@ class CopySlices final : public Node {
  private:
   Dims base_sizes_, base_strides_, view_sizes_, view_strides_;
   int64_t base_offset_, view_offset_;
-  NodePtr operation_;
-  bool was_released_ = false;
+  NodePtr operation_;  // let go of with its buffers, and with it the edge to the view's node from before the change
 };
 
 TensorList CopySlices::apply(TensorList&& gradients) {
+  require(static_cast<bool>(operation_), freed_text(policy()));
   const Tensor gradient = std::move(gradients[0]);
   if (!gradient) return TensorList(next_edges().size());
   Tensor result = empty(base_sizes_, gradient->dtype());
