@@ -152,6 +152,15 @@ bool has_layout_for(const TensorImpl& gradient, const TensorImpl& variable) {
                             : gradient.is_contiguous();
 }
 
+// A copy in the layout that the variable's gradient is to have.
+Tensor copy_for(const Tensor& gradient, const TensorImpl& variable) {
+  const Dims strides = is_dense(variable) ? variable.strides() : contiguous_strides(variable.sizes());
+  if (strides == contiguous_strides(variable.sizes()) && gradient->is_contiguous()) return ops::clone(gradient);
+  const Tensor memory = empty({variable.numel()}, gradient->dtype());
+  const Tensor copy = alias(memory, variable.sizes(), strides, 0);
+  return ops::copy_in_place(copy, gradient);
+}
+
 }  // namespace
 
 void accumulate_grad(const Tensor& variable, Tensor gradient, uint32_t expected_owners) {
@@ -159,7 +168,7 @@ void accumulate_grad(const Tensor& variable, Tensor gradient, uint32_t expected_
   if (!meta.grad) {
     const bool may_steal =
         !grad_enabled() && gradient->use_count() <= expected_owners && has_layout_for(*gradient, *variable);
-    Tensor kept = may_steal ? detach(gradient) : ops::clone(gradient);
+    Tensor kept = may_steal ? detach(gradient) : copy_for(gradient, *variable);
     meta.grad = std::move(kept);
   } else if (!grad_enabled()) {
     ops::add_in_place(meta.grad, gradient);

@@ -96,7 +96,7 @@ NodePtr node_of_context(PyObject* context);
 NodePtr attach_node(PyObject* context);
 
 // function_apply.cpp
-PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t count);
+PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 // function_legacy.cpp
 PyObject* function_do_forward(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ssize_t count);

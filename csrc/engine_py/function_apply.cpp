@@ -207,6 +207,14 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
 
 namespace {
 
+// Keyword arguments in the order of forward's signature: a tuple of all arguments.
+Ref bind_keywords(Borrowed type, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  const Ref bind = checked(PyObject_GetAttrString(type, "_bind_arguments"));
+  Ref bound = checked(PyObject_Vectorcall(bind.get(), arguments, static_cast<size_t>(count), names));
+  if (!PyTuple_Check(bound.get())) raise_python(PyExc_TypeError, "_bind_arguments has to return a tuple");
+  return bound;
+}
+
 // Runs forward without recording. With a setup_context of its own a Function's forward does not see the context.
 Ref run_forward(Borrowed type, Borrowed context, PyObject* const* arguments, Py_ssize_t count) {
   GradMode no_grad(false);
@@ -228,8 +236,14 @@ Ref run_forward(Borrowed type, Borrowed context, PyObject* const* arguments, Py_
 
 }  // namespace
 
-PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t count) {
+PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
+    Ref bound;
+    if (names != nullptr && PyTuple_GET_SIZE(names) > 0) {
+      bound = bind_keywords(type, arguments, count, names);
+      arguments = PySequence_Fast_ITEMS(bound.get());
+      count = PyTuple_GET_SIZE(bound.get());
+    }
     const Ref backward_class = checked(PyObject_GetAttrString(type, "_backward_cls"));
     const Ref context = checked(PyObject_CallNoArgs(backward_class.get()));
     const NodePtr node = attach_node(context.get());

@@ -229,6 +229,12 @@ PyObject* get_saved_tensors(PyObject* self, void*) {
   return saved_tuple(self, [](const NodePtr& node, size_t i) { return wrap(node->slot(i).unpack(node)); });
 }
 
+PyObject* get_saved_variables(PyObject* self, void* closure) {
+  if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) < 0)
+    return nullptr;
+  return get_saved_tensors(self, closure);
+}
+
 PyObject* get_raw_saved_tensors(PyObject* self, void*) {
   return saved_tuple(self, [](const NodePtr& node, size_t i) { return wrap_saved_slot(node, i); });
 }
@@ -254,7 +260,8 @@ PyObject* get_legacy_backward(PyObject* self, void*) {
   return nullptr;
 }
 
-PyMethodDef function_methods[] = {{"apply", fast_method(function_apply), METH_FASTCALL | METH_CLASS, nullptr},
+PyMethodDef function_methods[] = {{"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_apply)),
+                                   METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
                                   {"_do_forward", fast_method(function_do_forward), METH_FASTCALL, nullptr},
                                   {"register_hook", function_register_hook, METH_O, nullptr},
                                   {"_register_hook_dict", function_register_hook_dict, METH_O, nullptr},
@@ -265,7 +272,7 @@ PyGetSetDef function_attributes[] = {{"next_functions", get_next_functions, null
                                      {"metadata", get_metadata, nullptr, nullptr, nullptr},
                                      {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
                                      {"saved_tensors", get_saved_tensors, nullptr, nullptr, nullptr},
-                                     {"saved_variables", get_saved_tensors, nullptr, nullptr, nullptr},
+                                     {"saved_variables", get_saved_variables, nullptr, nullptr, nullptr},
                                      {"_raw_saved_tensors", get_raw_saved_tensors, nullptr, nullptr, nullptr},
                                      {"_do_backward", get_legacy_backward, nullptr, nullptr, nullptr},
                                      {"name", get_late_attribute, nullptr, nullptr, &name_method},
@@ -279,7 +286,6 @@ PyMemberDef function_members[] = {
     {"non_differentiable", T_OBJECT, offsetof(FunctionObject, non_differentiable), 0, nullptr},
     {"dirty_tensors", T_OBJECT, offsetof(FunctionObject, dirty_tensors), 0, nullptr},
     {"saved_for_forward", T_OBJECT, offsetof(FunctionObject, saved_for_forward), 0, nullptr},
-    {"materialize_grads", T_BOOL, offsetof(FunctionObject, materialize_grads), 0, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weakrefs), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};

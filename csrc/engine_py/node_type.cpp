@@ -107,7 +107,24 @@ PyObject* get_variable(PyObject* self, void*) {
 }
 
 PyObject* node_name(PyObject* self, PyObject*) {
-  return guarded([&] { return PyUnicode_FromString(node_of(self).name()); });
+  return guarded([&] {
+    const std::string name = node_of(self).name();
+    const bool is_internal = name == "AccumulateGrad" || name == "CopySlices";
+    return PyUnicode_FromFormat("%s%s", is_internal ? "torch::autograd::" : "", name.c_str());
+  });
+}
+
+// Runs the node by hand on the gradients given; a single result comes without its tuple.
+PyObject* node_call(PyObject* self, PyObject* arguments, PyObject*) {
+  return guarded([&] {
+    const NodePtr node = NodePtr::share(&node_of(self));
+    TensorList results = node->apply(unwrap_list(arguments));
+    if (results.size() == 1) return wrap(std::move(results[0])).release();
+    Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
+    for (size_t i = 0; i < results.size(); ++i)
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(std::move(results[i])).release());
+    return tuple.release();
+  });
 }
 
 PyObject* node_register_hook(PyObject* self, PyObject* hook) {
@@ -183,6 +200,7 @@ Ref make_node_type(const Node& node) {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
                          {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
+                         {Py_tp_call, reinterpret_cast<void*>(node_call)},
                          {Py_tp_methods, node_methods},
                          {Py_tp_getset, make_attributes(node.spec(), shows_saved(node.policy()))},
                          {0, nullptr}};

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -137,6 +139,20 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __hash__(self) -> int:
         return id(self)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
+                "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) not in memo:
+            copied = Tensor._make_subclass(type(self), self.detach().clone(), self.requires_grad)
+            memo[id(self)] = copied
+            copied.grad = copy.deepcopy(self.grad, memo)
+            copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return memo[id(self)]
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
@@ -145,9 +161,25 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
 
 def _format_values(values: Any) -> str:
+    flat = list(_flatten(values))
+    are_whole = all(isinstance(value, float) and value == int(value) for value in flat if math.isfinite(value))
+    return _format_nested(values, "{:.0f}." if are_whole else "{:.4f}")
+
+
+def _flatten(values: Any) -> Iterator[Any]:
     if isinstance(values, list):
-        return "[" + ", ".join(_format_values(value) for value in values) + "]"
-    return f"{values:.4f}" if isinstance(values, float) else str(values)
+        for value in values:
+            yield from _flatten(value)
+    else:
+        yield values
+
+
+def _format_nested(values: Any, pattern: str) -> str:
+    if isinstance(values, list):
+        return "[" + ", ".join(_format_nested(value, pattern) for value in values) + "]"
+    if not isinstance(values, float) or not math.isfinite(values):
+        return str(values)
+    return pattern.format(values)
 
 
 def _warn(category: type[Warning], text: str) -> None:

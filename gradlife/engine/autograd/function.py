@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -102,6 +103,13 @@ class Function(_FunctionBase, FunctionCtx, _SingleStep, metaclass=FunctionMeta):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Applies a legacy Function; refused by every profile from torch 1.5 on."""
         return self._do_forward(*args)
+
+    @classmethod
+    def _bind_arguments(cls, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        takes_context = not cls._has_setup_context  # type: ignore[attr-defined]
+        bound = inspect.signature(cls.forward).bind(*((None,) if takes_context else ()), *args, **kwargs)
+        bound.apply_defaults()
+        return tuple(bound.args[1:] if takes_context else bound.args)
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
