@@ -88,7 +88,8 @@ def owners(obj: Any, depth: int = 6) -> OwnerTree:
         )
     table = {row[0]: row for row in _engine._live_graph()}
     if number is None:
-        return OwnerTree("", "", f"{type(obj).__name__} (its node is gone)")
+        gone = "impl" if isinstance(obj, _engine.TensorBase) else "node"
+        return OwnerTree("", "", f"{type(obj).__name__} (its {gone} is gone)")
     return _Tree(table).grow("", "", number, depth)
 
 
