@@ -36,11 +36,13 @@ class PySavedHooks final : public SavedHooks {
     packed_ = Handle::steal(packed, exit_);
   }
 
+  // The hook may free its own graph, and this object with it: nothing of it is read after the call.
   Tensor unpack() override {
+    const bool quotes_errors = quotes_errors_;
     const Ref callable = Ref::borrow(as_python(unpack_.get()));
     const Ref packed = Ref::borrow(as_python(packed_.get()));
     const Ref result = Ref::steal(PyObject_CallFunctionObjArgs(callable.get(), packed.get(), nullptr));
-    if (!result) throw_from_hook(quotes_errors_);
+    if (!result) throw_from_hook(quotes_errors);
     if (!is_tensor(result.get()))
       raise_python(PyExc_TypeError,
                    "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
