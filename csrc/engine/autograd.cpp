@@ -38,10 +38,12 @@ bool needs_graph(const TensorList& inputs) {
 std::string operation_name(const Node& node) {
   const std::string name = node.name();
   if (current_policy()->release < 213) return name;
-  if (name == "CopySlices") return "torch::autograd::CopySlices";
-  const size_t suffix = name.rfind("Backward");
-  if (suffix == std::string::npos || suffix == 0) return name;
-  return name.find_first_not_of("0123456789", suffix + 8) == std::string::npos ? name.substr(0, suffix) : name;
+  if (name == "CopySlices" || name == "CopyBackwards") return "torch::autograd::" + name;
+  const size_t ending = name.rfind("Backward");
+  if (ending == std::string::npos || ending == 0) return name;
+  const std::string number = name.substr(ending + 8);
+  if (number.find_first_not_of("0123456789") != std::string::npos) return name;
+  return name.substr(0, ending) + (number == "0" ? "" : number);
 }
 
 NodePtr grad_accumulator(const Tensor& leaf) {

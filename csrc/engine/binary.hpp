@@ -56,7 +56,8 @@ void change(const Tensor& target, const Tensor& other, F f) {
   if (!direct) copy(*target, *out);
 }
 
-// Errors, in PyTorch's order: the target overlaps itself or the source, has another shape than the result, or can't hold the common dtype.
+// Errors, in PyTorch's order: the target overlaps itself or the source, has another shape than the result, or can't
+// hold the common dtype.
 inline void check_target(const TensorImpl& target, const TensorImpl& other) {
   ops::refuse_overlap(target);
   ops::refuse_partial_overlap(target, other);

@@ -181,6 +181,7 @@ def test_coupled_wrapper_lives_through_all_states_without_an_event() -> None:
     assert grad.news() == [("dropped", ""), ("destroyed", "")]
 
 
+@pytest.mark.reuse
 def test_id_of_grad_alternates_between_two_values_in_oneflow_0_8() -> None:
     with torch.profile("oneflow-0.8"):
         a = unseen_gradient().leaf

@@ -144,13 +144,13 @@ CHANGES: dict[str, Callable[[Any, Any], Any]] = {
 }
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "row": lambda x: x[0],
-    "rest": lambda x: x[1:],
-    "every second": lambda x: x[::2],
+    "rest": lambda x: x[1:] if x.dim() else x * 3,
+    "every second": lambda x: x[::2] if x.dim() else x * 3,
     "turned": lambda x: x.transpose(0, -1),
     "flat": lambda x: x.reshape(-1),
     "one more": lambda x: x.unsqueeze(0),
     "last": lambda x: x[..., -1],
-    "first of a split": lambda x: x.split(1)[0],
+    "first of a split": lambda x: x.split(1)[0] if x.dim() else x * 3,
     "detached": lambda x: x.detach(),
     "result": lambda x: x * 2,
     "repeated": lambda x: x.expand(2, *x.shape),

@@ -112,6 +112,7 @@ def test_coupled_count_is_one_higher_however_many_cpp_owners_there_are() -> None
 # --- the releases ---
 
 
+@pytest.mark.reuse
 @each_release
 def test_id_of_grad_with_other_tensors_made_between(profile: str, preserves: bool) -> None:
     with torch.profile(profile):
