@@ -88,10 +88,9 @@ void Managed::dispose() {
   record(EventKind::destroyed, *this);
   Object* wrapper = wrapper_;
   set_wrapper(nullptr);
-  if (wrapper != nullptr && locked.may_touch_objects()) {
-    host().empty_wrapper(wrapper);
-    if (owns_wrapper_) host().decref(wrapper);
-  }
+  // Emptied in a dying interpreter too: a wrapper that is left there must not point at what is gone.
+  if (wrapper != nullptr) host().empty_wrapper(wrapper);
+  if (wrapper != nullptr && owns_wrapper_ && locked.may_touch_objects()) host().decref(wrapper);
   owns_wrapper_ = false;
   let_go();
 }
