@@ -13,7 +13,8 @@ import gradlife.engine as mini
 
 Shape = tuple[int, ...]
 Layout = Callable[[Any], Any]
-TOLERANCE = {"float32": {"rtol": 2e-5, "atol": 2e-6}, "float64": {"rtol": 1e-12, "atol": 1e-13}}
+Tolerance = tuple[float, float]  # relative, absolute
+TOLERANCE: dict[str, Tolerance] = {"float32": (2e-5, 2e-6), "float64": (1e-12, 1e-13)}
 DTYPES = tuple(TOLERANCE)
 
 # How an input lies in memory: each takes a fresh tensor to a view of it (or to itself) that is then the leaf.
@@ -68,12 +69,17 @@ def seen(tensor: Any) -> Seen:
     return Seen(plain, tuple(tensor.shape), tuple(tensor.stride()), str(tensor.dtype), tensor._is_view())
 
 
-def assert_same(ours: Seen, theirs: Seen, tolerance: dict[str, float]) -> None:
+def assert_close(ours: Any, theirs: Any, tolerance: Tolerance, what: str = "") -> None:
+    """Arrays of one shape, close element by element."""
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance[0], atol=tolerance[1], err_msg=what)
+
+
+def assert_same(ours: Seen, theirs: Seen, tolerance: Tolerance) -> None:
     """Equal in everything that is exact, close in value."""
     assert (ours.shape, ours.dtype, ours.is_view) == (theirs.shape, theirs.dtype, theirs.is_view)
     if 0 not in ours.shape:
         assert ours.strides == theirs.strides
-    np.testing.assert_allclose(ours.values, theirs.values, **tolerance)
+    assert_close(ours.values, theirs.values, tolerance)
 
 
 def weights(fw: Any, result: Any, seed: int = 7) -> Any:
@@ -135,21 +141,19 @@ def compare(
     (ours, our_first, our_second), (theirs, their_first, their_second) = pairs
     assert_same(ours, theirs, tolerance)
     for mine, other in zip(our_first, their_first, strict=True):
-        np.testing.assert_allclose(mine.values, other.values, **tolerance)
+        assert_close(mine.values, other.values, tolerance)
         assert (mine.shape, mine.dtype) == (other.shape, other.dtype)
     for mine, other in zip(our_second, their_second, strict=True):
         assert_second(mine, other, tolerance)
 
 
-def assert_second(ours: Any, theirs: Any, tolerance: dict[str, float]) -> None:
+def assert_second(ours: Any, theirs: Any, tolerance: Tolerance) -> None:
     """A missing second derivative and one of zeros say the same."""
     if theirs is None or ours is None:
         known = theirs if ours is None else ours
         assert known is None or not np.any(seen(known).values)
         return
-    np.testing.assert_allclose(
-        seen(ours).values, seen(theirs).values, rtol=tolerance["rtol"] * 10, atol=tolerance["atol"] * 10
-    )
+    assert_close(seen(ours).values, seen(theirs).values, (tolerance[0] * 10, tolerance[1] * 10))
 
 
 def has_layouts(shapes: Sequence[Shape]) -> bool:

@@ -176,6 +176,7 @@ Ref make_tensor_base() {
                                 {Py_nb_negative, reinterpret_cast<void*>(op_numbers.nb_negative)},
                                 {Py_nb_positive, reinterpret_cast<void*>(op_numbers.nb_positive)},
                                 {Py_nb_absolute, reinterpret_cast<void*>(op_numbers.nb_absolute)},
+                                {Py_nb_invert, reinterpret_cast<void*>(op_numbers.nb_invert)},
                                 {Py_nb_bool, reinterpret_cast<void*>(op_numbers.nb_bool)},
                                 {Py_nb_float, reinterpret_cast<void*>(op_numbers.nb_float)},
                                 {Py_nb_int, reinterpret_cast<void*>(op_numbers.nb_int)},

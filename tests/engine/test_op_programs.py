@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 
 import gradlife.engine as mini
 from leftovers import run_in_child
-from op_pairs import numbers
+from op_pairs import assert_close, numbers
 
 real = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 examples = settings(max_examples=150, deadline=None, database=None)
 
 shapes = st.lists(st.integers(0, 3), max_size=4).map(tuple)
-TOLERANCE = {"rtol": 1e-9, "atol": 1e-11}
+TOLERANCE = (1e-9, 1e-11)
 
 
 def outcome(run: Callable[[], Any]) -> Any:
@@ -45,7 +45,7 @@ def assert_alike(program: Callable[[Any], Any]) -> None:
         return
     assert ours.keys() == theirs.keys()
     for name in ours:
-        np.testing.assert_allclose(ours[name], theirs[name], err_msg=name, **TOLERANCE)
+        assert_close(ours[name], theirs[name], TOLERANCE, name)
 
 
 def parameter(fw: Any, shape: tuple[int, ...], seed: int = 0) -> Any:
