@@ -106,7 +106,7 @@ class Function(_FunctionBase, FunctionCtx, _SingleStep, metaclass=FunctionMeta):
 
     @classmethod
     def _bind_arguments(cls, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        takes_context = not cls._has_setup_context  # type: ignore[attr-defined]
+        takes_context = not cls._has_setup_context
         bound = inspect.signature(cls.forward).bind(*((None,) if takes_context else ()), *args, **kwargs)
         bound.apply_defaults()
         return tuple(bound.args[1:] if takes_context else bound.args)
