@@ -268,7 +268,18 @@ PyMethodDef function_methods[] = {{"apply", reinterpret_cast<PyCFunction>(reinte
                                   {"_sequence_nr", function_sequence_nr, METH_NOARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef function_attributes[] = {{"next_functions", get_next_functions, nullptr, nullptr, nullptr},
+// Can be set and not read, as in torch.
+int set_materialize_grads(PyObject* self, PyObject* value, void*) {
+  if (value == nullptr || !PyBool_Check(value)) {
+    PyErr_SetString(PyExc_RuntimeError, "set_materialize_grads expects a bool");
+    return -1;
+  }
+  function_object(self)->materialize_grads = value == Py_True;
+  return 0;
+}
+
+PyGetSetDef function_attributes[] = {{"materialize_grads", nullptr, set_materialize_grads, nullptr, nullptr},
+                                     {"next_functions", get_next_functions, nullptr, nullptr, nullptr},
                                      {"metadata", get_metadata, nullptr, nullptr, nullptr},
                                      {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
                                      {"saved_tensors", get_saved_tensors, nullptr, nullptr, nullptr},
