@@ -80,9 +80,10 @@ SANITIZED_BIN := $(SANITIZED)/venv/bin
 # libstdc++ beside libasan: Python itself is no C++ program, and a thrown exception must be seen from the start.
 PRELOAD = $$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so)
 # Python keeps objects until the process ends, so leak detection would report those; live counts do that job instead.
-# The safe path: children too must find the sanitized gradlife, not the sources in the folder that they start in.
+# A segmentation fault stays one, for the tests of what gradlife says of it. The safe path: children too must find the
+# sanitized gradlife, not the sources in the folder that they start in.
 SANITIZER_ENV = LD_PRELOAD="$(PRELOAD)" PYTHONMALLOC=malloc PYTHONSAFEPATH=1 \
-  ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+  ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:handle_segv=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 # The releases. The broken profiles contradict their stories by design, and some crash by design.
 SANITIZED_SYSTEMS := torch-1.1 torch-1.2 torch-1.10 torch-2.13 oneflow-0.8 oneflow-0.9
 # AddressSanitizer keeps freed memory back: what needs it to be given out again at once is left out.
