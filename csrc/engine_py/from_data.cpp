@@ -166,10 +166,9 @@ PyObject* from_numpy_function(PyObject*, PyObject* array) {
 }  // namespace
 
 Tensor tensor_from_data(PyObject* data, const DType* dtype) {
-  Filling filling(nested_sizes(data));
-  if (dtype == nullptr) filling.infer(data, 0);
   const Dims sizes = nested_sizes(data);
-  ops::require_sizes(sizes);
+  Filling filling(sizes);
+  if (dtype == nullptr) filling.infer(data, 0);
   Tensor result = empty(sizes, dtype != nullptr ? *dtype : filling.dtype());
   filling.fill(result, data);
   return result;
