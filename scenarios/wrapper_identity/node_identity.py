@@ -30,14 +30,14 @@ def ids_of_node(fw, y, reads=8):
         Expect("is same while both live", True, probe="value", because="the node points at its living wrapper"),
         Expect(
             "attribute",
-            "AttributeError: 'ExpBackward' object has no attribute 'note'",
+            "'ExpBackward' object has no attribute 'note'",
             probe="value",
             on="torch-1.[1-9]",
             because="the wrapper of a C++ node has no __dict__",
         ),
         Expect(
             "attribute",
-            "AttributeError: 'ExpBackward0' object has no attribute 'note'",
+            "'ExpBackward0' object has no attribute 'note'",
             probe="value",
             on="torch-*",
             because="the wrapper of a C++ node has no __dict__",
@@ -59,7 +59,11 @@ def node_wrapper_without_a_name(lab):
     y = exp_of_a_leaf(lab.fw)
     lab.value("one id over 8 reads", len(ids_of_node(lab.fw, y)) == 1)
     lab.value("is same while both live", y.grad_fn is y.grad_fn)
-    lab.attempt("attribute", lambda: setattr(y.grad_fn, "note", 1))
+    try:
+        y.grad_fn.note = 1
+    except AttributeError as error:
+        # Python 3.13 goes on after this: "and no __dict__ for setting new attributes".
+        lab.value("attribute", str(error).partition(" and no ")[0])
     lab.identity("y.grad_fn", lambda: y.grad_fn)
     lab.stage("asked")
 
