@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib.util
+import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
 
@@ -16,7 +17,12 @@ FAILED = pytest.StashKey[bool]()
 
 
 def pytest_configure() -> None:
-    """Load the engine before the first count. Unbuilt, it is missed by the tests that import it, not by the others."""
+    """Load the engine before the first count. Unbuilt, it is missed by the tests that import it, not by the others.
+
+    A shell that runs the tests in the background has them ignore SIGINT, and what they start with them: heard again here.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.suppress(ImportError):
         importlib.import_module("gradlife.engine")
 
