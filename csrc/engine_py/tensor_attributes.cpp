@@ -152,9 +152,6 @@ int set_post_accumulate_hooks(PyObject* self, PyObject* value, void*) {
   });
 }
 
-// OneFlow's tensors have no attribute dictionary.
-PyObject* get_dict(PyObject* self, void* context) { return PyObject_GenericGetDict(self, context); }
-
 }  // namespace
 
 PyGetSetDef tensor_attributes[] = {
@@ -180,7 +177,7 @@ PyGetSetDef tensor_attributes[] = {
     {"is_quantized", getter<get_false>, nullptr, nullptr, nullptr},
     {"is_cuda", getter<get_false>, nullptr, nullptr, nullptr},
     {"is_cpu", getter<get_true>, nullptr, nullptr, nullptr},
-    {"__dict__", get_dict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace gradlife
