@@ -47,12 +47,43 @@ Policy torch_1_2() {
   return policy;
 }
 
-Policy torch_1_10() {
+Policy torch_1_9() {
   Policy policy = torch_1_2();
+  policy.profile = "torch-1.9";
+  policy.release = 109;
+  policy.legacy_functions = LegacyFunctions::refused;
+  return policy;
+}
+
+Policy torch_1_10() {
+  Policy policy = torch_1_9();
   policy.profile = "torch-1.10";
   policy.release = 110;
-  policy.legacy_functions = LegacyFunctions::refused;
   policy.tensor_identity = Identity::resurrect;
+  return policy;
+}
+
+Policy torch_1_13() {
+  Policy policy = torch_1_10();
+  policy.profile = "torch-1.13";
+  policy.release = 113;
+  return policy;
+}
+
+Policy torch_2_9() {
+  Policy policy = torch_1_13();
+  policy.profile = "torch-2.9";
+  policy.release = 209;
+  policy.storage_identity = Identity::resurrect;
+  return policy;
+}
+
+Policy torch_2_10() {
+  Policy policy = torch_2_9();
+  policy.profile = "torch-2.10";
+  policy.release = 210;
+  policy.tensor_identity = Identity::coupled;
+  policy.storage_identity = Identity::coupled;
   return policy;
 }
 
@@ -94,7 +125,11 @@ std::vector<Policy> make_profiles() {
   const Policy now = torch_2_13();
   return {torch_1_1(),
           torch_1_2(),
+          torch_1_9(),
           torch_1_10(),
+          torch_1_13(),
+          torch_2_9(),
+          torch_2_10(),
           now,
           oneflow_0_8(),
           oneflow_0_9(),

@@ -110,7 +110,15 @@ def get_default_dtype() -> dtype:
     return float32
 
 
+def _version() -> str:
+    """The release that this thread's profile imitates, e.g. ``1.10.0+gradlife``."""
+    release = current_profile().name.rpartition("-")[2]
+    return f"{release if release[:1].isdigit() else '2.13'}.0+gradlife"
+
+
 def __getattr__(name: str) -> _Any:
+    if name == "__version__":
+        return _version()
     # Operations and factories are functions of the extension; private ones stay there.
     if not name.startswith("_"):
         try:

@@ -19,7 +19,11 @@ from lifetimes import doubling, in_threads, keep_output, leaf, save_output, verd
 NAMES = [
     "torch-1.1",
     "torch-1.2",
+    "torch-1.9",
     "torch-1.10",
+    "torch-1.13",
+    "torch-2.9",
+    "torch-2.10",
     "torch-2.13",
     "oneflow-0.8",
     "oneflow-0.9",
@@ -74,7 +78,12 @@ def test_every_profile_has_one_known_value_on_each_axis() -> None:
     ("name", "differing"),
     [
         ("torch-1.2", {"function_ownership"}),
-        ("torch-1.10", {"legacy_functions", "tensor_identity"}),
+        ("torch-1.9", {"legacy_functions"}),
+        ("torch-1.10", {"tensor_identity"}),
+        ("torch-1.13", set()),
+        ("torch-2.9", {"storage_identity"}),
+        ("torch-2.10", {"tensor_identity", "storage_identity"}),
+        ("torch-2.13", {"function_ownership", "node_identity"}),
     ],
 )
 def test_a_release_differs_from_the_one_before_on_these_axes(name: str, differing: set[str]) -> None:
