@@ -1,4 +1,4 @@
-"""The one piece of ``torch.nn`` that lifetime stories need: a tensor that is a parameter."""
+"""A tensor that is a parameter of a module."""
 
 from __future__ import annotations
 
