@@ -150,7 +150,7 @@ def test_profile_may_be_given_as_the_object_itself() -> None:
 @pytest.mark.parametrize(
     ("spec", "axes", "text"),
     [
-        ("torch-2.12", {}, "unknown profile 'torch-2.12' (try: torch-2.13 or torch-1.2"),
+        ("torch-2.12", {}, "unknown profile 'torch-2.12' (try: torch-2.13 or torch-2.10 or torch-2.9"),
         ("zzz", {}, "unknown profile 'zzz'"),
         ("torch-2.13+saved_slots=owning", {}, "unknown policy axis 'saved_slots' (try: saved_slot)"),
         ("torch-2.13+saved_slot=owner", {}, "unknown value of saved_slot 'owner' (try: owning)"),
