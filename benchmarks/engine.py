@@ -1,4 +1,4 @@
-"""The mini engine beside PyTorch: microseconds for small autograd work, both measured in this run.
+"""The mini engine beside PyTorch: one thread each, in one run, in turns, so that what disturbs one disturbs the other.
 
 The engine is made to be watched, not to be fast; this shows that watching it is affordable. Run with `make bench`.
 """
@@ -8,76 +8,71 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import json
+import platform
+import statistics
+import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-Work = Callable[[], object]
+from benchmarks.workloads import WORKLOADS, Work, Workload
+
+SYSTEMS = {"mini": "gradlife.engine", "torch": "torch"}
 
 
-def chain(fw: Any, length: int) -> Any:
-    x = fw.ones(8, requires_grad=True)
-    y = x
-    for _ in range(length):
-        y = y.sin()
-    return y
+@dataclass(frozen=True)
+class Row:
+    """Microseconds of one workload: the median of all batches of each system, its best, and mini over torch."""
+
+    title: str
+    median: dict[str, float]
+    best: dict[str, float]
+    ratio: float | None
+    has_target: bool
 
 
-def forward_backward(fw: Any, length: int) -> Work:
-    return lambda: chain(fw, length).sum().backward()
+def load_systems() -> dict[str, Any]:
+    """Both systems, each told to use one thread; one that is not installed is left out and said."""
+    found = {}
+    for name, module in SYSTEMS.items():
+        try:
+            found[name] = importlib.import_module(module)
+        except ImportError as error:
+            print(f"{name}: left out, {error}", file=sys.stderr)
+    if "torch" in found:
+        found["torch"].set_num_threads(1)
+    return found
 
 
-def build_and_drop(fw: Any, length: int) -> Work:
-    return lambda: chain(fw, length)
+def measure(workload: Workload, systems: dict[str, Any], seconds: float, rounds: int) -> Row:
+    """Times a workload in batches, the systems in turns: a b, b a, a b, ..."""
+    works = {name: workload.prepare(fw) for name, fw in systems.items()}
+    batches = {name: batch_size(work, seconds / rounds) for name, work in works.items()}
+    times: dict[str, list[float]] = {name: [] for name in works}
+    names = list(works)
+    for _ in range(rounds):
+        for name in names:
+            times[name].append(timed(works[name], batches[name]) * 1e6)
+        names.reverse()
+    median = {name: statistics.median(values) for name, values in times.items()}
+    ratio = median["mini"] / median["torch"] if len(median) == len(SYSTEMS) else None
+    best = {name: min(values) for name, values in times.items()}
+    return Row(workload.title, median, best, ratio, workload.has_target)
 
 
-def matrix_product(fw: Any, size: int) -> Work:
-    a, b = fw.ones(size, size), fw.ones(size, size)
-    return lambda: a.matmul(b)
-
-
-def custom_function(fw: Any) -> Work:
-    class Double(fw.autograd.Function):  # type: ignore[misc]
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            (_,) = ctx.saved_tensors
-            return grad * 2
-
-    x = fw.ones(8, requires_grad=True)
-    return lambda: Double.apply(x).sum().backward()
-
-
-def grad_fn_identity(fw: Any) -> Work:
-    y = fw.ones(8, requires_grad=True).sin()
-    return lambda: y.grad_fn
-
-
-WORKLOADS: dict[str, Callable[[Any], Work]] = {
-    "forward + backward, 1 op": lambda fw: forward_backward(fw, 1),
-    "forward + backward, 100 ops": lambda fw: forward_backward(fw, 100),
-    "build and drop 1,000 nodes": lambda fw: build_and_drop(fw, 1_000),
-    "autograd.Function round trip": custom_function,
-    "read y.grad_fn": grad_fn_identity,
-    "matmul 64 x 64": lambda fw: matrix_product(fw, 64),
-}
-
-
-def microseconds(work: Work, seconds: float) -> float:
-    """The best of several batches: what the work costs when nothing disturbs it."""
+def batch_size(work: Work, seconds: float) -> int:
     work()
-    batch, started = 0, time.perf_counter()
-    while time.perf_counter() - started < seconds / 5:
+    count, started = 0, time.perf_counter()
+    while time.perf_counter() - started < seconds / 2:
         work()
-        batch += 1
-    return min(timed(work, max(1, batch)) for _ in range(4)) * 1e6
+        count += 1
+    return max(1, count)
 
 
-def timed(work: Work, times: int) -> float:
+def timed(work: Callable[[], object], times: int) -> float:
     gc.collect()
     started = time.perf_counter()
     for _ in range(times):
@@ -85,28 +80,50 @@ def timed(work: Work, times: int) -> float:
     return (time.perf_counter() - started) / times
 
 
-def frameworks() -> dict[str, Any]:
-    found = {}
-    for name, module in (("mini", "gradlife.engine"), ("torch", "torch")):
-        try:
-            found[name] = importlib.import_module(module)
-        except ImportError as error:
-            print(f"{name}: left out, {error}")
-    if "torch" in found:
-        found["torch"].set_num_threads(1)
-    return found
+def describe_machine(systems: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {getattr(fw, '__version__', '?')}" for name, fw in systems.items())
+    return f"{cpu_name()}; Python {platform.python_version()}; {versions}; one thread"
+
+
+def cpu_name() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def line_of(row: Row) -> str:
+    cells = "".join(f"{row.median[name]:12.2f}" for name in row.median)
+    best = "".join(f"{row.best[name]:12.2f}" for name in row.best)
+    ratio = f"{row.ratio:8.2f}" if row.ratio is not None else ""
+    return f"{row.title:38}{cells}{best}{ratio}{'' if row.has_target else '  no target'}"
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks.engine", description=__doc__)
+    parser.add_argument("-k", metavar="TEXT", default="", help="only workloads whose title contains this")
+    parser.add_argument("--seconds", type=float, default=1.5, help="time for each workload and system (default 1.5)")
+    parser.add_argument("--rounds", type=int, default=9, help="batches for each workload and system (default 9)")
+    parser.add_argument("--json", metavar="FILE", help="write the rows here as well")
+    return parser.parse_args()
 
 
 def main() -> None:
-    """Print one row a workload: microseconds for each framework."""
-    parser = argparse.ArgumentParser(prog="benchmarks.engine", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=1.0, help="time for each workload and framework")
-    seconds = parser.parse_args().seconds
-    systems = frameworks()
-    print(f"{'microseconds, best of 4':32}" + "".join(f"{name:>12}" for name in systems))
-    for title, prepare in WORKLOADS.items():
-        cells = [f"{microseconds(prepare(fw), seconds):12.2f}" for fw in systems.values()]
-        print(f"{title:32}" + "".join(cells), flush=True)
+    """Print one row a workload: median and best microseconds of each system, and the ratio of the medians."""
+    arguments = parse_arguments()
+    systems = load_systems()
+    machine = describe_machine(systems)
+    print(machine)
+    heads = [f"{name} {kind}" for kind in ("median", "best") for name in systems]
+    print(f"{'microseconds':38}" + "".join(f"{head:>12}" for head in heads) + f"{'ratio':>8}")
+    rows = []
+    for workload in WORKLOADS:
+        if arguments.k in workload.title:
+            rows.append(measure(workload, systems, arguments.seconds, arguments.rounds))
+            print(line_of(rows[-1]), flush=True)
+    if arguments.json:
+        document = {"machine": machine, "rows": [asdict(row) for row in rows]}
+        Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":
