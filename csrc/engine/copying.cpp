@@ -121,8 +121,8 @@ Scalar element(const TensorImpl& tensor, int64_t index) {
     const T value = tensor.data<T>()[index];
     if constexpr (std::is_same_v<T, bool>) {
       result = Scalar::boolean(value);
-    } else if constexpr (std::is_same_v<T, int64_t>) {
-      result = Scalar(value);
+    } else if constexpr (std::is_integral_v<T>) {
+      result = Scalar(static_cast<int64_t>(value));
     } else {
       result = Scalar(static_cast<double>(value));
     }

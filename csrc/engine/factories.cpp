@@ -69,7 +69,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, DType 
   Tensor result = empty({length}, dtype);
   kernels::dispatch(dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_same_v<T, int64_t>) {
+    if constexpr (std::is_integral_v<T>) {
       generate<T>(*result, [&](int64_t i) { return start.to<int64_t>() + i * step.to<int64_t>(); });
     } else {
       generate<T>(*result, [&](int64_t i) { return start.to<double>() + static_cast<double>(i) * step.to<double>(); });

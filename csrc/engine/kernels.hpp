@@ -74,6 +74,14 @@ DType result_dtype(std::initializer_list<const TensorImpl*> inputs);
 DType result_dtype(const TensorImpl& tensor, const Scalar& number);
 const char* scalar_type_name(DType dtype);  // "Float"
 
+// The dtype of tensors whose elements are of type T.
+template <class T>
+constexpr DType dtype_for = std::is_same_v<T, float>     ? DType::float32
+                            : std::is_same_v<T, double>  ? DType::float64
+                            : std::is_same_v<T, int64_t> ? DType::int64
+                            : std::is_same_v<T, int32_t> ? DType::int32
+                                                         : DType::boolean;
+
 template <class F>
 void dispatch(DType dtype, F&& body) {
   switch (dtype) {
@@ -83,6 +91,8 @@ void dispatch(DType dtype, F&& body) {
       return body(double{});
     case DType::int64:
       return body(int64_t{});
+    case DType::int32:
+      return body(int32_t{});
     case DType::boolean:
       return body(bool{});
   }
@@ -93,14 +103,15 @@ void dispatch_numbers(DType dtype, const char* operation, F&& body) {
   if (dtype == DType::float32) return body(float{});
   if (dtype == DType::float64) return body(double{});
   if (dtype == DType::int64) return body(int64_t{});
-  fail(ErrorKind::runtime, "\"", operation, "\" not implemented for '", scalar_type_name(dtype), "'");
+  if (dtype == DType::int32) return body(int32_t{});
+  fail(ErrorKind::not_implemented, "\"", operation, "\" not implemented for '", scalar_type_name(dtype), "'");
 }
 
 template <class F>
 void dispatch_floats(DType dtype, const char* operation, F&& body) {
   if (dtype == DType::float32) return body(float{});
   if (dtype == DType::float64) return body(double{});
-  fail(ErrorKind::runtime, "\"", operation, "\" not implemented for '", scalar_type_name(dtype), "'");
+  fail(ErrorKind::not_implemented, "\"", operation, "\" not implemented for '", scalar_type_name(dtype), "'");
 }
 
 // A tensor, or a number, as an operand of element type T: converted where it has another dtype; a single element is
@@ -110,7 +121,7 @@ class Operand {
  public:
   explicit Operand(const TensorImpl& tensor) : sizes_(&tensor.sizes()), strides_(&tensor.strides()) {
     is_contiguous_ = tensor.is_contiguous();
-    if (is_same_type(tensor.dtype())) {
+    if (tensor.dtype() == dtype_for<T>) {
       data_ = tensor.data<T>();
     } else {
       convert(tensor);
@@ -127,25 +138,13 @@ class Operand {
   Dims strides_in(const Dims& shape) const { return broadcast_strides(*sizes_, *strides_, shape); }
 
  private:
-  static bool is_same_type(DType dtype) {
-    if constexpr (std::is_same_v<T, float>) return dtype == DType::float32;
-    if constexpr (std::is_same_v<T, double>) return dtype == DType::float64;
-    if constexpr (std::is_same_v<T, int64_t>) return dtype == DType::int64;
-    if constexpr (std::is_same_v<T, bool>) return dtype == DType::boolean;
-  }
-  static constexpr DType dtype_of_t() {
-    if constexpr (std::is_same_v<T, float>) return DType::float32;
-    if constexpr (std::is_same_v<T, double>) return DType::float64;
-    if constexpr (std::is_same_v<T, int64_t>) return DType::int64;
-    return DType::boolean;
-  }
   void convert(const TensorImpl& tensor) {
     if (tensor.dim() == 0) {
       dispatch(tensor.dtype(), [&](auto zero) { value_ = static_cast<T>(*tensor.data<decltype(zero)>()); });
       data_ = &value_;
       return;
     }
-    converted_ = empty(tensor.sizes(), dtype_of_t());
+    converted_ = empty(tensor.sizes(), dtype_for<T>);
     copy(*converted_, tensor);
     data_ = converted_->data<T>();
     sizes_ = &converted_->sizes();

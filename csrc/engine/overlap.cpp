@@ -35,11 +35,14 @@ void refuse_partial_overlap(const TensorImpl& target, const TensorImpl& source) 
           "location. Please clone() the tensor before performing the operation.");
 }
 
+bool can_cast(DType from, DType to) {
+  if (is_floating(from)) return is_floating(to);
+  return to != DType::boolean || from == DType::boolean;
+}
+
 void refuse_cast(DType result, const TensorImpl& target) {
-  const bool fits = kernels::promote(result, target.dtype()) == target.dtype() ||
-                    (is_floating(result) && is_floating(target.dtype()));
-  require(fits, "result type ", kernels::scalar_type_name(result), " can't be cast to the desired output type ",
-          kernels::scalar_type_name(target.dtype()));
+  require(can_cast(result, target.dtype()), "result type ", kernels::scalar_type_name(result),
+          " can't be cast to the desired output type ", kernels::scalar_type_name(target.dtype()));
 }
 
 void refuse_resize(const TensorImpl& target, const Dims& result) {

@@ -13,7 +13,7 @@ struct Power {
     if constexpr (std::is_floating_point_v<T>) {
       return std::pow(base, exponent);
     } else {
-      return integer_power(base, exponent);
+      return static_cast<T>(integer_power(base, exponent));
     }
   }
   // Wraps around like a product does; unsigned, so that it may.

@@ -10,12 +10,14 @@ int rank(DType dtype) {
   switch (dtype) {
     case DType::boolean:
       return 0;
-    case DType::int64:
+    case DType::int32:
       return 1;
-    case DType::float32:
+    case DType::int64:
       return 2;
-    case DType::float64:
+    case DType::float32:
       return 3;
+    case DType::float64:
+      return 4;
   }
   return 0;
 }
@@ -123,7 +125,7 @@ DType result_dtype(const TensorImpl& tensor, const Scalar& number) {
 }
 
 const char* scalar_type_name(DType dtype) {
-  static constexpr const char* names[] = {"Float", "Double", "Long", "Bool"};
+  static constexpr const char* names[] = {"Float", "Double", "Long", "Bool", "Int"};
   return names[static_cast<size_t>(dtype)];
 }
 

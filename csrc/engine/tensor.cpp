@@ -10,6 +10,7 @@ namespace gradlife {
 size_t item_size(DType dtype) {
   switch (dtype) {
     case DType::float32:
+    case DType::int32:
       return 4;
     case DType::float64:
     case DType::int64:
@@ -21,13 +22,13 @@ size_t item_size(DType dtype) {
 }
 
 const char* dtype_name(DType dtype) {
-  static constexpr const char* names[] = {"torch.float32", "torch.float64", "torch.int64", "torch.bool"};
+  static constexpr const char* names[] = {"torch.float32", "torch.float64", "torch.int64", "torch.bool", "torch.int32"};
   return names[static_cast<size_t>(dtype)];
 }
 
 const char* legacy_type_name(DType dtype) {
   static constexpr const char* names[] = {"torch.FloatTensor", "torch.DoubleTensor", "torch.LongTensor",
-                                          "torch.BoolTensor"};
+                                          "torch.BoolTensor", "torch.IntTensor"};
   return names[static_cast<size_t>(dtype)];
 }
 

@@ -12,7 +12,8 @@
 
 namespace gradlife {
 
-enum class DType : uint8_t { float32, float64, int64, boolean };
+enum class DType : uint8_t { float32, float64, int64, boolean, int32 };
+constexpr size_t dtype_count = 5;
 
 size_t item_size(DType dtype);
 const char* dtype_name(DType dtype);        // "torch.float32"

@@ -62,13 +62,14 @@ DType dtype_of(const Interface& interface, PyObject* array) {
   if (kind == "f4") return DType::float32;
   if (kind == "f8") return DType::float64;
   if (kind == "i8") return DType::int64;
+  if (kind == "i4") return DType::int32;
   if (kind == "b1") return DType::boolean;
   const Ref dtype = checked(PyObject_GetAttrString(array, "dtype"));
   const Ref type = checked(PyObject_GetAttrString(dtype.get(), "type"));
   raise_python(
       PyExc_TypeError,
       "can't convert np.ndarray of type %.200s. The only types that gradlife's engine supports are: float64, float32, "
-      "int64, and bool.",
+      "int64, int32, and bool.",
       reinterpret_cast<PyTypeObject*>(type.get())->tp_name);
 }
 
@@ -109,7 +110,7 @@ void warn_of_read_only() {
 }
 
 const char* type_text(DType dtype) {
-  static constexpr const char* names[] = {"<f4", "<f8", "<i8", "|b1"};
+  static constexpr const char* names[] = {"<f4", "<f8", "<i8", "|b1", "<i4"};
   return names[static_cast<size_t>(dtype)];
 }
 

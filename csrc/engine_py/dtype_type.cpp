@@ -20,6 +20,8 @@ PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(item_si
 
 PyObject* get_is_floating(PyObject* self, void*) { return PyBool_FromLong(is_floating(dtype_of(self))); }
 
+PyObject* get_is_signed(PyObject* self, void*) { return PyBool_FromLong(dtype_of(self) != DType::boolean); }
+
 PyObject* get_is_complex(PyObject*, void*) { return Py_NewRef(Py_False); }
 
 }  // namespace
@@ -28,6 +30,7 @@ Ref make_dtype_type() {
   static PyMethodDef methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef attributes[] = {{"itemsize", get_itemsize, nullptr, nullptr, nullptr},
                                      {"is_floating_point", get_is_floating, nullptr, nullptr, nullptr},
+                                     {"is_signed", get_is_signed, nullptr, nullptr, nullptr},
                                      {"is_complex", get_is_complex, nullptr, nullptr, nullptr},
                                      {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},

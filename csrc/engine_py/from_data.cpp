@@ -15,6 +15,7 @@ namespace {
 DType dtype_of_number(PyObject* object) {
   const char* name = Py_TYPE(object)->tp_name;
   if (std::strcmp(name, "numpy.float64") == 0) return DType::float64;
+  if (std::strcmp(name, "numpy.int32") == 0) return DType::int32;
   if (std::strncmp(name, "numpy.bool", 10) == 0) return DType::boolean;
   Scalar number;
   if (parse_number(object, &number)) return number.is_real() ? DType::float32 : number.natural_dtype();

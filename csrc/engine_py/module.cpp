@@ -45,7 +45,7 @@ void make_types(ModuleState& state) {
   keep(state.function_base, make_function_base());
   keep(state.saved_tensor_type, make_saved_tensor_type());
   keep(state.dtype_type, make_dtype_type());
-  for (size_t i = 0; i < 4; ++i) keep(state.dtypes[i], make_dtype(static_cast<DType>(i)));
+  for (size_t i = 0; i < dtype_count; ++i) keep(state.dtypes[i], make_dtype(static_cast<DType>(i)));
   keep(state.node_types, checked(PyDict_New()));
 }
 
@@ -56,8 +56,8 @@ void add_types(PyObject* module, ModuleState& state) {
       {"SavedTensor", state.saved_tensor_type}, {"dtype", state.dtype_type}};
   for (const auto& [name, type] : types)
     checked_status(PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type)));
-  const char* names[] = {"float32", "float64", "int64", "bool"};
-  for (size_t i = 0; i < 4; ++i) checked_status(PyModule_AddObjectRef(module, names[i], state.dtypes[i]));
+  const char* names[] = {"float32", "float64", "int64", "bool", "int32"};
+  for (size_t i = 0; i < dtype_count; ++i) checked_status(PyModule_AddObjectRef(module, names[i], state.dtypes[i]));
   checked_status(PyModule_AddObjectRef(module, "_node_types", state.node_types));
 }
 

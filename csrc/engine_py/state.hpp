@@ -17,8 +17,8 @@ struct ModuleState {
   PyTypeObject* saved_tensor_type = nullptr;
   PyTypeObject* size_type = nullptr;  // torch.Size, registered by Python
   PyTypeObject* dtype_type = nullptr;
-  PyObject* dtypes[4] = {};        // in the order of DType
-  PyObject* node_types = nullptr;  // dict: node name -> wrapper type
+  PyObject* dtypes[dtype_count] = {};  // in the order of DType
+  PyObject* node_types = nullptr;      // dict: node name -> wrapper type
   // Registered by gradlife.engine, which writes in Python what needs no C++.
   PyObject* tensor_class = nullptr;  // Tensor
   PyObject* hooks_helper = nullptr;  // (dict, callable) -> RemovableHandle

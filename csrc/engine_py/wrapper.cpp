@@ -169,7 +169,7 @@ Dims parse_dims(PyObject* sequence) {
 Ref wrap_dtype(DType dtype) { return Ref::borrow(state().dtypes[static_cast<size_t>(dtype)]); }
 
 bool parse_dtype(PyObject* object, DType* dtype) {
-  for (size_t i = 0; i < 4; ++i) {
+  for (size_t i = 0; i < dtype_count; ++i) {
     if (state().dtypes[i] != object) continue;
     *dtype = static_cast<DType>(i);
     return true;

@@ -2,7 +2,7 @@
 
 A real, small engine in C++ whose ownership rules are policies. ``with profile("torch-1.1"):`` makes everything born inside
 follow PyTorch 1.1; ``owners(obj)`` draws who owns whom, ``events()`` tells what happened, ``live_counts()`` counts what is
-left. CPU, float32 and float64 (int64 and bool to hold and compare), at most eight dimensions.
+left. CPU, float32 and float64 (int64, int32 and bool to hold, count and index with), at most eight dimensions.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from gradlife._engine import (
     dtype,
     float32,
     float64,
+    int32,
     int64,
     is_grad_enabled,
 )
@@ -52,6 +53,7 @@ from gradlife.engine.tensors import Size, Tensor, device, layout, strided
 
 float = float32
 double = float64
+int = int32
 long = int64
 Storage = UntypedStorage
 strided = strided
@@ -79,6 +81,8 @@ __all__ = [
     "float32",
     "float64",
     "inference_mode",
+    "int",
+    "int32",
     "int64",
     "is_grad_enabled",
     "is_tensor",
