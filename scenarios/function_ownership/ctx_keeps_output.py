@@ -169,3 +169,60 @@ def ctx_drops_output_in_backward(lab):
     lab.stage("backward done")
     del y
     lab.stage("output dropped", all_names_gone=True)
+
+
+def cut_afterwards(lab, cut):
+    """Runs the leaking Function, then cuts its cycle from outside."""
+
+    def keep(ctx, y):
+        ctx.y = y
+
+    y = doubling(lab, keep).apply(lab.tensor(requires_grad=True))
+    lab.watch("y", y)
+    lab.stage("forward done")
+    lab.attempt("cut", lambda: cut(y))
+    lab.stage("cycle cut")
+    del y
+    lab.stage("output dropped", all_names_gone=True)
+
+
+CUT = [
+    Expect("ctx", "del", on="torch-*", because="one edge of the cycle is gone, and a cycle needs all of them"),
+    Expect("y", "del", on="torch-*"),
+]
+
+
+@ctx_keeps_output.fixed(
+    title="The output taken off ctx from outside",
+    fix="y.grad_fn.y = None (first aid for a library's Function)",
+    expects=CUT,
+)
+def ctx_output_taken_off(lab):
+    """First aid, when the Function is not yours to change: the output's grad_fn is ctx, so what forward put on it can be
+    taken off through it: `y.grad_fn.y = None`."""
+
+    def cut(y):
+        y.grad_fn.y = None
+
+    cut_afterwards(lab, cut)
+
+
+@ctx_keeps_output.fixed(
+    title="All attributes of ctx cleared from outside", fix="y.grad_fn.__dict__.clear() after backward", expects=CUT
+)
+def ctx_attributes_cleared(lab):
+    """The same without knowing what the attributes are called. Saved tensors are not among them; they stay readable."""
+    cut_afterwards(lab, lambda y: y.grad_fn.__dict__.clear())
+
+
+@ctx_keeps_output.fixed(
+    title="The output detached in place", fix="y.detach_() when its history is needed no more", expects=CUT
+)
+def ctx_output_detached_in_place(lab):
+    """The other edge: `y.detach_()` takes the history off the output, which both the name and ctx refer to. ctx still
+    keeps y, and y keeps nothing any more."""
+
+    def cut(y):
+        y.detach_()
+
+    cut_afterwards(lab, cut)
