@@ -33,6 +33,7 @@ SENTENCES = {
     "GL204": "A tensor is in a cycle of its own wrapper; whether the collector sees it depends on who else owns it.",
     "GL205": "The grad accumulator holds its leaf, but is itself held only by graphs.",
     "GL206": "The collector knows of a tensor only if it has a wrapper.",
+    "GL207": "Each tensor carries the one that it was made from, and so all before it.",
     "GL301": "An operation saves its own output and is never sent through backward.",
     "GL302": "A saved tensor was changed in place; only changes that the version counter sees are reported.",
     "GL303": "A tensor read from a saved slot keeps its graph; a handle to the slot keeps nothing.",
