@@ -12,7 +12,10 @@ from gradlife import _engine
 
 
 class RemovableHandle:
-    """Removes one hook. Holds the dict of hooks weakly, so that a kept handle keeps no tensor and no graph."""
+    """Removes one hook. Holds the dicts of hooks weakly, so that a kept handle keeps no tensor and no graph.
+
+    ``extra_dict`` is a dict, or a list of dicts, with further facts about the hook under the same number.
+    """
 
     next_id = 0
 
@@ -20,12 +23,15 @@ class RemovableHandle:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
+        extras = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
+        self.extra_dict_ref = tuple(weakref.ref(extra) for extra in extras)
 
     def remove(self) -> None:
         """Takes the hook out; nothing happens where it is gone already."""
-        hooks_dict = self.hooks_dict_ref()
-        if hooks_dict is not None and self.id in hooks_dict:
-            del hooks_dict[self.id]
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
+            hooks_dict = reference()
+            if hooks_dict is not None and self.id in hooks_dict:
+                del hooks_dict[self.id]
 
     def __enter__(self) -> RemovableHandle:
         return self

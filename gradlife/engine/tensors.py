@@ -128,8 +128,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             suffixes.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
         elif self.requires_grad:
             suffixes.append("requires_grad=True")
-        name = "Parameter containing:\ntensor" if type(self).__name__ == "Parameter" else "tensor"
-        return f"{name}({', '.join([_format_values(self.detach().tolist()), *suffixes])})"
+        return f"tensor({', '.join([_format_values(self.detach().tolist()), *suffixes])})"
 
     def __iter__(self) -> Iterator[Tensor]:
         if self.dim() == 0:

@@ -1,15 +1,80 @@
-"""A tensor that is a parameter of a module."""
+"""Tensors that a module registers: parameters, which are trained, and buffers, which are not."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import OrderedDict
+from typing import Any, cast
 
+from gradlife._engine import _TensorMeta
 from gradlife.engine.tensors import Tensor
 
+__all__ = ["Buffer", "Parameter"]
 
-class Parameter(Tensor):
-    """A leaf that requires grad unless told otherwise."""
+
+class _ParameterMeta(_TensorMeta):
+    """A tensor of another class counts as a parameter where it was marked as one."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        return cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
+    """A leaf that requires grad unless told otherwise, registered by the module that it is assigned to."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         tensor = data if isinstance(data, Tensor) else Tensor()
-        return Tensor._make_subclass(cls, tensor.detach(), requires_grad)
+        if type(tensor) in (Tensor, Parameter):
+            return Tensor._make_subclass(cls, tensor.detach(), requires_grad)
+        marked: Any = tensor.detach().requires_grad_(requires_grad)
+        if type(marked) is not type(tensor):
+            marked = Tensor._make_subclass(type(tensor), tensor.detach(), requires_grad)
+        marked._is_param = True
+        return marked
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # `bool` is the engine's there
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        state = self.__dict__
+        arguments: tuple[Any, ...] = (self.detach(), self.requires_grad, OrderedDict())
+        if not state:
+            return _rebuild_parameter, arguments
+        return _rebuild_parameter_with_state, (*arguments, state)
+
+
+class _BufferMeta(_TensorMeta):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        return cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """Marks a tensor that the module which it is assigned to registers as a buffer; the tensor keeps its own class."""
+
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        tensor: Any = (data if isinstance(data, Tensor) else Tensor()).detach()
+        tensor.persistent = persistent
+        tensor._is_buffer = True
+        return tensor
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
+    parameter = cast(Parameter, Parameter(data, requires_grad))
+    parameter._backward_hooks = backward_hooks or None
+    return parameter
+
+
+def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Parameter:
+    parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
+    parameter.__dict__.update(state)
+    return parameter

@@ -1,5 +1,5 @@
 """``torch.utils``, as far as the engine has it."""
 
-from gradlife.engine import hooks
+from gradlife.engine.utils import hooks
 
 __all__ = ["hooks"]

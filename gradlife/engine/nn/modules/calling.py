@@ -1,0 +1,237 @@
+"""Calling a module: its forward, and the hooks around it and around its backward."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from gradlife.engine.hooks import RemovableHandle
+from gradlife.engine.nn.modules import every_module
+from gradlife.engine.nn.modules.module_hook import ModuleHook
+from gradlife.engine.tensors import Tensor
+from gradlife.engine.utils.hooks import BackwardHook
+
+Hooks = OrderedDict[int, Any]
+
+_HOOK_DICTS = (
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+
+
+class Calling:
+    """The part of a module that is called."""
+
+    _backward_pre_hooks: Hooks
+    _backward_hooks: Hooks
+    _is_full_backward_hook: bool | None
+    _forward_hooks: Hooks
+    _forward_hooks_with_kwargs: Hooks
+    _forward_hooks_always_called: Hooks
+    _forward_pre_hooks: Hooks
+    _forward_pre_hooks_with_kwargs: Hooks
+    forward: Callable[..., Any]
+
+    def _make_hooks(self, write: Callable[[str, Any], None]) -> None:
+        for name in _HOOK_DICTS:
+            write(name, OrderedDict())
+            if name == "_backward_hooks":
+                write("_is_full_backward_hook", None)
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Calls ``hook(module, args)`` before forward; what it returns takes the place of the arguments."""
+        flags = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
+        return _register(self._forward_pre_hooks, hook, prepend, flags)
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Calls ``hook(module, args, output)`` after forward; what it returns takes the place of the output."""
+        flags = [self._forward_hooks_with_kwargs] if with_kwargs else []
+        flags += [self._forward_hooks_always_called] if always_call else []
+        return _register(self._forward_hooks, hook, prepend, flags)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Calls ``hook(module, grad_output)`` before the backward of this module; may return other gradients."""
+        return _register(self._backward_pre_hooks, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Calls ``hook(module, grad_input, grad_output)`` once the gradients of the inputs are known."""
+        if self._is_full_backward_hook is False:
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."
+            )
+        self._is_full_backward_hook = True
+        return _register(self._backward_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """The old kind: hooks the last node only. Use `register_full_backward_hook`."""
+        if self._is_full_backward_hook is True:
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."
+            )
+        self._is_full_backward_hook = False
+        return _register(self._backward_hooks, hook)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._has_hooks():
+            return self.forward(*args, **kwargs)
+        called: set[int] = set()
+        try:
+            return self._call_with_hooks(args, kwargs, called)
+        except Exception:
+            self._call_the_persistent(args, kwargs, called)
+            raise
+
+    def _has_hooks(self) -> bool:
+        own = self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
+        return bool(own) or every_module.any_hooks()
+
+    def _call_with_hooks(self, args: Any, kwargs: Any, called: set[int]) -> Any:
+        full, regular = self._split_backward_hooks()
+        pre = [*every_module.backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+        args, kwargs = self._run_pre_hooks(args, kwargs)
+        backward_hook = BackwardHook(self, full, pre) if full or pre else None
+        if backward_hook is not None:
+            args = backward_hook.setup_input_hook(args)
+        result = self._run_forward_hooks(args, kwargs, self.forward(*args, **kwargs), called)
+        if backward_hook is not None:
+            if not isinstance(result, (Tensor, tuple)):
+                warnings.warn(
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                    f"{type(result)}",
+                    stacklevel=3,
+                )
+            result = backward_hook.setup_output_hook(result)
+        if regular:
+            self._hook_last_node(regular, args, result)
+        return result
+
+    def _split_backward_hooks(self) -> tuple[list[Any], list[Any]]:
+        full: list[Any] = []
+        regular: list[Any] = []
+        (full if every_module.is_full_backward_hook else regular).extend(every_module.backward_hooks.values())
+        (full if self._is_full_backward_hook else regular).extend(self._backward_hooks.values())
+        return full, regular
+
+    def _run_pre_hooks(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        own = list(self._forward_pre_hooks.items())
+        for hook_id, hook in [*every_module.forward_pre_hooks.items(), *own]:
+            if hook_id in self._forward_pre_hooks_with_kwargs:
+                changed = hook(self, args, kwargs)
+                if changed is None:
+                    continue
+                if not isinstance(changed, tuple) or len(changed) != 2:
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
+                args, kwargs = changed
+            else:
+                result = hook(self, args)
+                if result is not None:
+                    args = result if isinstance(result, tuple) else (result,)
+        return args, kwargs
+
+    def _forward_hook_items(self) -> list[tuple[int, Any, bool, bool]]:
+        everyone, own = every_module, self
+        general = [
+            (i, hook, i in everyone.forward_hooks_with_kwargs, i in everyone.forward_hooks_always_called)
+            for i, hook in everyone.forward_hooks.items()
+        ]
+        return general + [
+            (i, hook, i in own._forward_hooks_with_kwargs, i in own._forward_hooks_always_called)
+            for i, hook in own._forward_hooks.items()
+        ]
+
+    def _run_forward_hooks(self, args: Any, kwargs: Any, result: Any, called: set[int]) -> Any:
+        for hook_id, hook, takes_kwargs, _ in self._forward_hook_items():
+            called.add(hook_id)
+            changed = hook(self, args, kwargs, result) if takes_kwargs else hook(self, args, result)
+            result = result if changed is None else changed
+        return result
+
+    def _call_the_persistent(self, args: Any, kwargs: Any, called: set[int]) -> None:
+        for hook_id, hook, takes_kwargs, always in self._forward_hook_items():
+            if not always or hook_id in called:
+                continue
+            try:
+                _ = hook(self, args, kwargs, None) if takes_kwargs else hook(self, args, None)
+            except Exception as error:
+                warnings.warn(
+                    "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was "
+                    f"raised in forward: {error}",
+                    stacklevel=3,
+                )
+
+    def _hook_last_node(self, hooks: list[Any], args: Any, result: Any) -> None:
+        node = _first_tensor(result).grad_fn
+        if node is None:
+            return
+        for hook in hooks:
+            node.register_hook(ModuleHook(hook, self))
+        self._warn_of_regular_hooks(args, result, node)
+
+    def _warn_of_regular_hooks(self, args: Any, result: Any, node: Any) -> None:
+        if not isinstance(result, Tensor) and not (
+            isinstance(result, tuple) and all(isinstance(item, Tensor) for item in result)
+        ):
+            text = (
+                "Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
+                "deprecated and will be removed in future versions. This hook will be missing some of the grad_output. Please "
+                "use register_full_backward_hook to get the documented behavior."
+            )
+        elif not all(isinstance(item, Tensor) for item in args):
+            text = (
+                "Using non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of Tensors is "
+                "deprecated and will be removed in future versions. This hook will be missing some of the grad_input. Please "
+                "use register_full_backward_hook to get the documented behavior."
+            )
+        elif isinstance(result, tuple) and len({item.grad_fn for item in result}) > 1:
+            text = (
+                "Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and will be "
+                "removed in future versions. This hook will be missing some grad_output. Please use "
+                "register_full_backward_hook to get the documented behavior."
+            )
+        elif {item.grad_fn for item in args} != {after for after, _ in node.next_functions}:
+            text = (
+                "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be "
+                "removed in future versions. This hook will be missing some grad_input. Please use register_full_backward_hook "
+                "to get the documented behavior."
+            )
+        else:
+            return
+        warnings.warn(text, FutureWarning, stacklevel=5)
+
+
+def _first_tensor(result: Any) -> Any:
+    while not isinstance(result, Tensor):
+        values = (
+            [value for value in result.values() if isinstance(value, Tensor)] if isinstance(result, dict) else result
+        )
+        result = values[0]
+    return result
+
+
+def _register(
+    hooks: Hooks, hook: Callable[..., Any], prepend: bool = False, flags: list[Hooks] | None = None
+) -> RemovableHandle:
+    handle = RemovableHandle(hooks, extra_dict=flags)
+    hooks[handle.id] = hook
+    for flag in flags or ():
+        flag[handle.id] = True
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle

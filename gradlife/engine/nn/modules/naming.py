@@ -1,0 +1,24 @@
+"""What modules say about names and objects that they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradlife.engine.tensors import Tensor
+
+
+def describe(value: Any) -> str:
+    """The type of a value as error texts name it: a plain tensor by its dtype."""
+    return value.type() if type(value) is Tensor else type(value).__name__
+
+
+def checked_name(owner: Any, kind: str, name: Any, entries: dict[str, Any]) -> None:
+    """Raises where ``name`` cannot become the name of a parameter, buffer or child of ``owner``."""
+    if not isinstance(name, str):
+        raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
+    if "." in name:
+        raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+    if name == "":
+        raise KeyError(f'{kind} name can\'t be empty string ""')
+    if hasattr(owner, name) and name not in entries:
+        raise KeyError(f"attribute '{name}' already exists")
