@@ -55,6 +55,8 @@ SENTENCES = {
     "GL405": "backward(create_graph=True) stores gradients whose graph leads back to the parameters: a cycle.",
     "GL406": "An evaluation outside no_grad builds graphs that nobody uses.",
     "GL407": "A leaf outlives its last name because a graph still accumulates into it.",
+    "GL408": "Weights replaced by a result of the former ones chain all updates in one graph.",
+    "GL409": "The result of the last step is kept while the next is computed: two graphs at the peak.",
     "GL501": "A kept exception keeps the frames of its traceback, and their locals.",
     "GL502": "A cache that lives longer than its objects has them among its keys.",
     "GL503": "An entry of a weak dictionary refers to its own key, which therefore never dies.",
