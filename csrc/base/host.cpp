@@ -19,6 +19,10 @@ Locked::~Locked() {
   if (locked_) installed.unlock(token_);
 }
 
+Unlocked::Unlocked() : token_(installed.suspend()) {}
+
+Unlocked::~Unlocked() { installed.resume(token_); }
+
 void Handle::reset() {
   Object* object = release();
   if (object == nullptr) return;

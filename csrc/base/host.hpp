@@ -17,6 +17,8 @@ struct Host {
   bool (*is_alive)();  // false from the start of the interpreter's finalisation on
   int (*lock)();       // takes the interpreter lock; the token goes back to unlock
   void (*unlock)(int token);
+  void* (*suspend)();  // lets go of the lock that this thread holds; the token goes back to resume
+  void (*resume)(void* token);
   void (*empty_wrapper)(Object*);  // the impl behind this wrapper is gone: make it an empty one
 };
 
@@ -40,6 +42,18 @@ class Locked {
   bool may_touch_;
   bool locked_;
   int token_ = 0;
+};
+
+// Lets go of the interpreter lock for a scope, so that another thread may work meanwhile.
+class Unlocked {
+ public:
+  Unlocked();
+  ~Unlocked();
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  void* token_;
 };
 
 // An owned reference to an Object. Dropping it takes the lock (a graph may die in a thread that lacks it), and leaves

@@ -1,8 +1,6 @@
 // Running the graph backwards.
 #pragma once
 
-#include <functional>
-
 #include "engine/autograd.hpp"
 #include "engine/node.hpp"
 
@@ -21,8 +19,6 @@ struct BackwardOptions {
 TensorList run_backward(const EdgeList& roots, TensorList gradients, const BackwardOptions& options,
                         const EdgeList& inputs);
 
-Node* current_node();                                 // the node that this thread is running, or nullptr
-int64_t current_task_id();                            // -1 outside a backward
-void queue_callback(std::function<void()> callback);  // after the current task's last node
+Node* current_node();  // the node that this thread is running, or nullptr
 
 }  // namespace gradlife

@@ -1,6 +1,7 @@
 // Hooks, seen from the engine: things to call that may own objects of the embedding language.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -57,7 +58,10 @@ class SavedHooks {
 
 // Asks the embedding language for the hooks that are active by default in this thread; nullptr: none.
 using DefaultHooks = std::unique_ptr<SavedHooks> (*)();
-void install_default_hooks(DefaultHooks source);
+// Keeps the hooks that are active by default in this thread; called in another one, the result sets them there.
+using CopyDefaultHooks = std::function<void()> (*)();
+void install_default_hooks(DefaultHooks source, CopyDefaultHooks copy);
+std::function<void()> copy_of_default_hooks();
 std::unique_ptr<SavedHooks> default_saved_hooks();
 
 }  // namespace gradlife

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "base/events.hpp"
+#include "engine/anomaly.hpp"
 #include "engine/autograd.hpp"
+#include "engine/backward.hpp"
 #include "engine/saved_slot.hpp"
 
 namespace gradlife {
@@ -13,6 +15,7 @@ namespace {
 
 thread_local uint64_t next_sequence_nr = 0;
 DefaultHooks default_hooks_source = nullptr;
+CopyDefaultHooks default_hooks_copy = nullptr;
 
 // Takes the edges of a dying node apart. Where the last owner behind a foreign control block goes, the node it points
 // to is stripped too, as PyTorch's deleter did before PR 22983, whoever else still stands over that node.
@@ -56,7 +59,12 @@ const char* name_in_release(const char* name, const Policy& policy) {
   return text.c_str();
 }
 
-void install_default_hooks(DefaultHooks source) { default_hooks_source = source; }
+void install_default_hooks(DefaultHooks source, CopyDefaultHooks copy) {
+  default_hooks_source = source;
+  default_hooks_copy = copy;
+}
+
+std::function<void()> copy_of_default_hooks() { return default_hooks_copy(); }
 
 std::unique_ptr<SavedHooks> default_saved_hooks() {
   return default_hooks_source != nullptr ? default_hooks_source() : nullptr;
@@ -68,11 +76,15 @@ NodePtr NodePtr::share(Node* node) { return node != nullptr ? NodePtr(node, node
 
 bool NodePtr::is_foreign() const { return static_cast<RefCounted*>(node_) != block_; }
 
-Node::Node(uint64_t sequence_nr) : Managed(Kind::node, current_policy()->node_identity), sequence_nr_(sequence_nr) {}
+Node::Node(uint64_t sequence_nr, Identity identity) : Managed(Kind::node, identity), sequence_nr_(sequence_nr) {
+  record_origin(*this, current_node());
+}
+
+Node::Node(uint64_t sequence_nr) : Node(sequence_nr, current_policy()->node_identity) {}
 
 Node::Node() : Node(next_sequence_nr++) {}
 
-Node::Node(Identity identity) : Managed(Kind::node, identity), sequence_nr_(next_sequence_nr++) {}
+Node::Node(Identity identity) : Node(next_sequence_nr++, identity) {}
 
 Node::~Node() = default;
 

@@ -150,6 +150,7 @@ class Node : public Managed {
   explicit Node(uint64_t sequence_nr);
   Node();  // takes the thread's next sequence number
   explicit Node(Identity identity);
+  Node(uint64_t sequence_nr, Identity identity);
 
   virtual TensorList apply(TensorList&& gradients) = 0;
   virtual const NodeSpec& spec() const = 0;

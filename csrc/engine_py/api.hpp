@@ -5,8 +5,10 @@
 
 namespace gradlife {
 
-extern PyMethodDef autograd_functions[];  // api_autograd.cpp
-extern PyMethodDef policy_functions[];    // api_policy.cpp
-extern PyMethodDef observe_functions[];   // api_observe.cpp
+extern PyMethodDef autograd_functions[];    // api_autograd.cpp
+extern PyMethodDef graph_task_functions[];  // api_graph_task.cpp
+extern PyMethodDef anomaly_functions[];     // anomaly.cpp
+extern PyMethodDef policy_functions[];      // api_policy.cpp
+extern PyMethodDef observe_functions[];     // api_observe.cpp
 
 }  // namespace gradlife

@@ -15,18 +15,6 @@
 namespace gradlife {
 namespace {
 
-// A node from its Python face: a C++ node's wrapper, or the context of a custom Function. Error: neither.
-NodePtr unwrap_node(PyObject* object) {
-  if (PyObject_TypeCheck(object, state().function_base) != 0) {
-    NodePtr node = node_of_context(object);
-    if (!node) raise_python(PyExc_RuntimeError, "the node of this context is gone");
-    return node;
-  }
-  if (!is_node_wrapper(object) || head_of(object)->impl == nullptr)
-    raise_python(PyExc_TypeError, "expected a node of the graph, but got %.200s", Py_TYPE(object)->tp_name);
-  return NodePtr::share(static_cast<Node*>(head_of(object)->impl));
-}
-
 // An edge from a tensor, or from a (node, output number) pair.
 Edge unwrap_edge(PyObject* item) {
   if (is_tensor(item)) return gradient_edge(unwrap(item));
@@ -162,23 +150,6 @@ PyObject* disabled_message_function(PyObject*, PyObject*) {
   return guarded([&] { return disabled_message().release(); });
 }
 
-PyObject* current_node_function(PyObject*, PyObject*) {
-  return guarded([&] {
-    Node* node = current_node();
-    return (node != nullptr ? wrap_node(NodePtr::share(node)) : Ref::borrow(Py_None)).release();
-  });
-}
-
-PyObject* current_task_function(PyObject*, PyObject*) { return PyLong_FromLongLong(current_task_id()); }
-
-PyObject* queue_callback_function(PyObject*, PyObject* callback) {
-  return guarded([&] {
-    const auto kept = std::make_shared<Handle>(Handle::borrow(callback));
-    queue_callback([kept] { checked(PyObject_CallNoArgs(static_cast<PyObject*>(kept->get()))); });
-    return Py_NewRef(Py_None);
-  });
-}
-
 PyObject* increment_version_function(PyObject*, PyObject* tensor) {
   return guarded([&] {
     unwrap(tensor)->bump_version();
@@ -199,9 +170,6 @@ PyMethodDef autograd_functions[] = {
     {"_saved_tensors_hooks_disable", disable_hooks_function, METH_O, nullptr},
     {"_saved_tensors_hooks_enable", enable_hooks_function, METH_NOARGS, nullptr},
     {"_saved_tensors_hooks_get_disabled_error_message", disabled_message_function, METH_NOARGS, nullptr},
-    {"_current_autograd_node", current_node_function, METH_NOARGS, nullptr},
-    {"_current_graph_task_id", current_task_function, METH_NOARGS, nullptr},
-    {"_queue_callback", queue_callback_function, METH_O, nullptr},
     {"_increment_version", increment_version_function, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 

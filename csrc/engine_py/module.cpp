@@ -1,6 +1,7 @@
 // The extension module gradlife._engine.
 #include "base/pyref.hpp"
 #include "engine/hooks.hpp"
+#include "engine_py/anomaly.hpp"
 #include "engine_py/api.hpp"
 #include "engine_py/dtype_type.hpp"
 #include "engine_py/errors.hpp"
@@ -27,6 +28,8 @@ int host_lock() { return PyGILState_Check() ? -1 : static_cast<int>(PyGILState_E
 void host_unlock(int token) {
   if (token >= 0) PyGILState_Release(static_cast<PyGILState_STATE>(token));
 }
+void* host_suspend() { return PyEval_SaveThread(); }
+void host_resume(void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); }
 
 void host_empty_wrapper(Object* wrapper) {
   head_of(static_cast<PyObject*>(wrapper))->impl = nullptr;
@@ -91,12 +94,14 @@ int module_exec(PyObject* module) {
       raise_python(PyExc_ImportError, "gradlife._engine is loaded already and supports one interpreter a process");
     current_state = static_cast<ModuleState*>(PyModule_GetState(module));
     *current_state = ModuleState{};
-    install_host({host_incref, host_decref, host_is_alive, host_lock, host_unlock, host_empty_wrapper});
-    install_default_hooks(default_hooks_of_thread);
+    install_host({host_incref, host_decref, host_is_alive, host_lock, host_unlock, host_suspend, host_resume,
+                  host_empty_wrapper});
+    install_default_hooks(default_hooks_of_thread, copy_default_hooks);
+    install_anomaly_reporter();
     make_types(*current_state);
     add_types(module, *current_state);
-    for (PyMethodDef* table :
-         {module_functions, autograd_functions, policy_functions, observe_functions, op_functions()})
+    for (PyMethodDef* table : {module_functions, autograd_functions, graph_task_functions, anomaly_functions,
+                               policy_functions, observe_functions, op_functions()})
       checked_status(PyModule_AddFunctions(module, table));
     return 0;
   });

@@ -6,6 +6,7 @@
 
 #include "engine/saved_slot.hpp"
 #include "engine_py/errors.hpp"
+#include "engine_py/function.hpp"
 #include "engine_py/hooks.hpp"
 #include "engine_py/objects.hpp"
 #include "engine_py/saved_tensor.hpp"
@@ -227,5 +228,16 @@ PyTypeObject* node_type(const Node& node) {
 }
 
 bool is_node_wrapper(PyObject* object) { return Py_TYPE(object)->tp_dealloc == node_dealloc; }
+
+NodePtr unwrap_node(PyObject* object) {
+  if (PyObject_TypeCheck(object, state().function_base) != 0) {
+    NodePtr node = node_of_context(object);
+    if (!node) raise_python(PyExc_RuntimeError, "the node of this context is gone");
+    return node;
+  }
+  if (!is_node_wrapper(object) || head_of(object)->impl == nullptr)
+    raise_python(PyExc_TypeError, "expects an grad_fn, but got %.200s", Py_TYPE(object)->tp_name);
+  return NodePtr::share(static_cast<Node*>(head_of(object)->impl));
+}
 
 }  // namespace gradlife

@@ -13,6 +13,9 @@ PyTypeObject* node_type(const Node& node);
 // Whether this is the wrapper of a C++ node.
 bool is_node_wrapper(PyObject* object);
 
+// A node from its Python face: a C++ node's wrapper, or the context of a custom Function. Error: neither.
+NodePtr unwrap_node(PyObject* object);
+
 // Attributes that every node has, whatever its wrapper is.
 Ref node_next_functions(const Node& node);
 Ref node_metadata(Node& node);

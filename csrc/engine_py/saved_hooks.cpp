@@ -143,4 +143,12 @@ std::unique_ptr<SavedHooks> default_hooks_of_thread() {
   return std::make_unique<PySavedHooks>(pack, as_python(hooks.pairs.back().second.get()), true);
 }
 
+std::function<void()> copy_default_hooks() {
+  const auto copy = std::make_shared<HookStack>();
+  for (const auto& [pack, unpack] : stack().pairs)
+    copy->pairs.emplace_back(Handle::borrow(pack.get()), Handle::borrow(unpack.get()));
+  copy->disabled = stack().disabled;
+  return [copy] { stack() = std::move(*copy); };
+}
+
 }  // namespace gradlife

@@ -1,6 +1,7 @@
 // Pack and unpack hooks written in Python, and the stack of default hooks of each thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/pyref.hpp"
@@ -20,5 +21,6 @@ void disable_default_hooks(const char* message);
 void enable_default_hooks();
 Ref disabled_message();  // str, or None while enabled
 std::unique_ptr<SavedHooks> default_hooks_of_thread();
+std::function<void()> copy_default_hooks();  // see install_default_hooks
 
 }  // namespace gradlife

@@ -1,0 +1,81 @@
+// One backward call: which nodes it has to run, what waits for them, and what it was asked for.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/backward.hpp"
+#include "engine/node.hpp"
+
+namespace gradlife {
+
+struct ReadyNode {
+  NodePtr node;
+  TensorList inputs;
+};
+
+struct RunsLater {
+  bool operator()(const ReadyNode& a, const ReadyNode& b) const {
+    return a.node->sequence_nr() < b.node->sequence_nr();
+  }
+};
+
+// What a call for the gradients of given inputs needs of a node.
+struct ExecInfo {
+  struct Capture {
+    uint32_t input_nr;
+    size_t output;
+  };
+  bool is_needed = false;
+  std::vector<Capture> captures;
+  bool should_run() const { return is_needed || !captures.empty(); }
+};
+
+using Dependencies = std::unordered_map<const Node*, uint32_t>;
+
+class GraphTask {
+ public:
+  GraphTask(const EdgeList& roots, const BackwardOptions& options, const EdgeList& inputs);
+  ~GraphTask();
+  GraphTask(const GraphTask&) = delete;
+  GraphTask& operator=(const GraphTask&) = delete;
+
+  // Runs everything; the captured gradients of `inputs`.
+  TensorList run(TensorList gradients);
+
+  int64_t id() const { return id_; }
+  const BackwardOptions& options() const { return options_; }
+  void add_callback(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
+
+  // Whether this call runs `node`. Error: a leaf that is only captured, of which PyTorch does not say it either.
+  bool will_execute(const Node& node) const;
+  // All nodes that this call runs, first to last.
+  std::vector<NodePtr> execution_order() const;
+
+ private:
+  void plan_for(const EdgeList& inputs);
+  void prefetch_saved();
+  void deliver(const Edge& edge, Tensor gradient);
+  void evaluate(ReadyNode& item);
+  bool should_run(const Node& node) const;
+
+  BackwardOptions options_;
+  int64_t id_;
+  EdgeList roots_;
+  Dependencies dependencies_;  // edges that have not delivered yet
+  std::unordered_map<const Node*, ReadyNode> waiting_;
+  std::unordered_map<const Node*, ExecInfo> exec_info_;  // empty: run everything
+  std::priority_queue<ReadyNode, std::vector<ReadyNode>, RunsLater> ready_;
+  std::vector<NodePtr> prefetched_;
+  TensorList captured_;
+  std::vector<std::function<void()>> callbacks_;
+  mutable Dependencies reachable_;  // all nodes behind the roots; filled when somebody asks
+};
+
+// The innermost backward call of this thread; nullptr outside of any.
+GraphTask* current_task();
+
+}  // namespace gradlife
