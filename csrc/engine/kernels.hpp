@@ -62,9 +62,15 @@ void fill(const TensorImpl& target, const Scalar& value);
 // number among the operands (`takes_number`) is one of other shape to that.
 Tensor allocate_result(const Dims& sizes, DType dtype, std::initializer_list<const TensorImpl*> inputs,
                        bool takes_number = false);
+// A new tensor with these strides, which leave no gaps.
+Tensor allocate(const Dims& sizes, const Dims& strides, DType dtype);
 // A new tensor laid out in memory like another one; one with gaps is packed in the same order.
 Tensor allocate_like(const TensorImpl& tensor, DType dtype);
 Dims propagated_strides(const Dims& sizes, std::initializer_list<const TensorImpl*> inputs, bool takes_number = false);
+
+// Strides without gaps, in the memory order of operands with these strides; the first that tells two dimensions apart
+// decides.
+Dims strides_in_order(const Dims& sizes, const Dims* strides, size_t count);
 
 bool is_non_overlapping_and_dense(const TensorImpl& tensor);
 

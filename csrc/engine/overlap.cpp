@@ -15,6 +15,24 @@ Range range_of(const TensorImpl& dense) {
   return {dense.offset() * size, (dense.offset() + dense.numel()) * size};
 }
 
+enum class Overlap : uint8_t { none, partial, full };
+
+// Only dense tensors are told apart: for others PyTorch finds it too expensive to know.
+Overlap overlap_of(const TensorImpl& target, const TensorImpl& source) {
+  if (&target == &source) return Overlap::full;
+  if (target.storage() != source.storage() || target.numel() == 0 || source.numel() == 0) return Overlap::none;
+  if (!kernels::is_non_overlapping_and_dense(target) || !kernels::is_non_overlapping_and_dense(source))
+    return Overlap::none;
+  const Range a = range_of(target);
+  const Range b = range_of(source);
+  if (a.begin == b.begin && a.end == b.end && target.strides() == source.strides()) return Overlap::full;
+  return a.end <= b.begin || b.end <= a.begin ? Overlap::none : Overlap::partial;
+}
+
+constexpr const char* shared_text =
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation.";
+
 }  // namespace
 
 void refuse_overlap(const TensorImpl& target) {
@@ -25,14 +43,13 @@ void refuse_overlap(const TensorImpl& target) {
 }
 
 void refuse_partial_overlap(const TensorImpl& target, const TensorImpl& source) {
-  if (&target == &source || target.storage() != source.storage() || target.numel() == 0 || source.numel() == 0) return;
-  if (!kernels::is_non_overlapping_and_dense(target) || !kernels::is_non_overlapping_and_dense(source)) return;
-  const Range a = range_of(target);
-  const Range b = range_of(source);
-  const bool is_same = a.begin == b.begin && a.end == b.end && target.strides() == source.strides();
-  require(is_same || a.end <= b.begin || b.end <= a.begin,
-          "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-          "location. Please clone() the tensor before performing the operation.");
+  if (&target == &source) return;
+  const Overlap overlap = overlap_of(target, source);
+  require(overlap != Overlap::partial, shared_text);
+}
+
+void refuse_shared_memory(const TensorImpl& target, const TensorImpl& source) {
+  require(overlap_of(target, source) == Overlap::none, shared_text);
 }
 
 bool can_cast(DType from, DType to) {

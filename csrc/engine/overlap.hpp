@@ -9,6 +9,8 @@ namespace gradlife::ops {
 void refuse_overlap(const TensorImpl& target);
 // Error: target and source share some memory without being the same window.
 void refuse_partial_overlap(const TensorImpl& target, const TensorImpl& source);
+// Error: target and source share some memory.
+void refuse_shared_memory(const TensorImpl& target, const TensorImpl& source);
 // Whether a value may be stored as `to` without being asked for: no float in integers, no number in bools.
 bool can_cast(DType from, DType to);
 // Error: a result of this dtype can't be stored in the target (a float in an integer tensor).

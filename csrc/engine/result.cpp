@@ -55,7 +55,7 @@ class Votes {
 };
 
 // Whether memory order says that dimension `a` lies outside of `b` (1), inside (-1), or nothing (0).
-int compare_dims(const std::array<Dims, max_operands>& strides, size_t inputs, const Dims& sizes, size_t a, size_t b) {
+int compare_dims(const Dims* strides, size_t inputs, const Dims& sizes, size_t a, size_t b) {
   for (size_t i = 0; i < inputs; ++i) {
     const int64_t stride_a = strides[i][a];
     const int64_t stride_b = strides[i][b];
@@ -135,6 +135,10 @@ Dims propagated_strides(const Dims& sizes, std::initializer_list<const TensorImp
   std::array<Dims, max_operands> strides;
   size_t count = 0;
   for (const TensorImpl* input : inputs) strides[count++] = broadcast_strides(input->sizes(), input->strides(), sizes);
+  return strides_in_order(sizes, strides.data(), count);
+}
+
+Dims strides_in_order(const Dims& sizes, const Dims* strides, size_t count) {
   size_t order[max_dims];  // innermost first
   for (size_t i = 0; i < sizes.size(); ++i) order[i] = sizes.size() - 1 - i;
   for (size_t i = 1; i < sizes.size(); ++i) {
@@ -156,14 +160,10 @@ Dims propagated_strides(const Dims& sizes, std::initializer_list<const TensorImp
   return result;
 }
 
-namespace {
-
 Tensor allocate(const Dims& sizes, const Dims& strides, DType dtype) {
   StoragePtr storage = make<Storage>(static_cast<size_t>(sizes.product()) * item_size(dtype));
   return make<TensorImpl>(std::move(storage), dtype, sizes, strides, 0);
 }
-
-}  // namespace
 
 Tensor allocate_like(const TensorImpl& tensor, DType dtype) {
   if (is_non_overlapping_and_dense(tensor)) return allocate(tensor.sizes(), tensor.strides(), dtype);

@@ -1,0 +1,207 @@
+// Reading and writing through index tensors.
+#include "engine/indexing.hpp"
+
+#include "engine/index_plan.hpp"
+#include "engine/op_node.hpp"
+#include "engine/overlap.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+constexpr SavedField saved_list(const char* name) { return {name, SavedField::Type::tensor_list}; }
+
+const NodeSpec& index_spec = node_spec("IndexBackward0", {saved_list("indices"), saved_number("self_sym_sizes")});
+const NodeSpec& put_spec = node_spec("IndexPutBackward0", {saved_list("indices"), saved_number("accumulate")});
+const NodeSpec& put_impl_spec = node_spec("IndexPutImplBackward0", {saved_list("indices"), saved_number("accumulate")});
+
+// A node that saved a list of indices, its only tensors.
+class IndicesNode : public Node {
+ public:
+  IndicesNode(const NodeSpec& spec, const TensorList& indices) : spec_(spec) {
+    for (const Tensor& index : indices) saved_.emplace_back(index, false);
+  }
+  const NodeSpec& spec() const final { return spec_; }
+  size_t slot_count() const final { return saved_.size(); }
+  SavedSlot& slot(size_t at) final { return saved_[at]; }
+  std::pair<size_t, size_t> slots_of_field(size_t) const final { return {0, saved_.size()}; }
+
+ protected:
+  TensorList unpack_indices() {
+    TensorList indices;
+    for (const SavedSlot& each : saved_) indices.push_back(each.unpack_for(NodePtr::share(this)));
+    return indices;
+  }
+
+ private:
+  const NodeSpec& spec_;
+  std::vector<SavedSlot> saved_;
+};
+
+Tensor put_back(const Tensor& gradient, const TensorList& indices, const Dims& sizes);
+
+class IndexNode final : public IndicesNode {
+ public:
+  IndexNode(const TensorList& indices, const Dims& sizes) : IndicesNode(index_spec, indices), sizes_(sizes) {}
+  SavedValue saved_value(size_t) const override { return saved(sizes_); }
+  TensorList apply(TensorList&& gradients) override {
+    const Tensor gradient = std::move(gradients[0]);
+    if (!gradient) return TensorList(1);
+    return {put_back(gradient, unpack_indices(), sizes_)};
+  }
+
+ private:
+  Dims sizes_;
+};
+
+// Inputs: the tensor written to, and the values.
+class PutNode final : public IndicesNode {
+ public:
+  PutNode(const NodeSpec& spec, const TensorList& indices, bool accumulate)
+      : IndicesNode(spec, indices), accumulate_(accumulate) {}
+  SavedValue saved_value(size_t) const override { return saved(accumulate_); }
+  TensorList apply(TensorList&& gradients) override {
+    const Tensor gradient = std::move(gradients[0]);
+    TensorList results(next_edges().size());
+    if (!gradient) return results;
+    const TensorList indices = unpack_indices();
+    if (should_compute_output(0))
+      results[0] = accumulate_ ? gradient : index_put(gradient, indices, full({}, 0, gradient->dtype()));
+    if (should_compute_output(1)) results[1] = index(gradient, indices);
+    return results;
+  }
+
+ private:
+  bool accumulate_;
+};
+
+NodePtr put_node(const NodeSpec& spec, const Tensor& a, const TensorList& indices, const Tensor& values,
+                 bool accumulate) {
+  if (!is_floating(a->dtype()) || !needs_graph({&a, &values})) return {};
+  NodePtr node = make_node<PutNode>(spec, indices, accumulate);
+  node->set_next_edges(gradient_edges({&a, &values}));
+  return node;
+}
+
+// Nothing but masks: one value for all of what a mask names may have any dtype.
+bool is_masked_fill(const TensorList& indices, const Tensor& values) {
+  size_t masks = 0;
+  for (const Tensor& index : indices) {
+    if (!index) continue;
+    if (index->dtype() != DType::boolean) return false;
+    ++masks;
+  }
+  return masks == 1 && values->numel() == 1;
+}
+
+Dims strides_of_values(const TensorImpl& values, const Dims& sizes) {
+  bool fits = values.dim() <= sizes.size();
+  for (size_t i = 0; fits && i < values.dim(); ++i) {
+    const int64_t size = values.sizes()[values.dim() - 1 - i];
+    fits = size == 1 || size == sizes[sizes.size() - 1 - i];
+  }
+  require(fits, "shape mismatch: value tensor of shape ", values.sizes(),
+          " cannot be broadcast to indexing result of shape ", sizes);
+  return kernels::broadcast_strides(values.sizes(), values.strides(), sizes);
+}
+
+// What the plan names in target = values, or += with `accumulate`.
+void write(const TensorImpl& target, const kernels::IndexPlan& plan, const TensorImpl& values, bool accumulate) {
+  const Dims value_strides = strides_of_values(values, plan.sizes);
+  const kernels::Loops loops = kernels::plan(plan.sizes, {&plan.strides, &plan.offset_strides, &value_strides});
+  const int64_t* offsets = plan.offsets->data<int64_t>();
+  kernels::dispatch(target.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* to = target.data<T>();
+    const T* from = values.data<T>();
+    kernels::run<3>(loops, [&](int64_t length, const int64_t* at) {
+      for (int64_t i = 0; i < length; ++i) {
+        T& place = to[at[0] + i * row_stride(loops, 0) + offsets[at[1] + i * row_stride(loops, 1)]];
+        const T value = from[at[2] + i * row_stride(loops, 2)];
+        place = accumulate ? static_cast<T>(place + value) : value;
+      }
+    });
+  });
+}
+
+Tensor converted(const Tensor& values, DType dtype) {
+  if (values->dtype() == dtype) return values;
+  Tensor result = empty(values->sizes(), dtype);
+  kernels::copy(*result, *values);
+  return result;
+}
+
+void put(const Tensor& target, const TensorList& indices, const Tensor& values, bool accumulate) {
+  refuse_shared_memory(*target, *values);
+  for (const Tensor& index : indices)
+    if (index) refuse_shared_memory(*target, *index);
+  kernels::IndexPlan plan = kernels::plan_index(*target, indices);
+  strides_of_values(*values, plan.sizes);
+  const bool is_any_dtype = !accumulate && is_masked_fill(indices, values);
+  require(is_any_dtype || target->dtype() == values->dtype(),
+          "Index put requires the source and destination dtypes match, got ",
+          kernels::scalar_type_name(target->dtype()), " for the destination and ",
+          kernels::scalar_type_name(values->dtype()), " for the source.");
+  kernels::locate(plan, *target);
+  write(*target, plan, *converted(values, target->dtype()), accumulate);
+}
+
+Tensor put_into_copy(const NodeSpec& spec, const Tensor& a, const TensorList& indices, const Tensor& values,
+                     bool accumulate) {
+  const NodePtr node = put_node(spec, a, indices, values, accumulate);
+  Tensor result = kernels::allocate_like(*a, a->dtype());
+  kernels::copy(*result, *a);
+  put(result, indices, values, accumulate);
+  if (node) set_history(result, node);
+  return result;
+}
+
+Tensor put_back(const Tensor& gradient, const TensorList& indices, const Dims& sizes) {
+  const Tensor zeros = full(sizes, 0, gradient->dtype());
+  const NodePtr node = put_node(put_impl_spec, zeros, indices, gradient, true);
+  put(zeros, indices, gradient, true);
+  zeros->bump_version();
+  if (node) set_history(zeros, node);
+  return zeros;
+}
+
+}  // namespace
+
+Tensor index(const Tensor& a, const TensorList& indices) {
+  NodePtr node;
+  if (needs_graph({&a})) {
+    node = make_node<IndexNode>(indices, a->sizes());
+    node->set_next_edges(gradient_edges({&a}));
+  }
+  kernels::IndexPlan plan = kernels::plan_index(*a, indices);
+  kernels::locate(plan, *a);
+  Tensor result = kernels::allocate(plan.sizes, plan.memory_order, a->dtype());
+  const kernels::Loops loops = kernels::plan(plan.sizes, {&result->strides(), &plan.strides, &plan.offset_strides});
+  const int64_t* offsets = plan.offsets->data<int64_t>();
+  kernels::dispatch(a->dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* to = result->data<T>();
+    const T* from = a->data<T>();
+    kernels::run<3>(loops, [&](int64_t length, const int64_t* at) {
+      for (int64_t i = 0; i < length; ++i)
+        to[at[0] + i * row_stride(loops, 0)] =
+            from[at[1] + i * row_stride(loops, 1) + offsets[at[2] + i * row_stride(loops, 2)]];
+    });
+  });
+  if (node) set_history(result, node);
+  return result;
+}
+
+Tensor index_put(const Tensor& a, const TensorList& indices, const Tensor& values, bool accumulate) {
+  return put_into_copy(put_spec, a, indices, values, accumulate);
+}
+
+Tensor index_put_in_place(const Tensor& target, const TensorList& indices, const Tensor& values, bool accumulate) {
+  check_inplace(target, needs_graph({&target, &values}));
+  const NodePtr node = put_node(put_spec, target, indices, values, accumulate);
+  put(target, indices, values, accumulate);
+  target->bump_version();
+  if (node) rebase_history(target, node);
+  return target;
+}
+
+}  // namespace gradlife::ops
