@@ -28,6 +28,7 @@ def job_for(story: Story, backend: Backend, also: Sequence[str] = ()) -> dict[st
         "file": str(story.path),
         "scenario": story.info.name,
         "isolation": story.info.isolation,
+        "needs": story.info.needs,
         "also": list(also),
     }
 

@@ -85,7 +85,7 @@ class BackwardHook:
             return args, None
         passed = BackwardHookFunction.apply(*tensors)
         nodes = [tensor.grad_fn for tensor in passed if tensor.grad_fn is not None]
-        if not nodes or nodes[0].name() != "BackwardHookFunctionBackward":
+        if not nodes or type(nodes[0]).__name__ != "BackwardHookFunctionBackward":
             raise RuntimeError(
                 "Error while setting up backward hooks. Please open an issue with a code sample to reproduce this."
             )
@@ -107,7 +107,7 @@ class BackwardHook:
         node.register_hook(call_hooks)
 
     def _watch_outputs(self, node: Any) -> None:
-        def note_gradients(grad_output: Any) -> Any:
+        def note_gradients(_: Any, grad_output: Any) -> Any:
             self.grad_outputs = self._spread(self.output_tensors_index, grad_output, self.n_outputs)
             if self.user_pre_hooks:
                 for hook in self.user_pre_hooks:
@@ -122,7 +122,7 @@ class BackwardHook:
                 return self._gather(self.output_tensors_index, kept)
             return None
 
-        node.register_prehook(note_gradients)
+        node.register_hook(note_gradients)
 
     def _run_without_inputs(self) -> None:
         if self.user_hooks:

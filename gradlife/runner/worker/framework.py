@@ -19,6 +19,9 @@ CHILD_ENVIRONMENT = {
     "PYTHONFAULTHANDLER": "1",
 }
 
+#: Parts of a framework whose first use imports its compiler (torch 2.x), which takes seconds.
+COMPILED_PARTS = ("optim.", "utils.checkpoint.")
+
 
 def load_framework(module: str, profile: str | None) -> Any:
     """The framework's module, with one thread, and under the engine profile if one is asked for."""
@@ -58,3 +61,13 @@ def load_numpy() -> None:
     if "numpy" not in sys.modules:
         with contextlib.suppress(ImportError):
             importlib.import_module("numpy")
+
+
+def load_compiler(fw: Any, needs: str) -> None:
+    """Import what the parts that a story needs would import at their first use.
+
+    Not only for the time: the frames that an import leaves to the collector lead up to the story's own.
+    """
+    if any(word.startswith(COMPILED_PARTS) for word in needs.split()):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(fw.__name__ + "._dynamo")

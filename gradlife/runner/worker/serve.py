@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 from gradlife.runner.worker.child import run_forked, run_fresh
-from gradlife.runner.worker.framework import describe, load_framework, load_numpy
+from gradlife.runner.worker.framework import describe, load_compiler, load_framework, load_numpy
 from gradlife.runner.worker.plain import exception_text
 from gradlife.runner.worker.supervise import Supervision
 
@@ -34,6 +34,7 @@ def serve(descriptor: int, module: str) -> None:
         job = json.loads(line.decode("utf-8"))
         if about["threads"] > 1:  # a forked copy would lack the framework's threads
             job["isolation"] = "fresh"
+        prepare(module, job)
         answer_job(connection, job)
 
 
@@ -41,10 +42,24 @@ def bring_up(module: str) -> dict[str, Any]:
     """Import the framework and put all that it made out of the collector's way."""
     fw = load_framework(module, None)
     load_numpy()
-    gc.collect()
-    gc.freeze()
+    put_aside()
     gc.disable()
     return describe(fw, module)
+
+
+def prepare(module: str, job: dict[str, Any]) -> None:
+    """Import here what only some stories need, so that the first of them pays for all."""
+    before = len(sys.modules)
+    if module and job.get("isolation") != "fresh":
+        load_compiler(sys.modules[module], job.get("needs", ""))
+    if len(sys.modules) > before:
+        put_aside()
+
+
+def put_aside() -> None:
+    """Put all that exists out of the collector's way."""
+    gc.collect()
+    gc.freeze()
 
 
 def answer_job(connection: socket.socket, job: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import traceback
 from typing import Any
 
 from gradlife.runner.worker.features import missing_feature
-from gradlife.runner.worker.framework import load_framework
+from gradlife.runner.worker.framework import load_compiler, load_framework
 from gradlife.runner.worker.lab import Emit, StoryError, WorkerLab, forget_frames
 from gradlife.runner.worker.loading import load_as_main, load_file
 from gradlife.runner.worker.plain import exception_text
@@ -57,6 +57,7 @@ def tell(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None:
             return
         if hasattr(fw, "manual_seed"):
             fw.manual_seed(SEED)
+        load_compiler(fw, story.needs)
         gc.collect()
         lab = WorkerLab(fw, job["system"], job["profile"], emit, job.get("also", ()))
         story(lab)
