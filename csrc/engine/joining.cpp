@@ -14,7 +14,7 @@ class CatNode final : public OpNode<0> {
  public:
   CatNode(const TensorList& tensors, int64_t given_dim, int64_t dim)
       : OpNode<0>(cat_spec), given_dim_(given_dim), dim_(dim) {
-    for (const Tensor& tensor : tensors) lengths_.push_back(is_skipped(*tensor) ? 0 : size_of(*tensor));
+    for (const Tensor& tensor : tensors) lengths_.push_back(is_skipped(*tensor) ? skipped : size_of(*tensor));
   }
   SavedValue saved_value(size_t) const override { return saved(given_dim_); }
   // Releases before dimensions were counted let `torch.empty(0)` be joined with anything.
@@ -24,15 +24,16 @@ class CatNode final : public OpNode<0> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     int64_t start = 0;
     for (size_t i = 0; i < lengths_.size(); ++i) {
+      const bool is_part = lengths_[i] != skipped;
       if (needs(i))
-        results[i] =
-            lengths_[i] == 0 ? full(Dims{0}, 0, gradient->dtype()) : narrow(gradient, dim_, start, lengths_[i]);
-      start += lengths_[i];
+        results[i] = is_part ? narrow(gradient, dim_, start, lengths_[i]) : full(Dims{0}, 0, gradient->dtype());
+      if (is_part) start += lengths_[i];
     }
   }
 
  private:
   int64_t size_of(const TensorImpl& tensor) const { return tensor.sizes()[static_cast<size_t>(dim_)]; }
+  static constexpr int64_t skipped = -1;
   int64_t given_dim_;
   int64_t dim_;
   std::vector<int64_t> lengths_;

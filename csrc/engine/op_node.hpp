@@ -3,6 +3,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -37,12 +38,16 @@ inline SavedValue saved(const Dims& sizes) {
   return result;
 }
 
-// A node of an operation with one output and `count` saved tensors. Slots are numbered in the order of the tensor
-// fields.
+template <class T>
+SavedValue saved(const std::optional<T>& value) {
+  return value ? saved(*value) : SavedValue();
+}
+
+// A node of an operation with `count` saved tensors. Slots are numbered in the order of the tensor fields.
 template <size_t count>
-class OpNode : public Node {
+class SlotNode : public Node {
  public:
-  explicit OpNode(const NodeSpec& spec) : spec_(spec) {}
+  explicit SlotNode(const NodeSpec& spec) : spec_(spec) {}
   const NodeSpec& spec() const final { return spec_; }
   size_t slot_count() const final { return count; }
   SavedSlot& slot(size_t index) final { return saved_[index]; }
@@ -59,22 +64,30 @@ class OpNode : public Node {
     saved_[index] = SavedSlot(tensor, true, on_view);
   }
 
-  // No gradient arrives where nothing downstream needed this output: then none goes on.
-  TensorList apply(TensorList&& gradients) final {
-    const Tensor gradient = std::move(gradients[0]);
-    TensorList results(next_edges().size());
-    if (gradient) differentiate(gradient, results);
-    return results;
-  }
-
  protected:
-  virtual void differentiate(const Tensor& gradient, TensorList& results) = 0;
   Tensor unpack(size_t index) { return saved_[index].unpack_for(NodePtr::share(this)); }
   bool needs(size_t input) const { return should_compute_output(input); }
 
  private:
   const NodeSpec& spec_;
   std::array<SavedSlot, count> saved_;
+};
+
+// One with one output.
+template <size_t count>
+class OpNode : public SlotNode<count> {
+ public:
+  using SlotNode<count>::SlotNode;
+  // No gradient arrives where nothing downstream needed this output: then none goes on.
+  TensorList apply(TensorList&& gradients) final {
+    const Tensor gradient = std::move(gradients[0]);
+    TensorList results(this->next_edges().size());
+    if (gradient) differentiate(gradient, results);
+    return results;
+  }
+
+ protected:
+  virtual void differentiate(const Tensor& gradient, TensorList& results) = 0;
 };
 
 // A node of one input that saves no tensor. Its rule holds plain values:

@@ -1,9 +1,6 @@
 // Sums and means. Floats are added up in doubles: exact enough whatever the order.
-#include <algorithm>
-#include <cmath>
-
-#include "engine/kernels.hpp"
 #include "engine/op_node.hpp"
+#include "engine/rows.hpp"
 
 namespace gradlife::ops {
 namespace {
@@ -47,34 +44,6 @@ void add_up(const TensorImpl& from, const Dims& sum_strides, Wide<T>* sums) {
   });
 }
 
-struct Reduction {
-  std::array<bool, max_dims> is_reduced{};
-  Dims sizes;         // of the result
-  Dims kept_strides;  // of the result, seen as the input: 0 along reduced dimensions
-};
-
-Reduction plan_reduction(const TensorImpl& input, const Dims& dims, bool keepdim) {
-  Reduction plan;
-  for (int64_t dim : dims) {
-    const size_t at = static_cast<size_t>(wrap_dim(dim, input.dim()));
-    require(!plan.is_reduced[at], "dim ", at, " appears multiple times in the list of dims");
-    plan.is_reduced[at] = true;
-  }
-  if (dims.empty()) plan.is_reduced.fill(true);
-  plan.kept_strides = Dims(input.dim());
-  int64_t step = 1;
-  for (size_t i = input.dim(); i-- > 0;) {
-    if (plan.is_reduced[i]) continue;
-    plan.kept_strides[i] = step;
-    step *= input.sizes()[i];
-  }
-  for (size_t i = 0; i < input.dim(); ++i) {
-    if (!plan.is_reduced[i]) plan.sizes.push_back(input.sizes()[i]);
-    if (plan.is_reduced[i] && keepdim) plan.sizes.push_back(1);
-  }
-  return plan;
-}
-
 // The input in the dtype that is asked for; without history, as PyTorch converts inside the reduction.
 Tensor as_asked(const Tensor& input, const DType* dtype) {
   if (dtype == nullptr || *dtype == input->dtype()) return input;
@@ -84,7 +53,7 @@ Tensor as_asked(const Tensor& input, const DType* dtype) {
 }
 
 // The sums, divided by `divisor` where it is not 1.
-Tensor reduced(const Tensor& given, const DType* dtype, const Reduction& plan, double divisor) {
+Tensor reduced(const Tensor& given, const DType* dtype, const kernels::Reduction& plan, double divisor) {
   const Tensor converted = as_asked(given, dtype);
   const TensorImpl& input = *converted;
   Tensor result = empty(plan.sizes, is_floating(input.dtype()) ? input.dtype() : DType::int64);
@@ -111,17 +80,6 @@ const NodeSpec& mean_dims_spec = node_spec(
     "MeanBackward1",
     {saved_number("dim"), saved_number("keepdim"), saved_number("self_sym_numel"), saved_number("self_sym_sizes")});
 
-// Puts the reduced dimensions back as ones.
-Tensor restored(const Tensor& gradient, const Dims& sizes, const Dims& dims) {
-  if (dims.size() == 1) return unsqueeze(gradient, dims[0]);
-  std::array<bool, max_dims> is_reduced{};
-  for (int64_t dim : dims) is_reduced[static_cast<size_t>(wrap_dim(dim, sizes.size()))] = true;
-  Tensor result = gradient;
-  for (size_t i = 0; i < sizes.size(); ++i)
-    if (dims.empty() || is_reduced[i]) result = unsqueeze(result, static_cast<int64_t>(i));
-  return result;
-}
-
 struct SummedAll {
   Dims sizes;
   static const NodeSpec& spec() { return sum_all_spec; }
@@ -136,7 +94,7 @@ struct SummedDims {
   static const NodeSpec& spec() { return sum_dims_spec; }
   SavedValue value(size_t field) const { return field == 0 ? saved(dims) : field == 1 ? saved(keepdim) : saved(sizes); }
   Tensor gradient(const Tensor& gradient) const {
-    return expand(keepdim || sizes.empty() ? gradient : restored(gradient, sizes, dims), sizes);
+    return expand(restored_unless(keepdim, gradient, sizes, dims), sizes);
   }
 };
 
@@ -163,32 +121,27 @@ void refuse_integer_mean(DType dtype) {
           kernels::scalar_type_name(dtype));
 }
 
-int64_t reduced_count(const TensorImpl& input, const Reduction& plan) {
-  int64_t count = 1;
-  for (size_t i = 0; i < input.dim(); ++i) count *= plan.is_reduced[i] ? input.sizes()[i] : 1;
-  return count;
-}
-
 }  // namespace
 
 Tensor sum(const Tensor& a, const DType* dtype) {
-  return recorded(reduced(a, dtype, plan_reduction(*a, {}, false), 1), a, SummedAll{a->sizes()});
+  return recorded(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), 1), a, SummedAll{a->sizes()});
 }
 
 Tensor sum(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
-  return recorded(reduced(a, dtype, plan_reduction(*a, dims, keepdim), 1), a, SummedDims{a->sizes(), dims, keepdim});
+  return recorded(reduced(a, dtype, kernels::plan_reduction(*a, dims, keepdim), 1), a,
+                  SummedDims{a->sizes(), dims, keepdim});
 }
 
 Tensor mean(const Tensor& a, const DType* dtype) {
   refuse_integer_mean(dtype != nullptr ? *dtype : a->dtype());
   const double count = static_cast<double>(a->numel());
-  return recorded(reduced(a, dtype, plan_reduction(*a, {}, false), count), a, AveragedAll{a->sizes()});
+  return recorded(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), count), a, AveragedAll{a->sizes()});
 }
 
 Tensor mean(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
   refuse_integer_mean(dtype != nullptr ? *dtype : a->dtype());
-  const Reduction plan = plan_reduction(*a, dims, keepdim);
-  const int64_t count = reduced_count(*a, plan);
+  const kernels::Reduction plan = kernels::plan_reduction(*a, dims, keepdim);
+  const int64_t count = kernels::reduced_count(*a, plan);
   const double divisor = static_cast<double>(count);
   return recorded(reduced(a, dtype, plan, divisor), a, AveragedDims{{a->sizes(), dims, keepdim}, count});
 }

@@ -89,34 +89,6 @@ PyObject* pow_method(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
 
 Tensor square(const Tensor& tensor) { return ops::pow_scalar(tensor, 2); }
 
-struct Sum {
-  static constexpr const char* name = "sum";
-  static Tensor all(const Tensor& a, const DType* dtype) { return ops::sum(a, dtype); }
-  static Tensor some(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
-    return ops::sum(a, dims, keepdim, dtype);
-  }
-};
-struct Mean {
-  static constexpr const char* name = "mean";
-  static Tensor all(const Tensor& a, const DType* dtype) { return ops::mean(a, dtype); }
-  static Tensor some(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
-    return ops::mean(a, dims, keepdim, dtype);
-  }
-};
-
-template <class Op>
-PyObject* reduction(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
-    const Args args(Op::name, {"dim", "keepdim", "dtype"}, 0, arguments, count, names);
-    const Tensor& tensor = unwrap(self);
-    const DType asked = args.dtype(2, tensor->dtype());
-    const DType* dtype = args.has(2) ? &asked : nullptr;
-    const bool keepdim = args.flag(1, false);
-    if (args[0] == nullptr && args[1] == nullptr) return wrap(Op::all(tensor, dtype)).release();
-    return wrap(Op::some(tensor, args.has(0) ? args.dims(0) : Dims(), keepdim, dtype)).release();
-  });
-}
-
 PyObject* equal_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("equal", {"other"}, 1, arguments, count, names);
@@ -164,10 +136,6 @@ const Operation arithmetic_operations[] = {operation<scaled<Add>>("add"),
                                            operation<product<ops::dot>>("dot"),
                                            operation<product<ops::bmm>>("bmm"),
                                            operation<product<ops::logical_and>>("logical_and"),
-                                           operation<reduction<Sum>>("sum"),
-                                           operation<reduction<Mean>>("mean"),
-                                           operation<unary<ops::all>>("all"),
-                                           operation<unary<ops::any>>("any"),
                                            operation<binary<Compare<ops::Comparison::eq>>>("eq"),
                                            operation<binary<Compare<ops::Comparison::ne>>>("ne"),
                                            operation<binary<Compare<ops::Comparison::lt>>>("lt"),

@@ -101,6 +101,7 @@ PyMethodDef* op_methods() {
   Table table;
   append(table, arithmetic_operations, &Operation::method);
   append(table, shape_operations, &Operation::method);
+  append(table, reduction_operations, &Operation::method);
   for (const PyMethodDef* rows : {in_place_methods, value_methods, creation_methods}) append(table, rows);
   return finished(std::move(table));
 }
@@ -109,7 +110,9 @@ PyMethodDef* op_functions() {
   Table table;
   append(table, arithmetic_operations, &Operation::function);
   append(table, shape_operations, &Operation::function);
-  for (const PyMethodDef* rows : {own_functions, creation_functions, data_functions}) append(table, rows);
+  append(table, reduction_operations, &Operation::function);
+  for (const PyMethodDef* rows : {own_functions, reduction_functions, creation_functions, data_functions})
+    append(table, rows);
   return finished(std::move(table));
 }
 

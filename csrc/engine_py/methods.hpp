@@ -28,11 +28,16 @@ constexpr Operation operation(const char* name) {
 // Tables end with a nullptr for a name. The first two become methods and functions, the others what they are called.
 extern const Operation arithmetic_operations[];  // arithmetic_methods.cpp
 extern const Operation shape_operations[];       // shape_methods.cpp
+extern const Operation reduction_operations[];   // reduction_methods.cpp
+extern PyMethodDef reduction_functions[];        // reduction_methods.cpp: var_mean, ...: no methods
 extern PyMethodDef in_place_methods[];           // in_place_methods.cpp
 extern PyMethodDef value_methods[];              // value_methods.cpp
 extern PyMethodDef creation_methods[];           // creation.cpp: new_zeros, ...
 extern PyMethodDef creation_functions[];
 extern PyMethodDef data_functions[];  // from_data.cpp: tensor, as_tensor, from_numpy
+
+// The tuple `torch.return_types.KIND` of an operation whose results have names.
+Ref wrap_named(const char* kind, const TensorList& tensors);
 
 constexpr int fast_call = METH_FASTCALL | METH_KEYWORDS;
 

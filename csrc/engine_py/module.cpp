@@ -75,6 +75,7 @@ PyObject* register_function(PyObject*, PyObject* arguments) {
                                                        {"cpu_device", &own.cpu_device},
                                                        {"strided_layout", &own.strided_layout},
                                                        {"warn", &own.warn},
+                                                       {"named_result", &own.named_result},
                                                        {"size_type", reinterpret_cast<PyObject**>(&own.size_type)}};
   for (const auto& [known, field] : fields) {
     if (std::string(known) != name) continue;

@@ -24,8 +24,9 @@ struct ModuleState {
   PyObject* hooks_helper = nullptr;  // (dict, callable) -> RemovableHandle
   PyObject* cpu_device = nullptr;
   PyObject* strided_layout = nullptr;
-  void* parked_memory = nullptr;  // of the last OneFlow wrapper that died
-  PyObject* warn = nullptr;       // (category, text)
+  void* parked_memory = nullptr;     // of the last OneFlow wrapper that died
+  PyObject* warn = nullptr;          // (category, text)
+  PyObject* named_result = nullptr;  // (kind, tuple) -> torch.return_types.KIND
 };
 
 ModuleState& state();

@@ -27,7 +27,7 @@ from gradlife._engine import (
     int64,
     is_grad_enabled,
 )
-from gradlife.engine import autograd, nn, optim, utils
+from gradlife.engine import autograd, nn, optim, return_types, utils
 from gradlife.engine import private as _C
 from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradlife.engine.observing import (
@@ -97,6 +97,7 @@ __all__ = [
     "owners",
     "profile",
     "profiles",
+    "return_types",
     "set_default_profile",
     "set_grad_enabled",
     "strided",

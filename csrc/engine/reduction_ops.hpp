@@ -1,0 +1,39 @@
+// Operations that go along dimensions: what removes some (products, extrema, moments), and what normalises along one.
+// All but those that give numbers of elements, indices or bools are differentiable any number of times.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "engine/ops.hpp"
+
+namespace gradlife::ops {
+
+using OptionalDims = std::optional<Dims>;  // without: all of them
+using TwoTensors = std::pair<Tensor, Tensor>;
+
+// Products. `dtype`, where given, is the result's; products of integers are int64.
+Tensor prod(const Tensor& a, const DType* dtype = nullptr);
+Tensor prod(const Tensor& a, int64_t dim, bool keepdim, const DType* dtype = nullptr);
+
+// Extrema. A nan is larger and smaller than everything; of equal elements the first one counts. Errors: no elements.
+enum class Extreme : uint8_t { max, min };
+Tensor extremum(Extreme which, const Tensor& a);
+TwoTensors extremum(Extreme which, const Tensor& a, int64_t dim, bool keepdim);           // values and indices
+Tensor extremum_of_dims(Extreme which, const Tensor& a, const Dims& dims, bool keepdim);  // amax, amin
+Tensor index_of_extremum(Extreme which, const Tensor& a, const std::optional<int64_t>& dim, bool keepdim);
+Tensor larger_or_smaller(Extreme which, const Tensor& a, const Tensor& b);  // maximum, minimum
+
+// Moments: the sum of squared distances over the number of elements less `correction` (1 where none is given).
+using Correction = std::optional<Scalar>;
+Tensor var(const Tensor& a, const OptionalDims& dims, const Correction& correction, bool keepdim);
+Tensor std(const Tensor& a, const OptionalDims& dims, const Correction& correction, bool keepdim);
+TwoTensors var_mean(const Tensor& a, const OptionalDims& dims, const Correction& correction, bool keepdim);
+TwoTensors std_mean(const Tensor& a, const OptionalDims& dims, const Correction& correction, bool keepdim);
+
+// Along one dimension, in the dtype that is asked for.
+Tensor softmax(const Tensor& a, int64_t dim, const DType* dtype = nullptr);
+Tensor log_softmax(const Tensor& a, int64_t dim, const DType* dtype = nullptr);
+Tensor logsumexp(const Tensor& a, const Dims& dims, bool keepdim);
+
+}  // namespace gradlife::ops

@@ -1,0 +1,218 @@
+"""Reductions against PyTorch: products, extrema, moments, and what normalises along a dimension.
+
+Shapes may be empty or have no dimensions, dimensions may not exist. Tolerances are those of op_pairs: 2e-5 relative in float32,
+1e-12 in float64, ten times that for second derivatives, which float64 alone can tell.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gradlife.engine as mini
+from op_outcomes import (
+    Operation,
+    assert_alike,
+    assert_same_plainly,
+    dims,
+    dtypes,
+    error_of,
+    examples,
+    layouts,
+    numbers,
+    plain,
+    shapes,
+)
+
+real = pytest.importorskip("torch")
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:.*degrees of freedom is <= 0")]
+
+OF_ALL: dict[str, Operation] = {
+    "prod": lambda fw, x: x.prod(),
+    "prod as double": lambda fw, x: fw.prod(x, dtype=fw.float64),
+    "max": lambda fw, x: x.max(),
+    "min": lambda fw, x: fw.min(x),
+    "amax": lambda fw, x: x.amax(),
+    "amin": lambda fw, x: x.amin(),
+    "argmax": lambda fw, x: x.argmax(),
+    "argmin": lambda fw, x: x.argmin(),
+    "var": lambda fw, x: x.var(),
+    "var, biased": lambda fw, x: x.var(False),
+    "std": lambda fw, x: x.std(),
+    "std corrected by 2": lambda fw, x: x.std(correction=2),
+    "var of var_mean": lambda fw, x: fw.var_mean(x)[0],
+    "mean of var_mean": lambda fw, x: fw.var_mean(x)[1],
+    "both of var_mean": lambda fw, x: fw.add(*fw.var_mean(x)),
+    "both of std_mean": lambda fw, x: fw.mul(*fw.std_mean(x)),
+}
+OF_DIM: dict[str, Operation] = {
+    "prod": lambda fw, x, dim, keepdim: x.prod(dim, keepdim),
+    "max": lambda fw, x, dim, keepdim: x.max(dim, keepdim).values,
+    "min": lambda fw, x, dim, keepdim: fw.min(x, dim, keepdim)[0],
+    "where max": lambda fw, x, dim, keepdim: x.max(dim, keepdim).indices,
+    "where min": lambda fw, x, dim, keepdim: x.min(dim, keepdim)[1],
+    "amax": lambda fw, x, dim, keepdim: x.amax(dim, keepdim),
+    "amin": lambda fw, x, dim, keepdim: x.amin(dim, keepdim=keepdim),
+    "argmax": lambda fw, x, dim, keepdim: x.argmax(dim, keepdim),
+    "argmin": lambda fw, x, dim, keepdim: fw.argmin(x, dim, keepdim),
+    "var": lambda fw, x, dim, keepdim: x.var(dim, keepdim=keepdim),
+    "var, biased": lambda fw, x, dim, keepdim: x.var(dim, False, keepdim),
+    "std": lambda fw, x, dim, keepdim: fw.std(x, dim, keepdim=keepdim),
+    "both of var_mean": lambda fw, x, dim, keepdim: fw.add(*fw.var_mean(x, dim, keepdim=keepdim)),
+    "both of std_mean": lambda fw, x, dim, keepdim: fw.add(*fw.std_mean(x, dim, keepdim=keepdim)),
+    "logsumexp": lambda fw, x, dim, keepdim: x.logsumexp(dim, keepdim),
+    "softmax": lambda fw, x, dim, keepdim: x.softmax(dim),
+    "softmax as double": lambda fw, x, dim, keepdim: fw.softmax(x, dim, dtype=fw.float64),
+    "log_softmax": lambda fw, x, dim, keepdim: x.log_softmax(dim),
+}
+OF_DIMS: dict[str, Operation] = {
+    "sum": lambda fw, x, named, keepdim: x.sum(named, keepdim),
+    "mean": lambda fw, x, named, keepdim: x.mean(named, keepdim),
+    "amax": lambda fw, x, named, keepdim: x.amax(named, keepdim),
+    "amin": lambda fw, x, named, keepdim: fw.amin(x, named, keepdim),
+    "var": lambda fw, x, named, keepdim: x.var(named, correction=0.5, keepdim=keepdim),
+    "std": lambda fw, x, named, keepdim: x.std(named, keepdim=keepdim),
+    "var_mean": lambda fw, x, named, keepdim: fw.add(*fw.var_mean(x, named, keepdim=keepdim)),
+    "logsumexp": lambda fw, x, named, keepdim: x.logsumexp(named, keepdim),
+}
+
+
+@examples
+@given(st.sampled_from(sorted(OF_ALL)), shapes, dtypes, layouts)
+def test_reductions_of_all_elements(name: str, shape: Any, dtype: str, layout: str) -> None:
+    assert_alike(OF_ALL[name], real, [shape], [dtype], layout)
+
+
+@examples
+@given(st.sampled_from(sorted(OF_DIM)), shapes, dims, st.booleans(), dtypes, layouts)
+def test_reductions_along_one_dimension(
+    name: str, shape: Any, dim: int, keepdim: bool, dtype: str, layout: str
+) -> None:
+    assert_alike(lambda fw, x: OF_DIM[name](fw, x, dim, keepdim), real, [shape], [dtype], layout)
+
+
+@examples
+@given(st.sampled_from(sorted(OF_DIMS)), shapes, st.lists(dims, min_size=1, max_size=3), st.booleans(), dtypes, layouts)
+def test_reductions_of_several_dimensions(
+    name: str, shape: Any, named: list[int], keepdim: bool, dtype: str, layout: str
+) -> None:
+    assert_alike(lambda fw, x: OF_DIMS[name](fw, x, named, keepdim), real, [shape], [dtype], layout)
+
+
+@examples
+@given(st.lists(st.sampled_from([0.0, 1.0, -2.0, 0.5]), min_size=1, max_size=6), st.booleans())
+def test_a_product_with_zeros_in_it_has_its_gradients(values: list[float], whole: bool) -> None:
+    def derivatives(fw: Any) -> Any:
+        x = fw.tensor(values, dtype=fw.float64).reshape(-1, 1).requires_grad_()
+        product = x.prod() if whole else x.prod(0)
+        (first,) = fw.autograd.grad(product.sum(), x, create_graph=True)
+        (unrecorded,) = fw.autograd.grad((x.prod() if whole else x.prod(0)).sum(), x)
+        known = [first.flatten().tolist(), unrecorded.flatten().tolist()]
+        if len(values) == 1:
+            return known  # constant
+        (second,) = fw.autograd.grad((first * fw.arange(len(values)).reshape(-1, 1)).sum(), x, allow_unused=True)
+        return [*known, [0.0] * len(values) if second is None else second.flatten().tolist()]
+
+    for ours, theirs in zip(derivatives(mini), derivatives(real), strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-13)
+
+
+@examples
+@given(st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=1, max_size=4))
+def test_ties_and_unusual_numbers_have_torchs_extrema_and_gradients(rows: list[list[float]]) -> None:
+    def extrema(fw: Any) -> Any:
+        x = fw.tensor(rows, dtype=fw.float64).requires_grad_()
+        found = [x.max(), x.min(), x.amax(0), x.amin(1), *x.max(0), *x.min(1), x.argmax(), x.argmin(0)]
+        return plain(found), plain([fw.autograd.grad(each.sum(), x)[0] for each in found if each.requires_grad])
+
+    assert extrema(mini) == extrema(real)
+
+
+@examples
+@given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=6))
+def test_the_larger_of_two_is_torchs_and_equal_ones_share_the_gradient(pairs: list[tuple[float, float]]) -> None:
+    def larger(fw: Any) -> Any:
+        a, b = (fw.tensor([pair[i] for pair in pairs], dtype=fw.float64).requires_grad_() for i in (0, 1))
+        found = [fw.maximum(a, b), a.minimum(b), a.max(b), fw.min(a, other=b)]
+        return plain(found), plain([fw.autograd.grad(each.sum(), [a, b]) for each in found])
+
+    assert larger(mini) == larger(real)
+
+
+@examples
+@given(shapes, shapes, dtypes, dtypes, layouts)
+def test_the_larger_of_two_is_broadcast(a: Any, b: Any, first: str, second: str, layout: str) -> None:
+    assert_alike(lambda fw, x, y: fw.maximum(x, y), real, [a, b], [first, second], layout)
+    assert_alike(lambda fw, x, y: x.min(y), real, [a, b], [first, second], layout)
+
+
+INTEGERS: dict[str, Operation] = {
+    "prod": lambda fw, x: x.prod(),
+    "prod of dim": lambda fw, x: x.prod(-1, True),
+    "prod as float": lambda fw, x: x.prod(dtype=fw.float32),
+    "max": lambda fw, x: [x.max(), *x.max(0)],
+    "min": lambda fw, x: [x.min(), *x.min(-1, True)],
+    "amax": lambda fw, x: x.amax(),
+    "argmax": lambda fw, x: x.argmax(),
+    "argmin": lambda fw, x: x.argmin(0),
+    "var": lambda fw, x: x.var(),
+    "std": lambda fw, x: x.std(0),
+    "var_mean": lambda fw, x: fw.var_mean(x),
+    "mean": lambda fw, x: x.mean(),
+    "softmax": lambda fw, x: x.softmax(0),
+    "log_softmax of the last": lambda fw, x: x.log_softmax(-1),
+    "softmax as double": lambda fw, x: x.softmax(0, dtype=fw.float64) > 0,
+    "maximum": lambda fw, x: fw.maximum(x, x),
+    "maximum of a float": lambda fw, x: x.maximum(fw.tensor(1.5)),
+}
+
+
+@pytest.mark.parametrize("values", [[[3, 1], [1, 3]], [[True, False], [True, True]]], ids=["int64", "bool"])
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers_and_bools_reduce_or_are_refused_as_in_torch(name: str, values: Any) -> None:
+    assert_same_plainly(lambda fw: INTEGERS[name](fw, fw.tensor(values)), real)
+
+
+WRONG_KINDS: dict[str, Operation] = {
+    "prod of two": lambda fw, x: x.prod((0, 1)),
+    "max of three": lambda fw, x: x.max(0, True, 1),
+    "softmax of none": lambda fw, x: x.softmax(),
+    "softmax of text": lambda fw, x: x.softmax("0"),
+    "var into": lambda fw, x: x.var(0, out=x),
+    "maximum of a number": lambda fw, x: fw.maximum(x, 2),
+    "var_mean of a number": lambda fw, x: fw.var_mean(2.0),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_KINDS)
+def test_arguments_of_the_wrong_kind_are_type_errors(name: str) -> None:
+    for fw in (mini, real):
+        error = error_of(lambda fw=fw: WRONG_KINDS[name](fw, fw.ones(2, 2)))  # type: ignore[misc]
+        assert error is not None
+        assert error[0] == "TypeError"
+
+
+def test_results_with_names_look_like_torchs() -> None:
+    ours, theirs = (fw.tensor([[1.0, 5.0], [7.0, 2.0]]).max(1) for fw in (mini, real))
+    assert repr(ours) == repr(theirs)
+    assert type(ours).__name__ == "max"
+    assert isinstance(ours, tuple)
+    assert isinstance(ours, mini.return_types.max)
+    assert ours.values is ours[0]
+    values, indices = ours
+    assert (values.tolist(), indices.tolist()) == ([5.0, 7.0], [1, 0])
+    with pytest.raises(AttributeError):
+        ours.values = 1
+    with pytest.raises(TypeError, match=r"torch.return_types.max\(\) takes a 2-sequence \(1-sequence given\)"):
+        mini.return_types.max([1])
+
+
+def test_too_few_elements_for_the_correction_are_warned_of() -> None:
+    for call in ("var", "std"):
+        with pytest.warns(UserWarning, match=rf"{call}\(\): degrees of freedom is <= 0"):
+            getattr(mini.tensor(1.0), call)()
+        with pytest.warns(UserWarning, match=rf"{call}_mean\(\): degrees of freedom is <= 0"):
+            getattr(mini, f"{call}_mean")(mini.tensor([1.0]))
