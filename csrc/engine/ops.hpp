@@ -29,6 +29,9 @@ Tensor wrapped_number(const Scalar& value);
 // Random numbers, from one generator of the process (callers hold the interpreter lock).
 void seed_generator(uint64_t seed);
 uint64_t generator_seed();
+using GeneratorState = std::array<int64_t, 7>;  // the seed, four words, whether a normal number is spare, its bits
+GeneratorState generator_state();
+void set_generator_state(const GeneratorState& state);
 Tensor rand(const Dims& sizes, DType dtype);
 Tensor randn(const Dims& sizes, DType dtype);
 

@@ -1,5 +1,6 @@
 // Random numbers: xoshiro256** (Blackman and Vigna), seeded by splitmix64. Not PyTorch's sequence, but repeatable.
 #include <cmath>
+#include <cstring>
 
 #include "engine/kernels.hpp"
 #include "engine/ops.hpp"
@@ -18,6 +19,19 @@ class Generator {
     has_spare_ = false;
   }
   uint64_t seed() const { return seed_; }
+  GeneratorState state() const {
+    int64_t spare = 0;
+    std::memcpy(&spare, &spare_, sizeof spare);
+    GeneratorState words = {static_cast<int64_t>(seed_), 0, 0, 0, 0, has_spare_, spare};
+    std::memcpy(&words[1], state_, sizeof state_);
+    return words;
+  }
+  void set_state(const GeneratorState& words) {
+    seed_ = static_cast<uint64_t>(words[0]);
+    std::memcpy(state_, &words[1], sizeof state_);
+    has_spare_ = words[5] != 0;
+    std::memcpy(&spare_, &words[6], sizeof spare_);
+  }
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // in [0, 1)
   double normal() {
     if (has_spare_) {
@@ -87,6 +101,10 @@ void generate_below(const TensorImpl& target, double high, F f) {
 void seed_generator(uint64_t seed) { generator().restart(seed); }
 
 uint64_t generator_seed() { return generator().seed(); }
+
+GeneratorState generator_state() { return generator().state(); }
+
+void set_generator_state(const GeneratorState& state) { generator().set_state(state); }
 
 Tensor rand(const Dims& sizes, DType dtype) {
   require_sizes(sizes);

@@ -10,5 +10,6 @@ extern PyMethodDef graph_task_functions[];  // api_graph_task.cpp
 extern PyMethodDef anomaly_functions[];     // anomaly.cpp
 extern PyMethodDef policy_functions[];      // api_policy.cpp
 extern PyMethodDef observe_functions[];     // api_observe.cpp
+extern PyMethodDef random_functions[];      // api_random.cpp
 
 }  // namespace gradlife

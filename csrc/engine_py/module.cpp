@@ -102,7 +102,7 @@ int module_exec(PyObject* module) {
     make_types(*current_state);
     add_types(module, *current_state);
     for (PyMethodDef* table : {module_functions, autograd_functions, graph_task_functions, anomaly_functions,
-                               policy_functions, observe_functions, op_functions()})
+                               policy_functions, observe_functions, random_functions, op_functions()})
       checked_status(PyModule_AddFunctions(module, table));
     return 0;
   });

@@ -9,12 +9,15 @@ from typing import Any
 from gradlife import _engine
 from gradlife.engine.autograd import function, graph
 from gradlife.engine.autograd.function import Function
+from gradlife.engine.autograd.validity import is_checkpoint_valid as _is_checkpoint_valid
+from gradlife.engine.autograd.validity import restricting as _restricting
 from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradlife.engine.tensors import Tensor
 
 __all__ = [
     "Function",
     "Variable",
+    "_is_checkpoint_valid",
     "backward",
     "enable_grad",
     "function",
@@ -59,7 +62,8 @@ def backward(
     roots = _sequence(tensors)
     gradients = _make_gradients(roots, _sequence(grad_tensors) if grad_tensors is not None else (None,) * len(roots))
     keep = create_graph if retain_graph is None else retain_graph
-    _engine._run_backward(roots, gradients, keep, create_graph, wanted, True, True)
+    with _restricting(bool(wanted)):
+        _engine._run_backward(roots, gradients, keep, create_graph, wanted, True, True)
 
 
 def grad(
@@ -85,7 +89,8 @@ def grad(
     gradients = _make_gradients(roots, given)
     keep = create_graph if retain_graph is None else retain_graph
     unused = materialize_grads if allow_unused is None else allow_unused
-    result = _engine._run_backward(roots, gradients, keep, create_graph, wanted, unused, False)
+    with _restricting(True):
+        result = _engine._run_backward(roots, gradients, keep, create_graph, wanted, unused, False)
     if materialize_grads:
         result = tuple(
             _engine.zeros_like(tensor) if gradient is None else gradient

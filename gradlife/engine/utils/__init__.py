@@ -1,5 +1,5 @@
 """``torch.utils``, as far as the engine has it."""
 
-from gradlife.engine.utils import hooks
+from gradlife.engine.utils import checkpoint, hooks, weak
 
-__all__ = ["hooks"]
+__all__ = ["checkpoint", "hooks", "weak"]

@@ -9,9 +9,9 @@ from typing import Any
 
 from gradlife.engine.hooks import RemovableHandle
 from gradlife.engine.nn.modules import every_module
+from gradlife.engine.nn.modules.backward_hook import BackwardHook
 from gradlife.engine.nn.modules.module_hook import ModuleHook
 from gradlife.engine.tensors import Tensor
-from gradlife.engine.utils.hooks import BackwardHook
 
 Hooks = OrderedDict[int, Any]
 

@@ -1,0 +1,35 @@
+"""Whether a reentrant checkpoint may run in the backward that this thread is in."""
+
+from __future__ import annotations
+
+import threading
+
+
+class _State(threading.local):
+    valid = True
+
+
+_state = _State()
+
+
+class restricting:
+    """A backward that runs a part of the graph only, if ``partial``: a reentrant checkpoint inside would run too much."""
+
+    __slots__ = ("partial", "previous")
+
+    def __init__(self, partial: bool) -> None:
+        self.partial = partial
+        self.previous = True
+
+    def __enter__(self) -> None:
+        self.previous = _state.valid
+        if self.partial:
+            _state.valid = False
+
+    def __exit__(self, *error: object) -> None:
+        _state.valid = self.previous
+
+
+def is_checkpoint_valid() -> bool:
+    """Whether every backward that this thread is in runs its whole graph."""
+    return _state.valid

@@ -1,0 +1,133 @@
+"""Checkpoints: a piece of forward that keeps its inputs only, and is computed again in backward."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from gradlife import _engine
+from gradlife.engine.release import release
+from gradlife.engine.tensors import Tensor
+from gradlife.engine.utils.checkpoint.errors import CheckpointError
+from gradlife.engine.utils.checkpoint.frame import _CheckpointFrame, checkpointed
+from gradlife.engine.utils.checkpoint.reentrant import (
+    CheckpointFunction,
+    check_backward_validity,
+    detach_variable,
+    same_random_numbers,
+)
+from gradlife.engine.utils.checkpoint.sequential import checkpoint_sequential
+from gradlife.engine.utils.checkpoint.settings import (
+    debug_enabled,
+    early_stop_enabled,
+    set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop,
+)
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]
+
+_Contexts = Callable[[], tuple[Any, Any]]
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """Two contexts that do nothing: for the forward, and for its recomputation."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def _shape_and_dtype(tensor: Tensor) -> dict[str, Any]:
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+_DETERMINISM_CHECKS: dict[str, Callable[[Tensor], Any] | None] = {"default": _shape_and_dtype, "none": None}
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: _Contexts = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Calls ``function(*args)`` without keeping its activations: backward computes them again.
+
+    With ``use_reentrant`` a custom Function does it, which works with ``backward()`` of the whole graph only; without,
+    saved-tensor hooks do. ``preserve_rng_state=False`` lets the second run draw other random numbers.
+    """
+    if release() < (1, 11):
+        return _checkpoint_of_old(function, args, use_reentrant, kwargs)
+    if use_reentrant is None:
+        _warn_of_default()
+        use_reentrant = True
+    if not use_reentrant:
+        return _without_reentry(function, args, kwargs, context_fn, determinism_check, debug, early_stop)
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if context_fn is not noop_context_fn or debug is not False:
+        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+    return CheckpointFunction.apply(function, preserve, *args)
+
+
+def _checkpoint_of_old(
+    function: Callable[..., Any], args: tuple[Any, ...], use_reentrant: bool | None, kwargs: dict[str, Any]
+) -> Any:
+    """Before 1.11 every checkpoint was reentrant, and the argument unknown."""
+    preserve = kwargs.pop("preserve_rng_state", True)
+    unknown = [*(["use_reentrant"] if use_reentrant is not None else []), *kwargs]
+    if unknown:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(unknown))
+    return CheckpointFunction.apply(function, preserve, *args)
+
+
+def _warn_of_default() -> None:
+    if release() < (2, 1):
+        return
+    warnings.warn(
+        "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+        "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+        "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+        "differences between the two variants.",
+        stacklevel=3,
+    )
+
+
+def _without_reentry(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    context_fn: _Contexts,
+    determinism_check: str,
+    debug: bool,
+    early_stop: bool,
+) -> Any:
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if determinism_check not in _DETERMINISM_CHECKS:
+        allowed = list(_DETERMINISM_CHECKS)
+        raise ValueError(f"determinism_check should be one of {allowed}, but got {determinism_check}")
+    if debug_enabled(debug):
+        raise NotImplementedError("gradlife's engine has no debug mode of checkpoints: it does not trace operations")
+    forward_context, recompute_context = context_fn()
+    state = _engine._generator_state() if preserve else None
+
+    def recompute(kwargs: dict[str, Any], *args: Any) -> None:
+        with same_random_numbers(state), recompute_context:
+            function(*args, **kwargs)
+
+    frame = _CheckpointFrame(recompute, early_stop and early_stop_enabled(), _DETERMINISM_CHECKS[determinism_check])
+    with checkpointed(frame, args, kwargs), forward_context:
+        return function(*args, **kwargs)

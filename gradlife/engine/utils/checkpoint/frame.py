@@ -1,0 +1,189 @@
+"""Checkpoints by saved-tensor hooks: what the forward saves becomes empty holders, refilled by running it again.
+
+Who owns whom: a saved slot owns its holder and, through the unpack hook, the frame of its checkpoint. The frame owns the
+function and the inputs (as saved tensors of a node of its own), and its holders only weakly: slots that were freed are not
+refilled. A recomputed tensor is kept under a handle that its holder owns, until it was unpacked once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradlife import _engine
+from gradlife.engine.autograd.function import Function
+from gradlife.engine.autograd.graph import saved_tensors_hooks
+from gradlife.engine.grad_mode import enable_grad
+from gradlife.engine.tensors import Tensor
+from gradlife.engine.utils.checkpoint import errors
+
+Metadata = Callable[[Tensor], Any]
+
+
+class _Handle:
+    """The key of one recomputed tensor."""
+
+
+class _Holder:
+    """What a saved slot keeps of a tensor that will be recomputed: a handle for each backward that needs it."""
+
+    def __init__(self) -> None:
+        self.handles: dict[Any, _Handle | None] = {}
+
+
+class _NoopSaveInputs(Function):
+    """A node that keeps the inputs of a checkpoint as saved tensors, so that outer hooks and version checks apply to them."""
+
+    @staticmethod
+    def forward(*tensors: Any) -> Any:
+        return _engine.empty((0,))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        places = [i for i, item in enumerate(inputs) if isinstance(item, Tensor)]
+        others = [None if isinstance(item, Tensor) else item for item in inputs]
+
+        def get_args(tensors: tuple[Any, ...]) -> list[Any]:
+            arguments = list(others)
+            for place, tensor in zip(places, tensors, strict=True):
+                arguments[place] = tensor
+            return arguments[1:]  # without the first, which only has the node require grad
+
+        ctx.get_args = get_args
+        ctx.save_for_backward(*[inputs[place] for place in places])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise AssertionError("Did not expect to backward on this graph")
+
+
+class _CheckpointFrame:
+    """One call of a checkpoint."""
+
+    def __init__(self, recompute: Callable[..., None], early_stop: bool, metadata: Metadata | None) -> None:
+        self.recompute_fn = recompute
+        self.early_stop = early_stop
+        self.metadata = metadata
+        self.input_saver: Any = None
+        self.weak_holders: list[weakref.ref[_Holder]] = []
+        self.x_metadatas: list[Any] = []
+        self.recomputed: defaultdict[Any, weakref.WeakKeyDictionary[_Handle, Tensor]] = defaultdict(
+            weakref.WeakKeyDictionary
+        )
+        self.recomp_counter: defaultdict[Any, int] = defaultdict(int)
+        self.is_recomputed: defaultdict[Any, bool] = defaultdict(bool)
+        self.forward_completed = False
+        self.ignore_saved_mismatch = False
+
+    def hold(self, tensor: Tensor) -> _Holder:
+        """A new holder for a tensor that the forward saves."""
+        holder = _Holder()
+        self.weak_holders.append(weakref.ref(holder))
+        if self.metadata is not None:
+            self.x_metadatas.append(self.metadata(tensor))
+        return holder
+
+    def recompute(self, task: Any) -> None:
+        """Runs the forward again, once for each backward."""
+        if self.is_recomputed[task]:
+            return
+        node = self.input_saver.grad_fn
+        arguments = node.get_args(node.saved_tensors)
+        with contextlib.suppress(errors.StopRecomputation), refilling(self, task), enable_grad():
+            self.recompute_fn(*arguments)
+        self.is_recomputed[task] = True
+        self.check(task)
+
+    def refill(self, task: Any, tensor: Tensor) -> Tensor:
+        """Takes the next tensor that the recomputation saves."""
+        place = self.recomp_counter[task]
+        self.recomp_counter[task] += 1
+        if place >= len(self.weak_holders):
+            if not self.forward_completed:
+                self.ignore_saved_mismatch = True
+                return tensor.detach()
+            raise errors.CheckpointError(errors.MORE_SAVED)
+        holder = self.weak_holders[place]()
+        if holder is not None:
+            handle = holder.handles.get(task) or _Handle()
+            holder.handles[task] = handle
+            self.recomputed[task][handle] = tensor.detach()
+        if self.early_stop and self.recomp_counter[task] == len(self.weak_holders):
+            raise errors.StopRecomputation
+        return tensor.detach()
+
+    def take(self, task: Any, holder: _Holder) -> Tensor:
+        """The recomputed tensor of a holder, which it gives out once."""
+        handle = holder.handles.get(task)
+        if handle is None:
+            raise errors.CheckpointError(errors.UNPACKED_TWICE)
+        tensor = self.recomputed[task][handle]
+        holder.handles[task] = None
+        return tensor
+
+    def check(self, task: Any) -> None:
+        """Raises where the recomputation saved other tensors than the forward had."""
+        if self.ignore_saved_mismatch:
+            return
+        if len(self.weak_holders) != self.recomp_counter[task]:
+            raise errors.CheckpointError(errors.count_differs(len(self.weak_holders), self.recomp_counter[task]))
+        if self.metadata is None:
+            return
+        differences = []
+        for place, reference in enumerate(self.weak_holders):
+            holder = reference()
+            handle = None if holder is None else holder.handles.get(task)
+            if handle is None:
+                continue
+            found = self.metadata(self.recomputed[task][handle])
+            if found != self.x_metadatas[place]:
+                differences.append((place, self.x_metadatas[place], found))
+        if differences:
+            raise errors.CheckpointError(errors.metadata_differs(differences))
+
+
+def holding(frame: _CheckpointFrame) -> saved_tensors_hooks:
+    """Hooks under which saved slots keep holders of ``frame`` instead of tensors."""
+
+    def unpack(holder: _Holder) -> Tensor:
+        task: Any = _engine._current_graph_task_id()
+        if task == -1:
+            task = uuid.uuid4()  # read by hand, outside a backward: recomputed for this one look
+        frame.recompute(task)
+        return frame.take(task, holder)
+
+    return saved_tensors_hooks(frame.hold, unpack)
+
+
+def refilling(frame: _CheckpointFrame, task: Any) -> saved_tensors_hooks:
+    """Hooks under which what is saved fills the holders of ``frame``, which they do not keep."""
+    reference = weakref.ref(frame)
+
+    def pack(tensor: Tensor) -> Tensor:
+        alive = reference()
+        if alive is None:
+            raise AssertionError("the checkpoint that recomputes is gone")
+        return alive.refill(task, tensor)
+
+    return saved_tensors_hooks(pack, _itself)
+
+
+def _itself(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+@contextlib.contextmanager
+def checkpointed(frame: _CheckpointFrame, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
+    """The forward of a checkpoint runs inside."""
+    grad_source = _engine.empty((0,), requires_grad=True)
+    frame.input_saver = _NoopSaveInputs.apply(grad_source, kwargs, *args)
+    if frame.input_saver.grad_fn is None:  # nothing is recorded: nothing will be recomputed
+        yield
+        return
+    with holding(frame):
+        yield
+    frame.forward_completed = True

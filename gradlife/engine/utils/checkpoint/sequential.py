@@ -1,0 +1,46 @@
+"""A sequence of functions cut into checkpointed segments."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradlife.engine.nn.modules.module import Module
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Runs ``functions`` one after the other in ``segments`` checkpoints; the last segment is recorded as usual."""
+    from gradlife.engine.utils.checkpoint import checkpoint
+
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
+            "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need "
+            "to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+            "differences between the two variants.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    steps = list(functions.children()) if isinstance(functions, Module) else list(functions)
+    size = len(steps) // segments
+    end = 0
+    for start in range(0, size * (segments - 1), size):
+        end = start + size
+        segment = _run(steps[start:end])
+        input = checkpoint(segment, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return _run(steps[end:])(input)
+
+
+def _run(steps: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def forward(input: Any) -> Any:
+        for step in steps:
+            input = step(input)
+        return input
+
+    return forward

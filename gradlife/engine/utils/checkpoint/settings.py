@@ -1,0 +1,41 @@
+"""Switches of checkpoints for a block of code."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+_early_stop: list[bool] = [True]
+_debug: list[bool | None] = [None]
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Whether checkpoints made inside the block stop recomputing once everything saved is there again."""
+    previous = _early_stop[0]
+    _early_stop[0] = enable
+    try:
+        yield
+    finally:
+        _early_stop[0] = previous
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Whether checkpoints made inside the block record what they ran; ``None`` leaves it to each."""
+    previous = _debug[0]
+    _debug[0] = enabled
+    try:
+        yield
+    finally:
+        _debug[0] = previous
+
+
+def early_stop_enabled() -> bool:
+    """What the innermost block says of early stopping."""
+    return _early_stop[0]
+
+
+def debug_enabled(otherwise: bool) -> bool:
+    """What the innermost block says of debugging."""
+    return otherwise if _debug[0] is None else _debug[0]
