@@ -112,6 +112,7 @@ uint32_t Node::add_input_metadata(const TensorImpl& output) {
 }
 
 void Node::let_go() {
+  if (watched_places != 0) take_back_place(*this);
   for (size_t i = 0; i < slot_count(); ++i) slot(i).reset();
   drop_edges(next_edges_);
   next_edges_.clear();

@@ -67,9 +67,15 @@ class NodePtr {
   RefCounted* block_ = nullptr;
 };
 
+// Node memory that somebody looks at through a raw handle (slot_place.hpp); mostly there is none.
+extern size_t watched_places;
+void give_out_place(Node& node);
+void take_back_place(const Node& node);
+
 template <class T, class... Args>
 NodePtr make_node(Args&&... args) {
   T* node = new T(std::forward<Args>(args)...);
+  node->settle(sizeof(T));
   record_birth(*node);
   return NodePtr::steal(node);
 }
@@ -166,6 +172,13 @@ class Node : public Managed {
   virtual void release_variables();
   bool is_released() const { return released_; }
 
+  // How many bytes the node takes, set at its birth: nodes of one size lie in each other's freed memory.
+  void settle(size_t bytes) {
+    memory_size_ = bytes;
+    if (watched_places != 0) give_out_place(*this);
+  }
+  size_t memory_size() const { return memory_size_; }
+
   // One more owner of this node: the node itself, or a control block of its own (see NodePtr).
   virtual RefCounted* new_owner();
   // Whether the dying of the only owner that one control block counts may strip this node of its edges, though other
@@ -208,6 +221,7 @@ class Node : public Managed {
 
  private:
   uint64_t sequence_nr_;
+  size_t memory_size_ = 0;
   EdgeList next_edges_;
   std::vector<InputMetadata> input_metadata_;
 };

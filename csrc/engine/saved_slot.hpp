@@ -23,6 +23,11 @@ class SavedSlot {
   SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_view = false);
   SavedSlot(SavedSlot&&) = default;
   SavedSlot& operator=(SavedSlot&&) = default;
+  static SavedSlot freed() {
+    SavedSlot slot;
+    slot.was_set_ = true;
+    return slot;
+  }
 
   // The tensor, with its history. Runs the unpack hook where there is one. Empty: nothing was saved (an undefined
   // tensor). Errors: freed already; changed in place since; detached in place since.

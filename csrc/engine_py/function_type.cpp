@@ -46,6 +46,12 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
   });
 }
 
+// Hooks were seen through a living node, and not through a dead one; 2.x looks through no pointer that is weak.
+int visit_hooks_of_owner(const NodePtr& node, const Policy& policy, visitproc visit, void* arg) {
+  if (!node || policy.release >= 209) return 0;
+  return visit_node_hooks(*node, visit, arg);
+}
+
 int function_traverse(PyObject* self, visitproc visit, void* arg) {
   FunctionObject* object = function_object(self);
   Py_VISIT(Py_TYPE(self));
@@ -61,9 +67,7 @@ int function_traverse(PyObject* self, visitproc visit, void* arg) {
       if (object->head.impl == nullptr || object->head.impl->use_count() != 1) return 0;
       return visit_node_hooks(*static_cast<Node*>(object->head.impl), visit, arg);
     case FunctionOwnership::node_owns_ctx:
-      // Hooks are seen through a living node, and not through a dead one.
-      if (const NodePtr node = object->node.lock()) return visit_node_hooks(*node, visit, arg);
-      return 0;
+      return visit_hooks_of_owner(object->node.lock(), *object->policy, visit, arg);
     case FunctionOwnership::ctx_owns_node:
     case FunctionOwnership::refcount_check:
       return object->head.impl != nullptr ? visit_node_hooks(*static_cast<Node*>(object->head.impl), visit, arg) : 0;
@@ -124,8 +128,8 @@ void function_dealloc(PyObject* self) {
         PyExc_RuntimeError,
         "Attribute '%s' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on an "
         "instance of autograd.Function is a legacy access pattern that is no longer supported. For examples on how to "
-        "use new-style autograd functions, see %s ",
-        attribute, docs_link);
+        "use new%sstyle autograd functions, see %s ",
+        attribute, object->policy->release >= 209 ? "\u2011" : "-", docs_link);
   if (std::string(attribute) == "register_hook")
     raise_python(
         PyExc_RuntimeError,

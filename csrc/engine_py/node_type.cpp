@@ -147,8 +147,8 @@ PyObject* node_sequence_nr(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromUnsignedLongLong(node_of(self).sequence_nr()); });
 }
 
+// The type is not shown: torch's are static, and these live as long as the module, which is never unloaded.
 int node_traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
   const Managed* impl = head_of(self)->impl;
   // The node's hooks are the wrapper's to show only while nobody else owns the node.
   if (impl == nullptr || !head_of(self)->owns_impl || impl->use_count() != 1) return 0;

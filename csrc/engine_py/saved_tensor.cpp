@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "engine/slot_place.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/saved_hooks.hpp"
 #include "engine_py/state.hpp"
@@ -12,11 +13,11 @@
 namespace gradlife {
 namespace {
 
-using SlotKey = std::pair<const Node*, size_t>;
+using SlotKey = std::pair<const SlotPlace*, size_t>;
 
 struct SavedTensorObject {
-  PyObject_HEAD WeakNodePtr node;
-  SlotKey key;
+  PyObject_HEAD Ptr<SlotPlace> place;
+  size_t index;
 };
 
 // Handles that are held now, so that a slot has one handle at a time. Borrowed: a dying handle takes itself out.
@@ -27,16 +28,14 @@ std::map<SlotKey, PyObject*>& live_handles() {
 
 SavedTensorObject* object_of(PyObject* self) { return reinterpret_cast<SavedTensorObject*>(self); }
 
+// Whatever lies now where the slot lay: the slot itself, one of a stranger, or freed memory.
 template <class Use>
 PyObject* with_slot(PyObject* self, Use&& use) {
   return guarded([&]() -> PyObject* {
-    const NodePtr node = object_of(self)->node.lock();
-    if (!node)
-      raise_python(
-          PyExc_RuntimeError,
-          "the node of this saved tensor is gone (PyTorch would read another graph's memory here; hold the node as "
-          "long as the handle is used)");
-    return use(node, node->slot(object_of(self)->key.second));
+    const NodePtr node = object_of(self)->place->tenant();
+    if (node && object_of(self)->index < node->slot_count()) return use(node, node->slot(object_of(self)->index));
+    SavedSlot freed = SavedSlot::freed();
+    return use(node, freed);
   });
 }
 
@@ -59,23 +58,26 @@ PyObject* saved_unpack(PyObject* self, PyObject*) {
 }
 
 PyObject* saved_register_hooks(PyObject* self, PyObject* arguments) {
-  return with_slot(self, [&](const NodePtr&, SavedSlot& slot) {
+  return guarded([&]() -> PyObject* {
     PyObject *pack, *unpack;
     if (!PyArg_ParseTuple(arguments, "OO", &pack, &unpack)) throw PythonError();
+    const char* callable = current_policy()->release < 200 ? "function" : "collections.abc.Callable";
     if (PyCallable_Check(pack) == 0 || PyCallable_Check(unpack) == 0)
       raise_python(
           PyExc_TypeError,
           "register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. "
-          "(self: "
-          "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None");
-    slot.register_hooks(make_saved_hooks(pack, unpack));
-    return Py_NewRef(Py_None);
+          "(self: torch._C._autograd.SavedTensor, arg0: %s, arg1: %s) -> None",
+          callable, callable);
+    return with_slot(self, [&](const NodePtr&, SavedSlot& slot) {
+      slot.register_hooks(make_saved_hooks(pack, unpack));
+      return Py_NewRef(Py_None);
+    });
   });
 }
 
 void saved_tensor_dealloc(PyObject* self) {
-  live_handles().erase(object_of(self)->key);
-  object_of(self)->node.~WeakNodePtr();
+  live_handles().erase({object_of(self)->place.get(), object_of(self)->index});
+  object_of(self)->place.~Ptr<SlotPlace>();
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);
@@ -86,32 +88,46 @@ PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) {
   return nullptr;
 }
 
+Ref make_type(PyMethodDef* methods, PyGetSetDef* attributes, PyTypeObject* base) {
+  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(refuse_new)},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(saved_tensor_dealloc)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, attributes},
+                         {0, nullptr}};
+  PyType_Spec spec = {"torch._C._autograd.SavedTensor", sizeof(SavedTensorObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  return checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base)));
+}
+
 }  // namespace
 
-Ref make_saved_tensor_type() {
-  static PyMethodDef methods[] = {{"unpack", saved_unpack, METH_NOARGS, nullptr},
-                                  {"register_hooks", saved_register_hooks, METH_VARARGS, nullptr},
-                                  {nullptr, nullptr, 0, nullptr}};
-  static PyGetSetDef attributes[] = {{"data", get_data, nullptr, nullptr, nullptr},
+void make_saved_tensor_types(PyTypeObject** types) {
+  static PyMethodDef no_methods[] = {{nullptr, nullptr, 0, nullptr}};
+  static PyGetSetDef no_attributes[] = {{nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyMethodDef since_1_10[] = {{"register_hooks", saved_register_hooks, METH_VARARGS, nullptr},
+                                     {nullptr, nullptr, 0, nullptr}};
+  static PyGetSetDef since_2_10[] = {{"data", get_data, nullptr, nullptr, nullptr},
                                      {"unpack_hook", get_unpack_hook, nullptr, nullptr, nullptr},
                                      {nullptr, nullptr, nullptr, nullptr, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(refuse_new)},
-                                {Py_tp_dealloc, reinterpret_cast<void*>(saved_tensor_dealloc)},
-                                {Py_tp_methods, methods},
-                                {Py_tp_getset, attributes},
-                                {0, nullptr}};
-  static PyType_Spec spec = {"torch._C._autograd.SavedTensor", sizeof(SavedTensorObject), 0, Py_TPFLAGS_DEFAULT, slots};
-  return checked(PyType_FromSpec(&spec));
+  static PyMethodDef since_2_13[] = {{"unpack", saved_unpack, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+  types[0] = reinterpret_cast<PyTypeObject*>(make_type(since_1_10, no_attributes, &PyBaseObject_Type).release());
+  types[1] = reinterpret_cast<PyTypeObject*>(make_type(no_methods, since_2_10, types[0]).release());
+  types[2] = reinterpret_cast<PyTypeObject*>(make_type(since_2_13, no_attributes, types[1]).release());
+}
+
+PyTypeObject* saved_tensor_type(const Policy& policy) {
+  return state().saved_tensor_types[policy.release >= 213 ? 2 : policy.release >= 210 ? 1 : 0];
 }
 
 Ref wrap_saved_slot(const NodePtr& node, size_t slot) {
-  const SlotKey key{node.get(), slot};
+  Ptr<SlotPlace> place = place_of(*node);
+  const SlotKey key{place.get(), slot};
   const auto known = live_handles().find(key);
-  if (known != live_handles().end() && object_of(known->second)->node.lock()) return Ref::borrow(known->second);
-  PyTypeObject* type = state().saved_tensor_type;
+  if (known != live_handles().end()) return Ref::borrow(known->second);
+  PyTypeObject* type = saved_tensor_type(node->policy());
   Ref handle = checked(type->tp_alloc(type, 0));
-  new (&object_of(handle.get())->node) WeakNodePtr(node);
-  object_of(handle.get())->key = key;
+  new (&object_of(handle.get())->place) Ptr<SlotPlace>(std::move(place));
+  object_of(handle.get())->index = slot;
   live_handles()[key] = handle.get();
   return handle;
 }

@@ -7,9 +7,12 @@
 
 namespace gradlife {
 
-Ref make_saved_tensor_type();
-// The handle of one slot of a node; the same object as long as one is held. It does not keep the node. In PyTorch such
-// a handle dangles once the node died, and reads another graph's memory; here it raises.
+// The types of handles, each derived from the one before: what 1.10 offers, what 2.10 added, what 2.13 added.
+constexpr size_t saved_tensor_type_count = 3;
+void make_saved_tensor_types(PyTypeObject** types);
+PyTypeObject* saved_tensor_type(const Policy& policy);
+// The handle of one slot of a node; the same object as long as one is held. It does not keep the node: once that died,
+// the handle reaches whatever lies in its place (engine/slot_place.hpp).
 Ref wrap_saved_slot(const NodePtr& node, size_t slot);
 
 }  // namespace gradlife

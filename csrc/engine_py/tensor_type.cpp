@@ -42,9 +42,9 @@ int visit_impl(TensorImpl& impl, visitproc visit, void* arg) {
 }
 
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
   // A wrapper that its impl would keep is no garbage, whatever its own references say.
   if (is_kept_by_impl(self)) return 0;
+  Py_VISIT(Py_TYPE(self));
   if (const int stop = visit_slots(self, state().tensor_base, visit, arg)) return stop;
   TensorObject* object = tensor_object(self);
   Py_VISIT(object->dict);

@@ -1,0 +1,91 @@
+#include "engine/slot_place.hpp"
+
+#include <unordered_map>
+
+namespace gradlife {
+
+size_t watched_places = 0;
+
+// Which places are let, and the free blocks of each size that have somebody looking at them, the last freed one first.
+class NodeMemory {
+ public:
+  static NodeMemory& instance() {
+    static auto* memory = new NodeMemory;
+    return *memory;
+  }
+
+  SlotPlace* find(const Node& node) const {
+    const auto let = let_.find(&node);
+    return let != let_.end() ? let->second : nullptr;
+  }
+  void let(SlotPlace& place, Node& tenant) {
+    place.tenant_ = WeakPtr<Node>(&tenant);
+    place.key_ = &tenant;
+    let_[&tenant] = &place;
+  }
+
+  void give_out(Node& node) {
+    std::list<SlotPlace*>& vacant = vacant_[node.memory_size()];
+    if (vacant.empty()) return;
+    SlotPlace& last = *vacant.front();
+    if (last.above_ > 0) {
+      --last.above_;
+      return;
+    }
+    vacant.pop_front();
+    let(last, node);
+  }
+  void take_back(const Node& node) {
+    std::list<SlotPlace*>& vacant = vacant_[node.memory_size()];
+    SlotPlace* place = find(node);
+    if (place == nullptr) {
+      if (!vacant.empty()) ++vacant.front()->above_;
+      return;
+    }
+    let_.erase(&node);
+    place->tenant_ = WeakPtr<Node>();
+    place->key_ = nullptr;
+    place->above_ = 0;
+    place->vacancy_ = vacant.insert(vacant.begin(), place);
+  }
+  // Nobody looks at the place any more: let, it is forgotten; vacant, it is one free block more above the next.
+  void forget(const SlotPlace& place) {
+    if (place.key_ != nullptr) {
+      let_.erase(place.key_);
+      return;
+    }
+    std::list<SlotPlace*>& vacant = vacant_[place.size_];
+    const auto next = vacant.erase(place.vacancy_);
+    if (next != vacant.end()) (*next)->above_ += place.above_ + 1;
+  }
+
+ private:
+  std::unordered_map<const Node*, SlotPlace*> let_;
+  std::unordered_map<size_t, std::list<SlotPlace*>> vacant_;
+};
+
+void give_out_place(Node& node) { NodeMemory::instance().give_out(node); }
+void take_back_place(const Node& node) { NodeMemory::instance().take_back(node); }
+
+SlotPlace::SlotPlace(Node& tenant) : size_(tenant.memory_size()) {
+  NodeMemory::instance().let(*this, tenant);
+  ++watched_places;
+}
+
+NodePtr SlotPlace::tenant() const {
+  const Ptr<Node> node = tenant_.lock();
+  return NodePtr::share(node.get());
+}
+
+void SlotPlace::dispose() {
+  NodeMemory::instance().forget(*this);
+  tenant_ = WeakPtr<Node>();
+  --watched_places;
+}
+
+Ptr<SlotPlace> place_of(Node& node) {
+  if (SlotPlace* known = NodeMemory::instance().find(node)) return Ptr<SlotPlace>::share(known);
+  return make<SlotPlace>(node);
+}
+
+}  // namespace gradlife
