@@ -9,6 +9,7 @@
 #include "engine_py/node_type.hpp"
 #include "engine_py/objects.hpp"
 #include "engine_py/saved_hooks.hpp"
+#include "engine_py/saved_tensor.hpp"
 #include "engine_py/state.hpp"
 #include "engine_py/wrapper.hpp"
 
@@ -126,8 +127,22 @@ PyObject* pop_hooks_function(PyObject*, PyObject*) {
   });
 }
 
-PyObject* top_hooks_function(PyObject*, PyObject*) {
-  return guarded([&] { return top_default_hooks().release(); });
+bool is_true(PyObject* value) {
+  const int truth = PyObject_IsTrue(value);
+  checked_status(truth);
+  return truth == 1;
+}
+
+PyObject* top_hooks_function(PyObject*, PyObject* ignores_tracing) {
+  return guarded([&] { return top_default_hooks(is_true(ignores_tracing)).release(); });
+}
+
+PyObject* saved_tensor_type_function(PyObject*, PyObject*) {
+  return Py_NewRef(reinterpret_cast<PyObject*>(saved_tensor_type(*current_policy())));
+}
+
+PyObject* set_hooks_tracing_function(PyObject*, PyObject* is_tracing) {
+  return guarded([&] { return PyBool_FromLong(set_hooks_tracing(is_true(is_tracing))); });
 }
 
 PyObject* disable_hooks_function(PyObject*, PyObject* message) {
@@ -166,7 +181,9 @@ PyMethodDef autograd_functions[] = {
     {"_set_grad_enabled", set_grad_enabled_function, METH_O, nullptr},
     {"_push_saved_tensors_default_hooks", push_hooks_function, METH_VARARGS, nullptr},
     {"_pop_saved_tensors_default_hooks", pop_hooks_function, METH_NOARGS, nullptr},
-    {"_top_saved_tensors_default_hooks", top_hooks_function, METH_NOARGS, nullptr},
+    {"_top_saved_tensors_default_hooks", top_hooks_function, METH_O, nullptr},
+    {"_saved_tensor_type", saved_tensor_type_function, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_set_tracing", set_hooks_tracing_function, METH_O, nullptr},
     {"_saved_tensors_hooks_disable", disable_hooks_function, METH_O, nullptr},
     {"_saved_tensors_hooks_enable", enable_hooks_function, METH_NOARGS, nullptr},
     {"_saved_tensors_hooks_get_disabled_error_message", disabled_message_function, METH_NOARGS, nullptr},

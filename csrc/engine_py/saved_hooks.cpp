@@ -80,6 +80,7 @@ class PySavedHooks final : public SavedHooks {
 struct HookStack {
   std::vector<std::pair<Handle, Handle>> pairs;
   std::optional<std::string> disabled;
+  bool is_tracing = false;  // hooks may be pushed, but nothing is packed by them
 };
 
 // Lazily made, one a thread; what is left on it at the thread's end goes under the interpreter lock.
@@ -116,9 +117,9 @@ void pop_default_hooks() {
   hooks.pairs.pop_back();
 }
 
-Ref top_default_hooks() {
+Ref top_default_hooks(bool ignores_tracing) {
   const HookStack& hooks = stack();
-  if (hooks.pairs.empty() || hooks.disabled) return Ref::borrow(Py_None);
+  if (hooks.pairs.empty() || hooks.disabled || (hooks.is_tracing && !ignores_tracing)) return Ref::borrow(Py_None);
   return checked(
       PyTuple_Pack(2, as_python(hooks.pairs.back().first.get()), as_python(hooks.pairs.back().second.get())));
 }
@@ -129,6 +130,8 @@ void disable_default_hooks(const char* message) {
   hooks.disabled = message;
 }
 
+bool set_hooks_tracing(bool is_tracing) { return std::exchange(stack().is_tracing, is_tracing); }
+
 void enable_default_hooks() { stack().disabled.reset(); }
 
 Ref disabled_message() {
@@ -138,7 +141,7 @@ Ref disabled_message() {
 
 std::unique_ptr<SavedHooks> default_hooks_of_thread() {
   const HookStack& hooks = stack();
-  if (hooks.pairs.empty()) return nullptr;
+  if (hooks.pairs.empty() || hooks.is_tracing) return nullptr;
   PyObject* pack = as_python(hooks.pairs.back().first.get());
   return std::make_unique<PySavedHooks>(pack, as_python(hooks.pairs.back().second.get()), true);
 }

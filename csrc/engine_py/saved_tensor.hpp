@@ -7,8 +7,7 @@
 
 namespace gradlife {
 
-// The types of handles, each derived from the one before: what 1.10 offers, what 2.10 added, what 2.13 added.
-constexpr size_t saved_tensor_type_count = 3;
+// The three types of handles, each derived from the one before: what 1.10 offers, what 2.10 added, what 2.13 added.
 void make_saved_tensor_types(PyTypeObject** types);
 PyTypeObject* saved_tensor_type(const Policy& policy);
 // The handle of one slot of a node; the same object as long as one is held. It does not keep the node: once that died,

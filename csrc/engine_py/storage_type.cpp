@@ -3,6 +3,7 @@
 #include "engine_py/errors.hpp"
 #include "engine_py/objects.hpp"
 #include "engine_py/state.hpp"
+#include "engine_py/wrapper.hpp"
 
 namespace gradlife {
 namespace {
@@ -56,6 +57,17 @@ PyObject* storage_cdata(PyObject* self, void*) {
   return guarded([&] { return PyLong_FromVoidPtr(&storage_of(self)); });
 }
 
+// The storage read as elements of one dtype; a rest that fills none is left out.
+PyObject* storage_window(PyObject* self, PyObject* given) {
+  return guarded([&] {
+    DType dtype;
+    if (!parse_dtype(given, &dtype)) raise_python(PyExc_TypeError, "expected a dtype");
+    const StoragePtr storage = StoragePtr::share(&storage_of(self));
+    const Dims sizes{static_cast<int64_t>(storage->bytes() / item_size(dtype))};
+    return wrap(make<TensorImpl>(storage, dtype, sizes, Dims{1}, 0)).release();
+  });
+}
+
 Py_ssize_t storage_length(PyObject* self) {
   return guarded(static_cast<Py_ssize_t>(-1), [&] { return static_cast<Py_ssize_t>(storage_of(self).bytes()); });
 }
@@ -63,11 +75,10 @@ Py_ssize_t storage_length(PyObject* self) {
 }  // namespace
 
 Ref make_storage_type() {
-  static PyMethodDef methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, nullptr},
-                                  {"size", storage_nbytes, METH_NOARGS, nullptr},
-                                  {"data_ptr", storage_data_ptr, METH_NOARGS, nullptr},
-                                  {"_use_count", storage_use_count, METH_NOARGS, nullptr},
-                                  {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef methods[] = {
+      {"nbytes", storage_nbytes, METH_NOARGS, nullptr},        {"size", storage_nbytes, METH_NOARGS, nullptr},
+      {"data_ptr", storage_data_ptr, METH_NOARGS, nullptr},    {"_window", storage_window, METH_O, nullptr},
+      {"_use_count", storage_use_count, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef attributes[] = {{"_cdata", storage_cdata, nullptr, nullptr, nullptr},
                                      {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                                      {nullptr, nullptr, nullptr, nullptr, nullptr}};

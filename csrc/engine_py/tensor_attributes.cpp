@@ -96,7 +96,6 @@ Ref get_retains_grad(const Tensor& tensor) {
 }
 Ref get_ndim(const Tensor& tensor) { return checked(PyLong_FromSize_t(tensor->dim())); }
 Ref get_dtype(const Tensor& tensor) { return wrap_dtype(tensor->dtype()); }
-Ref get_device(const Tensor&) { return Ref::borrow(state().cpu_device); }
 Ref get_layout(const Tensor&) { return Ref::borrow(state().strided_layout); }
 Ref get_cdata(const Tensor& tensor) { return checked(PyLong_FromVoidPtr(tensor.get())); }
 Ref get_false(const Tensor&) { return Ref::borrow(Py_False); }
@@ -107,6 +106,13 @@ PyObject* get_shape(PyObject* self, void*) {
   return guarded([&] {
     if (head_of(self)->impl == nullptr) return wrap_dims(Dims{0}).release();
     return wrap_dims(unwrap(self)->sizes()).release();
+  });
+}
+
+PyObject* get_device(PyObject* self, void*) {
+  return guarded([&] {
+    require(head_of(self)->impl != nullptr, "tensor does not have a device");
+    return Py_NewRef(state().cpu_device);
   });
 }
 
@@ -171,7 +177,7 @@ PyGetSetDef tensor_attributes[] = {
     {"shape", get_shape, nullptr, nullptr, nullptr},
     {"ndim", getter<get_ndim>, nullptr, nullptr, nullptr},
     {"dtype", getter<get_dtype>, nullptr, nullptr, nullptr},
-    {"device", getter<get_device>, nullptr, nullptr, nullptr},
+    {"device", get_device, nullptr, nullptr, nullptr},
     {"layout", getter<get_layout>, nullptr, nullptr, nullptr},
     {"is_sparse", getter<get_false>, nullptr, nullptr, nullptr},
     {"is_quantized", getter<get_false>, nullptr, nullptr, nullptr},

@@ -27,7 +27,7 @@ from gradlife._engine import (
     int64,
     is_grad_enabled,
 )
-from gradlife.engine import autograd, nn, optim, return_types, utils
+from gradlife.engine import autograd, nn, optim, return_types, storage, utils
 from gradlife.engine import private as _C
 from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradlife.engine.observing import (
@@ -49,6 +49,7 @@ from gradlife.engine.policies import (
     profiles,
     set_default_profile,
 )
+from gradlife.engine.storage import TypedStorage
 from gradlife.engine.tensors import Size, Tensor, device, layout, strided
 
 float = float32
@@ -67,6 +68,7 @@ __all__ = [
     "Size",
     "Storage",
     "Tensor",
+    "TypedStorage",
     "UntypedStorage",
     "autograd",
     "bool",
@@ -100,6 +102,7 @@ __all__ = [
     "return_types",
     "set_default_profile",
     "set_grad_enabled",
+    "storage",
     "strided",
     "use_count",
     "utils",

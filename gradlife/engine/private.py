@@ -22,11 +22,19 @@ class _NodeTypes:
 
 
 _functions = _NodeTypes()
-_autograd = SimpleNamespace(
-    SavedTensor=_engine.SavedTensor,
+
+
+class _Autograd(SimpleNamespace):
+    @property
+    def SavedTensor(self) -> type[_engine.SavedTensor]:
+        return _engine._saved_tensor_type()
+
+
+_autograd = _Autograd(
     _push_saved_tensors_default_hooks=_engine._push_saved_tensors_default_hooks,
     _pop_saved_tensors_default_hooks=_engine._pop_saved_tensors_default_hooks,
-    _top_saved_tensors_default_hooks=lambda ignore_is_tracing=True: _engine._top_saved_tensors_default_hooks(),
+    _top_saved_tensors_default_hooks=_engine._top_saved_tensors_default_hooks,
+    _saved_tensors_hooks_set_tracing=_engine._saved_tensors_hooks_set_tracing,
     _saved_tensors_hooks_is_enabled=lambda: _engine._saved_tensors_hooks_get_disabled_error_message() is None,
     _saved_tensors_hooks_enable=_engine._saved_tensors_hooks_enable,
     _saved_tensors_hooks_disable=_engine._saved_tensors_hooks_disable,

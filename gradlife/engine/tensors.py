@@ -12,6 +12,7 @@ from typing import Any
 from gradlife import _engine
 from gradlife._engine import TensorBase, _TensorMeta
 from gradlife.engine.hooks import RemovableHandle
+from gradlife.engine.storage import TypedStorage, warn_of_typed_storage
 
 
 class Size(tuple[int, ...]):
@@ -84,6 +85,14 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """A view with the last two dimensions swapped."""
         return self.transpose(-2, -1)
 
+    def storage(self) -> TypedStorage:
+        """The storage, read as elements of this dtype: a new object at each call. `untyped_storage()` is the storage itself."""
+        warn_of_typed_storage()
+        return self._typed_storage()
+
+    def _typed_storage(self) -> TypedStorage:
+        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True)
+
     def backward(
         self,
         gradient: Tensor | None = None,
@@ -121,6 +130,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return handle
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
+        assert self.device.type == "cpu"  # an emptied wrapper fails here, as torch's does
         suffixes = []
         if self.dtype is _engine.float64:
             suffixes.append("dtype=torch.float64")

@@ -1,0 +1,91 @@
+"""Storages: the bytes that tensors share, and the typed view of them that PyTorch keeps for old programs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from gradlife._engine import UntypedStorage, dtype
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+
+_DEPRECATED = (
+    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
+    "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+    "tensor.untyped_storage() instead of tensor.storage()"
+)
+
+
+class TypedStorage:
+    """A storage read as elements of one dtype. Only the untyped storage has an identity: this is a new object each time."""
+
+    def __init__(self, *, wrap_storage: UntypedStorage, dtype: dtype, _internal: bool = False) -> None:
+        if not _internal:
+            warn_of_typed_storage()
+        self.dtype = dtype
+        self._untyped_storage = wrap_storage
+
+    def untyped(self) -> UntypedStorage:
+        """The storage itself."""
+        return self._untyped_storage
+
+    @property
+    def _cdata(self) -> int:
+        return self._untyped_storage._cdata
+
+    def data_ptr(self) -> int:
+        """Where the bytes lie."""
+        return self._untyped_storage.data_ptr()
+
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return self._untyped_storage.nbytes()
+
+    def element_size(self) -> int:
+        """The size of one element in bytes."""
+        return self.dtype.itemsize
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self.nbytes() // self.element_size()
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        values: list[Any] = self._untyped_storage._window(self.dtype).tolist()
+        return values
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Sets every element, and so every tensor on this storage."""
+        self._untyped_storage._window(self.dtype).fill_(value)
+        return self
+
+    def __getitem__(self, index: int) -> Any:
+        return self._untyped_storage._window(self.dtype)[index].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._untyped_storage._window(self.dtype)[index] = value
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'torch.storage.TypedStorage' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        lines = [f" {value}" for value in self.tolist()]
+        return "\n".join([*lines, f"[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"])
+
+
+_has_warned = False
+
+
+def warn_of_typed_storage() -> None:
+    """Says once a process that typed storages are to go."""
+    global _has_warned
+    if not _has_warned:
+        warnings.warn(_DEPRECATED, UserWarning, stacklevel=3)
+    _has_warned = True
