@@ -66,7 +66,6 @@ def saved_input_is_the_tensor(lab):
     origin=["pytorch/pytorch#60663", "pytorch/pytorch#22983"],
     expects=[
         Expect("saved output is y", NO_SAVED_RESULT, probe="value", on=WITHOUT, because="first offered by 1.9"),
-        Expect("saved leaf is the leaf", False, probe="value", on="torch-1.9", because=ITS_DATA),
         Expect(
             "saved output is y", False, probe="value", on="torch-*", because="the slot must not own y: y owns the node"
         ),

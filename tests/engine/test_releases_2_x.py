@@ -92,10 +92,10 @@ def test_an_emptied_tensor_of_2_9_has_no_device_to_print() -> None:
         p = leaf()
         p.grad = torch.ones(3)
         watch = weakref.ref(p.grad)
-        empty = watch()  # a strong reference to a wrapper in the keeping of its impl
+        empty: Any = watch()  # a strong reference to a wrapper in the keeping of its impl
         p.grad = None
         for use in (lambda: empty.device, lambda: repr(empty)):
-            with pytest.raises(RuntimeError, match="^tensor does not have a device$"):
+            with pytest.raises(RuntimeError, match=r"^tensor does not have a device$"):
                 use()
         assert empty is not None
         assert list(empty.shape) == [0]
@@ -125,5 +125,5 @@ def test_an_unpacked_leaf_that_requires_grad_must_be_of_floating_point() -> None
     x = leaf()
     with torch.autograd.graph.saved_tensors_hooks(lambda t: None, lambda _: torch.ones(3, dtype=torch.int64)):
         y = x.sin()
-    with pytest.raises(RuntimeError, match="^Only Tensors of floating point and complex dtype can require gradients$"):
+    with pytest.raises(RuntimeError, match=r"^Only Tensors of floating point and complex dtype can require gradients$"):
         y.sum().backward()
