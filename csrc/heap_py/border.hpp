@@ -1,0 +1,59 @@
+// The border between C++ exceptions and Python's, for the heap extension.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <stdexcept>
+
+#include "base/pyref.hpp"
+
+namespace gradlife::heap {
+
+struct PythonErrorSet {};  // thrown where Python's current exception says what is wrong
+
+inline Ref checked(PyObject* result) {
+  if (result == nullptr) throw PythonErrorSet();
+  return Ref::steal(result);
+}
+inline void checked_status(int status) {
+  if (status < 0) throw PythonErrorSet();
+}
+
+inline void set_python_error() {
+  try {
+    throw;
+  } catch (const PythonErrorSet&) {
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::out_of_range& error) {
+    PyErr_SetString(PyExc_IndexError, error.what());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
+template <class Body>
+PyObject* guarded(Body&& body) {
+  try {
+    return body();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+// While the heap is looked at, the collector does not run: what it frees would be looked at too.
+class CollectorPaused {
+ public:
+  CollectorPaused() : was_enabled_(PyGC_Disable() != 0) {}
+  ~CollectorPaused() {
+    if (was_enabled_) PyGC_Enable();
+  }
+  CollectorPaused(const CollectorPaused&) = delete;
+  CollectorPaused& operator=(const CollectorPaused&) = delete;
+
+ private:
+  bool was_enabled_;
+};
+
+}  // namespace gradlife::heap

@@ -1,0 +1,217 @@
+#include "heap_py/graph_type.hpp"
+
+#include <algorithm>
+
+#include "heap_py/border.hpp"
+#include "heapgraph/components.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+struct GraphObject {
+  PyObject_HEAD FrozenGraph* frozen;
+};
+
+FrozenGraph& frozen_of(PyObject* self) { return *reinterpret_cast<GraphObject*>(self)->frozen; }
+Graph& graph_of(PyObject* self) { return frozen_of(self).graph; }
+
+NodeId parse_node(PyObject* self, PyObject* number) {
+  const unsigned long node = PyLong_AsUnsignedLong(number);
+  if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  if (node >= graph_of(self).size()) throw std::out_of_range("no such node in this graph");
+  return static_cast<NodeId>(node);
+}
+
+template <class Nodes>
+Ref list_of(const Nodes& nodes) {
+  Ref list = checked(PyList_New(static_cast<Py_ssize_t>(nodes.size())));
+  Py_ssize_t i = 0;
+  for (NodeId node : nodes) PyList_SET_ITEM(list.get(), i++, checked(PyLong_FromUnsignedLong(node)).release());
+  return list;
+}
+
+PathTree& need_paths(FrozenGraph& frozen) {
+  if (frozen.paths == nullptr) frozen.paths = std::make_unique<PathTree>(frozen.graph);
+  return *frozen.paths;
+}
+
+Dominators& need_dominators(FrozenGraph& frozen) {
+  if (frozen.graph.sizes.empty()) throw std::runtime_error("this graph was walked without sizes");
+  frozen.graph.build_referrers();
+  if (frozen.dominators == nullptr) frozen.dominators = std::make_unique<Dominators>(find_dominators(frozen.graph));
+  return *frozen.dominators;
+}
+
+// --- methods -----------------------------------------------------------------------------------------------------------
+
+PyObject* find_method(PyObject* self, PyObject* address) {
+  return guarded([&]() -> PyObject* {
+    const unsigned long long wanted = PyLong_AsUnsignedLongLong(address);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const NodeId node = graph_of(self).find(wanted);
+    return node != no_node ? PyLong_FromUnsignedLong(node) : Py_NewRef(Py_None);
+  });
+}
+
+// describe(node) -> (kind, type name, address, shallow bytes or None)
+PyObject* describe_method(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const NodeId node = parse_node(self, number);
+    const Graph& graph = graph_of(self);
+    const TypeRow& row = graph.type_of(node);
+    const Ref size = graph.sizes.empty() ? Ref::borrow(Py_None) : checked(PyLong_FromUnsignedLongLong(graph.size_of(node)));
+    return Py_BuildValue("ss#KO", kind_name(row.kind), row.name.data(), static_cast<Py_ssize_t>(row.name.size()),
+                         static_cast<unsigned long long>(graph.addresses[node]), size.get());
+  });
+}
+
+PyObject* referents_method(PyObject* self, PyObject* number) {
+  return guarded([&] { return list_of(graph_of(self).references.of(parse_node(self, number))).release(); });
+}
+
+PyObject* referrers_method(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const NodeId node = parse_node(self, number);
+    graph_of(self).build_referrers();
+    return list_of(graph_of(self).referrers.of(node)).release();
+  });
+}
+
+PyObject* path_method(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const NodeId node = parse_node(self, number);
+    return list_of(need_paths(frozen_of(self)).path_to(node)).release();
+  });
+}
+
+PyObject* cycle_method(PyObject* self, PyObject* number) {
+  return guarded([&] { return list_of(shortest_cycle(graph_of(self), parse_node(self, number))).release(); });
+}
+
+// census() -> [(type name, kind, count, bytes)], by row of the type table
+PyObject* census_method(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Graph& graph = graph_of(self);
+    std::vector<uint64_t> counts(graph.type_rows.size()), bytes(graph.type_rows.size());
+    for (size_t node = 0; node < graph.size(); ++node) {
+      counts[graph.types[node]] += 1;
+      if (!graph.sizes.empty()) bytes[graph.types[node]] += graph.size_of(static_cast<NodeId>(node));
+    }
+    Ref list = checked(PyList_New(0));
+    for (size_t row = 0; row < counts.size(); ++row) {
+      if (counts[row] == 0) continue;
+      const TypeRow& type = graph.type_rows[row];
+      const Ref item = checked(Py_BuildValue("s#sKK", type.name.data(), static_cast<Py_ssize_t>(type.name.size()),
+                                             kind_name(type.kind), static_cast<unsigned long long>(counts[row]),
+                                             static_cast<unsigned long long>(bytes[row])));
+      checked_status(PyList_Append(list.get(), item.get()));
+    }
+    return list.release();
+  });
+}
+
+// components() -> [nodes of one cyclic part, ...], largest first, each cut at `limit` nodes: (size, [nodes])
+PyObject* components_method(PyObject* self, PyObject* limit) {
+  return guarded([&] {
+    const size_t most = PyLong_AsSize_t(limit);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const Components parts = find_components(graph_of(self));
+    std::vector<std::vector<NodeId>> samples(parts.sizes.size());
+    for (size_t node = 0; node < parts.of_node.size(); ++node) {
+      const uint32_t part = parts.of_node[node];
+      if (part != Components::none && samples[part].size() < most) samples[part].push_back(static_cast<NodeId>(node));
+    }
+    std::vector<uint32_t> order(parts.sizes.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return parts.sizes[a] > parts.sizes[b]; });
+    Ref list = checked(PyList_New(0));
+    for (uint32_t part : order) {
+      const Ref nodes = list_of(samples[part]);
+      const Ref item = checked(Py_BuildValue("kO", static_cast<unsigned long>(parts.sizes[part]), nodes.get()));
+      checked_status(PyList_Append(list.get(), item.get()));
+    }
+    return list.release();
+  });
+}
+
+PyObject* retained_method(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const NodeId node = parse_node(self, number);
+    return PyLong_FromUnsignedLongLong(need_dominators(frozen_of(self)).retained[node]);
+  });
+}
+
+PyObject* dominator_method(PyObject* self, PyObject* number) {
+  return guarded([&]() -> PyObject* {
+    const NodeId node = parse_node(self, number);
+    const NodeId above = need_dominators(frozen_of(self)).parents[node];
+    return above != no_node ? PyLong_FromUnsignedLong(above) : Py_NewRef(Py_None);
+  });
+}
+
+// --- attributes --------------------------------------------------------------------------------------------------------
+
+PyObject* get_node_count(PyObject* self, void*) { return PyLong_FromSize_t(graph_of(self).size()); }
+PyObject* get_edge_count(PyObject* self, void*) { return PyLong_FromSize_t(graph_of(self).references.targets.size()); }
+PyObject* get_tracked_count(PyObject* self, void*) {
+  return PyLong_FromSize_t(graph_of(self).tracked_end - graph_of(self).tracked_begin);
+}
+PyObject* get_bytes(PyObject* self, void*) {
+  const FrozenGraph& frozen = frozen_of(self);
+  return PyLong_FromSize_t(frozen.graph.bytes() + (frozen.paths != nullptr ? frozen.paths->bytes() : 0) +
+                           (frozen.dominators != nullptr ? frozen.dominators->bytes() : 0));
+}
+PyObject* get_limits(PyObject* self, void*) {
+  return guarded([&] {
+    Ref list = checked(PyList_New(0));
+    for (const std::string& limit : frozen_of(self).limits) {
+      const Ref text = checked(PyUnicode_FromStringAndSize(limit.data(), static_cast<Py_ssize_t>(limit.size())));
+      checked_status(PyList_Append(list.get(), text.get()));
+    }
+    return list.release();
+  });
+}
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  delete reinterpret_cast<GraphObject*>(self)->frozen;
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
+                         {"describe", describe_method, METH_O, nullptr},
+                         {"referents", referents_method, METH_O, nullptr},
+                         {"referrers", referrers_method, METH_O, nullptr},
+                         {"path", path_method, METH_O, nullptr},
+                         {"cycle", cycle_method, METH_O, nullptr},
+                         {"census", census_method, METH_NOARGS, nullptr},
+                         {"components", components_method, METH_O, nullptr},
+                         {"retained", retained_method, METH_O, nullptr},
+                         {"dominator", dominator_method, METH_O, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef attributes[] = {{"node_count", get_node_count, nullptr, nullptr, nullptr},
+                            {"edge_count", get_edge_count, nullptr, nullptr, nullptr},
+                            {"tracked_count", get_tracked_count, nullptr, nullptr, nullptr},
+                            {"nbytes", get_bytes, nullptr, nullptr, nullptr},
+                            {"limits", get_limits, nullptr, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, attributes},
+                       {0, nullptr}};
+PyType_Spec spec = {"gradlife._heap.Graph", sizeof(GraphObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+}  // namespace
+
+Ref make_graph_type(PyObject* module) { return checked(PyType_FromModuleAndSpec(module, &spec, nullptr)); }
+
+Ref wrap_graph(PyTypeObject* type, std::unique_ptr<FrozenGraph> graph) {
+  Ref object = checked(type->tp_alloc(type, 0));
+  reinterpret_cast<GraphObject*>(object.get())->frozen = graph.release();
+  return object;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,87 @@
+// The extension module gradlife._heap. It works in a process that never loads the engine or PyTorch.
+#include <memory>
+
+#include "heap_py/border.hpp"
+#include "heap_py/graph_type.hpp"
+#include "heap_py/measure.hpp"
+#include "heap_py/walker.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+struct ModuleState {
+  PyTypeObject* graph_type;
+};
+
+ModuleState& state_of(PyObject* module) { return *static_cast<ModuleState*>(PyModule_GetState(module)); }
+
+WalkOptions read_options(PyObject* hidden_sources, PyObject* hidden, bool with_leaves) {
+  WalkOptions options;
+  options.with_leaves = with_leaves;
+  if (hidden_sources != nullptr && hidden_sources != Py_None) {
+    const char* folder = PyUnicode_AsUTF8(hidden_sources);
+    if (folder == nullptr) throw PythonErrorSet();
+    options.hidden_sources = folder;
+  }
+  for (Py_ssize_t i = 0; hidden != nullptr && i < PyTuple_GET_SIZE(hidden); ++i)
+    options.hidden_objects.push_back(PyTuple_GET_ITEM(hidden, i));
+  return options;
+}
+
+// walk(*, leaves=True, sizes=False, hidden_sources=None, hidden=()) -> Graph
+PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keywords) {
+  return guarded([&] {
+    static const char* names[] = {"leaves", "sizes", "hidden_sources", "hidden", nullptr};
+    int leaves = 1, sizes = 0;
+    PyObject *hidden_sources = nullptr, *hidden = nullptr;
+    if (PyArg_ParseTupleAndKeywords(arguments, keywords, "|$ppOO!", const_cast<char**>(names), &leaves, &sizes,
+                                    &hidden_sources, &PyTuple_Type, &hidden) == 0)
+      throw PythonErrorSet();
+    WalkOptions options = read_options(hidden_sources, hidden, leaves != 0);
+    for (PyObject* own : {arguments, keywords, hidden})
+      if (own != nullptr) options.hidden_objects.push_back(own);
+    auto frozen = std::make_unique<FrozenGraph>();
+    {
+      const CollectorPaused paused;
+      const std::vector<Provider*> providers;
+      Walker(frozen->graph, options, providers).run();
+      if (sizes != 0) measure_sizes(frozen->graph, providers);
+    }
+    return wrap_graph(state_of(module).graph_type, std::move(frozen)).release();
+  });
+}
+
+PyMethodDef functions[] = {{"walk", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(walk_function)),
+                            METH_VARARGS | METH_KEYWORDS, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+int execute(PyObject* module) {
+  try {
+    Ref type = make_graph_type(module);
+    checked_status(PyModule_AddObjectRef(module, "Graph", type.get()));
+    state_of(module).graph_type = reinterpret_cast<PyTypeObject*>(type.release());
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+int traverse(PyObject* module, visitproc visit, void* arg) {
+  Py_VISIT(state_of(module).graph_type);
+  return 0;
+}
+
+int clear(PyObject* module) {
+  Py_CLEAR(state_of(module).graph_type);
+  return 0;
+}
+
+PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {0, nullptr}};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "gradlife._heap", nullptr, sizeof(ModuleState), functions, slots,
+                          traverse, clear, nullptr};
+
+}  // namespace
+}  // namespace gradlife::heap
+
+PyMODINIT_FUNC PyInit__heap() { return PyModuleDef_Init(&gradlife::heap::definition); }

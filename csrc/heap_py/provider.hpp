@@ -1,0 +1,40 @@
+// Who knows references that tp_traverse does not show: of torch's objects, of the engine's, of types that have no
+// traverse.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "heap_py/relation.hpp"
+#include "heapgraph/builder.hpp"
+
+namespace gradlife::heap {
+
+// Takes what an object refers to: for the walk, which only wants the targets, and for labels, which want the words.
+class ReferenceSink {
+ public:
+  virtual void python(PyObject* target, Relation relation, const char* label, int64_t index = -1) = 0;
+  virtual void native(const void* target, uint32_t type, const char* label, int64_t index = -1) = 0;
+
+ protected:
+  ~ReferenceSink() = default;
+};
+
+// Knows about objects of some Python types and of the native types that it declares. None of its functions makes an
+// object, runs Python code or follows an address that it has not verified.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  // Called before each walk: native types are declared here, others' rows are found again by name.
+  virtual void start(Builder& builder) = 0;
+  // Whether instances of this type have more to show than their traverse; asked once a walk and type.
+  virtual bool knows(PyTypeObject* type) = 0;
+  virtual void expand_python(PyObject* object, ReferenceSink& sink) = 0;
+  virtual bool owns_type(uint32_t type) const = 0;
+  virtual void expand_native(const void* object, uint32_t type, ReferenceSink& sink) = 0;
+  virtual uint64_t native_bytes(const void* object, uint32_t type) = 0;
+  // What this provider could not read here, a sentence each.
+  virtual const std::vector<std::string>& limits() const = 0;
+};
+
+}  // namespace gradlife::heap

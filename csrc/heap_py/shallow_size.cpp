@@ -1,0 +1,69 @@
+#include "heap_py/shallow_size.hpp"
+
+#include "heap_py/interpreter.h"
+
+namespace gradlife::heap {
+namespace {
+
+constexpr uint64_t collector_header = 16;
+constexpr uint64_t pointer = sizeof(void*);
+
+uint64_t items_bytes(PyObject* object, PyTypeObject* type) {
+  if (type->tp_itemsize == 0) return 0;
+  const Py_ssize_t count = Py_SIZE(object) < 0 ? -Py_SIZE(object) : Py_SIZE(object);
+  return static_cast<uint64_t>(count) * static_cast<uint64_t>(type->tp_itemsize);
+}
+
+// An int's length shares its field with flags since 3.12.
+uint64_t int_bytes(PyObject* number) {
+  const size_t bits = _PyLong_NumBits(number);
+  const size_t digits = bits == 0 ? 1 : (bits + PyLong_SHIFT - 1) / PyLong_SHIFT;
+  return sizeof(PyLongObject) + (digits - 1) * sizeof(digit);
+}
+
+uint64_t text_bytes(PyObject* text) {
+  const uint64_t letters = static_cast<uint64_t>(PyUnicode_GET_LENGTH(text)) + 1;
+  if (PyUnicode_IS_COMPACT_ASCII(text)) return sizeof(PyASCIIObject) + letters;
+  const uint64_t head = PyUnicode_IS_COMPACT(text) ? sizeof(PyCompactUnicodeObject)
+                                                   : static_cast<uint64_t>(Py_TYPE(text)->tp_basicsize);
+  return head + letters * static_cast<uint64_t>(PyUnicode_KIND(text));
+}
+
+uint64_t set_bytes(PyObject* object) {
+  const auto* set = reinterpret_cast<PySetObject*>(object);
+  const bool is_small = set->table == set->smalltable;
+  return is_small ? 0 : (static_cast<uint64_t>(set->mask) + 1) * sizeof(setentry);
+}
+
+// What an object of this kind owns beside itself.
+uint64_t outside_bytes(PyObject* object) {
+  if (PyDict_Check(object)) return gl_dict_table_bytes(object);
+  if (PyList_Check(object))
+    return static_cast<uint64_t>(reinterpret_cast<PyListObject*>(object)->allocated) * pointer;
+  if (PyAnySet_Check(object)) return set_bytes(object);
+  if (PyByteArray_Check(object)) return static_cast<uint64_t>(reinterpret_cast<PyByteArrayObject*>(object)->ob_alloc);
+  return 0;
+}
+
+uint64_t headers_bytes(PyObject* object, PyTypeObject* type) {
+  if (!PyObject_IS_GC(object)) return 0;
+  uint64_t bytes = collector_header;
+#if PY_VERSION_HEX >= 0x030c0000
+  if ((type->tp_flags & Py_TPFLAGS_PREHEADER) != 0) bytes += 2 * pointer;
+#else
+  if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0) bytes += 2 * pointer;
+#endif
+  return bytes;
+}
+
+}  // namespace
+
+uint64_t shallow_bytes(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyUnicode_Check(object)) return text_bytes(object);
+  if (PyLong_Check(object)) return int_bytes(object);
+  uint64_t bytes = static_cast<uint64_t>(type->tp_basicsize) + items_bytes(object, type) + headers_bytes(object, type);
+  return bytes + outside_bytes(object) + gl_inline_bytes(object);
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,183 @@
+#include "heap_py/walker.hpp"
+
+#include <algorithm>
+
+#include "heap_py/interpreter.h"
+
+namespace gradlife::heap {
+namespace {
+
+Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<uintptr_t>(pointer)); }
+void* pointer_to(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
+
+int visit_reference(PyObject* target, void* builder) {
+  if (target != nullptr) static_cast<Builder*>(builder)->refer(address_of(target));
+  return 0;
+}
+
+void visit_labelled(const char*, PyObject* target, void* builder) {
+  static_cast<Builder*>(builder)->refer(address_of(target));
+}
+
+class WalkSink final : public ReferenceSink {
+ public:
+  explicit WalkSink(Builder& builder) : builder_(builder) {}
+  void python(PyObject* target, Relation, const char*, int64_t) override {
+    if (target != nullptr) builder_.refer(address_of(target));
+  }
+  void native(const void* target, uint32_t type, const char*, int64_t) override {
+    if (target != nullptr) builder_.refer(address_of(target), type);
+  }
+
+ private:
+  Builder& builder_;
+};
+
+}  // namespace
+
+Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers)
+    : graph_(graph),
+      options_(options),
+      providers_(providers),
+      builder_(graph, gl_estimate_tracked() * (options.with_leaves ? 2 : 1) + 4096, options.with_leaves),
+      types_(builder_, providers_) {}
+
+void Walker::run() {
+  for (Provider* provider : providers_) provider->start(builder_);
+  add_roots();
+  add_tracked();
+  constexpr size_t ahead = 12;
+  for (size_t node = 0; node < graph_.size(); ++node) {
+    if (node + ahead < graph_.size()) {
+      const char* next = static_cast<const char*>(pointer_to(graph_.addresses[node + ahead]));
+      __builtin_prefetch(next);
+      __builtin_prefetch(next - 16);
+    }
+    builder_.begin_next();
+    expand(static_cast<NodeId>(node));
+    if (builder_.is_full() || node + 1 == graph_.size()) builder_.resolve();
+  }
+  builder_.finish();
+}
+
+// --- roots -------------------------------------------------------------------------------------------------------------
+
+void Walker::add_roots() {
+  roots_.process = builder_.add_type({"process", NodeKind::root, 0, 1});
+  roots_.interpreter = builder_.add_type({"interpreter", NodeKind::root, 0, 1});
+  roots_.thread = builder_.add_type({"thread", NodeKind::root, 0, 1});
+  roots_.frame = builder_.add_type({"running frame", NodeKind::root, 0, 1});
+  types_.add_native_rows();
+  builder_.add(8, roots_.process);  // stands at no address
+  builder_.add(address_of(PyInterpreterState_Get()), roots_.interpreter);
+  add_threads();
+}
+
+void Walker::add_threads() {
+  PyThreadState* thread = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+  for (; thread != nullptr; thread = PyThreadState_Next(thread)) {
+    builder_.add(address_of(thread), roots_.thread);
+    add_frames(thread);
+  }
+}
+
+void Walker::add_frames(PyThreadState* thread) {
+  gl_frame frame;
+  for (void* at = gl_newest_frame(thread); at != nullptr; at = gl_older_frame(at))
+    if (gl_read_frame(at, &frame) != 0 && !is_hidden_frame(at)) builder_.add(address_of(at), roots_.frame);
+}
+
+bool Walker::is_hidden_frame(const void* frame) const {
+  if (options_.hidden_sources.empty()) return false;
+  gl_frame read;
+  if (gl_read_frame(const_cast<void*>(frame), &read) == 0) return false;
+  PyObject* source = read.code->co_filename;
+  if (!PyUnicode_IS_COMPACT_ASCII(source)) return false;
+  const std::string& folder = options_.hidden_sources;
+  const char* text = reinterpret_cast<const char*>(PyUnicode_DATA(source));
+  return static_cast<size_t>(PyUnicode_GET_LENGTH(source)) > folder.size() &&
+         folder.compare(0, folder.size(), text, folder.size()) == 0;
+}
+
+void Walker::expand_root(NodeId node) {
+  void* address = pointer_to(graph_.addresses[node]);
+  const uint32_t type = graph_.types[node];
+  if (type == roots_.process) {
+    for (size_t root = process_root + 1; root < graph_.tracked_begin; ++root)
+      builder_.refer(graph_.addresses[root]);
+  } else if (type == roots_.interpreter) {
+    gl_visit_interpreter(static_cast<PyInterpreterState*>(address), visit_labelled, &builder_);
+  } else if (type == roots_.thread) {
+    gl_visit_thread(static_cast<PyThreadState*>(address), visit_labelled, &builder_);
+  } else {
+    gl_frame frame;
+    if (gl_read_frame(address, &frame) == 0) return;
+    for (PyObject* held : {frame.function, frame.locals, frame.frame_object, reinterpret_cast<PyObject*>(frame.code)})
+      visit_reference(held, &builder_);
+    for (int i = 0; i < frame.fast_count + frame.stack_count; ++i) visit_reference(frame.fast[i], &builder_);
+  }
+}
+
+// --- objects -----------------------------------------------------------------------------------------------------------
+
+void Walker::add_tracked() {
+  graph_.tracked_begin = graph_.size();
+  struct Call {
+    Walker* walker;
+    bool ran_out;  // nothing is thrown through the collector's own code
+  } call{this, false};
+  gl_visit_tracked(
+      [](PyObject* object, void* state) {
+        Call& call = *static_cast<Call*>(state);
+        if (!call.walker->is_hidden(object) && !call.walker->builder_.append(address_of(object))) call.ran_out = true;
+      },
+      &call);
+  if (call.ran_out) throw std::bad_alloc();
+  builder_.index_appended();
+  graph_.tracked_end = graph_.size();
+}
+
+bool Walker::is_hidden(const PyObject* object) const {
+  const std::vector<PyObject*>& hidden = options_.hidden_objects;
+  return std::find(hidden.begin(), hidden.end(), object) != hidden.end();
+}
+
+// A type of C code is no object to the collector, yet holds what is put into it.
+void Walker::expand_static_type(PyTypeObject* type) {
+#if PY_VERSION_HEX >= 0x030c0000
+  PyObject* names = PyType_GetDict(type);
+  visit_reference(names, &builder_);
+  Py_XDECREF(names);
+#else
+  visit_reference(type->tp_dict, &builder_);
+#endif
+  for (PyObject* held : {type->tp_bases, type->tp_mro, reinterpret_cast<PyObject*>(type->tp_base)})
+    visit_reference(held, &builder_);
+}
+
+void Walker::expand(NodeId node) {
+  const uint32_t type = graph_.types[node];
+  if (type == Builder::unknown_type) {
+    expand_python(node, static_cast<PyObject*>(pointer_to(graph_.addresses[node])));
+  } else if (graph_.type_rows[type].kind == NodeKind::root) {
+    expand_root(node);
+  } else {
+    WalkSink sink(builder_);
+    for (Provider* provider : providers_)
+      if (provider->owns_type(type)) provider->expand_native(pointer_to(graph_.addresses[node]), type, sink);
+  }
+}
+
+void Walker::expand_python(NodeId node, PyObject* object) {
+  const uint32_t row = types_.row_of(Py_TYPE(object));
+  graph_.types[node] = row;
+  const TypeTable::Entry& entry = types_.entry(row);
+  const bool is_container = graph_.is_tracked(node) || !entry.asks_is_gc || PyObject_IS_GC(object);
+  if (entry.traverse != nullptr && is_container) entry.traverse(object, visit_reference, &builder_);
+  if (!is_container && PyType_Check(object)) expand_static_type(reinterpret_cast<PyTypeObject*>(object));
+  if (entry.provider == nullptr) return;
+  WalkSink sink(builder_);
+  entry.provider->expand_python(object, sink);
+}
+
+}  // namespace gradlife::heap

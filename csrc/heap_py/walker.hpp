@@ -1,0 +1,50 @@
+// One pass over everything that the interpreter holds: the graph of a moment.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <string>
+#include <vector>
+
+#include "heap_py/provider.hpp"
+#include "heap_py/type_table.hpp"
+#include "heapgraph/builder.hpp"
+
+namespace gradlife::heap {
+
+struct WalkOptions {
+  bool with_leaves = true;     // objects that refer to nothing: numbers, text, bytes
+  std::string hidden_sources;  // frames of code below this folder are the tool's own
+  std::vector<PyObject*> hidden_objects;
+};
+
+// Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and makes no object.
+class Walker {
+ public:
+  Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers);
+  void run();
+
+ private:
+  void add_roots();
+  void add_threads();
+  void add_frames(PyThreadState* thread);
+  void add_tracked();
+  void expand(NodeId node);
+  void expand_root(NodeId node);
+  void expand_python(NodeId node, PyObject* object);
+  void expand_static_type(PyTypeObject* type);
+  bool is_hidden_frame(const void* frame) const;
+  bool is_hidden(const PyObject* object) const;
+
+  Graph& graph_;
+  const WalkOptions& options_;
+  const std::vector<Provider*>& providers_;
+  Builder builder_;
+  TypeTable types_;
+  struct RootTypes {
+    uint32_t process, interpreter, thread, frame;
+  } roots_{};
+};
+
+}  // namespace gradlife::heap

@@ -1,0 +1,80 @@
+#include "heapgraph/builder.hpp"
+
+#include <stdexcept>
+
+namespace gradlife::heap {
+
+Builder::Builder(Graph& graph, size_t expected_nodes, bool adds_unknown)
+    : graph_(graph), index_(expected_nodes), adds_unknown_(adds_unknown) {
+  graph_.addresses.reserve(expected_nodes);
+  graph_.types.reserve(expected_nodes);
+  graph_.references.first.reserve(expected_nodes + 1);
+  graph_.references.targets.reserve(2 * expected_nodes);
+  pending_.reserve(2 * chunk);
+  graph_.type_rows.push_back({"?", NodeKind::python, 0, 1});
+}
+
+NodeId Builder::add(Address address, uint32_t type) {
+  const size_t node = graph_.size();
+  if (node >= no_node - 1) throw std::length_error("more than four billion objects");
+  graph_.addresses.push_back(address);
+  graph_.types.push_back(type);
+  index_.insert(address, static_cast<NodeId>(node), graph_.addresses);
+  ++indexed_;
+  return static_cast<NodeId>(node);
+}
+
+void Builder::index_appended() {
+  constexpr size_t ahead = 16;
+  const Buffer<Address>& addresses = graph_.addresses;
+  if (addresses.size() >= no_node - 1) throw std::length_error("more than four billion objects");
+  index_.reserve(addresses.size(), addresses, indexed_);
+  for (; indexed_ < addresses.size(); ++indexed_) {
+    if (indexed_ + ahead < addresses.size()) index_.prefetch(addresses[indexed_ + ahead]);
+    index_.insert(addresses[indexed_], static_cast<NodeId>(indexed_), addresses);
+  }
+}
+
+uint32_t Builder::add_type(TypeRow row) {
+  graph_.type_rows.push_back(std::move(row));
+  return static_cast<uint32_t>(graph_.type_rows.size() - 1);
+}
+
+void Builder::refer_to(Address address, uint32_t type) {
+  NodeId node = index_.find(address);
+  if (node == no_node && !adds_unknown_ && type == unknown_type) return;
+  if (node == no_node) node = add(address, type);
+  graph_.references.targets.push_back(node);
+}
+
+void Builder::resolve() {
+  constexpr size_t ahead = 10;
+  if (ran_out_) throw std::bad_alloc();
+  Edges& edges = graph_.references;
+  edges.targets.reserve(edges.targets.size() + pending_.size());
+  const size_t count = pending_.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (i + ahead < count) index_.prefetch(pending_[i + ahead]);
+    const Address item = pending_[i];
+    if (item == row_mark) {
+      edges.first.push_back(static_cast<uint32_t>(edges.targets.size()));
+    } else if ((item & typed_mark) != 0) {
+      refer_to(item & ~typed_mark, static_cast<uint32_t>(pending_[++i]));
+    } else {
+      refer_to(item, unknown_type);
+    }
+  }
+  if (edges.targets.size() >= UINT32_MAX) throw std::length_error("more than four billion references");
+  pending_.clear();
+}
+
+void Builder::finish() {
+  Edges& edges = graph_.references;
+  edges.first.push_back(static_cast<uint32_t>(edges.targets.size()));
+  graph_.addresses.shrink();
+  graph_.types.shrink();
+  edges.first.shrink();
+  edges.targets.shrink();
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,59 @@
+// Builds a graph in one pass: nodes are expanded in order, what they refer to is collected in chunks, and each chunk is
+// resolved to nodes with its lookups prefetched.
+#pragma once
+
+#include "heapgraph/address_index.hpp"
+#include "heapgraph/graph.hpp"
+
+namespace gradlife::heap {
+
+class Builder {
+ public:
+  // `adds_unknown`: references to what was not added before make a node of it; else they are left out.
+  Builder(Graph& graph, size_t expected_nodes, bool adds_unknown = true);
+
+  // Adds a node that nothing referred to yet.
+  NodeId add(Address address, uint32_t type);
+  // The same for many: none is found before `index_appended`, which looks them up ahead. False: no memory.
+  bool append(Address address) noexcept {
+    return graph_.addresses.try_push_back(address) && graph_.types.try_push_back(unknown_type);
+  }
+  void index_appended();
+  uint32_t add_type(TypeRow row);
+  Graph& graph() { return graph_; }
+
+  // From here on, what is referred to belongs to the next node: they come in their order. These three never throw, for
+  // they are called from inside C; `resolve` tells what went wrong.
+  void begin_next() noexcept { push(row_mark); }
+  // To a Python object, whose type is read when its turn comes.
+  void refer(Address address) noexcept { push(address); }
+  // To something else of a known type.
+  void refer(Address address, uint32_t type) noexcept {
+    push(address | typed_mark);
+    push(type);
+  }
+  bool is_full() const { return pending_.size() >= chunk; }
+  void resolve();
+  void finish();
+  NodeId find(Address address) const { return index_.find(address); }
+
+  static constexpr uint32_t unknown_type = 0;
+
+ private:
+  static constexpr size_t chunk = 8192;
+  static constexpr Address row_mark = 2;  // no address: those are multiples of 8
+  static constexpr Address typed_mark = 1;
+  void push(Address item) noexcept {
+    if (!pending_.try_push_back(item)) ran_out_ = true;
+  }
+  void refer_to(Address address, uint32_t type);
+
+  Graph& graph_;
+  AddressIndex index_;
+  size_t indexed_ = 0;
+  Buffer<Address> pending_;
+  bool adds_unknown_;
+  bool ran_out_ = false;
+};
+
+}  // namespace gradlife::heap

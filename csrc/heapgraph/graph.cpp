@@ -1,0 +1,45 @@
+#include "heapgraph/graph.hpp"
+
+namespace gradlife::heap {
+
+const char* kind_name(NodeKind kind) {
+  static constexpr const char* names[] = {"python", "tensor", "storage", "grad_node", "native", "root"};
+  return names[static_cast<size_t>(kind)];
+}
+
+NodeId Graph::find(Address address) const {
+  for (size_t i = 0; i < addresses.size(); ++i)
+    if (addresses[i] == address) return static_cast<NodeId>(i);
+  return no_node;
+}
+
+void Graph::set_size(NodeId node, uint64_t bytes) {
+  const bool is_big = bytes >= big_size;
+  sizes[node] = is_big ? big_size : static_cast<uint32_t>(bytes);
+  if (is_big) big_sizes[node] = bytes;
+}
+
+// A counting sort by target: sources come out in ascending order.
+void Graph::build_referrers() {
+  if (has_referrers()) return;
+  const size_t nodes = size();
+  const NodeId* targets = references.targets.data();
+  const size_t edges = references.targets.size();
+  Edges reversed;
+  reversed.first.assign_zero(nodes + 2);
+  uint32_t* first = reversed.first.data();
+  for (size_t e = 0; e < edges; ++e) first[targets[e] + 2] += 1;
+  for (size_t i = 2; i < nodes + 2; ++i) first[i] += first[i - 1];
+  reversed.targets.resize(edges);
+  for (size_t i = 0; i < nodes; ++i)
+    for (NodeId target : references.of(static_cast<NodeId>(i)))
+      reversed.targets[first[target + 1]++] = static_cast<NodeId>(i);
+  reversed.first.resize(nodes + 1);
+  referrers = std::move(reversed);
+}
+
+size_t Graph::bytes() const {
+  return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes();
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,93 @@
+#include "heapgraph/search.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gradlife::heap {
+namespace {
+
+constexpr size_t most_cost = 15;
+
+// Nodes waiting at each distance modulo the dearest step (Dial's queue).
+class Frontier {
+ public:
+  void push(size_t distance, NodeId node, NodeId from) {
+    Waiting& waiting = buckets_[distance % buckets_.size()];
+    waiting.nodes.push_back(node);
+    waiting.sources.push_back(from);
+    ++count_;
+  }
+  bool empty() const { return count_ == 0; }
+  struct Waiting {
+    Buffer<NodeId> nodes;
+    Buffer<NodeId> sources;
+  };
+  Waiting& at(size_t distance) { return buckets_[distance % buckets_.size()]; }
+  void done(size_t count) { count_ -= count; }
+
+ private:
+  std::array<Waiting, most_cost + 1> buckets_;
+  size_t count_ = 0;
+};
+
+Buffer<uint8_t> step_costs(const Graph& graph) {
+  Buffer<uint8_t> costs;
+  for (const TypeRow& row : graph.type_rows)
+    costs.push_back(static_cast<uint8_t>(std::min<size_t>(std::max<size_t>(row.step_cost, 1), most_cost)));
+  return costs;
+}
+
+}  // namespace
+
+PathTree::PathTree(const Graph& graph) : parents_(graph.size(), no_node) {
+  if (graph.size() == 0) return;
+  const Buffer<uint8_t> costs = step_costs(graph);
+  Frontier frontier;
+  frontier.push(0, process_root, process_root);
+  for (size_t distance = 0; !frontier.empty(); ++distance) {
+    Frontier::Waiting& waiting = frontier.at(distance);
+    for (size_t i = 0; i < waiting.nodes.size(); ++i) {
+      const NodeId node = waiting.nodes[i];
+      if (parents_[node] != no_node) continue;
+      parents_[node] = waiting.sources[i];
+      ++reached_;
+      for (NodeId target : graph.references.of(node))
+        if (parents_[target] == no_node) frontier.push(distance + costs[graph.types[target]], target, node);
+    }
+    frontier.done(waiting.nodes.size());
+    waiting.nodes.clear();
+    waiting.sources.clear();
+  }
+}
+
+std::vector<NodeId> PathTree::path_to(NodeId node) const {
+  std::vector<NodeId> path;
+  if (!is_reached(node)) return path;
+  for (; node != process_root; node = parents_[node]) path.push_back(node);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+std::vector<NodeId> shortest_cycle(const Graph& graph, NodeId node, size_t limit) {
+  Buffer<NodeId> parents(graph.size(), no_node);
+  Buffer<NodeId> queue;
+  queue.push_back(node);
+  for (size_t next = 0; next < queue.size() && next < limit; ++next) {
+    const NodeId at = queue[next];
+    for (NodeId target : graph.references.of(at)) {
+      if (target == node) {
+        std::vector<NodeId> cycle;
+        for (NodeId step = at; step != node; step = parents[step]) cycle.push_back(step);
+        cycle.push_back(node);
+        std::reverse(cycle.begin(), cycle.end());
+        return cycle;
+      }
+      if (parents[target] != no_node) continue;
+      parents[target] = at;
+      queue.push_back(target);
+    }
+  }
+  return {};
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,27 @@
+// Paths from the roots: which reference led to each node first, with steps that people can act on preferred.
+#pragma once
+
+#include "heapgraph/graph.hpp"
+
+namespace gradlife::heap {
+
+// Every node's predecessor on its cheapest path from the process's root. One pass answers for all targets.
+class PathTree {
+ public:
+  explicit PathTree(const Graph& graph);
+  bool is_reached(NodeId node) const { return parents_[node] != no_node; }
+  NodeId parent(NodeId node) const { return parents_[node]; }  // of the root: itself
+  // From the first root below the process down to the node itself; empty where no root reaches it.
+  std::vector<NodeId> path_to(NodeId node) const;
+  size_t reached() const { return reached_; }
+  size_t bytes() const { return parents_.bytes(); }
+
+ private:
+  Buffer<NodeId> parents_;
+  size_t reached_ = 0;
+};
+
+// A shortest cycle through a node, starting with it; empty where it is in none. `limit`: nodes looked at, at most.
+std::vector<NodeId> shortest_cycle(const Graph& graph, NodeId node, size_t limit = SIZE_MAX);
+
+}  // namespace gradlife::heap
