@@ -7,7 +7,7 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-CXX_SOURCES := $(sort $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/*/*.h))
+CXX_SOURCES := $(sort $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/*/*.c csrc/*/*.h))
 BUILD_FILES := pyproject.toml CMakeLists.txt $(CXX_SOURCES)
 # Without build isolation: the compiler's output is kept between builds, and nothing is downloaded twice.
 INSTALL := install --quiet --no-build-isolation
@@ -30,7 +30,7 @@ check: $(VENV)/.built ## lint, formatting, types and stubs
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
 	$(BIN)/mypy
-	$(BIN)/stubtest --mypy-config-file pyproject.toml --allowlist tests/stubtest-allowlist.txt gradlife._engine
+	$(BIN)/stubtest --mypy-config-file pyproject.toml --allowlist tests/stubtest-allowlist.txt gradlife._engine gradlife._heap
 
 build: $(VENV)/.deps ## compile the extension and install gradlife in place
 	$(PIP) $(INSTALL) --no-deps --editable .

@@ -15,6 +15,7 @@ ALLOWED: dict[str, set[str]] = {
     "model": {"errors"},
     "scenario": set(),
     "engine": {"errors", "_engine"},
+    "heap": {"errors", "model", "_heap"},
     "backends": {"engine", "model", "errors", "scenario"},
     "probes": {"model", "errors"},
     "runner": {"backends", "probes", "scenario", "model", "errors"},

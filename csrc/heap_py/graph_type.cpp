@@ -42,7 +42,8 @@ Dominators& need_dominators(FrozenGraph& frozen) {
   return *frozen.dominators;
 }
 
-// --- methods -----------------------------------------------------------------------------------------------------------
+// --- methods
+// -----------------------------------------------------------------------------------------------------------
 
 PyObject* find_method(PyObject* self, PyObject* address) {
   return guarded([&]() -> PyObject* {
@@ -59,7 +60,8 @@ PyObject* describe_method(PyObject* self, PyObject* number) {
     const NodeId node = parse_node(self, number);
     const Graph& graph = graph_of(self);
     const TypeRow& row = graph.type_of(node);
-    const Ref size = graph.sizes.empty() ? Ref::borrow(Py_None) : checked(PyLong_FromUnsignedLongLong(graph.size_of(node)));
+    const Ref size =
+        graph.sizes.empty() ? Ref::borrow(Py_None) : checked(PyLong_FromUnsignedLongLong(graph.size_of(node)));
     return Py_BuildValue("ss#KO", kind_name(row.kind), row.name.data(), static_cast<Py_ssize_t>(row.name.size()),
                          static_cast<unsigned long long>(graph.addresses[node]), size.get());
   });
@@ -150,7 +152,8 @@ PyObject* dominator_method(PyObject* self, PyObject* number) {
   });
 }
 
-// --- attributes --------------------------------------------------------------------------------------------------------
+// --- attributes
+// --------------------------------------------------------------------------------------------------------
 
 PyObject* get_node_count(PyObject* self, void*) { return PyLong_FromSize_t(graph_of(self).size()); }
 PyObject* get_edge_count(PyObject* self, void*) { return PyLong_FromSize_t(graph_of(self).references.targets.size()); }

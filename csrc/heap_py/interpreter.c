@@ -15,53 +15,55 @@
 #error "the heap walk needs the interpreter lock"
 #endif
 
-/* --- the collector's objects ---------------------------------------------------------------------------------------- */
+/* --- the collector's objects ----------------------------------------------------------------------------------------
+ */
 
 #if PY_VERSION_HEX >= 0x030c0000
 typedef struct {
   gl_object_visitor visit;
-  void *state;
+  void* state;
 } visit_call;
 
-static int visit_one(PyObject *object, void *call) {
-  ((visit_call *)call)->visit(object, ((visit_call *)call)->state);
+static int visit_one(PyObject* object, void* call) {
+  ((visit_call*)call)->visit(object, ((visit_call*)call)->state);
   return 1;
 }
 
-void gl_visit_tracked(gl_object_visitor visit, void *state) {
+void gl_visit_tracked(gl_object_visitor visit, void* state) {
   visit_call call = {visit, state};
   PyUnstable_GC_VisitObjects(visit_one, &call);
 }
 #else
-static void visit_list(PyGC_Head *head, gl_object_visitor visit, void *state) {
+static void visit_list(PyGC_Head* head, gl_object_visitor visit, void* state) {
   /* The low bits of a link are the collector's marks. */
-  for (PyGC_Head *at = (PyGC_Head *)(head->_gc_next & ~(uintptr_t)3); at != head;
-       at = (PyGC_Head *)(at->_gc_next & ~(uintptr_t)3))
-    visit((PyObject *)(at + 1), state);
+  for (PyGC_Head* at = (PyGC_Head*)(head->_gc_next & ~(uintptr_t)3); at != head;
+       at = (PyGC_Head*)(at->_gc_next & ~(uintptr_t)3))
+    visit((PyObject*)(at + 1), state);
 }
 
-void gl_visit_tracked(gl_object_visitor visit, void *state) {
-  struct _gc_runtime_state *gc = &PyInterpreterState_Get()->gc;
+void gl_visit_tracked(gl_object_visitor visit, void* state) {
+  struct _gc_runtime_state* gc = &PyInterpreterState_Get()->gc;
   for (int i = 0; i < NUM_GENERATIONS; ++i) visit_list(&gc->generations[i].head, visit, state);
   visit_list(&gc->permanent_generation.head, visit, state);
 }
 #endif
 
 size_t gl_estimate_tracked(void) {
-  struct _gc_runtime_state *gc = &PyInterpreterState_Get()->gc;
+  struct _gc_runtime_state* gc = &PyInterpreterState_Get()->gc;
   Py_ssize_t count = gc->long_lived_total + gc->long_lived_pending + gc->generations[0].count;
   return count > 0 ? (size_t)count : 0;
 }
 
-/* --- interpreter and threads ------------------------------------------------------------------------------------------ */
+/* --- interpreter and threads
+ * ------------------------------------------------------------------------------------------ */
 
-#define SHOW(label, object) \
-  do { \
-    PyObject *shown_ = (PyObject *)(object); \
+#define SHOW(label, object)                          \
+  do {                                               \
+    PyObject* shown_ = (PyObject*)(object);          \
     if (shown_ != NULL) visit(label, shown_, state); \
   } while (0)
 
-static void visit_exit_callbacks(struct atexit_state *exits, gl_labelled_visitor visit, void *state) {
+static void visit_exit_callbacks(struct atexit_state* exits, gl_labelled_visitor visit, void* state) {
   for (int i = 0; i < exits->ncallbacks; ++i) {
     if (exits->callbacks[i] == NULL) continue;
     SHOW("atexit callback", exits->callbacks[i]->func);
@@ -70,7 +72,7 @@ static void visit_exit_callbacks(struct atexit_state *exits, gl_labelled_visitor
   }
 }
 
-void gl_visit_interpreter(PyInterpreterState *interpreter, gl_labelled_visitor visit, void *state) {
+void gl_visit_interpreter(PyInterpreterState* interpreter, gl_labelled_visitor visit, void* state) {
 #if PY_VERSION_HEX >= 0x030c0000
   SHOW("sys.modules", interpreter->imports.modules);
   SHOW("modules by index", interpreter->imports.modules_by_index);
@@ -108,7 +110,7 @@ void gl_visit_interpreter(PyInterpreterState *interpreter, gl_labelled_visitor v
   visit_exit_callbacks(&interpreter->atexit, visit, state);
 }
 
-void gl_visit_thread(PyThreadState *thread, gl_labelled_visitor visit, void *state) {
+void gl_visit_thread(PyThreadState* thread, gl_labelled_visitor visit, void* state) {
   SHOW("profile function", thread->c_profileobj);
   SHOW("trace function", thread->c_traceobj);
   SHOW("thread-locals", thread->dict);
@@ -123,13 +125,14 @@ void gl_visit_thread(PyThreadState *thread, gl_labelled_visitor visit, void *sta
   SHOW("exception being raised", thread->curexc_value);
   SHOW("exception being raised", thread->curexc_traceback);
 #endif
-  for (_PyErr_StackItem *item = thread->exc_info; item != NULL; item = item->previous_item)
+  for (_PyErr_StackItem* item = thread->exc_info; item != NULL; item = item->previous_item)
     SHOW("exception being handled", item->exc_value);
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------------- */
+/* --- frames
+ * ----------------------------------------------------------------------------------------------------------- */
 
-void *gl_newest_frame(PyThreadState *thread) {
+void* gl_newest_frame(PyThreadState* thread) {
 #if PY_VERSION_HEX >= 0x030d0000
   return thread->current_frame;
 #else
@@ -137,26 +140,26 @@ void *gl_newest_frame(PyThreadState *thread) {
 #endif
 }
 
-void *gl_older_frame(void *frame) { return ((_PyInterpreterFrame *)frame)->previous; }
+void* gl_older_frame(void* frame) { return ((_PyInterpreterFrame*)frame)->previous; }
 
-static PyCodeObject *code_of(_PyInterpreterFrame *frame) {
+static PyCodeObject* code_of(_PyInterpreterFrame* frame) {
 #if PY_VERSION_HEX >= 0x030d0000
-  return frame->f_executable != NULL && PyCode_Check(frame->f_executable) ? (PyCodeObject *)frame->f_executable : NULL;
+  return frame->f_executable != NULL && PyCode_Check(frame->f_executable) ? (PyCodeObject*)frame->f_executable : NULL;
 #else
   return frame->f_code != NULL && PyCode_Check(frame->f_code) ? frame->f_code : NULL;
 #endif
 }
 
-static PyObject *function_of(_PyInterpreterFrame *frame) {
+static PyObject* function_of(_PyInterpreterFrame* frame) {
 #if PY_VERSION_HEX >= 0x030c0000
   return frame->f_funcobj;
 #else
-  return (PyObject *)frame->f_func;
+  return (PyObject*)frame->f_func;
 #endif
 }
 
-int gl_read_frame(void *address, gl_frame *read) {
-  _PyInterpreterFrame *frame = address;
+int gl_read_frame(void* address, gl_frame* read) {
+  _PyInterpreterFrame* frame = address;
 #if PY_VERSION_HEX >= 0x030c0000
   if (frame->owner == FRAME_OWNED_BY_CSTACK) return 0; /* has no locals of its own */
 #endif
@@ -166,63 +169,63 @@ int gl_read_frame(void *address, gl_frame *read) {
   const int instruction = _PyInterpreterFrame_LASTI(frame);
   read->function = function_of(frame);
   read->locals = frame->f_locals;
-  read->frame_object = (PyObject *)frame->frame_obj;
+  read->frame_object = (PyObject*)frame->frame_obj;
   read->fast = frame->localsplus;
   read->fast_count = incomplete ? 0 : read->code->co_nlocalsplus;
-  read->stack_count = incomplete || frame->stacktop < read->code->co_nlocalsplus
-                          ? 0
-                          : frame->stacktop - read->code->co_nlocalsplus;
+  read->stack_count =
+      incomplete || frame->stacktop < read->code->co_nlocalsplus ? 0 : frame->stacktop - read->code->co_nlocalsplus;
   read->is_generator = frame->owner == FRAME_OWNED_BY_GENERATOR;
   read->line = instruction < 0 ? read->code->co_firstlineno
                                : PyCode_Addr2Line(read->code, instruction * (int)sizeof(_Py_CODEUNIT));
   return 1;
 }
 
-void *gl_generator_frame(PyObject *object) {
+void* gl_generator_frame(PyObject* object) {
   if (!PyGen_Check(object) && !PyCoro_CheckExact(object) && !PyAsyncGen_CheckExact(object)) return NULL;
-  PyGenObject *generator = (PyGenObject *)object;
-  return generator->gi_frame_state < FRAME_CLEARED ? (void *)generator->gi_iframe : NULL;
+  PyGenObject* generator = (PyGenObject*)object;
+  return generator->gi_frame_state < FRAME_CLEARED ? (void*)generator->gi_iframe : NULL;
 }
 
-/* --- attributes without a dict ---------------------------------------------------------------------------------------- */
+/* --- attributes without a dict
+ * ---------------------------------------------------------------------------------------- */
 
 #if PY_VERSION_HEX >= 0x030d0000
-static PyDictValues *inline_values(PyObject *object) {
+static PyDictValues* inline_values(PyObject* object) {
   if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_INLINE_VALUES) == 0) return NULL;
-  PyDictValues *values = _PyObject_InlineValues(object);
+  PyDictValues* values = _PyObject_InlineValues(object);
   return values->valid ? values : NULL;
 }
 #elif PY_VERSION_HEX >= 0x030c0000
-static PyDictValues *inline_values(PyObject *object) {
+static PyDictValues* inline_values(PyObject* object) {
   if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0) return NULL;
   PyDictOrValues found = *_PyObject_DictOrValuesPointer(object);
   return _PyDictOrValues_IsValues(found) ? _PyDictOrValues_GetValues(found) : NULL;
 }
 #else
-static PyDictValues *inline_values(PyObject *object) {
+static PyDictValues* inline_values(PyObject* object) {
   if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0) return NULL;
   return *_PyObject_ValuesPointer(object);
 }
 #endif
 
-static PyDictKeysObject *attribute_names(PyObject *object) {
-  return ((PyHeapTypeObject *)Py_TYPE(object))->ht_cached_keys;
+static PyDictKeysObject* attribute_names(PyObject* object) {
+  return ((PyHeapTypeObject*)Py_TYPE(object))->ht_cached_keys;
 }
 
-void gl_visit_inline_attributes(PyObject *object, gl_attribute_visitor visit, void *state) {
-  PyDictValues *values = inline_values(object);
-  PyDictKeysObject *keys = values != NULL ? attribute_names(object) : NULL;
+void gl_visit_inline_attributes(PyObject* object, gl_attribute_visitor visit, void* state) {
+  PyDictValues* values = inline_values(object);
+  PyDictKeysObject* keys = values != NULL ? attribute_names(object) : NULL;
   if (keys == NULL || keys->dk_kind == DICT_KEYS_GENERAL) return;
-  PyDictUnicodeEntry *entries = DK_UNICODE_ENTRIES(keys);
+  PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
   for (Py_ssize_t i = 0; i < keys->dk_nentries; ++i)
     if (values->values[i] != NULL && entries[i].me_key != NULL) visit(entries[i].me_key, values->values[i], state);
 }
 
-PyObject *gl_existing_dict(PyObject *object) {
-  PyTypeObject *type = Py_TYPE(object);
+PyObject* gl_existing_dict(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
   if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0) {
 #if PY_VERSION_HEX >= 0x030d0000
-    return (PyObject *)_PyObject_GetManagedDict(object);
+    return (PyObject*)_PyObject_GetManagedDict(object);
 #elif PY_VERSION_HEX >= 0x030c0000
     PyDictOrValues found = *_PyObject_DictOrValuesPointer(object);
     return _PyDictOrValues_IsValues(found) ? NULL : _PyDictOrValues_GetDict(found);
@@ -236,30 +239,30 @@ PyObject *gl_existing_dict(PyObject *object) {
     Py_ssize_t items = Py_SIZE(object) < 0 ? -Py_SIZE(object) : Py_SIZE(object);
     offset += (Py_ssize_t)_PyObject_VAR_SIZE(type, items);
   }
-  return *(PyObject **)((char *)object + offset);
+  return *(PyObject**)((char*)object + offset);
 }
 
-size_t gl_inline_bytes(PyObject *object) {
+size_t gl_inline_bytes(PyObject* object) {
 #if PY_VERSION_HEX >= 0x030d0000
   if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_INLINE_VALUES) == 0) return 0;
-  PyDictValues *values = _PyObject_InlineValues(object);
-  return offsetof(PyDictValues, values) + values->capacity * sizeof(PyObject *) + values->capacity;
+  PyDictValues* values = _PyObject_InlineValues(object);
+  return offsetof(PyDictValues, values) + values->capacity * sizeof(PyObject*) + values->capacity;
 #else
-  PyDictValues *values = inline_values(object);
-  PyDictKeysObject *keys = values != NULL ? attribute_names(object) : NULL;
+  PyDictValues* values = inline_values(object);
+  PyDictKeysObject* keys = values != NULL ? attribute_names(object) : NULL;
   if (keys == NULL) return 0;
   const size_t slots = (size_t)(keys->dk_nentries + keys->dk_usable);
-  return slots * sizeof(PyObject *) + ((slots + 2 + sizeof(PyObject *) - 1) & ~(sizeof(PyObject *) - 1));
+  return slots * sizeof(PyObject*) + ((slots + 2 + sizeof(PyObject*) - 1) & ~(sizeof(PyObject*) - 1));
 #endif
 }
 
-size_t gl_dict_table_bytes(PyObject *object) {
-  PyDictObject *dict = (PyDictObject *)object;
-  PyDictKeysObject *keys = dict->ma_keys;
+size_t gl_dict_table_bytes(PyObject* object) {
+  PyDictObject* dict = (PyDictObject*)object;
+  PyDictKeysObject* keys = dict->ma_keys;
   const size_t slots = (size_t)1 << keys->dk_log2_size;
   const size_t usable = (slots << 1) / 3;
-  if (dict->ma_values != NULL) return (usable + 1) * sizeof(PyObject *); /* the keys are shared */
-  if (keys->dk_log2_size == 0) return 0;                                 /* the one empty table */
+  if (dict->ma_values != NULL) return (usable + 1) * sizeof(PyObject*); /* the keys are shared */
+  if (keys->dk_log2_size == 0) return 0;                                /* the one empty table */
   const size_t entry = keys->dk_kind == DICT_KEYS_GENERAL ? sizeof(PyDictKeyEntry) : sizeof(PyDictUnicodeEntry);
   return sizeof(PyDictKeysObject) + ((size_t)1 << keys->dk_log2_index_bytes) + usable * entry;
 }

@@ -10,47 +10,48 @@
 extern "C" {
 #endif
 
-typedef void (*gl_object_visitor)(PyObject *object, void *state);
-typedef void (*gl_labelled_visitor)(const char *label, PyObject *object, void *state);
+typedef void (*gl_object_visitor)(PyObject* object, void* state);
+typedef void (*gl_labelled_visitor)(const char* label, PyObject* object, void* state);
 
 /* Every object that the collector knows, frozen ones too. */
-void gl_visit_tracked(gl_object_visitor visit, void *state);
+void gl_visit_tracked(gl_object_visitor visit, void* state);
 size_t gl_estimate_tracked(void); /* about how many, without counting them */
 
 /* What the interpreter itself holds: modules, hooks, codecs, callbacks of exit and fork. */
-void gl_visit_interpreter(PyInterpreterState *interpreter, gl_labelled_visitor visit, void *state);
+void gl_visit_interpreter(PyInterpreterState* interpreter, gl_labelled_visitor visit, void* state);
 /* What a thread's state holds: the exceptions being handled, trace functions, context, thread-locals. */
-void gl_visit_thread(PyThreadState *thread, gl_labelled_visitor visit, void *state);
+void gl_visit_thread(PyThreadState* thread, gl_labelled_visitor visit, void* state);
 
 /* A frame that runs, or waits for one that does. Its locals are in no tracked object. */
 typedef struct {
-  PyObject *function; /* may be NULL, as the next two */
-  PyObject *locals;   /* the dict of a class body or module */
-  PyObject *frame_object;
-  PyCodeObject *code;
-  PyObject **fast; /* locals, cells and free variables, then the value stack; each may be NULL */
+  PyObject* function; /* may be NULL, as the next two */
+  PyObject* locals;   /* the dict of a class body or module */
+  PyObject* frame_object;
+  PyCodeObject* code;
+  PyObject** fast; /* locals, cells and free variables, then the value stack; each may be NULL */
   int fast_count;
   int stack_count; /* of the value stack, 0 where its height is not written down */
   int is_generator;
   int line; /* 0: unknown */
 } gl_frame;
 
-void *gl_newest_frame(PyThreadState *thread); /* NULL: none */
-void *gl_older_frame(void *frame);
-int gl_read_frame(void *frame, gl_frame *read); /* 0: it is no frame of Python code, or half made */
+void* gl_newest_frame(PyThreadState* thread); /* NULL: none */
+void* gl_older_frame(void* frame);
+int gl_read_frame(void* frame, gl_frame* read); /* 0: it is no frame of Python code, or half made */
 
 /* The frame of a generator, coroutine or asynchronous generator that has not ended, or NULL. */
-void *gl_generator_frame(PyObject *generator);
+void* gl_generator_frame(PyObject* generator);
 
 /* The attributes that stand in an instance itself, without a dict. */
-typedef void (*gl_attribute_visitor)(PyObject *name, PyObject *value, void *state);
-void gl_visit_inline_attributes(PyObject *object, gl_attribute_visitor visit, void *state);
+typedef void (*gl_attribute_visitor)(PyObject* name, PyObject* value, void* state);
+void gl_visit_inline_attributes(PyObject* object, gl_attribute_visitor visit, void* state);
 /* The dict that an instance has already, or NULL. Never makes one. */
-PyObject *gl_existing_dict(PyObject *object);
-/* Bytes of a dict's tables, subclasses' too: its own keys, values that stand apart. Keys that instances share are left out. */
-size_t gl_dict_table_bytes(PyObject *dict);
+PyObject* gl_existing_dict(PyObject* object);
+/* Bytes of a dict's tables, subclasses' too: its own keys, values that stand apart. Keys that instances share are left
+ * out. */
+size_t gl_dict_table_bytes(PyObject* dict);
 /* Bytes that belong to an instance but stand beside it: its inline attributes. */
-size_t gl_inline_bytes(PyObject *object);
+size_t gl_inline_bytes(PyObject* object);
 
 #ifdef __cplusplus
 }

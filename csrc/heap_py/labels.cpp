@@ -122,9 +122,9 @@ Label in_container(PyObject* source, PyObject* target) {
 }  // namespace
 
 const char* relation_name(Relation relation) {
-  static constexpr const char* names[] = {"unknown", "attribute", "slot",    "dict_value", "dict_key", "item",
-                                          "member",  "global",    "local",   "stack",      "cell",     "closure",
-                                          "default", "internal",  "native",  "root"};
+  static constexpr const char* names[] = {"unknown", "attribute", "slot",   "dict_value", "dict_key", "item",
+                                          "member",  "global",    "local",  "stack",      "cell",     "closure",
+                                          "default", "internal",  "native", "root"};
   return names[static_cast<size_t>(relation)];
 }
 

@@ -38,8 +38,9 @@ PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keyword
                                     &hidden_sources, &PyTuple_Type, &hidden) == 0)
       throw PythonErrorSet();
     WalkOptions options = read_options(hidden_sources, hidden, leaves != 0);
-    for (PyObject* own : {arguments, keywords, hidden})
-      if (own != nullptr) options.hidden_objects.push_back(own);
+    if (keywords != nullptr) options.hidden_objects.push_back(keywords);
+    if (hidden != nullptr && PyTuple_GET_SIZE(hidden) > 0)  // the empty tuple is everybody's
+      options.hidden_objects.push_back(hidden);
     auto frozen = std::make_unique<FrozenGraph>();
     {
       const CollectorPaused paused;
@@ -78,8 +79,8 @@ int clear(PyObject* module) {
 }
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {0, nullptr}};
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "gradlife._heap", nullptr, sizeof(ModuleState), functions, slots,
-                          traverse, clear, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "gradlife._heap", nullptr, sizeof(ModuleState), functions, slots, traverse, clear, nullptr};
 
 }  // namespace
 }  // namespace gradlife::heap

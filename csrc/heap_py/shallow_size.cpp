@@ -24,8 +24,8 @@ uint64_t int_bytes(PyObject* number) {
 uint64_t text_bytes(PyObject* text) {
   const uint64_t letters = static_cast<uint64_t>(PyUnicode_GET_LENGTH(text)) + 1;
   if (PyUnicode_IS_COMPACT_ASCII(text)) return sizeof(PyASCIIObject) + letters;
-  const uint64_t head = PyUnicode_IS_COMPACT(text) ? sizeof(PyCompactUnicodeObject)
-                                                   : static_cast<uint64_t>(Py_TYPE(text)->tp_basicsize);
+  const uint64_t head =
+      PyUnicode_IS_COMPACT(text) ? sizeof(PyCompactUnicodeObject) : static_cast<uint64_t>(Py_TYPE(text)->tp_basicsize);
   return head + letters * static_cast<uint64_t>(PyUnicode_KIND(text));
 }
 
@@ -38,8 +38,7 @@ uint64_t set_bytes(PyObject* object) {
 // What an object of this kind owns beside itself.
 uint64_t outside_bytes(PyObject* object) {
   if (PyDict_Check(object)) return gl_dict_table_bytes(object);
-  if (PyList_Check(object))
-    return static_cast<uint64_t>(reinterpret_cast<PyListObject*>(object)->allocated) * pointer;
+  if (PyList_Check(object)) return static_cast<uint64_t>(reinterpret_cast<PyListObject*>(object)->allocated) * pointer;
   if (PyAnySet_Check(object)) return set_bytes(object);
   if (PyByteArray_Check(object)) return static_cast<uint64_t>(reinterpret_cast<PyByteArrayObject*>(object)->ob_alloc);
   return 0;

@@ -51,8 +51,8 @@ void TypeTable::add_native_rows() { entries_.resize(builder_.graph().type_rows.s
 
 uint32_t TypeTable::add(PyTypeObject* type) {
   if (2 * (used_ + 1) > slots_.size()) grow();
-  const uint32_t row = builder_.add_type(
-      {type_name(type), NodeKind::python, reinterpret_cast<Address>(type), cost_of(type)});
+  const uint32_t row =
+      builder_.add_type({type_name(type), NodeKind::python, reinterpret_cast<Address>(type), cost_of(type)});
   add_native_rows();
   Entry& entry = entries_[row];
   if ((type->tp_flags & Py_TPFLAGS_HAVE_GC) != 0) entry.traverse = type->tp_traverse;

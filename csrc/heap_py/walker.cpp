@@ -1,7 +1,5 @@
 #include "heap_py/walker.hpp"
 
-#include <algorithm>
-
 #include "heap_py/interpreter.h"
 
 namespace gradlife::heap {
@@ -40,7 +38,9 @@ Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provi
       options_(options),
       providers_(providers),
       builder_(graph, gl_estimate_tracked() * (options.with_leaves ? 2 : 1) + 4096, options.with_leaves),
-      types_(builder_, providers_) {}
+      types_(builder_, providers_) {
+  for (const PyObject* object : options.hidden_objects) builder_.hide(address_of(object));
+}
 
 void Walker::run() {
   for (Provider* provider : providers_) provider->start(builder_);
@@ -60,7 +60,8 @@ void Walker::run() {
   builder_.finish();
 }
 
-// --- roots -------------------------------------------------------------------------------------------------------------
+// --- roots
+// -------------------------------------------------------------------------------------------------------------
 
 void Walker::add_roots() {
   roots_.process = builder_.add_type({"process", NodeKind::root, 0, 1});
@@ -103,8 +104,7 @@ void Walker::expand_root(NodeId node) {
   void* address = pointer_to(graph_.addresses[node]);
   const uint32_t type = graph_.types[node];
   if (type == roots_.process) {
-    for (size_t root = process_root + 1; root < graph_.tracked_begin; ++root)
-      builder_.refer(graph_.addresses[root]);
+    for (size_t root = process_root + 1; root < graph_.tracked_begin; ++root) builder_.refer(graph_.addresses[root]);
   } else if (type == roots_.interpreter) {
     gl_visit_interpreter(static_cast<PyInterpreterState*>(address), visit_labelled, &builder_);
   } else if (type == roots_.thread) {
@@ -118,7 +118,8 @@ void Walker::expand_root(NodeId node) {
   }
 }
 
-// --- objects -----------------------------------------------------------------------------------------------------------
+// --- objects
+// -----------------------------------------------------------------------------------------------------------
 
 void Walker::add_tracked() {
   graph_.tracked_begin = graph_.size();
@@ -129,17 +130,13 @@ void Walker::add_tracked() {
   gl_visit_tracked(
       [](PyObject* object, void* state) {
         Call& call = *static_cast<Call*>(state);
-        if (!call.walker->is_hidden(object) && !call.walker->builder_.append(address_of(object))) call.ran_out = true;
+        if (!call.walker->builder_.is_hidden(address_of(object)) && !call.walker->builder_.append(address_of(object)))
+          call.ran_out = true;
       },
       &call);
   if (call.ran_out) throw std::bad_alloc();
   builder_.index_appended();
   graph_.tracked_end = graph_.size();
-}
-
-bool Walker::is_hidden(const PyObject* object) const {
-  const std::vector<PyObject*>& hidden = options_.hidden_objects;
-  return std::find(hidden.begin(), hidden.end(), object) != hidden.end();
 }
 
 // A type of C code is no object to the collector, yet holds what is put into it.

@@ -35,7 +35,6 @@ class Walker {
   void expand_python(NodeId node, PyObject* object);
   void expand_static_type(PyTypeObject* type);
   bool is_hidden_frame(const void* frame) const;
-  bool is_hidden(const PyObject* object) const;
 
   Graph& graph_;
   const WalkOptions& options_;

@@ -34,7 +34,8 @@ class AddressIndex {
   }
   // Makes room for so many, of which the first `indexed` are there.
   void reserve(size_t expected, const Buffer<Address>& addresses, size_t indexed) {
-    if (bits_for(expected) > hash_bits - shift_ && !fill(bits_for(expected), addresses, indexed)) grow(addresses, indexed);
+    if (bits_for(expected) > hash_bits - shift_ && !fill(bits_for(expected), addresses, indexed))
+      grow(addresses, indexed);
   }
   size_t bytes() const { return slots_.bytes(); }
 

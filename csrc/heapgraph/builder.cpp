@@ -42,8 +42,10 @@ uint32_t Builder::add_type(TypeRow row) {
 
 void Builder::refer_to(Address address, uint32_t type) {
   NodeId node = index_.find(address);
-  if (node == no_node && !adds_unknown_ && type == unknown_type) return;
-  if (node == no_node) node = add(address, type);
+  if (node == no_node) {
+    if ((!adds_unknown_ && type == unknown_type) || is_hidden(address)) return;
+    node = add(address, type);
+  }
   graph_.references.targets.push_back(node);
 }
 

@@ -32,6 +32,13 @@ class Builder {
     push(address | typed_mark);
     push(type);
   }
+  // What is referred to here is left out: the tool's own objects.
+  void hide(Address address) { hidden_.push_back(address); }
+  bool is_hidden(Address address) const {
+    for (Address hidden : hidden_)
+      if (hidden == address) return true;
+    return false;
+  }
   bool is_full() const { return pending_.size() >= chunk; }
   void resolve();
   void finish();
@@ -52,6 +59,7 @@ class Builder {
   AddressIndex index_;
   size_t indexed_ = 0;
   Buffer<Address> pending_;
+  Buffer<Address> hidden_;
   bool adds_unknown_;
   bool ran_out_ = false;
 };

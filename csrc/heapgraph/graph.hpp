@@ -19,10 +19,11 @@ const char* kind_name(NodeKind kind);
 
 // What all nodes of one type share.
 struct TypeRow {
-  std::string name;   // "module.Class", or a C++ class
+  std::string name;  // "module.Class", or a C++ class
   NodeKind kind;
-  Address address;    // of the Python type object, 0 for others
-  uint8_t step_cost;  // of a path's step onto a node of this type: people can act on a variable, not on an internal table
+  Address address;  // of the Python type object, 0 for others
+  uint8_t
+      step_cost;  // of a path's step onto a node of this type: people can act on a variable, not on an internal table
 };
 
 struct Row {
