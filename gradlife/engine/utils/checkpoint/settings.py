@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from gradlife import _engine
+from gradlife.engine.release import release
+
 _early_stop: list[bool] = [True]
 _debug: list[bool | None] = [None]
 
@@ -32,8 +35,8 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def early_stop_enabled() -> bool:
-    """What the innermost block says of early stopping."""
-    return _early_stop[0]
+    """What the innermost block says of early stopping, where the release has it and lets its exception through."""
+    return _early_stop[0] and release() >= (2, 1) and not _engine._current_policy()[0].startswith("oneflow")
 
 
 def debug_enabled(otherwise: bool) -> bool:
