@@ -157,12 +157,16 @@ void locate(IndexPlan& plan, const TensorImpl& tensor) {
 
 Tensor nonzero_columns(const TensorImpl& tensor) {
   std::vector<int64_t> found;  // the coordinates of one element after those of another
+  int64_t count = 0;
   int64_t position[max_dims] = {};
   dispatch(tensor.dtype(), [&](auto zero) {
     const auto* from = tensor.data<decltype(zero)>();
     int64_t offset = 0;
     for (int64_t i = 0; i < tensor.numel(); ++i) {
-      if (from[offset] != zero) found.insert(found.end(), position, position + tensor.dim());
+      if (from[offset] != zero) {
+        found.insert(found.end(), position, position + tensor.dim());
+        ++count;
+      }
       for (size_t dim = tensor.dim(); dim-- > 0;) {
         offset += tensor.strides()[dim];
         if (++position[dim] < tensor.sizes()[dim]) break;
@@ -172,7 +176,6 @@ Tensor nonzero_columns(const TensorImpl& tensor) {
     }
   });
   const int64_t dims = static_cast<int64_t>(tensor.dim());
-  const int64_t count = dims == 0 ? 0 : static_cast<int64_t>(found.size()) / dims;
   Tensor columns = empty({dims, count}, DType::int64);
   for (int64_t i = 0; i < count; ++i)
     for (int64_t dim = 0; dim < dims; ++dim)

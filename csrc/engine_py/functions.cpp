@@ -52,18 +52,6 @@ PyObject* stack_function(PyObject*, PyObject* const* arguments, Py_ssize_t count
   });
 }
 
-Tensor tensor_or_number(const Args& args, size_t i) {
-  Scalar number;
-  return parse_number(args[i], &number) ? ops::wrapped_number(number) : args.tensor(i);
-}
-
-PyObject* where_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
-    const Args args("where", {"condition", "input", "other"}, 3, arguments, count, names);
-    return wrap(ops::where(args.tensor(0), tensor_or_number(args, 1), tensor_or_number(args, 2))).release();
-  });
-}
-
 PyObject* rsub_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("rsub", {"input", "other", "alpha"}, 2, arguments, count, names);
@@ -74,10 +62,31 @@ PyObject* rsub_function(PyObject*, PyObject* const* arguments, Py_ssize_t count,
   });
 }
 
-PyMethodDef own_functions[] = {
-    {"cat", as_method(cat_function), fast_call, nullptr},     {"concat", as_method(cat_function), fast_call, nullptr},
-    {"stack", as_method(stack_function), fast_call, nullptr}, {"where", as_method(where_function), fast_call, nullptr},
-    {"rsub", as_method(rsub_function), fast_call, nullptr},   {nullptr, nullptr, 0, nullptr}};
+PyMethodDef own_functions[] = {{"cat", as_method(cat_function), fast_call, nullptr},
+                               {"concat", as_method(cat_function), fast_call, nullptr},
+                               {"stack", as_method(stack_function), fast_call, nullptr},
+                               {"rsub", as_method(rsub_function), fast_call, nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
+
+// One row for each file.
+const Operation* const operation_tables[] = {
+    arithmetic_operations,
+    shape_operations,
+    reduction_operations,
+    index_operations,
+};
+const PyMethodDef* const method_tables[] = {
+    in_place_methods,
+    index_in_place_methods,
+    value_methods,
+    creation_methods,
+};
+const PyMethodDef* const function_tables[] = {
+    own_functions,
+    reduction_functions,
+    creation_functions,
+    data_functions,
+};
 
 using Table = std::vector<PyMethodDef>;
 
@@ -99,20 +108,15 @@ PyMethodDef* finished(Table table) {
 
 PyMethodDef* op_methods() {
   Table table;
-  append(table, arithmetic_operations, &Operation::method);
-  append(table, shape_operations, &Operation::method);
-  append(table, reduction_operations, &Operation::method);
-  for (const PyMethodDef* rows : {in_place_methods, value_methods, creation_methods}) append(table, rows);
+  for (const Operation* rows : operation_tables) append(table, rows, &Operation::method);
+  for (const PyMethodDef* rows : method_tables) append(table, rows);
   return finished(std::move(table));
 }
 
 PyMethodDef* op_functions() {
   Table table;
-  append(table, arithmetic_operations, &Operation::function);
-  append(table, shape_operations, &Operation::function);
-  append(table, reduction_operations, &Operation::function);
-  for (const PyMethodDef* rows : {own_functions, reduction_functions, creation_functions, data_functions})
-    append(table, rows);
+  for (const Operation* rows : operation_tables) append(table, rows, &Operation::function);
+  for (const PyMethodDef* rows : function_tables) append(table, rows);
   return finished(std::move(table));
 }
 

@@ -30,7 +30,9 @@ extern const Operation arithmetic_operations[];  // arithmetic_methods.cpp
 extern const Operation shape_operations[];       // shape_methods.cpp
 extern const Operation reduction_operations[];   // reduction_methods.cpp
 extern PyMethodDef reduction_functions[];        // reduction_methods.cpp: var_mean, ...: no methods
+extern const Operation index_operations[];       // index_methods.cpp
 extern PyMethodDef in_place_methods[];           // in_place_methods.cpp
+extern PyMethodDef index_in_place_methods[];     // index_methods.cpp
 extern PyMethodDef value_methods[];              // value_methods.cpp
 extern PyMethodDef creation_methods[];           // creation.cpp: new_zeros, ...
 extern PyMethodDef creation_functions[];

@@ -110,7 +110,8 @@ PyObject* get_variable(PyObject* self, void*) {
 PyObject* node_name(PyObject* self, PyObject*) {
   return guarded([&] {
     const std::string name = node_of(self).name();
-    const bool is_internal = name == "AccumulateGrad" || name == "CopySlices";
+    const bool is_internal =
+        name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards" || name == "NotImplemented";
     return PyUnicode_FromFormat("%s%s", is_internal ? "torch::autograd::" : "", name.c_str());
   });
 }
