@@ -65,3 +65,33 @@ def own_output_after_backward(lab):
     lab.stage("backward done")
     del y
     lab.stage("output dropped", all_names_gone=True)
+
+
+@scenario(
+    title="reductions that save their own result",
+    origin=["pytorch/pytorch#22983", "pytorch/pytorch#115255"],
+    pattern="GL301",
+    needs="Tensor.prod Tensor.softmax Tensor.logsumexp",
+    expects=[
+        Expect(subject, "del", on="torch-*", because=NO_RING) for subject in ("prod", "softmax", "logsumexp", "x")
+    ],
+)
+def reductions_that_save_their_result(lab):
+    """prod, softmax and logsumexp: their derivatives divide by, or multiply with, what they computed.
+
+    Results named: each node has its result in one of its slots (prod and logsumexp their input in another one). The rule
+    is that of exp: a slot of an output keeps the numbers and not the tensor.
+
+    Results dropped: all goes without backward and without the collector. A pack hook that returns its argument undoes the
+    rule for these operations, too (`pack_returns_its_argument`): softmax is the last operation of most models.
+    """
+    x = lab.tensor(requires_grad=True) * 2
+    lab.watch("x", x)
+    prod, softmax, logsumexp = x.prod(), x.softmax(0), x.logsumexp(0)
+    lab.watch("prod", prod)
+    lab.watch("softmax", softmax)
+    lab.watch("logsumexp", logsumexp)
+    lab.value("softmax", softmax)
+    lab.stage("results named")
+    del x, prod, softmax, logsumexp
+    lab.stage("results dropped", all_names_gone=True)

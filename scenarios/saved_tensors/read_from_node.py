@@ -174,3 +174,51 @@ def raw_slot_with_its_node(lab):
         lab.value("numbers through the handle", handle.data)
     del handle, node
     lab.stage("all dropped", all_names_gone=True)
+
+
+@scenario(
+    title="a raw slot used when its graph is gone",
+    origin=["pytorch/pytorch#60551", "pytorch/pytorch#60663"],
+    pattern="GL303",
+    needs="engine hooks",
+    expects=[
+        Expect("hooks accepted", None, probe="value", on=SLOTS, because="the handle points at the stranger's slot"),
+        Expect("unpack calls", 1, probe="value", on=SLOTS, because="the stranger's backward unpacked its slot"),
+        Expect("stranger's gradient", [1.0] * 4, probe="value", on=SLOTS, because="cos(0): unpack gave another tensor"),
+        Expect("right gradient", [0.540302] * 4, probe="value", on=SLOTS),
+    ],
+)
+def stale_slot_reaches_a_stranger(lab):
+    """What `raw_slot_keeps_nothing` does not dare: a handle is used after its node died, and hooks are set through it.
+
+    Graph gone: the next graph's node was made where the dead one had been. The handle is a bare address, so it is now a
+    handle of the stranger's slot, and nobody can tell. Hooks set: they are accepted, as by a slot of one's own.
+
+    Stranger's backward: it calls an unpack hook that it was never given, and its gradient is wrong, without an error. In
+    PyTorch 1.10 to 2.13 this happened at the first try in each release (to one of fifty graphs that were made afterwards);
+    there it is freed memory, and everything may happen. Here the engine recycles the places of its slots on purpose, so that
+    it happens each time and nothing is harmed; so this story is not told to PyTorch.
+
+    Fix: hold the node for as long as one uses its slots (`raw_slot_with_its_node`).
+    """
+    calls = []
+
+    def unpack(packed):
+        calls.append(1)
+        return packed * 0
+
+    product = lab.tensor(requires_grad=True).sin()
+    if not hasattr(product.grad_fn, "_raw_saved_self"):
+        lab.value("slots", NO_SLOTS)
+        lab.stage("refused")
+        return
+    handle = product.grad_fn._raw_saved_self
+    del product
+    x = lab.tensor(requires_grad=True)
+    stranger = x.sin()
+    lab.attempt("hooks accepted", lambda: handle.register_hooks(lambda tensor: tensor.detach(), unpack))
+    stranger.sum().backward()
+    lab.value("unpack calls", len(calls))
+    lab.value("stranger's gradient", x.grad)
+    lab.value("right gradient", lab.tensor().cos())
+    lab.stage("stranger's backward done")

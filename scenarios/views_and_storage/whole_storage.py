@@ -61,6 +61,30 @@ def cloned_row_keeps_itself(lab):
     lab.stage("batch dropped", all_names_gone=True)
 
 
+@row_keeps_the_batch.fixed(
+    title="a row picked by an index tensor keeps the row",
+    fix="keep batch[torch.tensor([0])], which copies",
+    expects=[
+        Expect("batch.storage", "del", on="torch-2.*", because="an index tensor, or a mask, selects into new memory"),
+        Expect("bytes kept by one row", 0, probe="value", on="torch-2.*"),
+        Expect("bytes of one row", COLUMNS * 4, probe="value", on="torch-*"),
+        Expect("batch", "del", on="torch-*"),
+    ],
+)
+def indexed_row_keeps_itself(lab):
+    """The same row asked for by an index tensor. Which elements it names is known only at run time, so they can't be
+    described by strides: the result is a copy, though the expression looks like the one that made a view."""
+    batch = batch_of(lab)
+    row = batch[lab.fw.tensor([0])]
+    lab.hold(row)
+    lab.value("bytes of one row", row.numel() * 4)
+    lab.watch("batch", batch)
+    lab.stage("row taken")
+    del batch, row
+    lab.value("bytes kept by one row", lab.bytes_alive("batch"))
+    lab.stage("batch dropped", all_names_gone=True)
+
+
 @scenario(
     title="a graph that saved a slice keeps the batch",
     origin=["pytorch/pytorch#40157"],

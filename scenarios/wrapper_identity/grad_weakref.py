@@ -1,5 +1,6 @@
 """Weak references to `x.grad`, and the weak collections built on them, while only C++ holds the gradient."""
 
+import importlib
 import weakref
 
 from gradlife.scenario import Expect, scenario
@@ -129,3 +130,38 @@ def weak_collections_of_grad(lab):
     lab.attempt("WeakKeyDictionary", key_dictionary)
     lab.attempt("WeakSet", weak_set)
     lab.stage("counted")
+
+
+@scenario(
+    title="a dictionary made for tensors, keyed by x.grad",
+    origin=["pytorch/pytorch#145253", "pytorch/pytorch#112301"],
+    pattern="GL201",
+    needs="utils.weak.WeakTensorKeyDictionary",
+    expects=[
+        Expect(
+            "entries, gradient alive",
+            1,
+            probe="value",
+            on="torch-2.*",
+            because="the wrapper lives as long as the tensor",
+        ),
+        Expect("entries, gradient gone", 0, probe="value", on="torch-2.*", because="its callback took the entry out"),
+    ],
+)
+def weak_tensor_dictionary_of_grad(lab):
+    """`WeakTensorKeyDictionary`: compares its keys by identity, and asks a dying wrapper whether its tensor still lives.
+
+    Python's own WeakKeyDictionary gets by with tensors only as long as hashes do not collide: then it asks `==`, which of
+    two tensors is a tensor, not a truth. And where wrappers were resurrected (1.10 to 2.9), a collection could clear a weak
+    reference to a tensor that lived on. This one is made for both.
+    """
+    weak = importlib.import_module(lab.fw.__name__ + ".utils.weak")
+    x = leaf_with_grad(lab.fw)
+    entries = weak.WeakTensorKeyDictionary()
+    entries[x.grad] = 1
+    others = [lab.tensor() for _ in range(4)]
+    lab.value("entries, gradient alive", len(entries))
+    x.grad = None
+    lab.value("entries, gradient gone", len(entries))
+    lab.stage("asked")
+    del others
