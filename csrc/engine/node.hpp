@@ -148,6 +148,8 @@ struct SavedValue {
 const char* name_in_release(const char* name, const Policy& policy);
 // Nodes show what they saved, as `_saved_*`, since 1.9.
 inline bool shows_saved(const Policy& policy) { return policy.is_oneflow || policy.release >= 109; }
+// ... and the slots themselves, as `_raw_saved_*`, since 1.10.
+inline bool shows_raw_saved(const Policy& policy) { return policy.is_oneflow || policy.release >= 110; }
 
 class RetainsGradHook;
 

@@ -31,6 +31,11 @@ const char* freed_text(const Policy& policy) {
   if (!policy.is_oneflow && policy.release < 108)
     return "Trying to backward through the graph a second time, but the buffers have already been freed. Specify "
            "retain_graph=True when calling backward the first time.";
+  if (!policy.is_oneflow && policy.release == 109)
+    return "Trying to backward through the graph a second time (or directly access saved variables after they have "
+           "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+           "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+           "you need to access saved variables after calling backward.";
   return "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
          "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
          "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "

@@ -110,11 +110,13 @@ PyObject* push_hooks_function(PyObject*, PyObject* arguments) {
   return guarded([&] {
     PyObject *pack, *unpack;
     if (!PyArg_ParseTuple(arguments, "OO", &pack, &unpack)) throw PythonError();
+    const int release = current_policy()->release;
+    const char* callable = release < 200 ? "function" : "collections.abc.Callable";
     if (PyCallable_Check(pack) == 0 || PyCallable_Check(unpack) == 0)
-      raise_python(
-          PyExc_TypeError,
-          "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are "
-          "supported:\n    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None");
+      raise_python(PyExc_TypeError,
+                   "_%s_saved_tensors_default_hooks(): incompatible function arguments. The following argument types "
+                   "are supported:\n    1. (arg0: %s, arg1: %s) -> None",
+                   release <= 110 ? "register" : "push", callable, callable);
     push_default_hooks(pack, unpack);
     return Py_NewRef(Py_None);
   });

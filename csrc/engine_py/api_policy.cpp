@@ -59,6 +59,11 @@ PyObject* current_function(PyObject*, PyObject*) {
   return guarded([&] { return policy_dict(*current_policy()).release(); });
 }
 
+PyObject* release_function(PyObject*, PyObject*) {
+  const Policy& policy = *current_policy();
+  return Py_BuildValue("si", policy.is_oneflow ? "oneflow" : "torch", policy.release);
+}
+
 PyObject* set_default_function(PyObject*, PyObject* arguments) {
   return guarded([&] {
     set_default_policy(parse_policy(arguments));
@@ -91,6 +96,7 @@ PyObject* leave_function(PyObject*, PyObject* token) {
 PyMethodDef policy_functions[] = {{"_profiles", profiles_function, METH_NOARGS, nullptr},
                                   {"_policy_axes", axes_function, METH_NOARGS, nullptr},
                                   {"_current_policy", current_function, METH_NOARGS, nullptr},
+                                  {"_current_release", release_function, METH_NOARGS, nullptr},
                                   {"_set_default_policy", set_default_function, METH_VARARGS, nullptr},
                                   {"_enter_policy", enter_function, METH_VARARGS, nullptr},
                                   {"_leave_policy", leave_function, METH_O, nullptr},

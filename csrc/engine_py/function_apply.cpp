@@ -215,18 +215,24 @@ Ref bind_keywords(Borrowed type, PyObject* const* arguments, Py_ssize_t count, P
   return bound;
 }
 
-// Runs forward without recording. With a setup_context of its own a Function's forward does not see the context.
+// With a setup_context of its own a Function's forward does not see the context; known since 2.0.
+bool has_setup_context(Borrowed type) {
+  if (current_policy()->release < 200) return false;
+  const Ref splits = checked(PyObject_GetAttrString(type, "_has_setup_context"));
+  return splits.get() == Py_True;
+}
+
+// Runs forward without recording.
 Ref run_forward(Borrowed type, Borrowed context, PyObject* const* arguments, Py_ssize_t count) {
   GradMode no_grad(false);
   const Ref forward = checked(PyObject_GetAttrString(type, "forward"));
-  const Ref splits = checked(PyObject_GetAttrString(type, "_has_setup_context"));
-  if (splits.get() == Py_True) {
+  if (has_setup_context(type)) {
     Ref outputs = checked(PyObject_Vectorcall(forward.get(), arguments, static_cast<size_t>(count), nullptr));
     const Ref inputs = checked(PyTuple_New(count));
     for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(arguments[i]));
     Ref done = checked(PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()));
     // PyTorch issue 188034: whatever setup_context returns is never given back.
-    if (current_policy()->release >= 200) done.release();
+    done.release();
     return outputs;
   }
   std::vector<PyObject*> all{context};

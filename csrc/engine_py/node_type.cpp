@@ -180,17 +180,17 @@ PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
 
 // Attribute tables live as long as the process: CPython keeps pointers into them.
-PyGetSetDef* make_attributes(const NodeSpec& spec, bool has_saved) {
+PyGetSetDef* make_attributes(const NodeSpec& spec, const Policy& policy) {
   auto* table = new std::vector<PyGetSetDef>{{"next_functions", get_next_functions, nullptr, nullptr, nullptr},
                                              {"metadata", get_metadata, nullptr, nullptr, nullptr},
                                              {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr}};
   if (std::string(spec.name) == "AccumulateGrad")
     table->push_back({"variable", get_variable, nullptr, nullptr, nullptr});
-  for (size_t field = 0; has_saved && field < spec.fields.size(); ++field) {
+  for (size_t field = 0; shows_saved(policy) && field < spec.fields.size(); ++field) {
     void* closure = reinterpret_cast<void*>(field);
     const char* saved = (new std::string(concat("_saved_", spec.fields[field].name)))->c_str();
     table->push_back({saved, get_saved, nullptr, nullptr, closure});
-    if (spec.fields[field].type == SavedField::Type::value) continue;
+    if (spec.fields[field].type == SavedField::Type::value || !shows_raw_saved(policy)) continue;
     const char* raw = (new std::string(concat("_raw_saved_", spec.fields[field].name)))->c_str();
     table->push_back({raw, get_raw_saved, nullptr, nullptr, closure});
   }
@@ -204,7 +204,7 @@ Ref make_node_type(const Node& node) {
                          {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
                          {Py_tp_call, reinterpret_cast<void*>(node_call)},
                          {Py_tp_methods, node_methods},
-                         {Py_tp_getset, make_attributes(node.spec(), shows_saved(node.policy()))},
+                         {Py_tp_getset, make_attributes(node.spec(), node.policy())},
                          {0, nullptr}};
   const char* qualified = (new std::string(concat("builtins.", node.name())))->c_str();
   PyType_Spec type_spec = {qualified, sizeof(NodeObject), 0,
@@ -220,7 +220,9 @@ Ref make_node_type(const Node& node) {
 PyTypeObject* node_type(const Node& node) {
   PyObject* types = state().node_types;
   // Two releases may share a name, but not the attributes behind it.
-  const char* format = shows_saved(node.policy()) ? "%s" : "%s before 1.9";
+  const char* format = !shows_saved(node.policy())       ? "%s before 1.9"
+                       : !shows_raw_saved(node.policy()) ? "%s of 1.9"
+                                                         : "%s";
   const Ref key = checked(PyUnicode_FromFormat(format, node.name()));
   if (PyObject* known = PyDict_GetItemWithError(types, key.get())) return reinterpret_cast<PyTypeObject*>(known);
   const Ref type = make_node_type(node);

@@ -49,6 +49,8 @@ from gradlife.engine.policies import (
     profiles,
     set_default_profile,
 )
+from gradlife.engine.releases import TORCH as _LIMITED
+from gradlife.engine.releases import limit_names as _limit_names
 from gradlife.engine.storage import TypedStorage
 from gradlife.engine.tensors import Size, Tensor, device, layout, strided
 
@@ -129,7 +131,7 @@ def __getattr__(name: str) -> _Any:
     if name == "__version__":
         return _version()
     # Operations and factories are functions of the extension; private ones stay there.
-    if not name.startswith("_"):
+    if not name.startswith("_") and name not in _LIMITED:
         try:
             value = globals()[name] = getattr(_engine, name)  # found at once from now on
             return value
@@ -138,5 +140,6 @@ def __getattr__(name: str) -> _Any:
     raise AttributeError(f"module 'gradlife.engine' has no attribute '{name}'")
 
 
+_limit_names()
 if "GRADLIFE_PROFILE" in _os.environ:
     set_default_profile(_os.environ["GRADLIFE_PROFILE"])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 from gradlife import _engine
 from gradlife._engine import TensorBase, _current_autograd_node, _current_graph_task_id, _FunctionBase
+from gradlife.engine.releases import PRIVATE_AUTOGRAD, limited_module
 
 __all__ = ["TensorBase", "_FunctionBase", "_autograd", "_current_autograd_node", "_current_graph_task_id", "_functions"]
 
@@ -22,21 +22,20 @@ class _NodeTypes:
 
 
 _functions = _NodeTypes()
-
-
-class _Autograd(SimpleNamespace):
-    @property
-    def SavedTensor(self) -> type[_engine.SavedTensor]:
-        return _engine._saved_tensor_type()
-
-
-_autograd = _Autograd(
-    _push_saved_tensors_default_hooks=_engine._push_saved_tensors_default_hooks,
-    _pop_saved_tensors_default_hooks=_engine._pop_saved_tensors_default_hooks,
-    _top_saved_tensors_default_hooks=_engine._top_saved_tensors_default_hooks,
-    _saved_tensors_hooks_set_tracing=_engine._saved_tensors_hooks_set_tracing,
-    _saved_tensors_hooks_is_enabled=lambda: _engine._saved_tensors_hooks_get_disabled_error_message() is None,
-    _saved_tensors_hooks_enable=_engine._saved_tensors_hooks_enable,
-    _saved_tensors_hooks_disable=_engine._saved_tensors_hooks_disable,
-    _saved_tensors_hooks_get_disabled_error_message=_engine._saved_tensors_hooks_get_disabled_error_message,
+_autograd = limited_module(
+    "torch._C._autograd",
+    {
+        "SavedTensor": property(lambda module: _engine._saved_tensor_type()),
+        "_register_saved_tensors_default_hooks": _engine._push_saved_tensors_default_hooks,
+        "_reset_saved_tensors_default_hooks": _engine._pop_saved_tensors_default_hooks,
+        "_push_saved_tensors_default_hooks": _engine._push_saved_tensors_default_hooks,
+        "_pop_saved_tensors_default_hooks": _engine._pop_saved_tensors_default_hooks,
+        "_top_saved_tensors_default_hooks": _engine._top_saved_tensors_default_hooks,
+        "_saved_tensors_hooks_set_tracing": _engine._saved_tensors_hooks_set_tracing,
+        "_saved_tensors_hooks_is_enabled": lambda: _engine._saved_tensors_hooks_get_disabled_error_message() is None,
+        "_saved_tensors_hooks_enable": _engine._saved_tensors_hooks_enable,
+        "_saved_tensors_hooks_disable": _engine._saved_tensors_hooks_disable,
+        "_saved_tensors_hooks_get_disabled_error_message": _engine._saved_tensors_hooks_get_disabled_error_message,
+    },
+    PRIVATE_AUTOGRAD,
 )

@@ -9,6 +9,7 @@ from typing import Any
 from gradlife import _engine
 from gradlife.engine.autograd import function, graph
 from gradlife.engine.autograd.function import Function
+from gradlife.engine.autograd.graph import GradientEdge
 from gradlife.engine.autograd.validity import is_checkpoint_valid as _is_checkpoint_valid
 from gradlife.engine.autograd.validity import restricting as _restricting
 from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -100,7 +101,7 @@ def grad(
 
 
 def _sequence(value: _Tensors) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, (Tensor, graph.GradientEdge)) or value is None else tuple(value)
+    return (value,) if isinstance(value, (Tensor, GradientEdge)) or value is None else tuple(value)
 
 
 def _inputs(inputs: _Tensors, function: str) -> tuple[Any, ...]:
@@ -108,7 +109,7 @@ def _inputs(inputs: _Tensors, function: str) -> tuple[Any, ...]:
     if not wanted:
         raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
     for item in wanted:
-        if not isinstance(item, (Tensor, graph.GradientEdge)):
+        if not isinstance(item, (Tensor, GradientEdge)):
             raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(item).__name__}")
     return wanted
 

@@ -1,0 +1,174 @@
+"""Names that not every release has: under a profile whose release lacks one it is absent, to ``hasattr`` and ``dir`` too.
+
+One table says which release brought a name and which had it last. A name of a module or of a class becomes a data
+descriptor, so that all other names stay as quick as they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from gradlife import _engine
+
+NEWEST = 999
+
+
+class Span(NamedTuple):
+    """The releases of PyTorch that have a name, as ``major * 100 + minor``, and whether OneFlow 0.8 and 0.9 do."""
+
+    first: int = 0
+    last: int = NEWEST
+    in_oneflow: bool = False
+
+    def holds(self) -> bool:
+        """Whether the release of this thread's profile has the name."""
+        framework, release = _engine._current_release()
+        return self.in_oneflow if framework == "oneflow" else self.first <= release <= self.last
+
+
+# No profile lies between 1.13 and 2.9: for what came there only the side of the gap matters.
+GRAPH = {
+    "saved_tensors_hooks": Span(110),
+    "save_on_cpu": Span(110),
+    "disable_saved_tensors_hooks": Span(113),
+    "register_multi_grad_hook": Span(200),
+    "allow_mutation_on_saved_tensors": Span(200),
+    "Node": Span(200),
+    "GradientEdge": Span(201),
+    "get_gradient_edge": Span(201),
+    "increment_version": Span(201),
+}
+AUTOGRAD = {
+    "graph": Span(110),
+    "inference_mode": Span(109),
+    "set_multithreading_enabled": Span(200),
+}
+TORCH = {
+    "inference_mode": Span(109),
+    "is_inference_mode_enabled": Span(109),
+    "UntypedStorage": Span(200),
+    "UntypedTensorStorage": Span(200),
+}
+PRIVATE = {"_autograd": Span(108)}
+PRIVATE_AUTOGRAD = {
+    "SavedTensor": Span(110),
+    "_register_saved_tensors_default_hooks": Span(110, 110),
+    "_reset_saved_tensors_default_hooks": Span(110, 110),
+    "_push_saved_tensors_default_hooks": Span(113),
+    "_pop_saved_tensors_default_hooks": Span(113),
+    "_saved_tensors_hooks_is_enabled": Span(113),
+    "_saved_tensors_hooks_enable": Span(113),
+    "_saved_tensors_hooks_disable": Span(113),
+    "_saved_tensors_hooks_get_disabled_error_message": Span(113),
+    "_saved_tensors_hooks_set_tracing": Span(209),
+    "_top_saved_tensors_default_hooks": Span(209),
+}
+TENSOR = {
+    "register_post_accumulate_grad_hook": Span(201),
+    "_post_accumulate_grad_hooks": Span(201),
+    "untyped_storage": Span(200),
+    "_use_count": Span(209),
+    "mT": Span(111),
+}
+
+
+class _ClassName:
+    """An attribute of a class, absent under the profiles whose release lacks it."""
+
+    def __init__(self, inner: Any, name: str, span: Span) -> None:
+        self.inner = inner
+        self.name = name
+        self.span = span
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        if self.span.holds():
+            getter = getattr(type(self.inner), "__get__", None)
+            return self.inner if getter is None else getter(self.inner, instance, owner)
+        if instance is None:
+            raise AttributeError(f"type object '{owner.__name__}' has no attribute '{self.name}'")
+        raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'")
+
+
+class _ClassProperty(_ClassName):
+    """The same over what can also be set, such as a property."""
+
+    def __set__(self, instance: object, value: Any) -> None:
+        if not self.span.holds():
+            raise AttributeError(f"'{type(instance).__name__}' object has no attribute '{self.name}'")
+        self.inner.__set__(instance, value)
+
+
+class _ModuleName:
+    """A name of a module, absent under the profiles whose release lacks it. Its value stays in the module's dict."""
+
+    def __init__(self, name: str, span: Span) -> None:
+        self.name = name
+        self.span = span
+
+    def __get__(self, module: ModuleType | None, owner: type) -> Any:
+        if module is None:
+            return self
+        if self.name in module.__dict__ and self.span.holds():
+            return module.__dict__[self.name]
+        raise AttributeError(f"module '{module.__name__}' has no attribute '{self.name}'")
+
+    def __set__(self, module: ModuleType, value: Any) -> None:
+        module.__dict__[self.name] = value
+
+    def __delete__(self, module: ModuleType) -> None:
+        module.__dict__.pop(self.name, None)
+
+
+class _Module(ModuleType):
+    """A module some of whose names depend on the profile."""
+
+    def __dir__(self) -> list[str]:
+        limited = {name: value for name, value in vars(type(self)).items() if isinstance(value, _ModuleName)}
+        return sorted(name for name in super().__dir__() if name not in limited or limited[name].span.holds())
+
+
+def _module_type(spans: Mapping[str, Span]) -> type[_Module]:
+    return type("module", (_Module,), {name: _ModuleName(name, span) for name, span in spans.items()})
+
+
+def limit_module(name: str, spans: Mapping[str, Span]) -> None:
+    """From now on these names of the loaded module ``name`` are there only in their releases."""
+    sys.modules[name].__class__ = _module_type(spans)
+
+
+def limited_module(name: str, members: Mapping[str, Any], spans: Mapping[str, Span]) -> ModuleType:
+    """A new module of these members, some of which are there only in their releases."""
+    module = _Module(name)
+    module.__dict__.update(members)
+    module.__class__ = _module_type(spans)
+    return module
+
+
+def limit_class(cls: type, spans: Mapping[str, Span]) -> None:
+    """From now on these attributes of ``cls`` are there only in their releases."""
+    for name, span in spans.items():
+        inner = next(base.__dict__[name] for base in cls.__mro__ if name in base.__dict__)
+        kind = _ClassProperty if hasattr(type(inner), "__set__") else _ClassName
+        setattr(cls, name, kind(inner, name, span))
+    cls.__dir__ = _present_names  # type: ignore[method-assign, assignment]
+
+
+def _present_names(instance: object) -> list[str]:
+    return sorted(name for name in object.__dir__(instance) if not _is_absent(type(instance), name))
+
+
+def _is_absent(cls: type, name: str) -> bool:
+    found = next((base.__dict__[name] for base in cls.__mro__ if name in base.__dict__), None)
+    return isinstance(found, _ClassName) and not found.span.holds()
+
+
+def limit_names() -> None:
+    """Puts the tables above into force, once the modules they speak of are loaded."""
+    from gradlife.engine.tensors import Tensor
+
+    for module, spans in (("", TORCH), (".private", PRIVATE), (".autograd", AUTOGRAD), (".autograd.graph", GRAPH)):
+        limit_module(f"gradlife.engine{module}", spans)
+    limit_class(Tensor, TENSOR)
