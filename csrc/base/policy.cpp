@@ -36,6 +36,7 @@ Policy torch_1_1() {
   policy.tensor_identity = Identity::cached;
   policy.storage_identity = Identity::rewrap;
   policy.node_identity = Identity::cached;
+  policy.interpreter_exit = ExitPolicy::release;
   return policy;
 }
 
@@ -52,6 +53,7 @@ Policy torch_1_9() {
   policy.profile = "torch-1.9";
   policy.release = 109;
   policy.legacy_functions = LegacyFunctions::refused;
+  policy.interpreter_exit = ExitPolicy::leak;
   return policy;
 }
 
@@ -98,6 +100,7 @@ Policy oneflow_0_8() {
   policy.profile = "oneflow-0.8";
   policy.is_oneflow = true;
   policy.release = 8;
+  policy.function_ownership = FunctionOwnership::node_owns_ctx;
   policy.tensor_identity = Identity::cached;
   policy.storage_identity = Identity::rewrap;
   policy.node_identity = Identity::cached;

@@ -176,7 +176,10 @@ TensorList GraphTask::run(TensorList gradients) {
 TensorList run_backward(const EdgeList& roots, TensorList gradients, const BackwardOptions& options,
                         const EdgeList& inputs) {
   GraphTask task(roots, options, inputs);
-  if (running_depth < most_in_one_thread) return task.run(std::move(gradients));
+  // Up to 1.3 PyTorch ran a graph of the CPU in a worker thread, too.
+  const Policy& policy = *current_policy();
+  const bool has_worker = !policy.is_oneflow && policy.release < 108 && running_depth == 0;
+  if (running_depth < most_in_one_thread && !has_worker) return task.run(std::move(gradients));
   TensorList captured;
   run_in_own_thread([&] { captured = task.run(std::move(gradients)); });
   return captured;

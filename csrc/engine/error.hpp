@@ -7,7 +7,7 @@
 
 namespace gradlife {
 
-enum class ErrorKind : uint8_t { runtime, type, value, index, not_implemented, memory };
+enum class ErrorKind : uint8_t { runtime, type, value, index, not_implemented, memory, any };
 
 class EngineError : public std::runtime_error {
  public:

@@ -38,26 +38,7 @@ void drop_edges(EdgeList& edges) {
   }
 }
 
-constexpr const char* numbered_names[] = {
-    "AddBackward0",     "SubBackward0",       "MulBackward0",       "DivBackward0",
-    "PowBackward0",     "PowBackward1",       "SumBackward0",       "SumBackward1",
-    "MeanBackward0",    "MeanBackward1",      "TransposeBackward0", "SqueezeBackward0",
-    "SqueezeBackward1", "UnsqueezeBackward0", "CatBackward0",       "ReluBackward0"};
-
 }  // namespace
-
-const char* name_in_release(const char* name, const Policy& policy) {
-  if (policy.is_oneflow || policy.release >= 110) return name;
-  const size_t length = std::strlen(name);
-  if (length < 9 || std::strcmp(name + length - 9, "Backward0") != 0) return name;
-  for (const char* numbered : numbered_names)
-    if (std::strcmp(name, numbered) == 0) return name;
-  // One text for each name, kept for ever: events and types point at it.
-  static auto* unnumbered = new std::map<std::string, std::string>;
-  std::string& text = (*unnumbered)[name];
-  if (text.empty()) text.assign(name, length - 1);
-  return text.c_str();
-}
 
 void install_default_hooks(DefaultHooks source, CopyDefaultHooks copy) {
   default_hooks_source = source;

@@ -42,6 +42,12 @@ const char* freed_text(const Policy& policy) {
          "saved tensors after calling backward.";
 }
 
+void fail_released(const Node& node) {
+  fail(ErrorKind::any, "This FunctionNode with name `", node.name(),
+       "` has been released.\nMaybe you try to backward through the node a second time. Specify retain_graph=True when "
+       "calling .backward() or autograd.grad() the first time.");
+}
+
 SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_view) {
   if (!tensor) return;
   count_ = std::make_unique<LiveCount<Kind::saved>>();
@@ -53,7 +59,8 @@ SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_vi
   saved_version_ = tensor->version();
   record(EventKind::saved, *tensor, is_output ? "output" : "input");
   if (is_inplace_on_view_) weak_grad_fn_ = WeakNodePtr(grad_fn(tensor));
-  if (!tensor->is_wrapped_number()) {
+  // Numbers are not packed since 2.0.
+  if (!tensor->is_wrapped_number() || current_policy()->release < 200) {
     if (std::unique_ptr<SavedHooks> hooks = default_saved_hooks()) {
       save_metadata(tensor);
       hooks_ = std::move(hooks);
@@ -125,6 +132,7 @@ Tensor SavedSlot::unpack(const NodePtr& saved_for) const {
   if (!was_set_) return {};
   if (prefetched_) return std::move(prefetched_);
   if (!data_ && !hooks_) {
+    if (saved_for && saved_for->policy().is_oneflow) fail_released(*saved_for);
     fail(ErrorKind::runtime, freed_text(saved_for ? saved_for->policy() : *current_policy()));
   }
   NodePtr producer = is_inplace_on_view_          ? weak_grad_fn_.lock()

@@ -11,6 +11,7 @@ namespace gradlife {
 
 // What a release says when something is unpacked that was freed.
 const char* freed_text(const Policy& policy);
+[[noreturn]] void fail_released(const Node& node);  // OneFlow: of a node that has run
 
 // Saves a tensor so that keeping it does not keep the graph that made it, and gives it back with its history.
 //

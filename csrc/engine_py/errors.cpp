@@ -59,6 +59,8 @@ PyObject* exception_type(ErrorKind kind) {
       return PyExc_NotImplementedError;
     case ErrorKind::memory:
       return PyExc_MemoryError;
+    case ErrorKind::any:
+      return PyExc_Exception;
     case ErrorKind::runtime:
       break;
   }

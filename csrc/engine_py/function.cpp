@@ -26,20 +26,6 @@ const char* short_name(PyTypeObject* type) {
   return dot != nullptr ? dot + 1 : type->tp_name;
 }
 
-// OneFlow drops a node's whole closure once it has run, and with it a context that nobody else holds. Measured (0.9.0):
-// one that holds its own output stays all the same.
-bool is_dropped_with_closure(const PyNode& node) {
-  if (Py_REFCNT(node.context()) != 1) return false;
-  PyObject* attributes = function_object(node.context())->dict;
-  PyObject *name, *value;
-  for (Py_ssize_t position = 0; attributes != nullptr && PyDict_Next(attributes, &position, &name, &value);) {
-    if (!is_tensor(value) || head_of(value)->impl == nullptr) continue;
-    const AutogradMeta* meta = unwrap(value)->meta();
-    if (meta != nullptr && meta->grad_fn.get() == &node) return false;
-  }
-  return true;
-}
-
 // A control block over a node that lies inside its context: owning it means owning a reference to the context.
 class ContextBlock final : public RefCounted {
  public:
@@ -82,8 +68,14 @@ void PyNode::release_variables() {
   Node::release_variables();
   if (context_ == nullptr) return;
   function_object(context_)->has_freed_buffers = true;
-  if (policy().is_oneflow && use_count() > 0 && is_dropped_with_closure(*this))
-    Py_CLEAR(function_object(context_)->dict);
+  // OneFlow drops a node's whole closure, and the context with it, where something was saved: else it can run again.
+  if (policy().is_oneflow && owns_context_ && use_count() > 0 && !saved.empty()) drop_context();
+}
+
+void PyNode::drop_context() {
+  function_object(context_)->node = WeakNodePtr();
+  const Handle last = Handle::steal(context_, policy().interpreter_exit);
+  disown_context();
 }
 
 void PyNode::let_go() {
@@ -142,6 +134,7 @@ TensorList PyNode::collect(Borrowed result) const {
 }
 
 TensorList PyNode::apply(TensorList&& gradients) {
+  if (context_ == nullptr && policy().is_oneflow) fail_released(*this);
   require(context_ != nullptr, "the context of ", name(), " is gone");
   const Ref keep = Ref::borrow(context_);
   const TensorList given = materialize(std::move(gradients));
@@ -167,7 +160,8 @@ NodePtr attach_node(PyObject* context) {
   object->was_applied = true;
   if (NodePtr live = node_of_context(context)) return live;
   if (object->policy->function_ownership != FunctionOwnership::node_owns_ctx) return {};
-  NodePtr made = make_node<PyNode>(context, true, Identity::rewrap);
+  const Identity identity = object->policy->is_oneflow ? object->policy->node_identity : Identity::rewrap;
+  NodePtr made = make_node<PyNode>(context, true, identity);
   object->node = WeakNodePtr(made);
   return made;
 }

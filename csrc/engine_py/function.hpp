@@ -62,6 +62,7 @@ class PyNode final : public Node {
   void let_go() override;
 
  private:
+  void drop_context();
   TensorList materialize(TensorList gradients) const;
   TensorList collect(Borrowed result) const;
 

@@ -123,6 +123,9 @@ void function_dealloc(PyObject* self) {
 }
 
 [[noreturn]] void raise_without_node(const FunctionObject* object, const char* attribute) {
+  if (object->policy->is_oneflow)
+    raise_python(PyExc_AttributeError, "'%s' object has no attribute '%s'",
+                 reinterpret_cast<const PyObject*>(object)->ob_type->tp_name, attribute);
   if (object->policy->release >= 108)
     raise_python(
         PyExc_RuntimeError,
@@ -213,6 +216,7 @@ std::vector<SavedSlot>* saved_of(PyObject* self, NodePtr& node) {
   const FunctionObject* object = function_object(self);
   if (object->has_freed_buffers) fail(ErrorKind::runtime, freed_text(*object->policy));
   node = node_of_context(self);
+  if (!node && object->policy->is_oneflow) raise_without_node(object, "saved_tensors");
   return node ? &static_cast<PyNode*>(node.get())->saved : nullptr;
 }
 
@@ -258,7 +262,7 @@ PyMethodDef prehook_method = {"register_prehook", function_register_prehook, MET
 // Gone with the legacy Functions that needed it.
 PyObject* get_legacy_backward(PyObject* self, void*) {
   const Policy& policy = *function_object(self)->policy;
-  if (policy.legacy_functions != LegacyFunctions::refused || policy.release < 109)
+  if (!policy.is_oneflow && (policy.legacy_functions != LegacyFunctions::refused || policy.release < 109))
     return PyCFunction_New(&do_backward_method, self);
   PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '_do_backward'", Py_TYPE(self)->tp_name);
   return nullptr;

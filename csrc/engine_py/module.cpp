@@ -7,6 +7,7 @@
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
 #include "engine_py/objects.hpp"
+#include "engine_py/oneflow_node.hpp"
 #include "engine_py/saved_hooks.hpp"
 #include "engine_py/saved_tensor.hpp"
 #include "engine_py/state.hpp"
@@ -46,6 +47,7 @@ void make_types(ModuleState& state) {
   keep(state.tensor_base, make_tensor_base());
   keep(state.storage_type, make_storage_type());
   keep(state.function_base, make_function_base());
+  keep(state.oneflow_node_type, make_oneflow_node_type());
   make_saved_tensor_types(state.saved_tensor_types);
   keep(state.dtype_type, make_dtype_type());
   for (size_t i = 0; i < dtype_count; ++i) keep(state.dtypes[i], make_dtype(static_cast<DType>(i)));
@@ -53,10 +55,12 @@ void make_types(ModuleState& state) {
 }
 
 void add_types(PyObject* module, ModuleState& state) {
-  const std::pair<const char*, PyTypeObject*> types[] = {
-      {"TensorBase", state.tensor_base},        {"_TensorMeta", state.tensor_meta},
-      {"UntypedStorage", state.storage_type},   {"_FunctionBase", state.function_base},
-      {"SavedTensor", state.saved_tensor_types[2]}, {"dtype", state.dtype_type}};
+  const std::pair<const char*, PyTypeObject*> types[] = {{"TensorBase", state.tensor_base},
+                                                         {"_TensorMeta", state.tensor_meta},
+                                                         {"UntypedStorage", state.storage_type},
+                                                         {"_FunctionBase", state.function_base},
+                                                         {"SavedTensor", state.saved_tensor_types[2]},
+                                                         {"dtype", state.dtype_type}};
   for (const auto& [name, type] : types)
     checked_status(PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type)));
   const char* names[] = {"float32", "float64", "int64", "bool", "int32"};
@@ -113,7 +117,7 @@ int module_traverse(PyObject* module, visitproc visit, void* arg) {
   const ModuleState* own = static_cast<ModuleState*>(PyModule_GetState(module));
   if (own == nullptr) return 0;
   for (PyTypeObject* type : {own->tensor_base, own->tensor_meta, own->storage_type, own->function_base,
-                             own->saved_tensor_types[2], own->dtype_type, own->size_type})
+                             own->oneflow_node_type, own->saved_tensor_types[2], own->dtype_type, own->size_type})
     Py_VISIT(reinterpret_cast<PyObject*>(type));
   for (PyObject* object :
        {own->tensor_class, own->hooks_helper, own->node_types, own->cpu_device, own->strided_layout, own->warn})

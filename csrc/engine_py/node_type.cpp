@@ -230,7 +230,9 @@ PyTypeObject* node_type(const Node& node) {
   return reinterpret_cast<PyTypeObject*>(type.get());
 }
 
-bool is_node_wrapper(PyObject* object) { return Py_TYPE(object)->tp_dealloc == node_dealloc; }
+bool is_node_wrapper(PyObject* object) {
+  return Py_TYPE(object)->tp_dealloc == node_dealloc || Py_TYPE(object) == state().oneflow_node_type;
+}
 
 NodePtr unwrap_node(PyObject* object) {
   if (PyObject_TypeCheck(object, state().function_base) != 0) {

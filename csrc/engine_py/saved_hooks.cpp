@@ -26,7 +26,8 @@ class PySavedHooks final : public SavedHooks {
       : unpack_(take_reference(unpack, *current_policy())),
         pack_(take_reference(pack, *current_policy())),
         exit_(current_policy()->interpreter_exit),
-        quotes_errors_(current_policy()->release < 200),
+        release_(current_policy()->release),
+        quotes_errors_(release_ < 200),
         are_default_(are_default) {}
 
   void pack(const Tensor& tensor) override {
@@ -38,6 +39,7 @@ class PySavedHooks final : public SavedHooks {
 
   // The hook may free its own graph, and this object with it: nothing of it is read after the call.
   Tensor unpack() override {
+    if (!packed_ && quotes_errors_) refuse_missing(release_);
     const bool quotes_errors = quotes_errors_;
     const Ref callable = Ref::borrow(as_python(unpack_.get()));
     const Ref packed = Ref::borrow(as_python(packed_.get()));
@@ -59,6 +61,15 @@ class PySavedHooks final : public SavedHooks {
   }
 
  private:
+  // What pybind11 made of packed data that a raising pack hook never gave; from 2.0 on unpack is called without it.
+  [[noreturn]] static void refuse_missing(int release) {
+    fail(ErrorKind::runtime,
+         release <= 110 ? "make_tuple(): unable to convert arguments to Python object"
+                        : "Unable to convert call argument to Python object (#define "
+                          "PYBIND11_DETAILED_ERROR_MESSAGES",
+         release <= 110 ? " (" : " or ", "compile in debug mode for details)");
+  }
+
   // Up to 1.13 an exception of a hook that the engine called arrived as a RuntimeError that quotes it.
   [[noreturn]] static void throw_from_hook(bool is_quoted) {
     const PythonError error;
@@ -73,6 +84,7 @@ class PySavedHooks final : public SavedHooks {
   Handle unpack_;
   Handle pack_;
   ExitPolicy exit_;
+  int release_;
   bool quotes_errors_;
   bool are_default_;
 };
@@ -107,7 +119,11 @@ void push_default_hooks(Borrowed pack, Borrowed unpack) {
 void pop_default_hooks() {
   HookStack& hooks = stack();
   if (hooks.pairs.empty()) {
-    if (current_policy()->release == 110) return;
+    const int release = current_policy()->release;
+    if (release == 110) return;
+    require(release != 113,
+            "pack_hook != nullptr && unpack_hook != nullptr INTERNAL ASSERT FAILED at "
+            "\"../torch/csrc/autograd/python_saved_variable_hooks.cpp\":67, please report a bug to PyTorch. ");
     fail(ErrorKind::runtime,
          "is_initialized && !tls.stack.empty() INTERNAL ASSERT FAILED at \"SavedTensorHooks.cpp\":69, please report a "
          "bug to "

@@ -14,8 +14,9 @@ struct ModuleState {
   PyTypeObject* storage_type = nullptr;
   PyTypeObject* node_base = nullptr;      // all C++ nodes' wrappers derive from it
   PyTypeObject* function_base = nullptr;  // contexts of custom Functions
+  PyTypeObject* oneflow_node_type = nullptr;
   PyTypeObject* saved_tensor_types[3] = {};  // see saved_tensor.hpp
-  PyTypeObject* size_type = nullptr;  // torch.Size, registered by Python
+  PyTypeObject* size_type = nullptr;         // torch.Size, registered by Python
   PyTypeObject* dtype_type = nullptr;
   PyObject* dtypes[dtype_count] = {};  // in the order of DType
   PyObject* node_types = nullptr;      // dict: node name -> wrapper type

@@ -66,7 +66,8 @@ void set_grad(const Tensor& tensor, PyObject* value) {
     return;
   }
   check_new_grad(tensor, value);
-  tensor->need_meta().grad = unwrap(value);
+  // OneFlow stores another tensor over the same memory.
+  tensor->need_meta().grad = tensor->policy().is_oneflow ? detach(unwrap(value)) : unwrap(value);
 }
 
 Ref get_grad_fn(const Tensor& tensor) { return wrap_node(grad_fn(tensor)); }

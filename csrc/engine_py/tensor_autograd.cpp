@@ -1,5 +1,6 @@
 // Methods of tensors that belong to differentiation rather than to arithmetic.
 #include "engine/autograd.hpp"
+#include "engine_py/bare_tensor.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/hooks.hpp"
 #include "engine_py/objects.hpp"
@@ -86,6 +87,15 @@ PyObject* tensor_as_subclass(PyObject* self, PyObject* type) {
   });
 }
 
+// _bare_class(cls): makes the class of OneFlow's tensors that stands in for `cls`.
+PyObject* tensor_bare_class(PyObject*, PyObject* type) {
+  return guarded([&] {
+    if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), state().tensor_base))
+      raise_python(PyExc_TypeError, "cls must be a type of tensors (got %.200s)", Py_TYPE(type)->tp_name);
+    return make_bare_class(reinterpret_cast<PyTypeObject*>(type)).release();
+  });
+}
+
 template <class Function>
 PyCFunction as_method(Function function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
@@ -103,6 +113,7 @@ PyMethodDef autograd_methods[] = {
     {"untyped_storage", tensor_untyped_storage, METH_NOARGS, nullptr},
     {"_register_hook_dict", tensor_register_hook_dict, METH_NOARGS, nullptr},
     {"_make_subclass", as_method(tensor_make_subclass), METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
+    {"_make_bare_class", tensor_bare_class, METH_O | METH_STATIC, nullptr},
     {"as_subclass", tensor_as_subclass, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 

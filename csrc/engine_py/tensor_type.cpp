@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "engine/autograd.hpp"
+#include "engine_py/bare_tensor.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
 #include "engine_py/hooks.hpp"
@@ -42,6 +43,7 @@ int visit_impl(TensorImpl& impl, visitproc visit, void* arg) {
 }
 
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
+  if (is_bare(Py_TYPE(self))) return 0;
   // A wrapper that its impl would keep is no garbage, whatever its own references say.
   if (is_kept_by_impl(self)) return 0;
   Py_VISIT(Py_TYPE(self));

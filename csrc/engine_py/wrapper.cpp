@@ -1,6 +1,7 @@
 #include "engine_py/wrapper.hpp"
 
 #include "base/events.hpp"
+#include "engine_py/bare_tensor.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
 #include "engine_py/node_type.hpp"
@@ -96,12 +97,18 @@ PyTypeObject* tensor_class() { return reinterpret_cast<PyTypeObject*>(state().te
 Ref wrap(Tensor&& tensor) {
   if (!tensor) return Ref::borrow(Py_None);
   if (Ref known = find_wrapper(*tensor)) return known;
-  return new_wrapper(tensor.detach(), tensor_class());
+  return wrap_as(std::move(tensor), tensor_class());
 }
 
 Ref wrap(const Tensor& tensor) { return wrap(Tensor(tensor)); }
 
-Ref wrap_as(Tensor&& tensor, PyTypeObject* type) { return new_wrapper(tensor.detach(), type); }
+Ref wrap_as(Tensor&& tensor, PyTypeObject* type) {
+  if (!tensor->policy().is_oneflow) return new_wrapper(tensor.detach(), type);
+  type = bare_class_of(type);
+  Ref wrapper = new_wrapper(tensor.detach(), type);
+  if (is_bare(type)) PyObject_GC_UnTrack(wrapper.get());
+  return wrapper;
+}
 
 Ref wrap_storage(const StoragePtr& storage) {
   if (!storage) return Ref::borrow(Py_None);
@@ -111,9 +118,11 @@ Ref wrap_storage(const StoragePtr& storage) {
 
 Ref wrap_node(const NodePtr& node) {
   if (!node) return Ref::borrow(Py_None);
-  if (const PyNode* custom = dynamic_cast<const PyNode*>(node.get())) return Ref::borrow(custom->context());
+  const bool is_oneflow = node->policy().is_oneflow;
+  const PyNode* custom = is_oneflow ? nullptr : dynamic_cast<const PyNode*>(node.get());
+  if (custom != nullptr) return Ref::borrow(custom->context());
   if (Ref known = find_wrapper(*node)) return known;
-  return new_wrapper(NodePtr(node).detach(), node_type(*node));
+  return new_wrapper(NodePtr(node).detach(), is_oneflow ? state().oneflow_node_type : node_type(*node));
 }
 
 bool is_tensor(PyObject* object) { return PyObject_TypeCheck(object, state().tensor_base) != 0; }

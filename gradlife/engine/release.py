@@ -8,9 +8,6 @@ NEWEST = (2, 13)
 
 
 def release() -> tuple[int, int]:
-    """The release as (major, minor); profiles of other frameworks and the teaching ones count as the newest."""
-    framework, _, version = _engine._current_policy()[0].rpartition("-")
-    if framework != "torch" or not version[:1].isdigit():
-        return NEWEST
-    major, minor = version.split(".")[:2]
-    return int(major), int(minor)
+    """The release as (major, minor); profiles of other frameworks count as the newest."""
+    framework, number = _engine._current_release()
+    return divmod(number, 100) if framework == "torch" else NEWEST

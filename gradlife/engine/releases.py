@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from gradlife import _engine
 
 NEWEST = 999
+NO_ATTRIBUTE = "'{type}' object has no attribute '{name}'"
 
 
 class Span(NamedTuple):
@@ -67,21 +68,27 @@ PRIVATE_AUTOGRAD = {
     "_top_saved_tensors_default_hooks": Span(209),
 }
 TENSOR = {
+    "detach_": Span(),
+    "data_ptr": Span(),
+    "_make_subclass": Span(),
     "register_post_accumulate_grad_hook": Span(201),
     "_post_accumulate_grad_hooks": Span(201),
     "untyped_storage": Span(200),
     "_use_count": Span(209),
     "mT": Span(111),
 }
+FUNCTION = {"mark_dirty": Span()}
+FUNCTIONS = {"once_differentiable": Span()}
 
 
 class _ClassName:
     """An attribute of a class, absent under the profiles whose release lacks it."""
 
-    def __init__(self, inner: Any, name: str, span: Span) -> None:
+    def __init__(self, inner: Any, name: str, span: Span, absent: str) -> None:
         self.inner = inner
         self.name = name
         self.span = span
+        self.absent = absent
 
     def __get__(self, instance: object, owner: type) -> Any:
         if self.span.holds():
@@ -89,7 +96,11 @@ class _ClassName:
             return self.inner if getter is None else getter(self.inner, instance, owner)
         if instance is None:
             raise AttributeError(f"type object '{owner.__name__}' has no attribute '{self.name}'")
-        raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'")
+        raise self.error(owner)
+
+    def error(self, owner: type) -> AttributeError:
+        """What an instance says instead."""
+        return AttributeError(self.absent.format(type=owner.__name__, name=self.name))
 
 
 class _ClassProperty(_ClassName):
@@ -97,7 +108,7 @@ class _ClassProperty(_ClassName):
 
     def __set__(self, instance: object, value: Any) -> None:
         if not self.span.holds():
-            raise AttributeError(f"'{type(instance).__name__}' object has no attribute '{self.name}'")
+            raise self.error(type(instance))
         self.inner.__set__(instance, value)
 
 
@@ -147,12 +158,12 @@ def limited_module(name: str, members: Mapping[str, Any], spans: Mapping[str, Sp
     return module
 
 
-def limit_class(cls: type, spans: Mapping[str, Span]) -> None:
+def limit_class(cls: type, spans: Mapping[str, Span], absent: str = NO_ATTRIBUTE) -> None:
     """From now on these attributes of ``cls`` are there only in their releases."""
     for name, span in spans.items():
         inner = next(base.__dict__[name] for base in cls.__mro__ if name in base.__dict__)
         kind = _ClassProperty if hasattr(type(inner), "__set__") else _ClassName
-        setattr(cls, name, kind(inner, name, span))
+        setattr(cls, name, kind(inner, name, span, absent))
     cls.__dir__ = _present_names  # type: ignore[method-assign, assignment]
 
 
@@ -167,8 +178,16 @@ def _is_absent(cls: type, name: str) -> bool:
 
 def limit_names() -> None:
     """Puts the tables above into force, once the modules they speak of are loaded."""
+    from gradlife.engine.autograd.function import FunctionCtx
     from gradlife.engine.tensors import Tensor
 
-    for module, spans in (("", TORCH), (".private", PRIVATE), (".autograd", AUTOGRAD), (".autograd.graph", GRAPH)):
+    for module, spans in (
+        ("", TORCH),
+        (".private", PRIVATE),
+        (".autograd", AUTOGRAD),
+        (".autograd.graph", GRAPH),
+        (".autograd.function", FUNCTIONS),
+    ):
         limit_module(f"gradlife.engine{module}", spans)
     limit_class(Tensor, TENSOR)
+    limit_class(FunctionCtx, FUNCTION, "attribute {name} not found")

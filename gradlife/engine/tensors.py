@@ -105,7 +105,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
         autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
         """Calls ``hook`` with this tensor's gradient as soon as that is complete; a tensor it returns takes its place."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -115,7 +115,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 self._register_hook_dict()
         handle = RemovableHandle(self._backward_hooks)
         self._backward_hooks[handle.id] = hook
-        return handle
+        return handle if _engine._current_release()[0] == "torch" else None  # OneFlow gives nothing to take it off with
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Calls ``hook`` with this leaf after its ``.grad`` was added to."""
@@ -156,7 +156,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 "https://github.com/pytorch/pytorch/pull/103001"
             )
         if id(self) not in memo:
-            copied = Tensor._make_subclass(type(self), self.detach().clone(), self.requires_grad)
+            copied = TensorBase._make_subclass(plain_class(self), self.detach().clone(), self.requires_grad)
             memo[id(self)] = copied
             copied.grad = copy.deepcopy(self.grad, memo)
             copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
@@ -167,6 +167,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.dim() == 0 else object.__format__(self, spec)
+
+
+def plain_class(tensor: Tensor) -> type[Tensor]:
+    """The class of a tensor; for one of OneFlow's, which carry nothing of Python's, that which it stands in for."""
+    cls = type(tensor)
+    return cls if cls.__weakrefoffset__ else cls.__bases__[0]
 
 
 def _format_values(values: Any) -> str:
@@ -200,3 +206,4 @@ _engine._register("tensor_class", Tensor)
 _engine._register("cpu_device", device("cpu"))
 _engine._register("strided_layout", strided)
 _engine._register("warn", _warn)
+TensorBase._make_bare_class(Tensor)

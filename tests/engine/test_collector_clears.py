@@ -45,7 +45,7 @@ def test_function_constructed_and_never_applied_is_destroyed_inside_a_collection
         assert errors == []
 
 
-@leaves(context=1, node=1)
+@leaves(context=1)
 def test_context_of_oneflow_that_holds_itself_is_unknown_to_the_collector() -> None:
     def build() -> Watched:
         context = doubling()._backward_cls()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
+from gradlife._engine import TensorBase
 from leftovers import leaves
 from lifetimes import (
     EVERY_PROFILE,
@@ -170,9 +171,10 @@ LOST = {"tensor": 3, "storage": 3, "node": 3, "saved": 1, "context": 1}
 )
 def test_context_that_keeps_the_result_of_a_later_operation_is_lost(profile: str) -> None:
     def build() -> Watched:
-        y = doubling().apply(leaf())
-        y.grad_fn.later = y * 1
-        return y, weakref.ref(y.grad_fn)
+        function = doubling()
+        y = function.apply(leaf())
+        function.context().later = y * 1
+        return y, function.context
 
     with torch.profile(profile):
         assert verdict(build) == "never"
@@ -204,7 +206,9 @@ def test_gradient_with_a_graph_and_its_leaf_are_lost_together(profile: str) -> N
         x = leaf()
         gradients: Any = torch.autograd.grad((x * x).sum(), x, create_graph=True)
         x.grad = gradients[0]
-        return None, weakref.ref(x) if profile in ("torch-1.10", "torch-2.13") else weakref.ref(x.untyped_storage())
+        return None, weakref.ref(x) if profile in ("torch-1.10", "torch-2.13") else weakref.ref(
+            TensorBase.untyped_storage(x)
+        )
 
     with torch.profile(profile, storage_identity="coupled"):
         assert verdict(build) == "never"

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
+from gradlife._engine import TensorBase
+from gradlife.engine.autograd.graph import Node
 from leftovers import leaves
 from lifetimes import RELEASES, Canary, collector_off, leaf
 
@@ -68,7 +70,7 @@ def test_storage_whose_wrapper_is_held_by_it_and_holds_it_is_lost() -> None:
 def test_storage_object_is_the_same_each_time_only_in_2_13(profile: str, is_same: bool) -> None:
     with torch.profile(profile):
         x = torch.ones(3)
-        assert (x.untyped_storage() is x.untyped_storage()) is is_same
+        assert (TensorBase.untyped_storage(x) is TensorBase.untyped_storage(x)) is is_same
 
 
 def test_storage_object_keeps_the_bytes_when_its_tensor_is_gone() -> None:
@@ -160,5 +162,5 @@ def test_accumulator_is_shared_by_live_graphs_and_goes_with_the_last(profile: st
 def test_node_is_an_instance_of_node_whatever_it_is_made_of(profile: str) -> None:
     with torch.profile(profile):
         nodes: list[Any] = [(leaf() * 2).grad_fn, (leaf() * 2).grad_fn.next_functions[0][0]]
-        assert all(isinstance(node, torch.autograd.graph.Node) for node in nodes)
-        assert not isinstance(leaf(), torch.autograd.graph.Node)
+        assert all(isinstance(node, Node) for node in nodes)
+        assert not isinstance(leaf(), Node)

@@ -16,6 +16,10 @@ from gradlife.engine.tensors import Tensor
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
+def _is_oneflow() -> bool:
+    return _engine._current_release()[0] == "oneflow"
+
+
 class FunctionCtx:
     """What forward may tell about itself through its context."""
 
@@ -91,7 +95,7 @@ class Function(_FunctionBase, FunctionCtx, _SingleStep, metaclass=FunctionMeta):
     _is_legacy = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if _engine._current_policy()[1]["legacy_functions"] == "refused":
+        if not _is_oneflow() and _engine._current_policy()[1]["legacy_functions"] == "refused":
             warnings.warn(
                 f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so you should "
                 "invoke them on the class itself. Instantiating an autograd function will raise an error in a future version "
@@ -101,8 +105,8 @@ class Function(_FunctionBase, FunctionCtx, _SingleStep, metaclass=FunctionMeta):
             )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Applies a legacy Function; refused by every profile from torch 1.5 on."""
-        return self._do_forward(*args)
+        """Applies a legacy Function; refused by every profile from torch 1.5 on. OneFlow applies the class instead."""
+        return type(self).apply(*args) if _is_oneflow() else self._do_forward(*args)
 
     @classmethod
     def _bind_arguments(cls, *args: Any, **kwargs: Any) -> tuple[Any, ...]:

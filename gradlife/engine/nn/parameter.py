@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, cast
 
-from gradlife._engine import _TensorMeta
-from gradlife.engine.tensors import Tensor
+from gradlife._engine import TensorBase, _TensorMeta
+from gradlife.engine.tensors import Tensor, plain_class
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -25,11 +25,11 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         tensor = data if isinstance(data, Tensor) else Tensor()
-        if type(tensor) in (Tensor, Parameter):
-            return Tensor._make_subclass(cls, tensor.detach(), requires_grad)
+        if plain_class(tensor) in (Tensor, Parameter):
+            return TensorBase._make_subclass(cls, tensor.detach(), requires_grad)
         marked: Any = tensor.detach().requires_grad_(requires_grad)
         if type(marked) is not type(tensor):
-            marked = Tensor._make_subclass(type(tensor), tensor.detach(), requires_grad)
+            marked = TensorBase._make_subclass(type(tensor), tensor.detach(), requires_grad)
         marked._is_param = True
         return marked
 
@@ -47,6 +47,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if not state:
             return _rebuild_parameter, arguments
         return _rebuild_parameter_with_state, (*arguments, state)
+
+
+TensorBase._make_bare_class(Parameter)
 
 
 class _BufferMeta(_TensorMeta):

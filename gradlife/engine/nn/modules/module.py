@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from gradlife._engine import TensorBase
 from gradlife.engine.nn.modules.calling import Calling
 from gradlife.engine.nn.modules.loading import Loading
 from gradlife.engine.nn.modules.naming import checked_name, describe
@@ -201,7 +202,7 @@ class Module(Calling, Loading, Walking):
 def clear_in_place(grad: Any) -> None:
     """Fills a gradient with zeros, cut off from the graph that it may have."""
     if grad.grad_fn is not None:
-        grad.detach_()
+        TensorBase.detach_(grad)  # which OneFlow has under no public name
     else:
         grad.requires_grad_(False)
     grad.zero_()

@@ -1,0 +1,11 @@
+// The Python face of OneFlow's nodes: one type for all of them, custom Functions included, whose context nobody can
+// reach from `grad_fn`.
+#pragma once
+
+#include "base/pyref.hpp"
+
+namespace gradlife {
+
+Ref make_oneflow_node_type();
+
+}  // namespace gradlife
