@@ -113,7 +113,7 @@ class _ClassProperty(_ClassName):
 
 
 class _ModuleName:
-    """A name of a module, absent under the profiles whose release lacks it. Its value stays in the module's dict."""
+    """A name of a module, absent under the profiles whose release lacks it. Its value, or property, is in the module's dict."""
 
     def __init__(self, name: str, span: Span) -> None:
         self.name = name
@@ -123,7 +123,8 @@ class _ModuleName:
         if module is None:
             return self
         if self.name in module.__dict__ and self.span.holds():
-            return module.__dict__[self.name]
+            value = module.__dict__[self.name]
+            return value.__get__(module) if isinstance(value, property) else value
         raise AttributeError(f"module '{module.__name__}' has no attribute '{self.name}'")
 
     def __set__(self, module: ModuleType, value: Any) -> None:

@@ -39,7 +39,7 @@ def test_tensor_has_no_attributes_no_weak_references_and_is_unknown_to_the_colle
 @each_oneflow
 def test_subclass_of_tensor_carries_what_python_gives_it(profile: str) -> None:
     class Tagged(torch.Tensor):
-        pass
+        tag: int
 
     with torch.profile(profile):
         x = Tagged([1.0, 2.0])
