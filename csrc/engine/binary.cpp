@@ -49,7 +49,7 @@ struct MinusScaled {
 
 Tensor times(const Tensor& tensor, const Scalar& alpha) { return alpha.is(1) ? tensor : mul_scalar(tensor, alpha); }
 
-// AddBackward0, SubBackward0, SubBackward1, RsubBackward1: linear, with the factors 1 and alpha.
+// AddBackward0, AddBackward1, SubBackward0, SubBackward1, RsubBackward1: linear, with the factors 1 and alpha.
 class SumNode final : public OpNode<0> {
  public:
   enum class Sign : uint8_t { plus, minus, reversed };
@@ -73,6 +73,7 @@ class SumNode final : public OpNode<0> {
 
 const NodeSpec& add_spec = node_spec("AddBackward0", {saved_number("alpha")});
 const NodeSpec& sub_spec = node_spec("SubBackward0", {saved_number("alpha")});
+const NodeSpec& add_scalar_spec = node_spec("AddBackward1");
 const NodeSpec& sub_scalar_spec = node_spec("SubBackward1");
 const NodeSpec& rsub_spec = node_spec("RsubBackward1", {saved_number("alpha")});
 const NodeSpec& mul_spec = node_spec("MulBackward0", {saved_tensor("other"), saved_tensor("self")});
@@ -171,6 +172,11 @@ Tensor sub_number(const Tensor& a, const Scalar& term, const Scalar& alpha) {
   refuse_bool_difference(*a, term.kind == Scalar::Kind::boolean);
   const auto node = start_recording<SumNode>({&a, &no_tensor}, sub_spec, SumNode::Sign::minus, alpha);
   return with_history(difference_of(a, term, alpha), node.owner);
+}
+
+Tensor add_scalar(const Tensor& a, const Scalar& term) {
+  const auto node = start_recording<SumNode>({&a}, add_scalar_spec, SumNode::Sign::plus, Scalar(1));
+  return with_history(compute(a, term, Plus()), node.owner);
 }
 
 Tensor sub_scalar(const Tensor& a, const Scalar& term) {

@@ -34,9 +34,9 @@ Tensor compute(const Tensor& a, const Other& b, F f) {
 
 // f(a, b) for an f that only makes sense on floats; `dtype` is the result's.
 template <class Other, class F>
-Tensor compute_floats(const Tensor& a, const Other& b, DType dtype, F f) {
+Tensor compute_floats(const Tensor& a, const Other& b, DType dtype, F f, const char* name = "floats") {
   Tensor out = allocate_for(a, b, dtype);
-  dispatch_floats(dtype, "floats", [&](auto zero) {
+  dispatch_floats(dtype, name, [&](auto zero) {
     using T = decltype(zero);
     map<T>(*out, Operand<T>(*a), Operand<T>(as_operand(b)), f);
   });

@@ -142,6 +142,7 @@ struct SavedValue {
   int64_t integer = 0;
   double real = 0;
   Dims sizes;
+  const char* text = nullptr;  // static
 };
 
 // Up to 1.9 the nodes of operations with one signature had no number: ExpBackward, but MulBackward0. Static text.

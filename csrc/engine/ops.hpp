@@ -58,6 +58,7 @@ Tensor div_number(const Tensor& a, const Scalar& divisor);
 Tensor rsub_number(const Scalar& minuend, const Tensor& a, const Scalar& alpha = 1);
 Tensor mul_scalar(const Tensor& a, const Scalar& factor);
 Tensor div_scalar(const Tensor& a, const Scalar& divisor);
+Tensor add_scalar(const Tensor& a, const Scalar& term);
 Tensor sub_scalar(const Tensor& a, const Scalar& term);
 Tensor pow(const Tensor& a, const Tensor& exponent);
 Tensor pow_scalar(const Tensor& a, const Scalar& exponent);

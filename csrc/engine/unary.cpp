@@ -1,23 +1,12 @@
-// Element-wise functions of one tensor: a table of rules, and two ways to apply one.
+// Element-wise functions of one tensor: how a rule is applied, and the elementary ones.
+#include "engine/unary.hpp"
+
 #include <cmath>
 
-#include "engine/kernels.hpp"
-#include "engine/op_node.hpp"
 #include "engine/overlap.hpp"
 
 namespace gradlife::ops {
 namespace {
-
-using Kernel = void (*)(const TensorImpl& out, const Tensor& in);
-enum class Saves : uint8_t { nothing, self, result };
-
-struct UnaryRule {
-  const NodeSpec& spec;
-  Saves saves;
-  Kernel kernel;
-  Tensor (*gradient)(const Tensor& gradient, const Tensor& saved);
-  bool keeps_integers = false;  // neg, abs, relu: others make floats of them
-};
 
 class UnaryNode final : public OpNode<1> {
  public:
@@ -36,6 +25,8 @@ class UnaryNode final : public OpNode<1> {
 DType output_dtype(const UnaryRule& rule, const TensorImpl& input) {
   return is_floating(input.dtype()) || rule.keeps_integers ? input.dtype() : DType::float32;
 }
+
+}  // namespace
 
 Tensor apply(const UnaryRule& rule, const Tensor& input) {
   const auto node = start_recording<UnaryNode>({&input}, rule);
@@ -60,30 +51,8 @@ Tensor apply_in_place(const UnaryRule& rule, const Tensor& target) {
   return target;
 }
 
-template <class F>
-void float_kernel(const TensorImpl& out, const Tensor& in) {
-  kernels::dispatch_floats(out.dtype(), F::name, [&](auto zero) {
-    using T = decltype(zero);
-    kernels::map<T>(out, kernels::Operand<T>(*in), F());
-  });
-}
+namespace {
 
-template <class F>
-void number_kernel(const TensorImpl& out, const Tensor& in) {
-  kernels::dispatch_numbers(out.dtype(), F::name, [&](auto zero) {
-    using T = decltype(zero);
-    kernels::map<T>(out, kernels::Operand<T>(*in), F());
-  });
-}
-
-#define GRADLIFE_FUNCTION(Name, text, expression) \
-  struct Name {                                   \
-    static constexpr const char* name = text;     \
-    template <class T>                            \
-    T operator()(T x) const {                     \
-      return expression;                          \
-    }                                             \
-  };
 GRADLIFE_FUNCTION(Neg, "neg_cpu", -x)
 GRADLIFE_FUNCTION(Exp, "exp_cpu", std::exp(x))
 GRADLIFE_FUNCTION(Log, "log_cpu", std::log(x))
@@ -96,7 +65,6 @@ GRADLIFE_FUNCTION(Sigmoid, "sigmoid_cpu", T(1) / (T(1) + std::exp(-x)))
 GRADLIFE_FUNCTION(Abs, "abs_cpu", std::is_integral_v<T> ? (x < T(0) ? -x : x) : T(std::fabs(x)))
 GRADLIFE_FUNCTION(Sgn, "sgn_cpu", T(T(0) < x) - T(x < T(0)))
 GRADLIFE_FUNCTION(Reciprocal, "reciprocal_cpu", T(1) / x)
-#undef GRADLIFE_FUNCTION
 
 template <class F>
 void combine(const TensorImpl& out, const Tensor& gradient, const Tensor& output, F f) {

@@ -74,16 +74,21 @@ const Operation* const operation_tables[] = {
     shape_operations,
     reduction_operations,
     index_operations,
+    elementwise_operations,
+    elementwise_in_place_operations,
+    in_place_operations,
 };
 const PyMethodDef* const method_tables[] = {
     in_place_methods,
     index_in_place_methods,
+    elementwise_in_place_methods,
     value_methods,
     creation_methods,
 };
 const PyMethodDef* const function_tables[] = {
     own_functions,
     reduction_functions,
+    activation_functions,
     creation_functions,
     data_functions,
 };

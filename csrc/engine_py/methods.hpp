@@ -26,17 +26,22 @@ constexpr Operation operation(const char* name) {
 }
 
 // Tables end with a nullptr for a name. The first two become methods and functions, the others what they are called.
-extern const Operation arithmetic_operations[];  // arithmetic_methods.cpp
-extern const Operation shape_operations[];       // shape_methods.cpp
-extern const Operation reduction_operations[];   // reduction_methods.cpp
-extern PyMethodDef reduction_functions[];        // reduction_methods.cpp: var_mean, ...: no methods
-extern const Operation index_operations[];       // index_methods.cpp
-extern PyMethodDef in_place_methods[];           // in_place_methods.cpp
-extern PyMethodDef index_in_place_methods[];     // index_methods.cpp
-extern PyMethodDef value_methods[];              // value_methods.cpp
-extern PyMethodDef creation_methods[];           // creation.cpp: new_zeros, ...
+extern const Operation arithmetic_operations[];   // arithmetic_methods.cpp
+extern const Operation shape_operations[];        // shape_methods.cpp
+extern const Operation reduction_operations[];    // reduction_methods.cpp
+extern PyMethodDef reduction_functions[];         // reduction_methods.cpp: var_mean, ...: no methods
+extern const Operation index_operations[];        // index_methods.cpp
+extern const Operation elementwise_operations[];  // elementwise_methods.cpp
+extern const Operation elementwise_in_place_operations[];
+extern PyMethodDef elementwise_in_place_methods[];
+extern const Operation in_place_operations[];  // in_place_methods.cpp
+extern PyMethodDef in_place_methods[];         // in_place_methods.cpp
+extern PyMethodDef index_in_place_methods[];   // index_methods.cpp
+extern PyMethodDef value_methods[];            // value_methods.cpp
+extern PyMethodDef creation_methods[];         // creation.cpp: new_zeros, ...
 extern PyMethodDef creation_functions[];
-extern PyMethodDef data_functions[];  // from_data.cpp: tensor, as_tensor, from_numpy
+extern PyMethodDef activation_functions[];  // activation_functions.cpp: what torch.nn.functional is made of
+extern PyMethodDef data_functions[];        // from_data.cpp: tensor, as_tensor, from_numpy
 
 // The tuple `torch.return_types.KIND` of an operation whose results have names.
 Ref wrap_named(const char* kind, const TensorList& tensors);

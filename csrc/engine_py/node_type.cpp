@@ -54,8 +54,9 @@ Ref wrap_value(const SavedValue& value) {
                          checked(PyLong_FromLongLong(value.sizes[i])).release());
       return tuple;
     }
-    case SavedValue::Type::none:
     case SavedValue::Type::text:
+      return checked(PyUnicode_FromString(value.text));
+    case SavedValue::Type::none:
       break;
   }
   return Ref::borrow(Py_None);

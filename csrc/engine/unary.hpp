@@ -1,0 +1,67 @@
+// Element-wise functions of one tensor: each is a rule, and there are two ways to apply one.
+#pragma once
+
+#include "engine/kernels.hpp"
+#include "engine/op_node.hpp"
+
+namespace gradlife::ops {
+
+enum class Saves : uint8_t { nothing, self, result };
+
+struct UnaryRule {
+  const NodeSpec& spec;
+  Saves saves;
+  void (*kernel)(const TensorImpl& out, const Tensor& in);
+  Tensor (*gradient)(const Tensor& gradient, const Tensor& saved);
+  bool keeps_integers = false;  // neg, abs, relu: others make floats of them
+};
+
+Tensor apply(const UnaryRule& rule, const Tensor& input);
+Tensor apply_in_place(const UnaryRule& rule, const Tensor& target);
+
+template <class F>
+void float_kernel(const TensorImpl& out, const Tensor& in) {
+  kernels::dispatch_floats(out.dtype(), F::name, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::map<T>(out, kernels::Operand<T>(*in), F());
+  });
+}
+
+template <class F>
+void number_kernel(const TensorImpl& out, const Tensor& in) {
+  kernels::dispatch_numbers(out.dtype(), F::name, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::map<T>(out, kernels::Operand<T>(*in), F());
+  });
+}
+
+#define GRADLIFE_FUNCTION(Name, text, expression) \
+  struct Name {                                   \
+    static constexpr const char* name = text;     \
+    template <class T>                            \
+    T operator()(T x) const {                     \
+      return expression;                          \
+    }                                             \
+  };
+
+// The node of a function that saves what the name says.
+inline const NodeSpec& unary_spec(const char* name, Saves saves) {
+  if (saves == Saves::nothing) return node_spec(name);
+  return node_spec(name, {saved_tensor(saves == Saves::self ? "self" : "result")});
+}
+
+// A function whose result is floating point.
+template <class F>
+UnaryRule float_rule(const char* name, Saves saves, Tensor (*gradient)(const Tensor&, const Tensor&)) {
+  return {unary_spec(name, saves), saves, float_kernel<F>, gradient};
+}
+
+// trigonometry.cpp
+extern const UnaryRule tan_rule, sinh_rule, cosh_rule, asin_rule, acos_rule, atan_rule, asinh_rule, asinh_in_place_rule,
+    acosh_rule, acosh_in_place_rule, atanh_rule, atanh_in_place_rule, deg2rad_rule, rad2deg_rule;
+// exponentials.cpp
+extern const UnaryRule log2_rule, log10_rule, log1p_rule, expm1_rule, exp2_rule, rsqrt_rule, erf_rule, erfc_rule;
+// smooth_activations.cpp
+extern const UnaryRule silu_rule, mish_rule;
+
+}  // namespace gradlife::ops
