@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from gradlife import _engine
 from gradlife._engine import TensorBase, _TensorMeta
 from gradlife.engine.hooks import RemovableHandle
+from gradlife.engine.printing import text_of
 from gradlife.engine.storage import TypedStorage, warn_of_typed_storage
 
 
@@ -131,14 +131,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         assert self.device.type == "cpu"  # an emptied wrapper fails here, as torch's does
-        suffixes = []
-        if self.dtype is _engine.float64:
-            suffixes.append("dtype=torch.float64")
-        if self.grad_fn is not None:
-            suffixes.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
-        elif self.requires_grad:
-            suffixes.append("requires_grad=True")
-        return f"tensor({', '.join([_format_values(self.detach().tolist()), *suffixes])})"
+        cls = plain_class(self)
+        is_plain = cls is Tensor or cls.__name__ == "Parameter"
+        return text_of(self, "tensor(" if is_plain else f"{cls.__name__}(")
 
     def __iter__(self) -> Iterator[Tensor]:
         if self.dim() == 0:
@@ -173,28 +168,6 @@ def plain_class(tensor: Tensor) -> type[Tensor]:
     """The class of a tensor; for one of OneFlow's, which carry nothing of Python's, that which it stands in for."""
     cls = type(tensor)
     return cls if cls.__weakrefoffset__ else cls.__bases__[0]
-
-
-def _format_values(values: Any) -> str:
-    flat = list(_flatten(values))
-    are_whole = all(isinstance(value, float) and value == int(value) for value in flat if math.isfinite(value))
-    return _format_nested(values, "{:.0f}." if are_whole else "{:.4f}")
-
-
-def _flatten(values: Any) -> Iterator[Any]:
-    if isinstance(values, list):
-        for value in values:
-            yield from _flatten(value)
-    else:
-        yield values
-
-
-def _format_nested(values: Any, pattern: str) -> str:
-    if isinstance(values, list):
-        return "[" + ", ".join(_format_nested(value, pattern) for value in values) + "]"
-    if not isinstance(values, float) or not math.isfinite(values):
-        return str(values)
-    return pattern.format(values)
 
 
 def _warn(category: type[Warning], text: str) -> None:

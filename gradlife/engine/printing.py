@@ -1,0 +1,165 @@
+"""Tensors as text, in PyTorch's layout: columns of one width, long ones cut in the middle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gradlife import _engine
+
+__all__ = ["set_printoptions", "text_of"]
+
+
+@dataclass
+class _Options:
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+_options = _Options()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """How tensors are printed: digits, elements before cutting, elements kept at each edge, characters a line."""
+    given: dict[str, Any] = dict(_PROFILES[profile.lower()]) if profile is not None else {}
+    named = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given.update({name: value for name, value in named.items() if value is not None})
+    for name, value in given.items():
+        setattr(_options, name, value)
+    _options.sci_mode = sci_mode
+
+
+class _Format:
+    """One way to write every number of a tensor: the narrowest that shows them all."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.is_float = any(isinstance(value, float) for value in values)
+        self.is_whole = True
+        self.is_scientific = False
+        self.width = 1
+        if not self.is_float:
+            self.width = max((len(str(value)) for value in values), default=1)
+            return
+        sized = [value for value in values if math.isfinite(value) and value != 0]
+        if sized:
+            self._choose(sized)
+        if _options.sci_mode is not None:
+            self.is_scientific = _options.sci_mode
+
+    def _choose(self, values: list[float]) -> None:
+        smallest, largest = min(map(abs, values)), max(map(abs, values))
+        self.is_whole = all(value == math.ceil(value) for value in values)
+        spread = largest / smallest > 1000.0 or largest > 1.0e8
+        self.is_scientific = spread or (not self.is_whole and smallest < 1.0e-4)
+        self.width = max(self.width, *(len(self._plain(value)) for value in values))
+
+    def _plain(self, value: float) -> str:
+        if self.is_scientific:
+            return f"{value:.{_options.precision}e}"
+        if self.is_whole:
+            return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+        return f"{value:.{_options.precision}f}"
+
+    def __call__(self, value: Any) -> str:
+        return (self._plain(value) if self.is_float else str(value)).rjust(self.width)
+
+
+def text_of(tensor: Any, prefix: str) -> str:
+    """``tensor`` as text that begins with ``prefix`` and ends with what the values do not tell."""
+    values = tensor.detach()
+    if values.numel() == 0:
+        body = "[]"
+    else:
+        shown = _shown(values, values.numel() > _options.threshold)
+        body = _body(shown, _Format(list(_flat(shown))), len(prefix))
+    return _with_suffixes(prefix + body, _suffixes(tensor), len(prefix))
+
+
+def _suffixes(tensor: Any) -> Iterator[str]:
+    default = _engine.float32
+    if tensor.numel() == 0:
+        if tensor.dim() != 1:
+            yield f"size={tuple(tensor.shape)}"
+        if tensor.dtype is not default:
+            yield f"dtype={tensor.dtype}"
+    elif tensor.dtype not in (default, _engine.int64, _engine.bool):
+        yield f"dtype={tensor.dtype}"
+    node = tensor.grad_fn
+    if node is not None:
+        yield f"grad_fn=<{type(node).__name__}>"
+    elif tensor.requires_grad:
+        yield "requires_grad=True"
+
+
+def _shown(values: Any, is_cut: bool) -> Any:
+    """The elements to print as nested lists, `...` where some were left out. As deep as there are dimensions: at most eight."""
+    if values.dim() == 0:
+        return values.item()
+    size, edge = values.size(0), _options.edgeitems
+    if not is_cut or size <= 2 * edge:
+        return [_shown(values.select(0, i), is_cut) for i in range(size)] if values.dim() > 1 else values.tolist()
+    first = [_shown(values.select(0, i), is_cut) for i in range(edge)]
+    return [*first, ..., *(_shown(values.select(0, i), is_cut) for i in range(size - edge, size))]
+
+
+def _flat(shown: Any) -> Iterator[Any]:
+    if isinstance(shown, list):
+        for item in shown:
+            yield from _flat(item)
+    elif shown is not ...:
+        yield shown
+
+
+def _depth(shown: Any) -> int:
+    depth = 0
+    while isinstance(shown, list):
+        depth += 1
+        shown = next((item for item in shown if item is not ...), None)
+    return depth
+
+
+def _body(shown: Any, write: _Format, indent: int) -> str:
+    depth = _depth(shown)
+    if depth == 0:
+        return write(shown)
+    if depth == 1:
+        return _row(shown, write, indent)
+    parts = ["..." if item is ... else _body(item, write, indent + 1) for item in shown]
+    return "[" + ("," + "\n" * (depth - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def _row(shown: list[Any], write: _Format, indent: int) -> str:
+    each = max(1, (_options.linewidth - indent) // (write.width + 2))
+    items = [" ..." if item is ... else write(item) for item in shown]
+    lines = [", ".join(items[start : start + each]) for start in range(0, len(items), each)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _with_suffixes(text: str, suffixes: Iterator[str], indent: int) -> str:
+    length = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            length = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            length += len(suffix) + 2
+    return text + ")"
