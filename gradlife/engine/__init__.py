@@ -27,7 +27,7 @@ from gradlife._engine import (
     int64,
     is_grad_enabled,
 )
-from gradlife.engine import autograd, nn, optim, return_types, storage, utils
+from gradlife.engine import autograd, nn, optim, random, return_types, storage, utils
 from gradlife.engine import private as _C
 from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradlife.engine.observing import (
@@ -49,10 +49,21 @@ from gradlife.engine.policies import (
     profiles,
     set_default_profile,
 )
+from gradlife.engine.printing import set_printoptions
+from gradlife.engine.random import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
 from gradlife.engine.releases import TORCH as _LIMITED
 from gradlife.engine.releases import limit_names as _limit_names
 from gradlife.engine.storage import TypedStorage
 from gradlife.engine.tensors import Size, Tensor, device, layout, strided
+from gradlife.engine.typename import typename
 
 float = float32
 double = float64
@@ -65,6 +76,7 @@ __all__ = [
     "AXES",
     "_C",
     "Event",
+    "Generator",
     "OwnerTree",
     "Profile",
     "Size",
@@ -76,6 +88,7 @@ __all__ = [
     "bool",
     "clear_events",
     "current_profile",
+    "default_generator",
     "device",
     "double",
     "dtype",
@@ -84,28 +97,38 @@ __all__ = [
     "float",
     "float32",
     "float64",
+    "get_rng_state",
     "inference_mode",
+    "initial_seed",
     "int",
     "int32",
     "int64",
     "is_grad_enabled",
+    "is_storage",
     "is_tensor",
     "layout",
     "live_bytes",
     "live_counts",
     "log_events",
     "long",
+    "manual_seed",
     "nn",
     "no_grad",
+    "numel",
     "optim",
     "owners",
     "profile",
     "profiles",
+    "random",
     "return_types",
+    "seed",
     "set_default_profile",
     "set_grad_enabled",
+    "set_printoptions",
+    "set_rng_state",
     "storage",
     "strided",
+    "typename",
     "use_count",
     "utils",
 ]
@@ -114,6 +137,16 @@ __all__ = [
 def is_tensor(obj: _Any) -> _Any:
     """Whether ``obj`` is a tensor of this engine."""
     return isinstance(obj, Tensor)
+
+
+def is_storage(obj: _Any) -> _Any:
+    """Whether ``obj`` is the memory of tensors."""
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+def numel(input: Tensor) -> _Any:
+    """The number of elements of a tensor."""
+    return input.numel()
 
 
 def get_default_dtype() -> dtype:

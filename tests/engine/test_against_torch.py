@@ -16,9 +16,12 @@ from typing import Any
 import pytest
 
 import gradlife.engine
+import programs_of_checkpoints
 import programs_of_corners
 import programs_of_hook_lifetimes
 import programs_of_lifetimes
+import programs_of_modules
+import programs_of_optimizers
 import programs_of_refusals
 import programs_of_values
 from leftovers import run_in_child
@@ -30,6 +33,9 @@ PROGRAMS: list[Program] = [
     *programs_of_corners.PROGRAMS,
     *programs_of_lifetimes.PROGRAMS,
     *programs_of_hook_lifetimes.PROGRAMS,
+    *programs_of_modules.PROGRAMS,
+    *programs_of_optimizers.PROGRAMS,
+    *programs_of_checkpoints.PROGRAMS,
 ]
 FAITHFUL_TO = "2.13"
 

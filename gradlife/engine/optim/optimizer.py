@@ -191,11 +191,11 @@ class Optimizer:
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        blocks = []
         for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
-            lines.extend(f"    {name}: {group[name]}" for name in sorted(group) if name != "params")
-        return "\n".join([*lines, ")"])
+            lines = [f"    {name}: {group[name]}\n" for name in sorted(group) if name != "params"]
+            blocks.append(f"\nParameter Group {number}\n{''.join(lines)}")
+        return f"{type(self).__name__} ({''.join(blocks)})"
 
 
 def _list_params(group: dict[str, Any]) -> None:

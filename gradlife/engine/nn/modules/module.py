@@ -7,14 +7,29 @@ from typing import Any, Self
 
 from gradlife._engine import TensorBase
 from gradlife.engine.nn.modules.calling import Calling
+from gradlife.engine.nn.modules.every_module import (
+    register_module_backward_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
 from gradlife.engine.nn.modules.loading import Loading
-from gradlife.engine.nn.modules.naming import checked_name, describe
+from gradlife.engine.nn.modules.naming import checked_name
 from gradlife.engine.nn.modules.walking import Walking
 from gradlife.engine.nn.parameter import Buffer, Parameter
 from gradlife.engine.release import release
 from gradlife.engine.tensors import Tensor
+from gradlife.engine.typename import typename
 
-__all__ = ["Module"]
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+]
 
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
@@ -47,7 +62,7 @@ class Module(Calling, Loading, Walking):
         checked_name(self, "parameter", name, self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{describe(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
@@ -63,7 +78,7 @@ class Module(Calling, Loading, Walking):
         checked_name(self, "buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{describe(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = tensor
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
@@ -71,7 +86,7 @@ class Module(Calling, Loading, Walking):
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a child under ``name``."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{describe(module)} is not a Module subclass")
+            raise TypeError(f"{typename(module)} is not a Module subclass")
         checked_name(self, "module", name, self._modules)
         self._modules[name] = module
 
@@ -109,13 +124,13 @@ class Module(Calling, Loading, Walking):
 
     def _replace(self, name: str, value: Any, kind: str, expected: str) -> None:
         if value is not None:
-            raise TypeError(f"cannot assign '{describe(value)}' as {kind} '{name}' ({expected} expected)")
+            raise TypeError(f"cannot assign '{typename(value)}' as {kind} '{name}' ({expected} expected)")
         (self._parameters if kind == "parameter" else self._modules)[name] = None
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(
-                f"cannot assign '{describe(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+                f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
             )
         if isinstance(value, Buffer):
             self._forget(name, keep="_buffers")

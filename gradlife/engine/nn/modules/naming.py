@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradlife.engine.tensors import Tensor
-
-
-def describe(value: Any) -> str:
-    """The type of a value as error texts name it: a plain tensor by its dtype."""
-    return value.type() if type(value) is Tensor else type(value).__name__
-
 
 def checked_name(owner: Any, kind: str, name: Any, entries: dict[str, Any]) -> None:
     """Raises where ``name`` cannot become the name of a parameter, buffer or child of ``owner``."""
