@@ -4,6 +4,7 @@
 #include "engine/ops.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
+#include "engine_py/objects.hpp"
 #include "engine_py/state.hpp"
 #include "engine_py/wrapper.hpp"
 
@@ -153,7 +154,9 @@ Ref array_of(const Tensor& tensor) {
     PyErr_Clear();
     fail(ErrorKind::runtime, "Numpy is not available");
   }
-  const Ref owner = wrap(detach(tensor));
+  // A wrapper that carries attributes, under OneFlow's policies too.
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(state().tensor_class);
+  const Ref owner = new_wrapper(detach(tensor).detach(), type);
   checked_status(PyObject_SetAttrString(owner.get(), "__array_interface__", interface_of(*tensor).get()));
   Ref array = checked(PyObject_CallMethod(numpy.get(), "asarray", "O", owner.get()));
   checked_status(PyObject_DelAttrString(owner.get(), "__array_interface__"));

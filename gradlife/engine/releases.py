@@ -71,13 +71,21 @@ TENSOR = {
     "detach_": Span(),
     "data_ptr": Span(),
     "_make_subclass": Span(),
+    "storage": Span(),
+    "_typed_storage": Span(200),
     "register_post_accumulate_grad_hook": Span(201),
     "_post_accumulate_grad_hooks": Span(201),
     "untyped_storage": Span(200),
     "_use_count": Span(209),
     "mT": Span(111),
 }
-FUNCTION = {"mark_dirty": Span()}
+UTILS = {"weak": Span(200), "checkpoint": Span()}
+WEAK = dict.fromkeys(
+    ("WeakIdRef", "WeakIdKeyDictionary", "WeakTensorKeyDictionary", "WeakTensorRef", "TensorWeakRef"), Span(200)
+)
+CHECKPOINT = {"checkpoint": Span(), "checkpoint_sequential": Span()}
+CONTEXT = {"mark_dirty": Span()}
+FUNCTION = {"setup_context": Span(200)}
 FUNCTIONS = {"once_differentiable": Span()}
 
 
@@ -179,16 +187,21 @@ def _is_absent(cls: type, name: str) -> bool:
 
 def limit_names() -> None:
     """Puts the tables above into force, once the modules they speak of are loaded."""
-    from gradlife.engine.autograd.function import FunctionCtx
+    from gradlife.engine.autograd.function import FunctionCtx, _SingleStep
     from gradlife.engine.tensors import Tensor
 
-    for module, spans in (
-        ("", TORCH),
-        (".private", PRIVATE),
-        (".autograd", AUTOGRAD),
-        (".autograd.graph", GRAPH),
-        (".autograd.function", FUNCTIONS),
-    ):
+    tables = {
+        "": TORCH,
+        ".private": PRIVATE,
+        ".autograd": AUTOGRAD,
+        ".autograd.graph": GRAPH,
+        ".autograd.function": FUNCTIONS,
+        ".utils": UTILS,
+        ".utils.weak": WEAK,
+        ".utils.checkpoint": CHECKPOINT,
+    }
+    for module, spans in tables.items():
         limit_module(f"gradlife.engine{module}", spans)
     limit_class(Tensor, TENSOR)
-    limit_class(FunctionCtx, FUNCTION, "attribute {name} not found")
+    limit_class(FunctionCtx, CONTEXT, "attribute {name} not found")
+    limit_class(_SingleStep, FUNCTION)

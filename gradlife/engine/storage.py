@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from gradlife import _engine
 from gradlife._engine import UntypedStorage, dtype
 
 __all__ = ["TypedStorage", "UntypedStorage"]
@@ -19,6 +20,8 @@ _DEPRECATED = (
 
 class TypedStorage:
     """A storage read as elements of one dtype. Only the untyped storage has an identity: this is a new object each time."""
+
+    _type_name = "torch.storage.TypedStorage"
 
     def __init__(self, *, wrap_storage: UntypedStorage, dtype: dtype, _internal: bool = False) -> None:
         if not _internal:
@@ -73,11 +76,30 @@ class TypedStorage:
         return iter(self.tolist())
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"'torch.storage.TypedStorage' object has no attribute '{name}'")
+        raise AttributeError(f"'{self._type_name}' object has no attribute '{name}'")
 
     def __repr__(self) -> str:
         lines = [f" {value}" for value in self.tolist()]
-        return "\n".join([*lines, f"[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"])
+        return "\n".join([*lines, f"[{self._type_name}(dtype={self.dtype}, device=cpu) of size {len(self)}]"])
+
+
+# Up to 1.10 there was a class for each dtype.
+_CLASSES: dict[dtype, type[TypedStorage]] = {
+    kind: type(name, (TypedStorage,), {"_type_name": f"torch.{name}"})
+    for kind, name in (
+        (_engine.float32, "FloatStorage"),
+        (_engine.float64, "DoubleStorage"),
+        (_engine.int32, "IntStorage"),
+        (_engine.int64, "LongStorage"),
+        (_engine.bool, "BoolStorage"),
+    )
+}
+
+
+def typed(storage: UntypedStorage, dtype: dtype) -> TypedStorage:
+    """A storage read as elements of one dtype, by the class that the release has for it."""
+    cls = _CLASSES[dtype] if _engine._current_release()[1] <= 110 else TypedStorage
+    return cls(wrap_storage=storage, dtype=dtype, _internal=True)
 
 
 _has_warned = False
@@ -86,6 +108,8 @@ _has_warned = False
 def warn_of_typed_storage() -> None:
     """Says once a process that typed storages are to go."""
     global _has_warned
+    if _engine._current_release()[1] < 200:
+        return
     if not _has_warned:
         warnings.warn(_DEPRECATED, UserWarning, stacklevel=3)
     _has_warned = True

@@ -12,7 +12,7 @@ from gradlife import _engine
 from gradlife._engine import TensorBase, _TensorMeta
 from gradlife.engine.hooks import RemovableHandle
 from gradlife.engine.printing import text_of
-from gradlife.engine.storage import TypedStorage, warn_of_typed_storage
+from gradlife.engine.storage import TypedStorage, typed, warn_of_typed_storage
 
 
 class Size(tuple[int, ...]):
@@ -88,10 +88,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def storage(self) -> TypedStorage:
         """The storage, read as elements of this dtype: a new object at each call. `untyped_storage()` is the storage itself."""
         warn_of_typed_storage()
-        return self._typed_storage()
+        return typed(TensorBase.untyped_storage(self), self.dtype)
 
     def _typed_storage(self) -> TypedStorage:
-        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True)
+        return typed(TensorBase.untyped_storage(self), self.dtype)
 
     def backward(
         self,

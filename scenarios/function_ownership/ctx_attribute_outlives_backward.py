@@ -5,7 +5,6 @@ from gradlife.scenario import Expect, scenario
 AFTER = "backward done, output alive"
 RELEASED = "backward releases what save_for_backward saved, node by node"
 KEPT = "an attribute of ctx is plain Python: it lives as long as ctx, which lives as long as its node"
-ONEFLOW = "OneFlow drops a node's whole closure, ctx included, once it has run"
 
 
 def watched_memory(lab, name):
@@ -21,7 +20,6 @@ def watched_memory(lab, name):
     pattern="GL103",
     needs="numpy",
     expects=[
-        Expect("mask's memory", "dead", probe="expiry", stage=AFTER, on="oneflow-*", because=ONEFLOW),
         Expect("mask's memory", "alive", probe="expiry", stage=AFTER, because=KEPT),
         Expect("ctx", "alive", probe="expiry", stage=AFTER, on="torch-*", because="the node lives on"),
         Expect("ctx", "del", on="torch-*"),

@@ -28,6 +28,7 @@ def doubling_in_place(lab):
     title="An in-place Function on a view saves it",
     origin=["pytorch/pytorch#3679", "pytorch/pytorch#10532", "pytorch/pytorch#23502"],
     pattern="GL104",
+    needs="autograd.Function.mark_dirty",
     expects=[
         Expect("ctx", "del", on=SINCE_2_10, because="the slot of a changed view points back to its new history weakly"),
         Expect(
@@ -60,6 +61,7 @@ def dirty_view_is_saved(lab):
 @dirty_view_is_saved.fixed(
     title="An in-place Function on a copy",
     fix="apply it to z[0].clone()",
+    needs="autograd.Function.mark_dirty",
     expects=[Expect("ctx", "del", on="torch-*", because="a copy has no base whose history would have to change")],
 )
 def dirty_copy_is_saved(lab):

@@ -95,6 +95,13 @@ def packed_until_released(lab):
         Expect("unpacks for two backwards", 2, probe="value", because="one a backward"),
         Expect("packs for save_for_backward", 1, probe="value"),
         Expect("unpacks for ctx.saved_tensors read twice", 2, probe="value", because="each read unpacks everything"),
+        Expect(
+            "packs for a product with a number",
+            1,
+            probe="value",
+            on="torch-1.*",
+            because="the number was saved as a tensor of no dimension, and packed like any other",
+        ),
         Expect("packs for a product with a number", 0, probe="value", because="the number is no tensor of yours"),
         Expect("packs for x * x", 2, probe="value", because="two slots, although it is one tensor"),
     ],

@@ -4,7 +4,7 @@ from functools import partial
 
 from gradlife.scenario import Expect, scenario
 
-PRESERVING = "torch-1.1[0-9] torch-2.* mini:oneflow-0.9*"
+PRESERVING = "torch-1.1[0-9] torch-2.*"
 CACHED = "torch-1.[1-9] oneflow-*"
 LOST = "C++ knows no Python class: the new wrapper is a plain Tensor"
 

@@ -8,6 +8,7 @@ from gradlife.scenario import Expect, scenario
 @scenario(
     title="operations that keep the object, and those that make one",
     origin=["pytorch/pytorch#6990", "pytorch/pytorch#55686"],
+    needs="Tensor.data_ptr",
     expects=[
         Expect(
             "x.data is x.data", False, probe="value", because="each read makes a detached tensor on the same storage"
@@ -52,6 +53,7 @@ def operations_that_make_a_wrapper(lab):
     title="the tensor given to a gradient hook",
     origin=["pytorch/pytorch#11165"],
     pattern="GL201",
+    needs="Tensor.data_ptr",
     expects=[
         Expect(
             "note on x.grad",

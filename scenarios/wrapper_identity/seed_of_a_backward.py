@@ -7,6 +7,7 @@ from gradlife.scenario import Expect, scenario
     title="the gradient that backward is given",
     origin=["pytorch/pytorch#11165"],
     pattern="GL201",
+    needs="Tensor.data_ptr",
     expects=[
         Expect(
             "seed reaches the Function",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
@@ -26,6 +27,9 @@ def names_of(owner: Any, part: str) -> list[str]:
         (torch.autograd.graph, "disable_saved_tensors_hooks", "torch-1.10", "torch-1.13"),
         (torch.autograd.graph, "get_gradient_edge", "torch-1.13", "torch-2.9"),
         (torch.Tensor, "untyped_storage", "torch-1.13", "torch-2.9"),
+        (torch.Tensor, "_typed_storage", "torch-1.13", "torch-2.9"),
+        (torch.utils.weak, "WeakTensorKeyDictionary", "torch-1.13", "torch-2.9"),
+        (torch.autograd.Function, "setup_context", "torch-1.13", "torch-2.9"),
         (torch.Tensor, "mT", "torch-1.10", "torch-1.13"),
         (torch.Tensor, "register_post_accumulate_grad_hook", "torch-1.13", "torch-2.9"),
     ],
@@ -131,6 +135,27 @@ def test_a_function_with_setup_context_is_called_with_a_context_before_2_0() -> 
 
     with torch.profile("torch-1.13"), pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
         Double.apply(leaf())
+
+
+@pytest.mark.parametrize(
+    ("profile", "kind"),
+    [
+        ("torch-1.1", "torch.FloatStorage"),
+        ("torch-1.10", "torch.FloatStorage"),
+        ("torch-1.13", "torch.storage.TypedStorage"),
+    ],
+)
+def test_storage_is_a_new_object_each_time_and_of_the_releases_class(profile: str, kind: str) -> None:
+    with torch.profile(profile), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = torch.ones(3)
+        storage: Any = x.storage()
+        assert x.storage() is not storage
+        assert storage.tolist() == [1.0, 1.0, 1.0]
+        with pytest.raises(AttributeError) as error:
+            storage.tag  # noqa: B018
+        assert str(error.value) == f"'{kind}' object has no attribute 'tag'"
+        assert f"[{kind}(dtype=torch.float32, device=cpu) of size 3]" in repr(storage)
 
 
 def test_words_for_freed_saved_tensors_by_release() -> None:

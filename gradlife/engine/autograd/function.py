@@ -75,7 +75,8 @@ class FunctionMeta(type):
         context = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
         context.__module__ = "torch.autograd.function"
         cls._backward_cls = context
-        cls._has_setup_context = cls.setup_context is not _SingleStep.setup_context  # type: ignore[attr-defined]
+        own = next(base for base in cls.__mro__ if "setup_context" in base.__dict__)
+        cls._has_setup_context = own is not _SingleStep
 
 
 class _SingleStep:

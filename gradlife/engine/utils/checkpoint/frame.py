@@ -39,11 +39,7 @@ class _NoopSaveInputs(Function):
     """A node that keeps the inputs of a checkpoint as saved tensors, so that outer hooks and version checks apply to them."""
 
     @staticmethod
-    def forward(*tensors: Any) -> Any:
-        return _engine.empty((0,))
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def forward(ctx: Any, *inputs: Any) -> Any:  # no setup_context: not every release has it
         places = [i for i, item in enumerate(inputs) if isinstance(item, Tensor)]
         others = [None if isinstance(item, Tensor) else item for item in inputs]
 
@@ -55,6 +51,7 @@ class _NoopSaveInputs(Function):
 
         ctx.get_args = get_args
         ctx.save_for_backward(*[inputs[place] for place in places])
+        return _engine.empty((0,))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
