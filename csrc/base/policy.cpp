@@ -116,6 +116,18 @@ Policy oneflow_0_9() {
   return policy;
 }
 
+// Karpathy's micrograd: everything is Python's, and each result keeps a closure over itself and its inputs.
+Policy micrograd() {
+  Policy policy;
+  policy.profile = "micrograd";
+  policy.function_ownership = FunctionOwnership::node_owns_ctx;
+  policy.tensor_identity = Identity::cached;
+  policy.storage_identity = Identity::cached;
+  policy.node_identity = Identity::cached;
+  policy.saved_slot = SavedSlotPolicy::closure;
+  return policy;
+}
+
 Policy broken(Policy base, const char* name, const char* axis, const char* value) {
   base.profile = name;
   set_axis(base, axis, value);
@@ -136,6 +148,7 @@ std::vector<Policy> make_profiles() {
           now,
           oneflow_0_8(),
           oneflow_0_9(),
+          micrograd(),
           broken(now, "broken-function-ownership", "function_ownership", "weak_at_construction"),
           broken(torch_1_1(), "rejected-refcount-check", "function_ownership", "refcount_check"),
           broken(torch_1_2(), "rejected-consumed", "legacy_functions", "consumed"),
@@ -158,7 +171,7 @@ const std::vector<Axis>& policy_axes() {
       {"tensor_identity", {"rewrap", "cached", "resurrect", "coupled", "mutual"}},
       {"storage_identity", {"rewrap", "cached", "resurrect", "coupled", "mutual"}},
       {"node_identity", {"rewrap", "cached", "resurrect", "coupled", "mutual"}},
-      {"saved_slot", {"detached_data", "owning"}},
+      {"saved_slot", {"detached_data", "owning", "closure"}},
       {"hook_references", {"owned", "borrowed", "extra"}},
       {"interpreter_exit", {"leak", "release"}},
       {"unpack_schedule", {"progressive", "upfront"}}};

@@ -12,7 +12,7 @@ namespace gradlife {
 enum class FunctionOwnership : uint8_t { ctx_owns_node, node_owns_ctx, coupled, weak_at_construction, refcount_check };
 enum class LegacyFunctions : uint8_t { instance_is_ctx, refused, consumed };
 enum class Identity : uint8_t { rewrap, cached, resurrect, coupled, mutual };
-enum class SavedSlotPolicy : uint8_t { detached_data, owning };
+enum class SavedSlotPolicy : uint8_t { detached_data, owning, closure };
 enum class HookReferences : uint8_t { owned, borrowed, extra };
 enum class UnpackSchedule : uint8_t { progressive, upfront };
 

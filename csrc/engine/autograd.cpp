@@ -57,8 +57,10 @@ NodePtr grad_accumulator(const Tensor& leaf) {
 }
 
 Edge gradient_edge(const Tensor& tensor) {
-  if (NodePtr node = grad_fn(tensor)) return {std::move(node), tensor->meta()->output_nr};
-  return {grad_accumulator(tensor), 0};
+  WeakPtr<TensorImpl> closed_over;
+  if (current_policy()->saved_slot == SavedSlotPolicy::closure) closed_over = WeakPtr<TensorImpl>(tensor.get());
+  if (NodePtr node = grad_fn(tensor)) return {std::move(node), tensor->meta()->output_nr, std::move(closed_over)};
+  return {grad_accumulator(tensor), 0, std::move(closed_over)};
 }
 
 EdgeList gradient_edges(std::initializer_list<const Tensor*> tensors) {
@@ -80,6 +82,7 @@ void set_history_at(const Tensor& output, const NodePtr& node, uint32_t output_n
   meta.grad_fn = node;
   meta.output_nr = output_nr;
   meta.requires_grad = false;
+  meta.awaits_closure = node->policy().saved_slot == SavedSlotPolicy::closure;
   if (meta.view) meta.view->attr_version = output->version();
 }
 
@@ -119,7 +122,9 @@ void detach_in_place(const Tensor& tensor) {
   AutogradMeta& meta = *tensor->meta();
   const NodePtr dropped = std::move(meta.grad_fn);
   meta.requires_grad = false;
+  meta.awaits_closure = false;
   meta.output_nr = 0;
+  const Handle forgotten = std::move(meta.closure);
 }
 
 Tensor RetainsGradHook::call(Tensor gradient) {

@@ -42,8 +42,10 @@ struct AutogradMeta {
   std::unique_ptr<PostAccumulateHook> post_accumulate_hook;
   std::unique_ptr<ViewInfo> view;
   std::shared_ptr<RetainsGradHook> retains_grad;
+  Handle closure;  // over the tensor and what it was made of (policy `closure`); made when the tensor is first shown
   uint32_t output_nr = 0;
   bool requires_grad = false;
+  bool awaits_closure = false;
 };
 
 bool requires_grad(const Tensor& tensor);  // it, or the graph behind it

@@ -104,7 +104,8 @@ TensorList call_node(Node& node, TensorList inputs, bool keep_graph) {
     record(EventKind::hook, node, "post hook");
     outputs = node.post_hooks[i]->call(std::move(outputs), kept);
   }
-  if (!keep_graph) node.release_variables();
+  // A closure knows no end of its use: backward may always run again.
+  if (!keep_graph && node.policy().saved_slot != SavedSlotPolicy::closure) node.release_variables();
   return outputs;
 }
 

@@ -113,6 +113,7 @@ class WeakNodePtr {
 struct Edge {
   NodePtr node;
   uint32_t input_nr = 0;
+  WeakPtr<TensorImpl> tensor{};  // whose gradient it is, where results close over their inputs
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 using EdgeList = std::vector<Edge>;

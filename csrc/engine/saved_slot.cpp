@@ -22,6 +22,7 @@ bool keeps_inputs(const Policy& policy) { return policy.is_oneflow || policy.rel
 
 bool keeps_itself(const Policy& policy, bool is_output, bool is_leaf) {
   if (policy.saved_slot == SavedSlotPolicy::owning) return true;
+  if (policy.saved_slot == SavedSlotPolicy::closure) return false;  // the closure keeps them, where Python can see it
   return (!is_output || is_leaf) && keeps_inputs(policy);
 }
 

@@ -110,6 +110,7 @@ void TensorImpl::visit_owned(OwnedVisitor& visitor) const {
     visitor.managed("accumulator", accumulator.get(), Ownership::weak);
   if (meta_->grad) visitor.managed("grad", meta_->grad.get(), Ownership::strong);
   if (meta_->view) visitor.managed("base", meta_->view->base.get(), Ownership::strong);
+  if (meta_->closure) visitor.object("closure", meta_->closure.get(), Ownership::strong);
   for (const auto& hook : meta_->hooks) hook->visit_owned(visitor);
   if (meta_->post_accumulate_hook) meta_->post_accumulate_hook->visit_owned(visitor);
 }

@@ -193,7 +193,7 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
       if (custom.num_inputs() == custom.output_info.size()) custom.add_input_metadata(*given);
       custom.output_info.push_back({given->sizes(), given->dtype(), true});
     }
-    PyTuple_SET_ITEM(results.get(), i, given == tensor ? Py_NewRef(output) : wrap(given).release());
+    PyTuple_SET_ITEM(results.get(), i, wrap(given).release());
   }
   check_dirty_are_returned(marks.dirty, results.get());
   if (is_executable) save_tensors(context, node, marks);

@@ -151,6 +151,7 @@ PyObject* node_sequence_nr(PyObject* self, PyObject*) {
 
 // The type is not shown: torch's are static, and these live as long as the module, which is never unloaded.
 int node_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(reinterpret_cast<NodeObject*>(self)->closure);
   const Managed* impl = head_of(self)->impl;
   // The node's hooks are the wrapper's to show only while nobody else owns the node.
   if (impl == nullptr || !head_of(self)->owns_impl || impl->use_count() != 1) return 0;
@@ -161,6 +162,7 @@ int node_clear(PyObject* self) {
   Managed* impl = head_of(self)->impl;
   if (impl != nullptr && head_of(self)->owns_impl && impl->use_count() == 1)
     clear_node_hooks(*static_cast<Node*>(impl));
+  Py_CLEAR(reinterpret_cast<NodeObject*>(self)->closure);
   return 0;
 }
 
@@ -168,6 +170,7 @@ void node_dealloc(PyObject* self) {
   if (hand_back(self)) return;
   PyObject_GC_UnTrack(self);
   leave_impl(self);
+  Py_CLEAR(reinterpret_cast<NodeObject*>(self)->closure);
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);

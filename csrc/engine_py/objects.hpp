@@ -31,6 +31,7 @@ struct StorageObject {
 
 struct NodeObject {
   WrapperObject head;
+  PyObject* closure;  // of the tensor that it was asked from
 };
 
 inline WrapperObject* head_of(PyObject* object) { return reinterpret_cast<WrapperObject*>(object); }

@@ -1,5 +1,6 @@
 // Attributes of tensors.
 #include "engine/autograd.hpp"
+#include "engine_py/closure.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/hooks.hpp"
 #include "engine_py/objects.hpp"
@@ -70,7 +71,11 @@ void set_grad(const Tensor& tensor, PyObject* value) {
   tensor->need_meta().grad = tensor->policy().is_oneflow ? detach(unwrap(value)) : unwrap(value);
 }
 
-Ref get_grad_fn(const Tensor& tensor) { return wrap_node(grad_fn(tensor)); }
+Ref get_grad_fn(const Tensor& tensor) {
+  Ref node = wrap_node(grad_fn(tensor));
+  hold_closure(*tensor, node.get());
+  return node;
+}
 
 Ref get_data(const Tensor& tensor) { return wrap(variable_data(tensor)); }
 

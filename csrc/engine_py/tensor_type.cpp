@@ -4,6 +4,7 @@
 
 #include "engine/autograd.hpp"
 #include "engine_py/bare_tensor.hpp"
+#include "engine_py/closure.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
 #include "engine_py/hooks.hpp"
@@ -38,6 +39,7 @@ int visit_impl(TensorImpl& impl, visitproc visit, void* arg) {
     if (const int stop = visit_sole_owned_node(impl, visit, arg)) return stop;
   }
   if (impl.meta() == nullptr) return 0;
+  if (const int stop = visit_closure(impl, visit, arg)) return stop;
   for (const auto& hook : impl.meta()->hooks) Py_VISIT(static_cast<PyObject*>(hook->traversable()));
   return 0;
 }
@@ -66,13 +68,17 @@ void take_apart(PyObject* self) {
   Py_CLEAR(object->dict);
   Py_CLEAR(object->backward_hooks);
   Py_CLEAR(object->post_accumulate_grad_hooks);
+  if (TensorImpl* impl = impl_of(self); impl != nullptr && object->head.owns_impl) leave_gradient(*impl);
   leave_impl(self);
 }
 
 int tensor_clear(PyObject* self) {
   if (is_kept_by_impl(self)) return 0;
   TensorImpl* impl = impl_of(self);
-  if (impl != nullptr && head_of(self)->owns_impl) clear_accumulator_hooks(*impl);
+  if (impl != nullptr && head_of(self)->owns_impl) {
+    clear_accumulator_hooks(*impl);
+    clear_closure(*impl);
+  }
   take_apart(self);
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include "base/events.hpp"
 #include "engine_py/bare_tensor.hpp"
+#include "engine_py/closure.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
 #include "engine_py/node_type.hpp"
@@ -96,6 +97,7 @@ PyTypeObject* tensor_class() { return reinterpret_cast<PyTypeObject*>(state().te
 
 Ref wrap(Tensor&& tensor) {
   if (!tensor) return Ref::borrow(Py_None);
+  if (awaits_closure(*tensor)) close_over(tensor);
   if (Ref known = find_wrapper(*tensor)) return known;
   return wrap_as(std::move(tensor), tensor_class());
 }
