@@ -40,9 +40,18 @@ COLLECTED = "__gradlife_scenarios__"
 ISOLATIONS = ("fork", "fresh")
 
 
+EVERYWHERE = "*"
+NAMED_ONLY = ("micrograd",)  # imitates no release of a framework: a declaration speaks of it only by its name
+
+
 def matches(patterns: str, *names: str) -> bool:
     """Does one of the space-separated fnmatch patterns match one of the names?"""
     return any(fnmatchcase(name, pattern) for pattern in patterns.split() for name in names)
+
+
+def speaks_of(on: str, system: str, profile: str) -> bool:
+    """Is a declaration for these patterns about the system?"""
+    return matches(on, system, profile) and not (on == EVERYWHERE and profile in NAMED_ONLY)
 
 
 def profile_name(framework: str, version: str) -> str:
@@ -59,12 +68,12 @@ class Expect:
     value: Any
     probe: str = "liveness"
     stage: str | None = None  # None: the last stage that has such a reading
-    on: str = "*"  # space-separated fnmatch patterns, against the profile name and the full system name
+    on: str = EVERYWHERE  # space-separated fnmatch patterns, against the profile name and the full system name
     because: str = ""
 
     def applies_to(self, system: str, profile: str) -> bool:
         """Does this declaration speak about the system?"""
-        return matches(self.on, system, profile)
+        return speaks_of(self.on, system, profile)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from gradlife.model.run import RunOk, ScenarioRun
 from gradlife.model.story import Declared, ScenarioInfo
 from gradlife.model.system import SystemInfo
 from gradlife.runner.compare import same_value
-from gradlife.scenario import matches
+from gradlife.scenario import speaks_of
 
 
 def check_expectations(
@@ -43,7 +43,7 @@ def applicable(scenario: ScenarioInfo, system: SystemInfo) -> tuple[Declared, ..
     """Of the declarations for one subject, probe and stage the first that speaks about the system."""
     chosen: dict[tuple[str, str, str | None], Declared] = {}
     for declared in scenario.expects:
-        if matches(declared.on, system.name, system.profile):
+        if speaks_of(declared.on, system.name, system.profile):
             chosen.setdefault((declared.subject, declared.probe, declared.stage), declared)
     return tuple(chosen.values())
 

@@ -37,6 +37,7 @@ def doubling(lab, keep):
         Expect("ctx", "never", on=BEFORE_TRAVERSAL, because=BLIND),
         Expect("ctx", "never", on=ONEFLOW, because=ONEFLOW_BLIND),
         Expect("ctx", "gc", because=SEEN),
+        Expect("ctx", "gc", on="micrograd", because=SEEN),
         Expect("y", "never", on=BEFORE_TRAVERSAL, because=BLIND),
         Expect("y", "gc", on="torch-*", because=SEEN),
         Expect("y.storage", "gc", on="torch-2.*", because=SEEN),

@@ -2,6 +2,7 @@
 
 from gradlife.scenario import Expect, scenario
 
+CLOSURE = "each result's closure holds what it was made of, for as many backwards as there may be"
 SECOND_TIME = {
     "torch-1.1 torch-1.2": "Trying to backward through the graph a second time, but the buffers have already "
     "been freed. Specify retain_graph=True when calling backward the first time.",
@@ -64,6 +65,15 @@ def retain_graph_keeps_the_batch(lab):
             because="the slot was released when its node had run",
         ),
         Expect("batch's memory", "del"),
+        Expect(
+            "batch's memory",
+            "alive",
+            probe="expiry",
+            stage="backward done, loss alive",
+            on="micrograd",
+            because=CLOSURE,
+        ),
+        Expect("batch's memory", "gc", on="micrograd", because="the loss lies in a cycle with its closure"),
     ],
 )
 def backward_releases_the_batch(lab):

@@ -185,9 +185,12 @@ def hooks_on_one_slot(lab):
         Expect("unpack", "alive", probe="expiry", stage="only the slot holds them"),
         Expect("packed", "alive", probe="expiry", stage="only the slot holds them"),
         Expect("gradient", [0.540302, 0.540302, 0.540302, 0.540302], probe="value", because="cos(1), unpacked"),
+        Expect("pack", "dead", probe="expiry", stage="backward done", because="the slot was released"),
         Expect("pack", "del", because="the slot gives each reference back exactly once"),
         Expect("unpack", "del"),
         Expect("packed", "del"),
+        Expect("packed", "alive", probe="expiry", stage="backward done", on="micrograd", because="nothing is released"),
+        Expect("packed", "gc", on="micrograd", because="the node goes with its output, which has a closure"),
     ],
 )
 def slot_is_the_last_owner(lab):
@@ -219,7 +222,9 @@ def slot_is_the_last_owner(lab):
     lab.stage("only the slot holds them")
     y.sum().backward()
     lab.value("gradient", x.grad)
-    lab.stage("backward done", all_names_gone=True)
+    lab.stage("backward done")
+    del x, y
+    lab.stage("graph dropped", all_names_gone=True)
 
 
 @scenario(

@@ -4,7 +4,7 @@ import weakref
 
 from gradlife.scenario import Expect, scenario
 
-CACHED = "torch-1.[1-9]"
+CACHED = "torch-1.[1-9] micrograd"
 RESURRECT = "torch-1.1[0-3] torch-2.[0-9]"
 ONEFLOW = "oneflow-*"
 EMPTY = "the flip emptied the wrapper's own pointer, and no call of x.grad filled it again"

@@ -5,7 +5,7 @@ import weakref
 
 from gradlife.scenario import Expect, scenario
 
-CACHED = "torch-1.[1-9]"
+CACHED = "torch-1.[1-9] micrograd"
 PRESERVING = "torch-* mini:[!o]*"  # of what is left
 ONEFLOW = "oneflow-*"
 REFUSED = "TypeError: cannot create weak reference to 'Tensor' object"

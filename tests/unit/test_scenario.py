@@ -119,3 +119,9 @@ def test_a_declared_difference_covers_subjects_probes_and_stages_by_pattern() ->
 )
 def test_a_release_answers_for_the_profile_of_its_first_two_numbers(framework: str, version: str, profile: str) -> None:
     assert profile_name(framework, version) == profile
+
+
+def test_what_imitates_no_release_is_spoken_of_by_name_only() -> None:
+    assert Expect("x", "gc").applies_to("mini:torch-2.13", "torch-2.13")
+    assert not Expect("x", "gc").applies_to("mini:micrograd", "micrograd")
+    assert Expect("x", "gc", on="micrograd").applies_to("mini:micrograd", "micrograd")
