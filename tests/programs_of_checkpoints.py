@@ -57,7 +57,7 @@ def how_often_the_function_runs(fw: Any) -> Any:
         counts.append(function.calls)
         y.sum().backward()
         counts.append(function.calls)
-        seen.append([counts, attempt(lambda y=y: y.sum().backward())])
+        seen.append([counts, attempt(y.sum().backward)])
     return seen
 
 
@@ -83,7 +83,7 @@ def recomputation_that_goes_another_way(fw: Any) -> Any:
         (lambda t: t.sin().exp(), lambda t: t[:1].sin().exp()),
     ]
 
-    def run(first: Any, later: Any, stops: bool) -> str:
+    def run(first: Any, later: Any, stops: bool) -> Any:
         with tools(fw).set_checkpoint_early_stop(stops):
             y = checkpoint(fw, Counted(first, later), vector(fw, 1.0, 2.0))
         return attempt(lambda: y.sum().backward())
@@ -121,7 +121,7 @@ def looking_at_what_is_saved(fw: Any) -> Any:
     function = Counted(lambda t: t.exp())
     y = checkpoint(fw, function, vector(fw))
     node = y.grad_fn
-    told = [type(node._raw_saved_result.data).__name__]
+    told: list[Any] = [type(node._raw_saved_result.data).__name__]
     for _ in range(2):
         told.append([round(node._saved_result.item(), 4), function.calls])
     y.sum().backward()
@@ -190,7 +190,12 @@ def sequences(fw: Any) -> Any:
 def random_numbers_are_drawn_again(fw: Any) -> Any:
     def run(**named: Any) -> bool:
         drawn: list[Any] = []
-        y = checkpoint(fw, lambda t: (drawn.append(fw.rand(2)), t.exp())[1], vector(fw), **named)
+
+        def function(t: Any) -> Any:
+            drawn.append(fw.rand(2))
+            return t.exp()
+
+        y = checkpoint(fw, function, vector(fw), **named)
         before = fw.get_rng_state().tolist()
         y.sum().backward()
         return bool((drawn[0] == drawn[1]).all()) and fw.get_rng_state().tolist() == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
+from functools import partial
 from typing import Any
 
 from programs_tools import attempt, fates, programs_in, values, vector, watch
@@ -34,7 +35,7 @@ def registering_names(fw: Any) -> Any:
     module = Plain()
     calls = [module.register_parameter, module.register_buffer, module.add_module]
     names: list[Any] = [3, "a.b", "", "training", "fine"]
-    return [attempt(lambda c=call, n=name: c(n, None)) for call in calls for name in names]
+    return [attempt(partial(call, name, None)) for call in calls for name in names]
 
 
 def registering_wrong_values(fw: Any) -> Any:
@@ -74,13 +75,13 @@ def before_the_base_class_was_initialised(fw: Any) -> Any:
         lambda self: self.register_parameter("b", None),
         lambda self: self.missing,
     ]
-    return [attempt(lambda a=act: Early(a)) for act in acts]
+    return [attempt(partial(Early, act)) for act in acts]
 
 
 def assigning_moves_a_name_between_kinds(fw: Any) -> Any:
     module = linear(fw)
 
-    def kinds() -> list[list[str]]:
+    def kinds() -> list[Any]:
         return [list(module._parameters), list(module._buffers), list(module._modules)]
 
     seen = [kinds()]
@@ -164,7 +165,8 @@ def state_hooks_see_their_module(fw: Any) -> Any:
 
 
 def forward_hooks_in_order(fw: Any) -> Any:
-    module, log = fw.nn.Identity(), []
+    module = fw.nn.Identity()
+    log: list[Any] = []
 
     def note(name: str, result: Any = None) -> Any:
         def hook(*arguments: Any) -> Any:
@@ -296,7 +298,7 @@ def regular_backward_hooks(fw: Any) -> Any:
         def forward(self, x: Any) -> Any:
             return (x * 2).sin()
 
-    told = []
+    told: list[Any] = []
     for kind in (Double, Twice):
         module = kind()
         module.register_backward_hook(lambda m, given, out: log.append([type(m).__name__, len(given), values(out)]))
@@ -341,7 +343,7 @@ def a_module_with_a_full_backward_hook_and_its_output_kept(fw: Any) -> Any:
 def a_full_backward_hook_that_names_its_module(fw: Any) -> Any:
     def build() -> list[Any]:
         module = linear(fw)
-        module.register_full_backward_hook(lambda *grads: None if module.training else None)
+        module.register_full_backward_hook(lambda *grads: print(module, end="") if not module.training else None)
         y = module(fw.ones(1, 3, requires_grad=True))
         y.sum().backward()
         return watch(module, y)
@@ -351,7 +353,8 @@ def a_full_backward_hook_that_names_its_module(fw: Any) -> Any:
 
 def a_full_backward_hook_that_names_the_output(fw: Any) -> Any:
     def build() -> list[Any]:
-        module, box = linear(fw), []
+        box: list[Any] = []
+        module = linear(fw)
         module.register_full_backward_hook(lambda *grads: box and None)
         box.append(module(fw.ones(1, 3, requires_grad=True)))
         return watch(module, box[0])

@@ -228,7 +228,8 @@ def an_optimizer_keeps_no_schedule(fw: Any) -> Any:
 def rates_by_schedule(fw: Any) -> Any:
     schedules = fw.optim.lr_scheduler
     seen = []
-    for make in (lambda o: schedules.StepLR(o, 2, gamma=0.5), lambda o: schedules.LambdaLR(o, lambda n: 0.5**n)):
+    makers: list[Any] = [lambda o: schedules.StepLR(o, 2, gamma=0.5), lambda o: schedules.LambdaLR(o, lambda n: 0.5**n)]
+    for make in makers:
         optimizer = fw.optim.SGD([parameter(fw)], lr=0.8)
         schedule = make(optimizer)
         rates = []

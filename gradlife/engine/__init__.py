@@ -27,7 +27,7 @@ from gradlife._engine import (
     int64,
     is_grad_enabled,
 )
-from gradlife.engine import autograd, nn, optim, random, return_types, storage, utils
+from gradlife.engine import autograd, nn, optim, random, return_types, serialization, storage, utils
 from gradlife.engine import private as _C
 from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradlife.engine.observing import (
@@ -61,6 +61,7 @@ from gradlife.engine.random import (
 )
 from gradlife.engine.releases import TORCH as _LIMITED
 from gradlife.engine.releases import limit_names as _limit_names
+from gradlife.engine.serialization import load, save
 from gradlife.engine.storage import TypedStorage
 from gradlife.engine.tensors import Size, Tensor, device, layout, strided
 from gradlife.engine.typename import typename
@@ -109,6 +110,7 @@ __all__ = [
     "layout",
     "live_bytes",
     "live_counts",
+    "load",
     "log_events",
     "long",
     "manual_seed",
@@ -121,7 +123,9 @@ __all__ = [
     "profiles",
     "random",
     "return_types",
+    "save",
     "seed",
+    "serialization",
     "set_default_profile",
     "set_grad_enabled",
     "set_printoptions",

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradlife import _engine
 from gradlife._engine import TensorBase, _TensorMeta
+from gradlife.engine import rebuilding
 from gradlife.engine.hooks import RemovableHandle
 from gradlife.engine.printing import text_of
 from gradlife.engine.storage import TypedStorage, typed, warn_of_typed_storage
@@ -45,6 +46,9 @@ class device:
         self.type = name
         self.index = index
 
+    def __reduce__(self) -> Any:
+        return device, (self.type, self.index)
+
     def __repr__(self) -> str:
         return "device(type='cpu')"
 
@@ -62,6 +66,9 @@ class layout:
     """How a tensor's elements lie in memory: always strided here."""
 
     __slots__ = ()
+
+    def __reduce__(self) -> str:
+        return "strided"
 
     def __repr__(self) -> str:
         return "torch.strided"
@@ -151,11 +158,21 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 "https://github.com/pytorch/pytorch/pull/103001"
             )
         if id(self) not in memo:
-            copied = TensorBase._make_subclass(plain_class(self), self.detach().clone(), self.requires_grad)
+            copied = rebuilding.deep_copy(self, plain_class(self), memo)
             memo[id(self)] = copied
             copied.grad = copy.deepcopy(self.grad, memo)
             copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        cls, state = plain_class(self), rebuilding.state_of(self)
+        parts = rebuilding.parts_of(self)
+        if cls is Tensor and not state:
+            return rebuilding.rebuild_tensor, parts
+        return rebuilding.rebuild_typed, (cls, parts, state)
+
+    def __setstate__(self, state: Any) -> None:
+        rebuilding.set_attributes(self, state)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)

@@ -17,13 +17,16 @@ import pytest
 
 import gradlife.engine
 import programs_of_checkpoints
+import programs_of_copies
 import programs_of_corners
+import programs_of_gradchecks
 import programs_of_hook_lifetimes
 import programs_of_lifetimes
 import programs_of_modules
 import programs_of_optimizers
 import programs_of_refusals
 import programs_of_values
+import programs_of_weak_keys
 from leftovers import run_in_child
 from programs_tools import Program, attempt, fates
 
@@ -36,6 +39,9 @@ PROGRAMS: list[Program] = [
     *programs_of_modules.PROGRAMS,
     *programs_of_optimizers.PROGRAMS,
     *programs_of_checkpoints.PROGRAMS,
+    *programs_of_copies.PROGRAMS,
+    *programs_of_gradchecks.PROGRAMS,
+    *programs_of_weak_keys.PROGRAMS,
 ]
 FAITHFUL_TO = "2.13"
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradlife import _engine
-from gradlife.engine.autograd import function, graph
+from gradlife.engine.autograd import function, functional, graph
 from gradlife.engine.autograd.function import Function
+from gradlife.engine.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from gradlife.engine.autograd.graph import GradientEdge
 from gradlife.engine.autograd.validity import is_checkpoint_valid as _is_checkpoint_valid
 from gradlife.engine.autograd.validity import restricting as _restricting
@@ -17,12 +18,16 @@ from gradlife.engine.tensors import Tensor
 
 __all__ = [
     "Function",
+    "GradcheckError",
     "Variable",
     "_is_checkpoint_valid",
     "backward",
     "enable_grad",
     "function",
+    "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "no_grad",

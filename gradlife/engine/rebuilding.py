@@ -1,0 +1,134 @@
+"""Tensors taken apart and put together again: for copies, for pickles, and for files.
+
+A tensor goes as the whole of its memory and its window on it, so that what shares memory can go on doing so: deep copies do
+within one call, files within one file. A plain pickle repeats the memory for every tensor, as PyTorch's does.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from array import array
+from collections import OrderedDict
+from typing import Any
+
+from gradlife import _engine
+from gradlife.engine.grad_mode import no_grad
+from gradlife.engine.release import release
+
+_CODES = {"float32": "f", "float64": "d", "int64": "q", "int32": "i", "bool": "b"}
+
+
+class Memory:
+    """All elements of the memory that a tensor is on, as a flat tensor."""
+
+    __slots__ = ("key", "values")
+
+    def __init__(self, values: Any, key: Any = None) -> None:
+        self.values = values
+        self.key = key
+
+    @classmethod
+    def of(cls, tensor: Any) -> Memory:
+        """The memory under ``tensor``; its key tells it from any other that lives now."""
+        with no_grad():
+            storage = tensor.untyped_storage()
+            count = storage.nbytes() // tensor.element_size()
+            return cls(tensor.detach().as_strided((count,), (1,), 0), storage._cdata)
+
+    def copied(self) -> Memory:
+        """New memory with the same elements."""
+        with no_grad():
+            return Memory(self.values.clone())
+
+    def window(self, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Any:
+        """A tensor on this memory that is no view of another and counts its own versions."""
+        with no_grad():
+            tensor = self.values.as_strided(tuple(size), tuple(stride), offset).data
+        _engine._increment_version(tensor)  # being set on memory counts as a change in PyTorch
+        return tensor
+
+    def packed(self) -> tuple[str, bytes]:
+        """The dtype's name and the elements as bytes."""
+        name = str(self.values.dtype).removeprefix("torch.")
+        return name, array(_CODES[name], self.values.tolist()).tobytes()
+
+    def __reduce__(self) -> Any:
+        return unpacked, self.packed()
+
+
+def unpacked(name: str, data: bytes) -> Memory:
+    """The memory that `Memory.packed` told of. Errors: ValueError for bytes that are none."""
+    if name not in _CODES:
+        raise ValueError(f"no dtype '{name}' in gradlife's engine")
+    elements = array(_CODES[name])
+    elements.frombytes(data)
+    return Memory(_engine.tensor(elements.tolist(), dtype=getattr(_engine, name)))
+
+
+def rebuild_tensor(memory: Memory, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any) -> Any:
+    """A leaf with this window on ``memory``."""
+    tensor = memory.window(offset, size, stride)
+    tensor.requires_grad = requires_grad
+    tensor._backward_hooks = hooks
+    return tensor
+
+
+def rebuild_typed(cls: type, arguments: tuple[Any, ...], state: Any) -> Any:
+    """The same of another class, with attributes."""
+    tensor = rebuild_tensor(*arguments)
+    if cls is not type(tensor):
+        tensor = tensor.as_subclass(cls)
+    return with_state(tensor, state)
+
+
+def parts_of(tensor: Any) -> tuple[Any, ...]:
+    """The arguments of `rebuild_tensor`. Hooks are left out, with a warning."""
+    from gradlife.engine.utils.hooks import warn_if_has_hooks
+
+    warn_if_has_hooks(tensor)
+    window = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride())
+    return Memory.of(tensor), *window, tensor.requires_grad, OrderedDict()
+
+
+def state_of(obj: Any) -> Any:
+    """The attributes of an object of a class with or without slots; what its own ``__getstate__`` says, if it has one."""
+    own = getattr(type(obj), "__getstate__", None)
+    if own is not None and own is not getattr(object, "__getstate__", None):
+        return obj.__getstate__()
+    names = copyreg._slotnames(type(obj))  # type: ignore[attr-defined]  # what copy and pickle use
+    slots = {name: getattr(obj, name) for name in names if hasattr(obj, name)}
+    return (obj.__dict__, slots) if slots else obj.__dict__
+
+
+def with_state(obj: Any, state: Any) -> Any:
+    """``obj`` with the attributes that `state_of` told of."""
+    obj.__setstate__(state)
+    return obj
+
+
+def set_attributes(obj: Any, state: Any) -> None:
+    """Gives ``obj`` the attributes of a dict, or of a dict and a dict of slots."""
+    attributes, slots = state if isinstance(state, tuple) else (state, {})
+    obj.__dict__.update(attributes or {})
+    for name, value in slots.items():
+        setattr(obj, name, value)
+
+
+def deep_copy(tensor: Any, cls: type, memo: dict[Any, Any]) -> Any:
+    """A leaf on a copy of the memory under ``tensor``; within one ``memo`` what shared memory shares the copy."""
+    memory = Memory.of(tensor)
+    copies = memo.setdefault("torch", {})
+    if memory.key not in copies:
+        copies[memory.key] = memory.copied()
+    copied = copies[memory.key].window(tensor.storage_offset(), tensor.size(), tensor.stride())
+    copied.requires_grad = tensor.requires_grad
+    if cls is type(copied):
+        return copied
+    if release() >= (1, 13):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that "
+            "implement new_empty() and for which that function returns another instance of the same subclass. You should "
+            "either properly implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior "
+            "for new_empty() to return an instance of a different type."
+        )
+    return copied.as_subclass(cls)
