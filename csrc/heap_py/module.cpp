@@ -3,6 +3,7 @@
 
 #include "heap_py/border.hpp"
 #include "heap_py/graph_type.hpp"
+#include "heap_py/investigation.hpp"
 #include "heap_py/measure.hpp"
 #include "heap_py/walker.hpp"
 
@@ -52,9 +53,30 @@ PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keyword
   });
 }
 
-PyMethodDef functions[] = {{"walk", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(walk_function)),
-                            METH_VARARGS | METH_KEYWORDS, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+// investigate(target, sizes, hidden_sources, hidden) -> (Graph, findings or None)
+PyObject* investigate_function(PyObject* module, PyObject* const* arguments, Py_ssize_t count) {
+  return guarded([&] {
+    if (count != 4 || !PyTuple_Check(arguments[3])) {
+      PyErr_SetString(PyExc_TypeError,
+                      "investigate() takes a target, sizes, hidden_sources and a tuple of hidden objects");
+      throw PythonErrorSet();
+    }
+    WalkOptions options = read_options(arguments[2], arguments[3], true);
+    if (PyTuple_GET_SIZE(arguments[3]) > 0) options.hidden_objects.push_back(arguments[3]);
+    const int with_sizes = PyObject_IsTrue(arguments[1]);
+    checked_status(with_sizes);
+    Investigation result = investigate(arguments[0], options, with_sizes != 0, {});
+    const Ref graph = wrap_graph(state_of(module).graph_type, std::move(result.frozen));
+    return checked(PyTuple_Pack(2, graph.get(), result.findings.get())).release();
+  });
+}
+
+PyMethodDef functions[] = {
+    {"walk", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(walk_function)), METH_VARARGS | METH_KEYWORDS,
+     nullptr},
+    {"investigate", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(investigate_function)), METH_FASTCALL,
+     nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 int execute(PyObject* module) {
   try {

@@ -31,7 +31,28 @@ class WalkSink final : public ReferenceSink {
   Builder& builder_;
 };
 
+bool is_below(PyObject* source, const std::string& folder) {
+  if (folder.empty() || !PyUnicode_IS_COMPACT_ASCII(source)) return false;
+  const char* text = reinterpret_cast<const char*>(PyUnicode_DATA(source));
+  return static_cast<size_t>(PyUnicode_GET_LENGTH(source)) > folder.size() &&
+         folder.compare(0, folder.size(), text, folder.size()) == 0;
+}
+
 }  // namespace
+
+int64_t count_own_references(const PyObject* object, const WalkOptions& options) {
+  int64_t count = 0;
+  bool is_caller = true;  // its argument still stands on its stack, whose height it does not write down
+  gl_frame frame;
+  for (void* at = gl_newest_frame(PyThreadState_Get()); at != nullptr; at = gl_older_frame(at)) {
+    if (gl_read_frame(at, &frame) == 0) continue;
+    if (is_caller && frame.stack_count == 0) ++count;
+    is_caller = false;
+    if (!is_below(frame.code->co_filename, options.hidden_sources)) continue;
+    for (int i = 0; i < frame.fast_count + frame.stack_count; ++i) count += frame.fast[i] == object ? 1 : 0;
+  }
+  return count;
+}
 
 Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers)
     : graph_(graph),
@@ -85,19 +106,8 @@ void Walker::add_threads() {
 void Walker::add_frames(PyThreadState* thread) {
   gl_frame frame;
   for (void* at = gl_newest_frame(thread); at != nullptr; at = gl_older_frame(at))
-    if (gl_read_frame(at, &frame) != 0 && !is_hidden_frame(at)) builder_.add(address_of(at), roots_.frame);
-}
-
-bool Walker::is_hidden_frame(const void* frame) const {
-  if (options_.hidden_sources.empty()) return false;
-  gl_frame read;
-  if (gl_read_frame(const_cast<void*>(frame), &read) == 0) return false;
-  PyObject* source = read.code->co_filename;
-  if (!PyUnicode_IS_COMPACT_ASCII(source)) return false;
-  const std::string& folder = options_.hidden_sources;
-  const char* text = reinterpret_cast<const char*>(PyUnicode_DATA(source));
-  return static_cast<size_t>(PyUnicode_GET_LENGTH(source)) > folder.size() &&
-         folder.compare(0, folder.size(), text, folder.size()) == 0;
+    if (gl_read_frame(at, &frame) != 0 && !is_below(frame.code->co_filename, options_.hidden_sources))
+      builder_.add(address_of(at), roots_.frame);
 }
 
 void Walker::expand_root(NodeId node) {
@@ -171,8 +181,12 @@ void Walker::expand_python(NodeId node, PyObject* object) {
   const TypeTable::Entry& entry = types_.entry(row);
   const bool is_container = graph_.is_tracked(node) || !entry.asks_is_gc || PyObject_IS_GC(object);
   if (entry.traverse != nullptr && is_container) entry.traverse(object, visit_reference, &builder_);
-  if (!is_container && PyType_Check(object)) expand_static_type(reinterpret_cast<PyTypeObject*>(object));
+  if (!is_container && PyType_Check(object)) {
+    builder_.begin_hidden();
+    expand_static_type(reinterpret_cast<PyTypeObject*>(object));
+  }
   if (entry.provider == nullptr) return;
+  builder_.begin_hidden();
   WalkSink sink(builder_);
   entry.provider->expand_python(object, sink);
 }

@@ -19,6 +19,9 @@ struct WalkOptions {
   std::vector<PyObject*> hidden_objects;
 };
 
+// References to an object that stand in the tool's own frames of this thread, the call's arguments included.
+int64_t count_own_references(const PyObject* object, const WalkOptions& options);
+
 // Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and makes no object.
 class Walker {
  public:
@@ -34,7 +37,6 @@ class Walker {
   void expand_root(NodeId node);
   void expand_python(NodeId node, PyObject* object);
   void expand_static_type(PyTypeObject* type);
-  bool is_hidden_frame(const void* frame) const;
 
   Graph& graph_;
   const WalkOptions& options_;

@@ -60,6 +60,9 @@ void Builder::resolve() {
     const Address item = pending_[i];
     if (item == row_mark) {
       edges.first.push_back(static_cast<uint32_t>(edges.targets.size()));
+    } else if (item == hidden_mark) {
+      graph_.first_hidden[static_cast<NodeId>(edges.first.size() - 1)] =
+          static_cast<uint32_t>(edges.targets.size()) - edges.first.back();
     } else if ((item & typed_mark) != 0) {
       refer_to(item & ~typed_mark, static_cast<uint32_t>(pending_[++i]));
     } else {

@@ -32,6 +32,8 @@ class Builder {
     push(address | typed_mark);
     push(type);
   }
+  // What follows, of the same node, is unknown to the collector.
+  void begin_hidden() noexcept { push(hidden_mark); }
   // What is referred to here is left out: the tool's own objects.
   void hide(Address address) { hidden_.push_back(address); }
   bool is_hidden(Address address) const {
@@ -49,6 +51,7 @@ class Builder {
  private:
   static constexpr size_t chunk = 8192;
   static constexpr Address row_mark = 2;  // no address: those are multiples of 8
+  static constexpr Address hidden_mark = 4;
   static constexpr Address typed_mark = 1;
   void push(Address item) noexcept {
     if (!pending_.try_push_back(item)) ran_out_ = true;

@@ -13,6 +13,14 @@ NodeId Graph::find(Address address) const {
   return no_node;
 }
 
+Row Graph::visible_of(NodeId node) const {
+  Row row = references.of(node);
+  if (type_of(node).kind != NodeKind::python) return {row.first, row.first};
+  const auto found = first_hidden.find(node);
+  if (found != first_hidden.end()) row.last = row.first + found->second;
+  return row;
+}
+
 void Graph::set_size(NodeId node, uint64_t bytes) {
   const bool is_big = bytes >= big_size;
   sizes[node] = is_big ? big_size : static_cast<uint32_t>(bytes);

@@ -50,6 +50,8 @@ struct Graph {
   std::vector<TypeRow> type_rows;
   Buffer<uint32_t> sizes;  // shallow bytes, `big_size` where they stand in `big_sizes`; empty until measured
   std::unordered_map<NodeId, uint64_t> big_sizes;
+  // Where in a Python object's row the references begin that its own traverse does not show.
+  std::unordered_map<NodeId, uint32_t> first_hidden;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
   size_t tracked_end = 0;
 
@@ -61,6 +63,8 @@ struct Graph {
   void set_size(NodeId node, uint64_t bytes);
   // Linear in the number of nodes, some 0.5 ms a million.
   NodeId find(Address address) const;
+  // The references that the collector sees: none of a native object's.
+  Row visible_of(NodeId node) const;
   bool has_referrers() const { return !referrers.first.empty(); }
   void build_referrers();
   size_t bytes() const;

@@ -39,7 +39,7 @@ Buffer<uint8_t> step_costs(const Graph& graph) {
 
 }  // namespace
 
-PathTree::PathTree(const Graph& graph) : parents_(graph.size(), no_node) {
+PathTree::PathTree(const Graph& graph, NodeId target) : parents_(graph.size(), no_node) {
   if (graph.size() == 0) return;
   const Buffer<uint8_t> costs = step_costs(graph);
   Frontier frontier;
@@ -51,8 +51,9 @@ PathTree::PathTree(const Graph& graph) : parents_(graph.size(), no_node) {
       if (parents_[node] != no_node) continue;
       parents_[node] = waiting.sources[i];
       ++reached_;
-      for (NodeId target : graph.references.of(node))
-        if (parents_[target] == no_node) frontier.push(distance + costs[graph.types[target]], target, node);
+      if (node == target) return;
+      for (NodeId next : graph.references.of(node))
+        if (parents_[next] == no_node) frontier.push(distance + costs[graph.types[next]], next, node);
     }
     frontier.done(waiting.nodes.size());
     waiting.nodes.clear();

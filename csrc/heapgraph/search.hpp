@@ -8,7 +8,8 @@ namespace gradlife::heap {
 // Every node's predecessor on its cheapest path from the process's root. One pass answers for all targets.
 class PathTree {
  public:
-  explicit PathTree(const Graph& graph);
+  // `target`: stop as soon as its path is known; no other node's is then.
+  explicit PathTree(const Graph& graph, NodeId target = no_node);
   bool is_reached(NodeId node) const { return parents_[node] != no_node; }
   NodeId parent(NodeId node) const { return parents_[node]; }  // of the root: itself
   // From the first root below the process down to the node itself; empty where no root reaches it.

@@ -1,0 +1,20 @@
+// Why one object is alive: found in one go, while nothing else can run, so that what is told was true together.
+#pragma once
+
+#include "base/pyref.hpp"
+#include "heap_py/graph_type.hpp"
+#include "heap_py/walker.hpp"
+
+namespace gradlife::heap {
+
+// The graph, and a dict of plain values: what leads to `target`, who refers to it, and its fate. The steps of a path
+// are tuples (node, kind, type, address, description, relation to the next, label, index).
+struct Investigation {
+  std::unique_ptr<FrozenGraph> frozen;
+  Ref findings;
+};
+// Called from Python through the vector protocol: the tool's own references to the target are found in its frames.
+Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes,
+                          const std::vector<Provider*>& providers);
+
+}  // namespace gradlife::heap
