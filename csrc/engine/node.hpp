@@ -103,6 +103,7 @@ class WeakNodePtr {
   }
   NodePtr lock() const { return block_ != nullptr && block_->try_retain() ? NodePtr::steal(node_, block_) : NodePtr(); }
   bool is_set() const { return block_ != nullptr; }
+  Node* peek() const { return block_ != nullptr && block_->use_count() != 0 ? node_ : nullptr; }  // owns nothing
 
  private:
   Node* node_ = nullptr;

@@ -6,6 +6,7 @@
 #include "engine_py/dtype_type.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
+#include "engine_py/heap_interface.hpp"
 #include "engine_py/objects.hpp"
 #include "engine_py/oneflow_node.hpp"
 #include "engine_py/saved_hooks.hpp"
@@ -66,6 +67,7 @@ void add_types(PyObject* module, ModuleState& state) {
   const char* names[] = {"float32", "float64", "int64", "bool", "int32"};
   for (size_t i = 0; i < dtype_count; ++i) checked_status(PyModule_AddObjectRef(module, names[i], state.dtypes[i]));
   checked_status(PyModule_AddObjectRef(module, "_node_types", state.node_types));
+  checked_status(PyModule_AddObjectRef(module, "_heap_interface", make_heap_interface().get()));
 }
 
 // _register(name, object): gives the module what is written in Python.

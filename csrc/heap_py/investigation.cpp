@@ -3,6 +3,7 @@
 #include "heap_py/border.hpp"
 #include "heap_py/description.hpp"
 #include "heap_py/measure.hpp"
+#include "heap_py/providers.hpp"
 #include "heapgraph/collector.hpp"
 
 namespace gradlife::heap {
@@ -108,18 +109,19 @@ Ref as_dict(const Graph& graph, NodeId target, const Findings& findings) {
 
 }  // namespace
 
-Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes,
-                          const std::vector<Provider*>& providers) {
+Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes) {
   const int64_t own_references = count_own_references(target, options);
   auto frozen = std::make_unique<FrozenGraph>();
   NodeId node = no_node;
   Findings findings;
   {
     const CollectorPaused paused;
-    Walker(frozen->graph, options, providers).run();
-    if (with_sizes) measure_sizes(frozen->graph, providers);
+    const Providers providers;
+    Walker(frozen->graph, options, providers.all()).run();
+    if (with_sizes) measure_sizes(frozen->graph, providers.all());
     node = frozen->graph.find(static_cast<Address>(reinterpret_cast<uintptr_t>(target)));
-    if (node != no_node) findings = find(*frozen, node, own_references, providers);
+    if (node != no_node) findings = find(*frozen, node, own_references, providers.all());
+    frozen->limits = providers.limits();
   }
   Ref told = node != no_node ? as_dict(frozen->graph, node, findings) : Ref::borrow(Py_None);
   return {std::move(frozen), std::move(told)};

@@ -14,7 +14,6 @@ struct Investigation {
   Ref findings;
 };
 // Called from Python through the vector protocol: the tool's own references to the target are found in its frames.
-Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes,
-                          const std::vector<Provider*>& providers);
+Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes);
 
 }  // namespace gradlife::heap

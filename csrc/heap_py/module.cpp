@@ -5,6 +5,7 @@
 #include "heap_py/graph_type.hpp"
 #include "heap_py/investigation.hpp"
 #include "heap_py/measure.hpp"
+#include "heap_py/providers.hpp"
 #include "heap_py/walker.hpp"
 
 namespace gradlife::heap {
@@ -45,9 +46,10 @@ PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keyword
     auto frozen = std::make_unique<FrozenGraph>();
     {
       const CollectorPaused paused;
-      const std::vector<Provider*> providers;
-      Walker(frozen->graph, options, providers).run();
-      if (sizes != 0) measure_sizes(frozen->graph, providers);
+      const Providers providers;
+      Walker(frozen->graph, options, providers.all()).run();
+      if (sizes != 0) measure_sizes(frozen->graph, providers.all());
+      frozen->limits = providers.limits();
     }
     return wrap_graph(state_of(module).graph_type, std::move(frozen)).release();
   });
@@ -65,7 +67,7 @@ PyObject* investigate_function(PyObject* module, PyObject* const* arguments, Py_
     if (PyTuple_GET_SIZE(arguments[3]) > 0) options.hidden_objects.push_back(arguments[3]);
     const int with_sizes = PyObject_IsTrue(arguments[1]);
     checked_status(with_sizes);
-    Investigation result = investigate(arguments[0], options, with_sizes != 0, {});
+    Investigation result = investigate(arguments[0], options, with_sizes != 0);
     const Ref graph = wrap_graph(state_of(module).graph_type, std::move(result.frozen));
     return checked(PyTuple_Pack(2, graph.get(), result.findings.get())).release();
   });

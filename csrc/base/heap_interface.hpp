@@ -1,0 +1,32 @@
+// What the engine tells the heap walker, which is another extension: plain functions behind a capsule. None makes an
+// object, runs code of the embedding language or changes a count.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gradlife {
+
+// How a reference is counted, in the order of Ownership: only `strong` and `coupled` ones keep their target.
+struct HeapVisitor {
+  void* state;
+  void (*managed)(void* state, const char* label, const void* target, uint8_t ownership);
+  void (*object)(void* state, const char* label, void* target, uint8_t ownership);
+};
+
+struct HeapInterface {
+  static constexpr uint32_t current_version = 1;
+  static constexpr const char* capsule_name = "gradlife._engine._heap_interface";
+
+  uint32_t version;
+  bool (*knows_type)(const void* type);               // instances have an engine object behind them
+  const void* (*object_behind)(const void* wrapper);  // nullptr: none, or none any more
+  bool (*wrapper_owns)(const void* wrapper);          // whether the wrapper counts among that object's owners
+  void (*visit)(const void* managed, const HeapVisitor& visitor);
+  uint8_t (*kind)(const void* managed);      // as Kind
+  const char* (*name)(const void* managed);  // "MulBackward0", "Storage"; lives as long as the process
+  uint64_t (*bytes)(const void* managed);    // of a storage: its memory
+  size_t (*describe)(const void* managed, char* text, size_t size);  // "float32 [64, 32]"
+};
+
+}  // namespace gradlife

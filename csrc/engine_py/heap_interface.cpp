@@ -1,0 +1,106 @@
+// The engine's side of the heap walk.
+#include "base/heap_interface.hpp"
+
+#include <cstdio>
+#include <sstream>
+
+#include "engine/autograd.hpp"
+#include "engine_py/api.hpp"
+#include "engine_py/errors.hpp"
+#include "engine_py/function.hpp"
+#include "engine_py/heap_interface.hpp"
+#include "engine_py/node_type.hpp"
+#include "engine_py/objects.hpp"
+#include "engine_py/state.hpp"
+
+namespace gradlife {
+namespace {
+
+const Managed& managed_at(const void* address) { return *static_cast<const Managed*>(address); }
+
+PyTypeObject* as_type(const void* type) { return static_cast<PyTypeObject*>(const_cast<void*>(type)); }
+PyObject* as_object(const void* object) { return static_cast<PyObject*>(const_cast<void*>(object)); }
+
+bool is_context_type(PyTypeObject* type) { return PyType_IsSubtype(type, state().function_base) != 0; }
+
+bool knows_type(const void* address) {
+  PyTypeObject* type = as_type(address);
+  const ModuleState& own = state();
+  if (is_context_type(type) || type == own.storage_type) return true;
+  return PyType_IsSubtype(type, own.tensor_base) != 0 || PyType_IsSubtype(type, own.node_base) != 0;
+}
+
+const void* object_behind(const void* wrapper) {
+  PyObject* object = as_object(wrapper);
+  if (head_of(object)->impl != nullptr || !is_context_type(Py_TYPE(object))) return head_of(object)->impl;
+  return function_object(object)->node.peek();
+}
+
+bool wrapper_owns(const void* wrapper) {
+  const WrapperObject* head = head_of(as_object(wrapper));
+  return head->impl != nullptr && (is_context_type(Py_TYPE(as_object(wrapper))) || head->owns_impl);
+}
+
+// Whether the impl counts among its wrapper's owners.
+bool owns_its_wrapper(const Managed& managed) {
+  if (managed.wrapper() == nullptr) return false;
+  if (managed.identity() == Identity::coupled) return managed.use_count() > 1;
+  return managed.identity() == Identity::mutual || managed.owns_wrapper();
+}
+
+// Coupled references are counted only while the impl has other owners than its wrapper.
+class Forwarding final : public OwnedVisitor {
+ public:
+  Forwarding(const HeapVisitor& visitor, bool counts_coupled) : visitor_(visitor), counts_coupled_(counts_coupled) {}
+  void managed(const char* label, Managed* target, Ownership ownership) override {
+    visitor_.managed(visitor_.state, label, target, static_cast<uint8_t>(ownership));
+  }
+  void object(const char* label, Object* target, Ownership ownership) override {
+    if (ownership == Ownership::coupled && !counts_coupled_) return;
+    visitor_.object(visitor_.state, label, target, static_cast<uint8_t>(ownership));
+  }
+
+ private:
+  const HeapVisitor& visitor_;
+  bool counts_coupled_;
+};
+
+void visit(const void* address, const HeapVisitor& visitor) {
+  const Managed& managed = managed_at(address);
+  const bool owns_wrapper = owns_its_wrapper(managed);
+  Forwarding forwarding(visitor, owns_wrapper);
+  const bool tells_of_context = dynamic_cast<const PyNode*>(&managed) != nullptr;
+  if (owns_wrapper && !tells_of_context) forwarding.object("its wrapper", managed.wrapper(), Ownership::coupled);
+  managed.visit_owned(forwarding);
+}
+
+uint8_t kind(const void* address) { return static_cast<uint8_t>(managed_at(address).kind()); }
+const char* name(const void* address) { return managed_at(address).name(); }
+
+uint64_t bytes(const void* address) {
+  const Managed& managed = managed_at(address);
+  return managed.kind() == Kind::storage ? static_cast<const Storage&>(managed).bytes() : 0;
+}
+
+size_t describe(const void* address, char* text, size_t size) {
+  const Managed& managed = managed_at(address);
+  std::ostringstream words;
+  if (managed.kind() == Kind::tensor) {
+    const auto& tensor = static_cast<const TensorImpl&>(managed);
+    words << dtype_name(tensor.dtype()) + sizeof("torch.") - 1 << ' ' << tensor.sizes();
+  } else if (managed.kind() == Kind::storage) {
+    words << static_cast<const Storage&>(managed).bytes() << " bytes";
+  }
+  return static_cast<size_t>(std::snprintf(text, size, "%s", words.str().c_str()));
+}
+
+const HeapInterface interface = {
+    HeapInterface::current_version, knows_type, object_behind, wrapper_owns, visit, kind, name, bytes, describe};
+
+}  // namespace
+
+Ref make_heap_interface() {
+  return checked(PyCapsule_New(const_cast<HeapInterface*>(&interface), HeapInterface::capsule_name, nullptr));
+}
+
+}  // namespace gradlife

@@ -1,0 +1,93 @@
+#include "heap_py/engine_provider.hpp"
+
+#include <string>
+
+#include "base/counters.hpp"
+#include "base/pyref.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+enum class Counted : uint8_t { strong, weak, borrowed, coupled };  // as Ownership
+
+bool is_owner(uint8_t ownership) {
+  return ownership == static_cast<uint8_t>(Counted::strong) || ownership == static_cast<uint8_t>(Counted::coupled);
+}
+
+NodeKind node_kind(uint8_t kind) {
+  switch (static_cast<Kind>(kind)) {
+    case Kind::tensor:
+      return NodeKind::tensor;
+    case Kind::storage:
+      return NodeKind::storage;
+    case Kind::node:
+      return NodeKind::grad_node;
+    default:
+      return NodeKind::native;
+  }
+}
+
+}  // namespace
+
+const HeapInterface* EngineProvider::find_interface() {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "gradlife._engine");
+  if (module == nullptr || !PyModule_Check(module)) return nullptr;
+  PyObject* capsule = PyDict_GetItemString(PyModule_GetDict(module), "_heap_interface");
+  if (capsule == nullptr || PyCapsule_IsValid(capsule, HeapInterface::capsule_name) == 0) return nullptr;
+  const auto* found = static_cast<const HeapInterface*>(PyCapsule_GetPointer(capsule, HeapInterface::capsule_name));
+  return found->version == HeapInterface::current_version ? found : nullptr;
+}
+
+void EngineProvider::start(Builder& builder) {
+  builder_ = &builder;
+  types_.clear();
+  is_own_.clear();
+}
+
+uint32_t EngineProvider::type_of(const void* managed) {
+  const std::pair<uint8_t, std::string> key{engine_.kind(managed), engine_.name(managed)};
+  const auto known = types_.find(key);
+  if (known != types_.end()) return known->second;
+  const uint32_t row = builder_->add_type({"engine::" + key.second, node_kind(key.first), 0, 2});
+  is_own_.resize(row + 1);
+  is_own_[row] = true;
+  types_[key] = row;
+  return row;
+}
+
+void EngineProvider::expand_python(PyObject* object, ReferenceSink& sink) {
+  const void* managed = engine_.object_behind(object);
+  if (managed != nullptr && engine_.wrapper_owns(object)) sink.native(managed, type_of(managed), "its C++ object");
+}
+
+void EngineProvider::expand_native(const void* object, uint32_t, ReferenceSink& sink) {
+  struct Call {
+    EngineProvider* provider;
+    ReferenceSink* sink;
+  } call{this, &sink};
+  const HeapVisitor visitor = {&call,
+                               [](void* state, const char* label, const void* target, uint8_t ownership) {
+                                 const Call& call = *static_cast<Call*>(state);
+                                 if (is_owner(ownership))
+                                   call.sink->native(target, call.provider->type_of(target), label);
+                               },
+                               [](void* state, const char* label, void* target, uint8_t ownership) {
+                                 if (is_owner(ownership))
+                                   static_cast<Call*>(state)->sink->python(static_cast<PyObject*>(target),
+                                                                           Relation::native, label);
+                               }};
+  engine_.visit(object, visitor);
+}
+
+std::string EngineProvider::describe_python(PyObject* object) {
+  const void* managed = engine_.object_behind(object);
+  return managed != nullptr ? describe_native(managed, 0) : std::string();
+}
+
+std::string EngineProvider::describe_native(const void* object, uint32_t) {
+  char text[200];
+  engine_.describe(object, text, sizeof text);
+  return text;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,19 @@
+#include "heap_py/providers.hpp"
+
+#include "heap_py/engine_provider.hpp"
+
+namespace gradlife::heap {
+
+Providers::Providers() {
+  if (const HeapInterface* engine = EngineProvider::find_interface())
+    owned_.push_back(std::make_unique<EngineProvider>(*engine));
+  for (const auto& provider : owned_) all_.push_back(provider.get());
+}
+
+std::vector<std::string> Providers::limits() const {
+  std::vector<std::string> found;
+  for (const Provider* provider : all_) found.insert(found.end(), provider->limits().begin(), provider->limits().end());
+  return found;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,21 @@
+// The providers that this process can use now.
+#pragma once
+
+#include <memory>
+
+#include "heap_py/provider.hpp"
+
+namespace gradlife::heap {
+
+class Providers {
+ public:
+  Providers();  // looks which frameworks are loaded; imports none
+  const std::vector<Provider*>& all() const { return all_; }
+  std::vector<std::string> limits() const;
+
+ private:
+  std::vector<std::unique_ptr<Provider>> owned_;
+  std::vector<Provider*> all_;
+};
+
+}  // namespace gradlife::heap
