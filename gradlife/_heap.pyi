@@ -1,6 +1,6 @@
 """The native heap graph: numbers and names only, no reference to what it shows."""
 
-from typing import final
+from typing import Any, final
 
 @final
 class Graph:
@@ -30,3 +30,8 @@ class Graph:
 def walk(
     *, leaves: bool = True, sizes: bool = False, hidden_sources: str | None = None, hidden: tuple[object, ...] = ()
 ) -> Graph: ...
+
+# What leads to an object, who refers to it, and its fate; None where the object is in no graph.
+def investigate(
+    target: object, sizes: bool, hidden_sources: str | None, hidden: tuple[object, ...], /
+) -> tuple[Graph, dict[str, Any] | None]: ...

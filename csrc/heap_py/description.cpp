@@ -50,6 +50,7 @@ std::string python_text(PyObject* object) {
   if (PyType_Check(object)) return type_name(reinterpret_cast<PyTypeObject*>(object));
   if (PyMethod_Check(object) && PyFunction_Check(PyMethod_GET_FUNCTION(object)))
     return text_of(reinterpret_cast<PyFunctionObject*>(PyMethod_GET_FUNCTION(object))->func_qualname, 200);
+  if (PyFrame_Check(object)) return describe_frame(gl_frame_of_object(object));
   if (PyCode_Check(object)) return text_of(reinterpret_cast<PyCodeObject*>(object)->co_qualname, 200);
   if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object) || PyAnySet_Check(object)) {
     const Py_ssize_t length = PyDict_Check(object)     ? reinterpret_cast<PyDictObject*>(object)->ma_used
@@ -99,9 +100,12 @@ Label Describer::describe_edge(NodeId from, NodeId to) const {
   PyObject* source = static_cast<PyObject*>(pointer(from));
   const bool is_python = graph_.type_of(to).kind == NodeKind::python;
   if (is_python) sink.found = describe_reference(source, static_cast<PyObject*>(pointer(to)));
-  for (Provider* provider : providers_)
-    if (sink.found.relation == Relation::unknown && provider->knows(Py_TYPE(source)))
-      provider->expand_python(source, sink);
+  for (Provider* provider : providers_) {
+    if (sink.found.relation != Relation::unknown || !provider->knows(Py_TYPE(source))) continue;
+    provider->expand_python(source, sink);
+    if (sink.found.relation == Relation::unknown && is_python)
+      sink.found = provider->describe_edge(source, static_cast<PyObject*>(pointer(to)));
+  }
   return sink.found;
 }
 

@@ -79,6 +79,17 @@ void EngineProvider::expand_native(const void* object, uint32_t, ReferenceSink& 
   engine_.visit(object, visitor);
 }
 
+// Traverse shows a node's face or hooks in its tensor's place where only the tensor owns them.
+Label EngineProvider::describe_edge(PyObject* source, PyObject* target) {
+  const void* managed = engine_.object_behind(source);
+  if (managed == nullptr || static_cast<Kind>(engine_.kind(managed)) != Kind::tensor) return {};
+  if (PyDict_Check(target)) return {Relation::native, "hooks"};
+  if (!engine_.knows_type(Py_TYPE(target))) return {};
+  const void* behind = engine_.object_behind(target);
+  const bool is_node = behind != nullptr && static_cast<Kind>(engine_.kind(behind)) == Kind::node;
+  return is_node ? Label{Relation::native, "grad_fn"} : Label{};
+}
+
 std::string EngineProvider::describe_python(PyObject* object) {
   const void* managed = engine_.object_behind(object);
   return managed != nullptr ? describe_native(managed, 0) : std::string();

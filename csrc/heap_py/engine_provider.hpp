@@ -19,6 +19,7 @@ class EngineProvider final : public Provider {
   void expand_python(PyObject* object, ReferenceSink& sink) override;
   bool owns_type(uint32_t type) const override { return type < is_own_.size() && is_own_[type]; }
   void expand_native(const void* object, uint32_t type, ReferenceSink& sink) override;
+  Label describe_edge(PyObject* source, PyObject* target) override;
   std::string describe_python(PyObject* object) override;
   std::string describe_native(const void* object, uint32_t type) override;
   uint64_t native_bytes(const void* object, uint32_t) override { return engine_.bytes(object); }

@@ -186,6 +186,8 @@ void* gl_generator_frame(PyObject* object) {
   return generator->gi_frame_state < FRAME_CLEARED ? (void*)generator->gi_iframe : NULL;
 }
 
+void* gl_frame_of_object(PyObject* object) { return ((PyFrameObject*)object)->f_frame; }
+
 /* --- attributes without a dict
  * ---------------------------------------------------------------------------------------- */
 

@@ -42,6 +42,9 @@ int gl_read_frame(void* frame, gl_frame* read); /* 0: it is no frame of Python c
 /* The frame of a generator, coroutine or asynchronous generator that has not ended, or NULL. */
 void* gl_generator_frame(PyObject* generator);
 
+/* The frame that a frame object stands for; it owns it once the call has ended. */
+void* gl_frame_of_object(PyObject* frame_object);
+
 /* The attributes that stand in an instance itself, without a dict. */
 typedef void (*gl_attribute_visitor)(PyObject* name, PyObject* value, void* state);
 void gl_visit_inline_attributes(PyObject* object, gl_attribute_visitor visit, void* state);

@@ -62,11 +62,26 @@ Label in_members(PyObject* object, PyObject* target) {
   return {};
 }
 
+// Names of variables in the order of their slots, [first, first + count): "x,y".
+std::string joined_names(PyCodeObject* code, int first, int count) {
+  std::string names;
+  for (int i = first; i < first + count && i < PyTuple_GET_SIZE(code->co_localsplusnames); ++i)
+    names += (names.empty() ? "" : ",") + text_of(PyTuple_GET_ITEM(code->co_localsplusnames, i));
+  return names;
+}
+
+// The tuples of defaults and of closure cells say after a colon what their items belong to.
 Label in_function(PyFunctionObject* function, PyObject* target) {
   PyCodeObject* code = reinterpret_cast<PyCodeObject*>(function->func_code);
-  if (function->func_defaults == target) return internal("__defaults__");
+  if (function->func_defaults == target) {
+    const int count = static_cast<int>(PyTuple_GET_SIZE(target));
+    return {Relation::internal, "__defaults__:" + joined_names(code, code->co_argcount - count, count)};
+  }
+  if (function->func_closure == target) {
+    const int count = static_cast<int>(PyTuple_GET_SIZE(target));
+    return {Relation::internal, "__closure__:" + joined_names(code, code->co_nlocalsplus - count, count)};
+  }
   if (function->func_kwdefaults == target) return internal("__kwdefaults__");
-  if (function->func_closure == target) return internal("__closure__");
   if (function->func_globals == target) return internal("__globals__");
   if (function->func_dict == target) return internal("__dict__");
   if (reinterpret_cast<PyObject*>(code) == target) return internal("__code__");
@@ -98,6 +113,12 @@ Label in_lru_cache(PyObject* cache, PyObject* target) {
   return internal(PyFunction_Check(target) ? "the cached function" : "a cached result or its arguments");
 }
 
+Label in_frame_object(PyObject* frame, PyObject* target) {
+  void* running = gl_frame_of_object(frame);
+  const Label found = running != nullptr ? describe_frame_reference(running, target) : Label{};
+  return found.relation != Relation::unknown ? found : in_members(frame, target);
+}
+
 Label in_container(PyObject* source, PyObject* target) {
   if (PyDict_Check(source)) return in_dict(source, target);
   if (PyList_Check(source)) {
@@ -115,7 +136,7 @@ Label in_container(PyObject* source, PyObject* target) {
   if (PyType_Check(source)) return in_type(reinterpret_cast<PyTypeObject*>(source), target);
   if (PyWeakref_Check(source)) return internal("the callback of a weak reference");
   if (void* frame = gl_generator_frame(source)) return describe_frame_reference(frame, target);
-  if (PyFrame_Check(source)) return {Relation::local, ""};
+  if (PyFrame_Check(source)) return in_frame_object(source, target);
   return in_lru_cache(source, target);
 }
 

@@ -32,6 +32,8 @@ class Provider {
   virtual void expand_python(PyObject* object, ReferenceSink& sink) = 0;
   virtual bool owns_type(uint32_t type) const = 0;
   virtual void expand_native(const void* object, uint32_t type, ReferenceSink& sink) = 0;
+  // How a Python object refers to another where neither names nor `expand_python` say; Relation::unknown: can't say.
+  virtual Label describe_edge(PyObject* source, PyObject* target) = 0;
   virtual std::string describe_python(PyObject* object) = 0;  // "float32 [64, 32]", a word or two beside the type
   virtual std::string describe_native(const void* object, uint32_t type) = 0;
   virtual uint64_t native_bytes(const void* object, uint32_t type) = 0;

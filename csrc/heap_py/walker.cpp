@@ -59,7 +59,8 @@ Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provi
       options_(options),
       providers_(providers),
       builder_(graph, gl_estimate_tracked() * (options.with_leaves ? 2 : 1) + 4096, options.with_leaves),
-      types_(builder_, providers_) {
+      types_(builder_, providers_),
+      modules_(PyImport_GetModuleDict()) {
   for (const PyObject* object : options.hidden_objects) builder_.hide(address_of(object));
 }
 
@@ -86,9 +87,9 @@ void Walker::run() {
 
 void Walker::add_roots() {
   roots_.process = builder_.add_type({"process", NodeKind::root, 0, 1});
-  roots_.interpreter = builder_.add_type({"interpreter", NodeKind::root, 0, 1});
-  roots_.thread = builder_.add_type({"thread", NodeKind::root, 0, 1});
-  roots_.frame = builder_.add_type({"running frame", NodeKind::root, 0, 1});
+  roots_.interpreter = builder_.add_type({"interpreter", NodeKind::root, 0, 0});
+  roots_.thread = builder_.add_type({"thread", NodeKind::root, 0, 2});
+  roots_.frame = builder_.add_type({"running frame", NodeKind::root, 0, 4});
   types_.add_native_rows();
   builder_.add(8, roots_.process);  // stands at no address
   builder_.add(address_of(PyInterpreterState_Get()), roots_.interpreter);
@@ -149,6 +150,13 @@ void Walker::add_tracked() {
   graph_.tracked_end = graph_.size();
 }
 
+// Everything hangs on sys.modules: the way through it is the one that says least, so it costs nothing.
+uint32_t Walker::modules_row(uint32_t row) {
+  TypeRow free_of_charge = graph_.type_rows[row];
+  free_of_charge.step_cost = 0;
+  return builder_.add_type(std::move(free_of_charge));
+}
+
 // A type of C code is no object to the collector, yet holds what is put into it.
 void Walker::expand_static_type(PyTypeObject* type) {
 #if PY_VERSION_HEX >= 0x030c0000
@@ -177,7 +185,7 @@ void Walker::expand(NodeId node) {
 
 void Walker::expand_python(NodeId node, PyObject* object) {
   const uint32_t row = types_.row_of(Py_TYPE(object));
-  graph_.types[node] = row;
+  graph_.types[node] = object == modules_ ? modules_row(row) : row;
   const TypeTable::Entry& entry = types_.entry(row);
   const bool is_container = graph_.is_tracked(node) || !entry.asks_is_gc || PyObject_IS_GC(object);
   if (entry.traverse != nullptr && is_container) entry.traverse(object, visit_reference, &builder_);

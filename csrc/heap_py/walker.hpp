@@ -36,6 +36,7 @@ class Walker {
   void expand(NodeId node);
   void expand_root(NodeId node);
   void expand_python(NodeId node, PyObject* object);
+  uint32_t modules_row(uint32_t row);
   void expand_static_type(PyTypeObject* type);
 
   Graph& graph_;
@@ -43,6 +44,7 @@ class Walker {
   const std::vector<Provider*>& providers_;
   Builder builder_;
   TypeTable types_;
+  const PyObject* modules_;
   struct RootTypes {
     uint32_t process, interpreter, thread, frame;
   } roots_{};

@@ -33,7 +33,7 @@ class Frontier {
 Buffer<uint8_t> step_costs(const Graph& graph) {
   Buffer<uint8_t> costs;
   for (const TypeRow& row : graph.type_rows)
-    costs.push_back(static_cast<uint8_t>(std::min<size_t>(std::max<size_t>(row.step_cost, 1), most_cost)));
+    costs.push_back(static_cast<uint8_t>(std::min<size_t>(row.step_cost, most_cost)));
   return costs;
 }
 
@@ -69,21 +69,51 @@ std::vector<NodeId> PathTree::path_to(NodeId node) const {
   return path;
 }
 
+namespace {
+
+bool refers_to(const Graph& graph, NodeId from, NodeId to) {
+  const Row row = graph.references.of(from);
+  return std::find(row.begin(), row.end(), to) != row.end();
+}
+
+// A wrapper and its impl are two halves of one thing: that they hold each other is no cycle to tell of. The impl that a
+// Python object and itself hold each other with, or no_node.
+NodeId other_half(const Graph& graph, NodeId node) {
+  if (graph.type_of(node).kind != NodeKind::python) return no_node;
+  for (NodeId target : graph.references.of(node)) {
+    const NodeKind kind = graph.type_of(target).kind;
+    if (kind != NodeKind::python && kind != NodeKind::root && refers_to(graph, target, node)) return target;
+  }
+  return no_node;
+}
+
+std::vector<NodeId> chain_to(const Buffer<NodeId>& parents, NodeId node, NodeId start, NodeId half) {
+  std::vector<NodeId> chain;
+  for (; node != start && node != half; node = parents[node]) chain.push_back(node);
+  if (node == half) chain.push_back(half);
+  chain.push_back(start);
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+}  // namespace
+
 std::vector<NodeId> shortest_cycle(const Graph& graph, NodeId node, size_t limit) {
+  const NodeId half = other_half(graph, node);
+  const auto is_start = [&](NodeId at) { return at == node || (half != no_node && at == half); };
   Buffer<NodeId> parents(graph.size(), no_node);
   Buffer<NodeId> queue;
   queue.push_back(node);
+  if (half != no_node) queue.push_back(half);
   for (size_t next = 0; next < queue.size() && next < limit; ++next) {
     const NodeId at = queue[next];
     for (NodeId target : graph.references.of(at)) {
-      if (target == node) {
-        std::vector<NodeId> cycle;
-        for (NodeId step = at; step != node; step = parents[step]) cycle.push_back(step);
-        cycle.push_back(node);
-        std::reverse(cycle.begin(), cycle.end());
+      if (is_start(target) && (!is_start(at) || (at == node && target == node))) {
+        std::vector<NodeId> cycle = chain_to(parents, at, node, half);
+        if (target == half) cycle.push_back(half);
         return cycle;
       }
-      if (parents[target] != no_node) continue;
+      if (is_start(target) || parents[target] != no_node) continue;
       parents[target] = at;
       queue.push_back(target);
     }

@@ -1,0 +1,14 @@
+"""The live heap as one graph of Python, autograd, storage and native references."""
+
+from __future__ import annotations
+
+from gradlife.errors import ExtensionMissingError
+
+try:
+    from gradlife import _heap as _heap
+except ImportError as error:
+    raise ExtensionMissingError("gradlife._heap") from error
+
+from gradlife.heap.why import refs, why
+
+__all__ = ["refs", "why"]

@@ -1,0 +1,40 @@
+"""Which steps of a trace are meant to be alive, and between which two the leak lies. After LeakCanary's leak traces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gradlife.model.trace import Step, StepStatus
+
+#: Steps of these kinds live as long as the program, or as long as the work under way.
+EXPECTED_TYPES = {"module": "a module lives as long as the process", "type": "a class lives as long as its module"}
+EXPECTED_ROOTS = {
+    "running frame": "this call has not returned",
+    "interpreter": "the interpreter lives as long as the process",
+    "thread": "this thread runs",
+}
+
+
+def with_statuses(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps judged: expected down to the last that is known to be, leaking from the object on; suspects between.
+
+    The last step is the object that was asked about: asking says that it should be gone.
+    """
+    judged = [judge(step) for step in steps]
+    if not judged:
+        return ()
+    last_expected = max((i for i, step in enumerate(judged) if step.status is StepStatus.EXPECTED), default=-1)
+    for i in range(last_expected):
+        if judged[i].status is not StepStatus.EXPECTED:
+            judged[i] = replace(judged[i], status=StepStatus.EXPECTED, reason="what it leads to is expected")
+    judged[-1] = replace(judged[-1], status=StepStatus.LEAKING, reason="it was asked about")
+    for i in range(max(last_expected, 0), len(judged) - 1):
+        judged[i] = replace(judged[i], is_suspect=True)
+    return tuple(judged)
+
+
+def judge(step: Step) -> Step:
+    """What is known of a step by itself."""
+    reason = EXPECTED_ROOTS.get(step.object) if step.kind == "root" else EXPECTED_TYPES.get(step.object)
+    return replace(step, status=StepStatus.EXPECTED, reason=reason) if reason else step

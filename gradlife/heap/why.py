@@ -1,0 +1,73 @@
+"""Questions about one object: why is it alive, and who refers to it?"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.statuses import with_statuses
+from gradlife.heap.steps import Link, is_half, merged_steps, short_type, words
+from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
+
+#: Frames of code below this folder are gradlife's own: no root, and no owner of what is asked about.
+OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def why(obj: object) -> Trace:
+    """Why ``obj`` is alive: the references that lead to it from a root, or the cycle that keeps it where none does.
+
+    Walks the whole heap once, natively, while nothing else runs; takes about 0.3 s a million objects. Changes nothing: no
+    object is made while it looks, no code of the program runs, no hook is called. The trace holds no object.
+    """
+    graph, found = _heap.investigate(obj, False, OWN_FOLDER, ())
+    if found is None:
+        return unknown_object(obj, tuple(graph.limits))
+    steps = merged_steps(found["path"])
+    return Trace(
+        object=short_type(type_name(obj)),
+        detail=steps[-1].detail if steps else "",
+        lifetime=Lifetime(found["lifetime"]),
+        steps=with_statuses(steps),
+        cycle=merged_steps(found["cycle"], is_cycle=True),
+        ledger=ledger_of(found),
+        legs=tuple(leg_text(leg, graph) for leg in found["legs"]),
+        limits=tuple(graph.limits),
+    )
+
+
+def refs(obj: object) -> Ledger:
+    """The references to ``obj``, each with the name it has where it stands, and how many nothing explains."""
+    _, found = _heap.investigate(obj, False, OWN_FOLDER, ())
+    return ledger_of(found) if found is not None else Ledger(0, ())
+
+
+def type_name(obj: object) -> str:
+    return type(obj).__qualname__  # type(), not __class__: that may be a property of the user's
+
+
+def unknown_object(obj: object, limits: tuple[str, ...]) -> Trace:
+    """An object that only the question itself refers to: a number or text that nobody else keeps."""
+    return Trace(type_name(obj), "", Lifetime.GC, (), (), Ledger(0, ()), limits=limits)
+
+
+def ledger_of(found: dict[str, Any]) -> Ledger:
+    links = [Link(*step) for step in found["referrers"]]
+    return Ledger(found["references"], tuple(map(referrer_of, links)), found["referrer_count"] - len(links))
+
+
+def referrer_of(link: Link) -> Referrer:
+    is_native = link.kind not in {"python", "root"}
+    via = "holds its wrapper" if is_half(link) else words(link)
+    return Referrer(short_type(link.type), link.detail, via, is_native)
+
+
+def leg_text(leg: tuple[int, str, int, list[int]], graph: _heap.Graph) -> str:
+    """In words: which object the collector starts from, and who holds it unseen."""
+    _, type_, unseen, referrers = leg
+    holders = sorted({short_type(graph.describe(node)[1]) for node in referrers})
+    by = f" by {', '.join(holders)}" if holders else ""
+    return f"{short_type(type_)} is held{by} {unseen} time{'s' * (unseen != 1)} where the collector does not look"
+
+
+__all__ = ["refs", "why"]

@@ -1,0 +1,82 @@
+"""Why an object is alive, as plain values: the steps of a leak trace, the ledger of its references, its fate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Lifetime(StrEnum):
+    """What becomes of an object from now on, if nothing else happens."""
+
+    HELD = "held"  # a root still reaches it
+    GC = "gc"  # no root does, and the cyclic collector will free it
+    NEVER = "never"  # no root does, and the collector cannot free it
+
+
+class StepStatus(StrEnum):
+    """Whether a step of a trace is meant to be alive, after LeakCanary."""
+
+    EXPECTED = "expected"  # it should be alive, and so should all above it
+    UNKNOWN = "unknown"
+    LEAKING = "leaking"  # it should be gone, and so should all below it
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One object on the way, and how it refers to the next.
+
+    `via` is what stands between two objects as one would write it: ``.losses``, ``[3]``, ``global variable 'cache'``,
+    ``saved tensor 'other'``; empty for the last step.
+    """
+
+    object: str  # the type, "Tensor"
+    detail: str  # "float32 [64, 32]", "train_step (train.py:12)"
+    kind: str  # python, tensor, storage, grad_node, native, root
+    via: str
+    relation: str
+    status: StepStatus = StepStatus.UNKNOWN
+    reason: str = ""
+    is_suspect: bool = False  # the reference to the next step lies between what is expected and what leaks
+
+
+@dataclass(frozen=True, slots=True)
+class Referrer:
+    """One known reference to an object."""
+
+    object: str
+    detail: str
+    via: str
+    is_native: bool  # the collector does not see it
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """An object's reference count, taken apart: `count` = known referrers + `unaccounted`."""
+
+    count: int
+    referrers: tuple[Referrer, ...]
+    more_referrers: int = 0  # known too, but left out of `referrers`
+
+    @property
+    def unaccounted(self) -> int:
+        """References that nothing in the graph explains: held by native code, or by a frame's value stack."""
+        return max(0, self.count - len(self.referrers) - self.more_referrers)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Why one object is alive.
+
+    `steps` lead from a root to the object; where none reaches it they are empty and `cycle` has the objects that keep
+    one another, the first of them again implied at the end. `limits` tell what could not be seen.
+    """
+
+    object: str
+    detail: str
+    lifetime: Lifetime
+    steps: tuple[Step, ...]
+    cycle: tuple[Step, ...]
+    ledger: Ledger
+    legs: tuple[str, ...] = ()  # of `never`: where references stand that the collector does not see
+    limits: tuple[str, ...] = ()
