@@ -72,6 +72,7 @@ TENSOR = {
     "data_ptr": Span(),
     "_make_subclass": Span(),
     "storage": Span(),
+    "as_subclass": Span(107),
     "_typed_storage": Span(200),
     "register_post_accumulate_grad_hook": Span(201),
     "_post_accumulate_grad_hooks": Span(201),

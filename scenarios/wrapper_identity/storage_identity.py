@@ -14,6 +14,7 @@ def storage_of(tensor):
     title="the storage of a tensor asked again",
     origin=["pytorch/pytorch#166342", "pytorch/pytorch#167564"],
     pattern="GL201",
+    needs="Tensor.storage",
     expects=[
         Expect("asked again, a name kept", False, probe="value", on=ANEW, because="a new object at each call"),
         Expect("asked again, a name kept", True, probe="value"),
@@ -50,6 +51,7 @@ def storage_wrapper(lab):
 @storage_wrapper.fixed(
     title="two tensors on one storage, compared by address",
     fix="compare `data_ptr()` of the storages, not the Python objects",
+    needs="Tensor.storage",
     expects=[
         Expect("view shares", True, probe="value", because="the same memory has the same address"),
         Expect("clone shares", False, probe="value"),

@@ -27,6 +27,7 @@ def names_of(owner: Any, part: str) -> list[str]:
         (torch.autograd.graph, "disable_saved_tensors_hooks", "torch-1.10", "torch-1.13"),
         (torch.autograd.graph, "get_gradient_edge", "torch-1.13", "torch-2.9"),
         (torch.Tensor, "untyped_storage", "torch-1.13", "torch-2.9"),
+        (torch.Tensor, "as_subclass", "torch-1.2", "torch-1.9"),
         (torch.Tensor, "_typed_storage", "torch-1.13", "torch-2.9"),
         (torch.utils.weak, "WeakTensorKeyDictionary", "torch-1.13", "torch-2.9"),
         (torch.autograd.Function, "setup_context", "torch-1.13", "torch-2.9"),
