@@ -98,6 +98,8 @@ __all__ = [
     "float",
     "float32",
     "float64",
+    "get_default_dtype",
+    "get_num_threads",
     "get_rng_state",
     "inference_mode",
     "initial_seed",
@@ -126,8 +128,10 @@ __all__ = [
     "save",
     "seed",
     "serialization",
+    "set_default_dtype",
     "set_default_profile",
     "set_grad_enabled",
+    "set_num_threads",
     "set_printoptions",
     "set_rng_state",
     "storage",
@@ -156,6 +160,23 @@ def numel(input: Tensor) -> _Any:
 def get_default_dtype() -> dtype:
     """The dtype of new tensors of Python floats: always float32 here."""
     return float32
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Accepts float32, which new tensors of Python floats always have here. Errors: NotImplementedError for others."""
+    if d is not float32:
+        raise NotImplementedError(f"new tensors of Python floats are float32 in gradlife's engine, not {d}")
+
+
+def get_num_threads() -> _Any:
+    """How many threads an operation uses: always one, that which calls it."""
+    return 1
+
+
+def set_num_threads(int: _Any) -> None:
+    """Allows operations so many threads; they use one. Errors: RuntimeError below one."""
+    if int < 1:
+        raise RuntimeError("set_num_threads expects a positive integer")
 
 
 def _version() -> str:

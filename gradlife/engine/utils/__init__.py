@@ -1,5 +1,5 @@
 """``torch.utils``, as far as the engine has it."""
 
-from gradlife.engine.utils import checkpoint, hooks, weak
+from gradlife.engine.utils import checkpoint, data, hooks, weak
 
-__all__ = ["checkpoint", "hooks", "weak"]
+__all__ = ["checkpoint", "data", "hooks", "weak"]

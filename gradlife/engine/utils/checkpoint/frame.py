@@ -99,19 +99,20 @@ class _CheckpointFrame:
         """Takes the next tensor that the recomputation saves."""
         place = self.recomp_counter[task]
         self.recomp_counter[task] += 1
+        kept = tensor.detach() if tensor.requires_grad else tensor
         if place >= len(self.weak_holders):
             if not self.forward_completed:
                 self.ignore_saved_mismatch = True
-                return tensor.detach()
+                return kept
             raise errors.CheckpointError(errors.MORE_SAVED)
         holder = self.weak_holders[place]()
         if holder is not None:
             handle = holder.handles.get(task) or _Handle()
             holder.handles[task] = handle
-            self.recomputed[task][handle] = tensor.detach()
+            self.recomputed[task][handle] = kept
         if self.early_stop and self.recomp_counter[task] == len(self.weak_holders):
             raise errors.StopRecomputation
-        return tensor.detach()
+        return kept
 
     def take(self, task: Any, holder: _Holder) -> Tensor:
         """The recomputed tensor of a holder, which it gives out once."""
