@@ -9,7 +9,7 @@ from gradlife.scenario import Expect, scenario
     title="an output keeps the module with a backward hook",
     origin=["pytorch/pytorch#46163", "pytorch/pytorch#58271"],
     pattern="GL607",
-    needs="nn.Module nn.Module.register_full_backward_hook",
+    needs="hooks nn.Module nn.Module.register_full_backward_hook",
     expects=[
         Expect(
             "module",

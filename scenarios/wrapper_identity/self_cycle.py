@@ -9,6 +9,11 @@ HELD = "held by the graph alone"
 PYTHON_ONLY = "both edges of the cycle are Python's, so the collector sees it whole"
 
 
+def know_weakly(tensor):
+    """Let the tensor know itself without owning itself."""
+    tensor.me = weakref.ref(tensor)
+
+
 @scenario(
     title="a tensor holds itself",
     origin=["pytorch/pytorch#56017"],
@@ -45,7 +50,7 @@ def tensor_holds_itself(lab):
 def tensor_knows_itself_weakly(lab):
     """With a weak reference there is no cycle, and the storage goes with the last name."""
     tensor = lab.tensor()
-    lab.attempt("tensor.me = weakref.ref(tensor)", partial(setattr, tensor, "me", weakref.ref(tensor)))
+    lab.attempt("tensor.me = weakref.ref(tensor)", partial(know_weakly, tensor))
     lab.watch("tensor", tensor)
     lab.stage("tied")
     del tensor
