@@ -6,6 +6,7 @@
 #include "heap_py/investigation.hpp"
 #include "heap_py/measure.hpp"
 #include "heap_py/providers.hpp"
+#include "heap_py/torch_layout.hpp"
 #include "heap_py/walker.hpp"
 
 namespace gradlife::heap {
@@ -78,6 +79,10 @@ PyMethodDef functions[] = {
      nullptr},
     {"investigate", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(investigate_function)), METH_FASTCALL,
      nullptr},
+    {"_set_torch_layout", set_torch_layout, METH_O, nullptr},
+    {"_find_word", find_word, METH_VARARGS, nullptr},
+    {"_class_at", class_at, METH_O, nullptr},
+    {"_read_word", read_word, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 int execute(PyObject* module) {

@@ -1,12 +1,14 @@
 #include "heap_py/providers.hpp"
 
 #include "heap_py/engine_provider.hpp"
+#include "heap_py/torch_provider.hpp"
 
 namespace gradlife::heap {
 
 Providers::Providers() {
   if (const HeapInterface* engine = EngineProvider::find_interface())
     owned_.push_back(std::make_unique<EngineProvider>(*engine));
+  if (const TorchLayout* layout = torch_layout()) owned_.push_back(std::make_unique<TorchProvider>(*layout));
   for (const auto& provider : owned_) all_.push_back(provider.get());
 }
 

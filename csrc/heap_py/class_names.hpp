@@ -1,0 +1,33 @@
+// The C++ class of an object, from its vtable's type information.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "heap_py/memory_reader.hpp"
+
+namespace gradlife::heap {
+
+class ClassNames {
+ public:
+  ClassNames();  // notes where the loaded libraries lie
+  // The mangled name of the class of an object whose first word is `vtable`; nullptr: it is no vtable.
+  const std::string* of_vtable(uint64_t vtable);
+  // The same for an object at an address that need not be one.
+  const std::string* of_object(Address address);
+  static std::string readable(const std::string& mangled);  // "torch::autograd::PyNode"
+
+ private:
+  struct Range {
+    Address first, last;
+  };
+  bool is_in_library(Address address) const;
+  std::string read_name(uint64_t vtable) const;
+
+  MemoryReader reader_;
+  std::vector<Range> libraries_;                     // in order
+  std::unordered_map<uint64_t, std::string> known_;  // empty: no vtable
+};
+
+}  // namespace gradlife::heap

@@ -1,0 +1,25 @@
+// Reading memory that may not be there: an unmapped page is an answer, not a crash.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gradlife::heap {
+
+using Address = uint64_t;
+
+// Linux: process_vm_readv of this very process. Elsewhere, or where the kernel forbids it, nothing can be read.
+class MemoryReader {
+ public:
+  static bool is_available();
+  bool read(Address address, void* into, size_t bytes) const;
+  bool read_word(Address address, uint64_t* word) const { return read(address, word, sizeof *word); }
+  // One word from each address, in few system calls; what can't be read is 0.
+  void read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const;
+};
+
+// Could this word be the address of an object: aligned, and in the part of the address space that programs have?
+inline bool looks_like_pointer(uint64_t word) { return word >= 0x1000 && word < (uint64_t{1} << 47) && word % 8 == 0; }
+
+}  // namespace gradlife::heap

@@ -1,0 +1,151 @@
+#include "heap_py/torch_layout.hpp"
+
+#include <memory>
+
+#include "heap_py/border.hpp"
+#include "heap_py/class_names.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+std::unique_ptr<TorchLayout>& current() {
+  static auto* layout = new std::unique_ptr<TorchLayout>;  // never destroyed: the walk may run while the process ends
+  return *layout;
+}
+
+struct OffsetField {
+  const char* name;
+  uint32_t TorchLayout::* offset;
+};
+constexpr OffsetField offset_fields[] = {{"impl_in_wrapper", &TorchLayout::impl_in_wrapper},
+                                         {"impl_in_storage_wrapper", &TorchLayout::impl_in_storage_wrapper},
+                                         {"node_in_wrapper", &TorchLayout::node_in_wrapper},
+                                         {"node_in_context", &TorchLayout::node_in_context},
+                                         {"count_in_target", &TorchLayout::count_in_target},
+                                         {"storage_in_impl", &TorchLayout::storage_in_impl},
+                                         {"meta_in_impl", &TorchLayout::meta_in_impl},
+                                         {"wrapper_in_impl", &TorchLayout::wrapper_in_impl},
+                                         {"wrapper_in_storage", &TorchLayout::wrapper_in_storage},
+                                         {"bytes_in_storage", &TorchLayout::bytes_in_storage},
+                                         {"grad_in_meta", &TorchLayout::grad_in_meta},
+                                         {"node_in_meta", &TorchLayout::node_in_meta},
+                                         {"edges_in_node", &TorchLayout::edges_in_node},
+                                         {"edge_bytes", &TorchLayout::edge_bytes},
+                                         {"wrapper_in_node", &TorchLayout::wrapper_in_node},
+                                         {"context_in_node", &TorchLayout::context_in_node},
+                                         {"variable_in_accumulator", &TorchLayout::variable_in_accumulator},
+                                         {"dict_in_hook", &TorchLayout::dict_in_hook},
+                                         {"dict_in_metadata", &TorchLayout::dict_in_metadata},
+                                         {"pack_in_hooks", &TorchLayout::pack_in_hooks},
+                                         {"unpack_in_hooks", &TorchLayout::unpack_in_hooks},
+                                         {"packed_in_hooks", &TorchLayout::packed_in_hooks}};
+
+struct TypeField {
+  const char* name;
+  const PyTypeObject* TorchLayout::* type;
+};
+constexpr TypeField type_fields[] = {{"tensor_type", &TorchLayout::tensor_type},
+                                     {"storage_type", &TorchLayout::storage_type},
+                                     {"context_type", &TorchLayout::context_type}};
+
+std::string utf8(PyObject* text) {
+  const char* bytes = PyUnicode_AsUTF8(text);
+  if (bytes == nullptr) throw PythonErrorSet();
+  return bytes;
+}
+
+PyTypeObject* as_type(PyObject* value, const std::string& name) {
+  if (PyType_Check(value)) return reinterpret_cast<PyTypeObject*>(value);
+  PyErr_Format(PyExc_TypeError, "%s is to be a type", name.c_str());
+  throw PythonErrorSet();
+}
+
+void read_names(TorchLayout& layout, PyObject* classes) {
+  PyObject *key, *names;
+  for (Py_ssize_t position = 0; PyDict_Next(classes, &position, &key, &names) != 0;) {
+    std::vector<std::string>& list = layout.saved_names[utf8(key)];
+    const Ref items = checked(PySequence_Tuple(names));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+      list.push_back(utf8(PyTuple_GET_ITEM(items.get(), i)));
+  }
+}
+
+void set_field(TorchLayout& layout, const std::string& name, PyObject* value) {
+  for (const OffsetField& field : offset_fields) {
+    if (name != field.name) continue;
+    const unsigned long offset = PyLong_AsUnsignedLong(value);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    layout.*field.offset = static_cast<uint32_t>(offset);
+    return;
+  }
+  for (const TypeField& field : type_fields) {
+    if (name != field.name) continue;
+    layout.*field.type = as_type(Py_NewRef(value), name);  // kept for good: torch is not unloaded either
+    return;
+  }
+  if (name == "node_wrapper_type") {
+    layout.node_traverse = as_type(value, name)->tp_traverse;
+  } else if (name == "are_counts_coupled") {
+    layout.are_counts_coupled = PyObject_IsTrue(value) == 1;
+  } else if (name == "saved_names" && PyDict_Check(value)) {
+    read_names(layout, value);
+  } else {
+    PyErr_Format(PyExc_ValueError, "torch's layout has no '%s'", name.c_str());
+    throw PythonErrorSet();
+  }
+}
+
+}  // namespace
+
+const TorchLayout* torch_layout() { return current().get(); }
+
+PyObject* set_torch_layout(PyObject*, PyObject* values) {
+  return guarded([&] {
+    auto layout = std::make_unique<TorchLayout>();
+    PyObject *key, *value;
+    if (values != Py_None && !PyDict_Check(values)) {
+      PyErr_SetString(PyExc_TypeError, "torch's layout is to be a dict");
+      throw PythonErrorSet();
+    }
+    for (Py_ssize_t position = 0; values != Py_None && PyDict_Next(values, &position, &key, &value) != 0;)
+      set_field(*layout, utf8(key), value);
+    current() = values != Py_None ? std::move(layout) : nullptr;
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* find_word(PyObject*, PyObject* arguments) {
+  return guarded([&]() -> PyObject* {
+    unsigned long long address, value;
+    Py_ssize_t bytes;
+    if (PyArg_ParseTuple(arguments, "KnK", &address, &bytes, &value) == 0) throw PythonErrorSet();
+    const MemoryReader reader;
+    for (Py_ssize_t offset = 0; offset + 8 <= bytes; offset += 8) {
+      uint64_t word;
+      if (!reader.read_word(address + static_cast<Address>(offset), &word)) break;
+      if (word == value) return PyLong_FromSsize_t(offset);
+    }
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* read_word(PyObject*, PyObject* number) {
+  return guarded([&]() -> PyObject* {
+    const unsigned long long address = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    uint64_t word;
+    return MemoryReader().read_word(address, &word) ? PyLong_FromUnsignedLongLong(word) : Py_NewRef(Py_None);
+  });
+}
+
+PyObject* class_at(PyObject*, PyObject* number) {
+  return guarded([&]() -> PyObject* {
+    const unsigned long long address = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    static auto* classes = new ClassNames;
+    const std::string* name = classes->of_object(address);
+    return name != nullptr ? PyUnicode_FromString(ClassNames::readable(*name).c_str()) : Py_NewRef(Py_None);
+  });
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,60 @@
+// Where in torch's objects the references stand that no public name shows: offsets in bytes, found on toy objects whose
+// parts are known (gradlife/heap/torch.py) and checked again by class wherever they are used.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace gradlife::heap {
+
+struct TorchLayout {
+  static constexpr uint32_t absent = UINT32_MAX;
+
+  // Python's side.
+  const PyTypeObject* tensor_type = nullptr;  // torch._C.TensorBase, and so on
+  const PyTypeObject* storage_type = nullptr;
+  const PyTypeObject* context_type = nullptr;  // torch._C._FunctionBase
+  traverseproc node_traverse = nullptr;        // of the wrappers of C++ nodes, which have no base of their own
+  uint32_t impl_in_wrapper = absent;
+  uint32_t impl_in_storage_wrapper = absent;
+  uint32_t node_in_wrapper = absent;
+  uint32_t node_in_context = absent;
+  // C++'s side.
+  uint32_t count_in_target = absent;  // the strong count: the low half of a word
+  uint32_t storage_in_impl = absent;
+  uint32_t meta_in_impl = absent;
+  uint32_t wrapper_in_impl = absent;
+  uint32_t wrapper_in_storage = absent;
+  uint32_t bytes_in_storage = absent;
+  uint32_t grad_in_meta = absent;
+  uint32_t node_in_meta = absent;
+  uint32_t edges_in_node = absent;  // a vector
+  uint32_t edge_bytes = absent;
+  uint32_t wrapper_in_node = absent;
+  uint32_t context_in_node = absent;  // of a custom Function's node
+  uint32_t variable_in_accumulator = absent;
+  uint32_t dict_in_hook = absent;
+  uint32_t dict_in_metadata = absent;
+  uint32_t pack_in_hooks = absent;  // of a saved tensor's pair of hooks
+  uint32_t unpack_in_hooks = absent;
+  uint32_t packed_in_hooks = absent;
+  // The names of each node class's saved tensors, in the order in which they stand.
+  std::unordered_map<std::string, std::vector<std::string>> saved_names;
+  bool are_counts_coupled = false;  // an impl with several owners owns its wrapper, since 2.10
+};
+
+// The layout in use, or nullptr: no torch, or one whose layout did not verify.
+const TorchLayout* torch_layout();
+// set_torch_layout({name: value, ...} or None): called by gradlife.heap.torch. Error (ValueError): an unknown name.
+PyObject* set_torch_layout(PyObject* module, PyObject* layout);
+// find_word(address, bytes, value) -> offset or None; class_at(address) -> mangled name or None. For calibration.
+PyObject* find_word(PyObject* module, PyObject* arguments);
+PyObject* class_at(PyObject* module, PyObject* address);
+PyObject* read_word(PyObject* module, PyObject* address);  // read_word(address) -> int or None
+
+}  // namespace gradlife::heap
