@@ -4,7 +4,16 @@ Importing this package costs little: torch, rich and the compiled engine are loa
 they are used. Like everything the child worker imports, it stays in the Python 3.7 subset.
 """
 
+import importlib
+
 from gradlife._version import __version__
 from gradlife.errors import GradlifeError, UsageError
 
-__all__ = ["GradlifeError", "UsageError", "__version__"]
+__all__ = ["GradlifeError", "UsageError", "__version__", "refs", "why"]
+
+
+def __getattr__(name):  # type: ignore[no-untyped-def]
+    """What needs the compiled walk is imported when it is asked for: ``gradlife.why(obj)``, ``gradlife.refs(obj)``."""
+    if name in ("refs", "why"):
+        return getattr(importlib.import_module("gradlife.heap"), name)
+    raise AttributeError(f"module 'gradlife' has no attribute {name!r}")

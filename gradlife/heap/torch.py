@@ -65,6 +65,7 @@ def find_layout(torch: Any) -> Iterator[tuple[str, Any]]:
 
 
 def types(torch: Any, node: Any) -> Iterator[tuple[str, Any]]:
+    """The Python types whose instances have C++ objects behind them."""
     yield "tensor_type", torch._C.TensorBase
     yield "storage_type", torch._C.StorageBase
     yield "context_type", torch._C._FunctionBase
@@ -72,6 +73,8 @@ def types(torch: Any, node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def make_function(torch: Any) -> Any:
+    """A custom Function that does little."""
+
     class Toy(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
@@ -97,6 +100,7 @@ def word_at(base: int | None, offset: int | None) -> int | None:
 
 
 def of_tensors(torch: Any, leaf: Any, result: Any) -> Iterator[tuple[str, Any]]:
+    """Fields of tensors, storages and what differentiation knows of them."""
     impl, storage = leaf._cdata, leaf.untyped_storage()
     yield "impl_in_wrapper", find(id(leaf), impl, "TensorImpl", type(leaf).__basicsize__)
     yield "impl_in_storage_wrapper", find(id(storage), storage._cdata, "StorageImpl", 48)
@@ -148,6 +152,7 @@ def count_offset(torch: Any) -> int | None:
 
 
 def of_nodes(torch: Any, leaf: Any, result: Any, node: Any, custom: Any) -> Iterator[tuple[str, Any]]:
+    """Fields of nodes, their edges and contexts."""
     offset, address = pointer_to_class(id(node), "SinBackward0", 48)
     yield "node_in_wrapper", offset
     _, meta = pointer_to_class(result._cdata, "AutogradMeta", 160)
@@ -186,6 +191,7 @@ def edge_bytes(torch: Any, edges: int | None) -> int | None:
 
 
 def of_hooks(torch: Any, leaf: Any, node: Any) -> Iterator[tuple[str, Any]]:
+    """Fields of the small objects that hold Python's hooks."""
     leaf.register_post_accumulate_grad_hook(lambda _: None)
     _, meta = pointer_to_class(leaf._cdata, "AutogradMeta", 160)
     _, hooks = pointer_to_class(meta, "PyFunctionTensorPostAccGradHooks", 184)
@@ -198,6 +204,8 @@ def of_hooks(torch: Any, leaf: Any, node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def of_saved_hooks(torch: Any, packed: object) -> Iterator[tuple[str, Any]]:
+    """Fields of a saved tensor's pair of hooks."""
+
     def pack(_: Any) -> object:
         return packed
 
