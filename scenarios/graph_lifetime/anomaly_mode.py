@@ -31,7 +31,7 @@ def one_gradient(lab):
     title="anomaly mode keeps the forward behind a gradient",
     origin=["pytorch/pytorch#15803", "pytorch/pytorch#34666"],
     pattern="GL410",
-    needs="autograd.detect_anomaly",
+    needs="autograd.detect_anomaly cxx_metadata",
     expects=[
         Expect(
             "ctx",
