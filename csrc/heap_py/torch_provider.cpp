@@ -148,6 +148,15 @@ std::vector<TorchProvider::Word> TorchProvider::typed_words(const std::vector<ui
   return found;
 }
 
+// Did malloc give exactly this much here? Its chunk says so in the word in front (glibc); three pointers that only
+// happen to ascend do not stand in front of such a chunk.
+bool TorchProvider::is_allocation(Address begin, uint64_t bytes) const {
+  uint64_t chunk;
+  if (begin % 16 != 0 || !reader_.read_word(begin - sizeof(uint64_t), &chunk)) return false;
+  const uint64_t usable = (chunk & ~uint64_t{15}) - sizeof(uint64_t);
+  return usable >= bytes && usable < bytes + 32;
+}
+
 // What stands in vectors of the block: three words, begin, end and end of storage.
 std::vector<TorchProvider::Word> TorchProvider::typed_words_of_vectors(const std::vector<uint64_t>& words,
                                                                        uint32_t skipped) {
@@ -156,6 +165,7 @@ std::vector<TorchProvider::Word> TorchProvider::typed_words_of_vectors(const std
     const uint64_t begin = words[i], end = words[i + 1], limit = words[i + 2];
     if (i * sizeof(uint64_t) == skipped || !looks_like_pointer(begin) || begin >= end || end > limit) continue;
     if (limit - begin > largest_vector || (end - begin) % sizeof(uint64_t) != 0) continue;
+    if (!is_allocation(begin, limit - begin)) continue;
     std::vector<uint64_t> content((end - begin) / sizeof(uint64_t));
     if (!reader_.read(begin, content.data(), end - begin)) continue;
     for (const Word& word : typed_words(content)) found.push_back(word);
@@ -193,6 +203,19 @@ void TorchProvider::expand_python(PyObject* object, ReferenceSink& sink) {
   if (is_a(layout_.context_type)) offset = layout_.node_in_context;
   Address target;
   if (read(address_of(object), offset, &target)) refer(sink, target, "its C++ object");
+  if (is_a(layout_.context_type)) expand_context(object, sink);
+}
+
+// What save_for_backward kept stands in a vector inside the context itself.
+void TorchProvider::expand_context(PyObject* context, ReferenceSink& sink) {
+  std::vector<uint64_t> words(static_cast<size_t>(layout_.context_type->tp_basicsize) / sizeof(uint64_t));
+  if (words.empty() || !reader_.read(address_of(context), words.data(), words.size() * sizeof(uint64_t))) return;
+  int64_t index = 0;
+  for (const Word& word : typed_words_of_vectors(words, TorchLayout::absent)) {
+    if (word.known->what == Class::tensor) refer(sink, word.target, "saved for backward", index);
+    if (word.known->what == Class::tensor || word.known->what == Class::undefined) ++index;
+    expand_holder(word, "hooks", sink);
+  }
 }
 
 void TorchProvider::expand_native(const void* object, uint32_t type, ReferenceSink& sink) {

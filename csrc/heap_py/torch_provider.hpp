@@ -56,10 +56,12 @@ class TorchProvider final : public Provider {
   bool read(Address object, uint32_t offset, Address* word) const;
   bool read_block(Address object, std::vector<uint64_t>& words) const;
   std::vector<Word> typed_words(const std::vector<uint64_t>& words);
+  bool is_allocation(Address begin, uint64_t bytes) const;
   std::vector<Word> typed_words_of_vectors(const std::vector<uint64_t>& words, uint32_t skipped);
 
   void refer(ReferenceSink& sink, Address target, const char* label, int64_t index = -1);
   void refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset);
+  void expand_context(PyObject* context, ReferenceSink& sink);
   void expand_tensor(Address impl, ReferenceSink& sink);
   void expand_meta(Address meta, ReferenceSink& sink);
   void expand_node(Address node, const Known& known, ReferenceSink& sink);
