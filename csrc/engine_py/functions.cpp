@@ -69,11 +69,14 @@ PyMethodDef own_functions[] = {{"cat", as_method(cat_function), fast_call, nullp
                                {nullptr, nullptr, 0, nullptr}};
 
 // One row for each file.
+// clang-format off
 const Operation* const operation_tables[] = {
     arithmetic_operations,
     shape_operations,
     reduction_operations,
     index_operations,
+    integer_operations,
+    rearranging_operations,
     elementwise_operations,
     elementwise_in_place_operations,
     in_place_operations,
@@ -81,6 +84,8 @@ const Operation* const operation_tables[] = {
 const PyMethodDef* const method_tables[] = {
     in_place_methods,
     index_in_place_methods,
+    integer_in_place_methods,
+    rearranging_in_place_methods,
     elementwise_in_place_methods,
     value_methods,
     creation_methods,
@@ -88,10 +93,12 @@ const PyMethodDef* const method_tables[] = {
 const PyMethodDef* const function_tables[] = {
     own_functions,
     reduction_functions,
+    integer_functions,
     activation_functions,
     creation_functions,
     data_functions,
 };
+// clang-format on
 
 using Table = std::vector<PyMethodDef>;
 

@@ -2,6 +2,7 @@
 #include "engine/indexing.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
+#include "engine_py/operands.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -180,11 +181,6 @@ PyObject* argwhere_method(PyObject* self, PyObject* const* arguments, Py_ssize_t
     refuse_arguments(arguments, count, names);
     return wrap(ops::nonzero(unwrap(self))).release();
   });
-}
-
-Tensor tensor_or_number(const Args& args, size_t i) {
-  Scalar number;
-  return parse_number(args[i], &number) ? ops::wrapped_number(number) : args.tensor(i);
 }
 
 // tensor.where(condition, other)

@@ -35,10 +35,15 @@ extern const Operation elementwise_operations[];  // elementwise_methods.cpp
 extern const Operation elementwise_in_place_operations[];
 extern PyMethodDef elementwise_in_place_methods[];
 extern const Operation in_place_operations[];  // in_place_methods.cpp
-extern PyMethodDef in_place_methods[];         // in_place_methods.cpp
-extern PyMethodDef index_in_place_methods[];   // index_methods.cpp
-extern PyMethodDef value_methods[];            // value_methods.cpp
-extern PyMethodDef creation_methods[];         // creation.cpp: new_zeros, ...
+extern PyMethodDef integer_functions[];        // integer_functions.cpp: promote_types, randint, ...
+extern const Operation integer_operations[];   // integer_methods.cpp
+extern PyMethodDef integer_in_place_methods[];
+extern const Operation rearranging_operations[];  // rearranging_methods.cpp
+extern PyMethodDef rearranging_in_place_methods[];
+extern PyMethodDef in_place_methods[];        // in_place_methods.cpp
+extern PyMethodDef index_in_place_methods[];  // index_methods.cpp
+extern PyMethodDef value_methods[];           // value_methods.cpp
+extern PyMethodDef creation_methods[];        // creation.cpp: new_zeros, ...
 extern PyMethodDef creation_functions[];
 extern PyMethodDef activation_functions[];  // activation_functions.cpp: what torch.nn.functional is made of
 extern PyMethodDef data_functions[];        // from_data.cpp: tensor, as_tensor, from_numpy

@@ -103,15 +103,6 @@ PyObject* unary(PyObject* self) {
 
 PyObject* positive(PyObject* self) { return Py_NewRef(self); }
 
-PyObject* inverted(PyObject* self) {
-  return guarded([&] {
-    const Tensor& tensor = unwrap(self);
-    if (tensor->dtype() != DType::boolean)
-      raise_python(PyExc_TypeError, "~ (operator.invert) is only implemented on Boolean tensors by gradlife's engine");
-    return wrap(ops::logical_not(tensor)).release();
-  });
-}
-
 int truth(PyObject* self) {
   return guarded(-1, [&] {
     const Tensor& tensor = unwrap(self);
@@ -189,7 +180,7 @@ PyNumberMethods make_numbers() {
   numbers.nb_negative = unary<ops::neg>;
   numbers.nb_positive = positive;
   numbers.nb_absolute = unary<ops::abs>;
-  numbers.nb_invert = inverted;
+  add_integer_operators(numbers);
   numbers.nb_bool = truth;
   numbers.nb_float = to_float;
   numbers.nb_int = to_int;

@@ -5,10 +5,11 @@
 
 namespace gradlife {
 
-PyMethodDef* op_methods();           // of Tensor: add, mul_, view, sum, ... (functions.cpp)
-PyMethodDef* op_functions();         // of the module: ones, zeros, tensor, from_numpy, cat, matmul, ... (functions.cpp)
-extern PyNumberMethods op_numbers;   // + - * / ** @ neg and their in-place forms; bool, float, int, index
-extern PyMappingMethods op_mapping;  // len, [], []=
+PyMethodDef* op_methods();          // of Tensor: add, mul_, view, sum, ... (functions.cpp)
+PyMethodDef* op_functions();        // of the module: ones, zeros, tensor, from_numpy, cat, matmul, ... (functions.cpp)
+extern PyNumberMethods op_numbers;  // + - * / ** @ neg and their in-place forms; bool, float, int, index
+void add_integer_operators(PyNumberMethods& numbers);  // integer_operators.cpp: // % & | ^ << >> ~
+extern PyMappingMethods op_mapping;                    // len, [], []=
 PyObject* tensor_richcompare(PyObject* a, PyObject* b, int op);
 
 }  // namespace gradlife
