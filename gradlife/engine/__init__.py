@@ -30,6 +30,7 @@ from gradlife._engine import (
 from gradlife.engine import autograd, nn, optim, random, return_types, serialization, storage, utils
 from gradlife.engine import private as _C
 from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gradlife.engine.limits import finfo, iinfo
 from gradlife.engine.observing import (
     Event,
     OwnerTree,
@@ -62,6 +63,19 @@ from gradlife.engine.random import (
 from gradlife.engine.releases import TORCH as _LIMITED
 from gradlife.engine.releases import limit_names as _limit_names
 from gradlife.engine.serialization import load, save
+from gradlife.engine.shaping import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_shapes,
+    broadcast_tensors,
+    column_stack,
+    dstack,
+    hstack,
+    meshgrid,
+    row_stack,
+    vstack,
+)
 from gradlife.engine.storage import TypedStorage
 from gradlife.engine.tensors import Size, Tensor, device, layout, strided
 from gradlife.engine.typename import typename
@@ -139,6 +153,19 @@ __all__ = [
     "typename",
     "use_count",
     "utils",
+    "finfo",
+    "iinfo",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "column_stack",
+    "dstack",
+    "hstack",
+    "meshgrid",
+    "row_stack",
+    "vstack",
 ]
 
 
