@@ -154,7 +154,8 @@ bool TorchProvider::is_allocation(Address begin, uint64_t bytes) const {
   uint64_t chunk;
   if (begin % 16 != 0 || !reader_.read_word(begin - sizeof(uint64_t), &chunk)) return false;
   const uint64_t usable = (chunk & ~uint64_t{15}) - sizeof(uint64_t);
-  return usable >= bytes && usable < bytes + 32;
+  constexpr uint64_t slack = 48;  // rounding, and a remainder too small to be a chunk of its own
+  return usable >= bytes && usable < bytes + slack;
 }
 
 // What stands in vectors of the block: three words, begin, end and end of storage.

@@ -49,7 +49,7 @@ def over(held: Any) -> Callable[..., None]:
     return hook
 
 
-class Passes(torch.autograd.Function):
+class Passes(torch.autograd.Function):  # type: ignore[name-defined,misc]
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         return x * 2
@@ -59,7 +59,7 @@ class Passes(torch.autograd.Function):
         return grad
 
 
-class KeepsOutput(torch.autograd.Function):
+class KeepsOutput(torch.autograd.Function):  # type: ignore[name-defined,misc]
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         ctx.output = x * 2
@@ -70,7 +70,7 @@ class KeepsOutput(torch.autograd.Function):
         return grad
 
 
-class KeepsView(torch.autograd.Function):
+class KeepsView(torch.autograd.Function):  # type: ignore[name-defined,misc]
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         output = x * 2
@@ -346,7 +346,7 @@ def test_saved_tensor_of_a_kept_loss_is_named() -> None:
 
 
 def test_tensor_saved_for_backward_is_found_behind_its_ctx() -> None:
-    class Saves(torch.autograd.Function):
+    class Saves(torch.autograd.Function):  # type: ignore[name-defined,misc]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.save_for_backward(x)
