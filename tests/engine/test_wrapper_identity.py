@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
+from gradlife._engine import TensorBase
 from leftovers import leaves
 from lifetimes import RELEASES, Canary, collector_off, leaf, verdict
 
@@ -156,7 +157,7 @@ def test_subclass_dict_and_slots_survive_where_wrappers_are_preserved(
     kind = Slotted if has_slots else Plain
     with torch.profile(profile):
         p = leaf()
-        g: Any = torch.ones(2).as_subclass(kind)
+        g: Any = TensorBase.as_subclass(torch.ones(2), kind)
         g.note = [1, 2]
         if has_slots:
             g.slot = 7
@@ -180,7 +181,7 @@ def test_finaliser_runs_once_and_only_when_the_tensor_goes(profile: str, preserv
 
     with torch.profile(profile), collector_off():
         p = leaf()
-        g: Any = torch.ones(2).as_subclass(Counted)
+        g: Any = TensorBase.as_subclass(torch.ones(2), Counted)
         p.grad = g
         del g
         assert len(deaths) == (0 if preserves else 1)
