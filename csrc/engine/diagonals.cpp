@@ -1,6 +1,7 @@
 // Triangles and diagonals of matrices.
 #include <algorithm>
 
+#include "engine/indexing.hpp"
 #include "engine/rearranging.hpp"
 
 namespace gradlife::ops {
@@ -123,8 +124,11 @@ struct Traced {
   }
   SavedValue value(size_t) const { return saved(sizes); }
   Tensor gradient(const Tensor& gradient) const {
-    const Tensor ones = diagonal(full(sizes, 0, gradient->dtype()), 0, 0, 1);
-    return put_back(expand(gradient, ones->sizes()), sizes, {0, 0, 1});
+    const int64_t step = sizes[1] + 1;
+    const Tensor places = arange(0, std::min(sizes[0], sizes[1]) * step, step, DType::int64);
+    places->bump_version();  // they were written into it, PyTorch says
+    const Tensor row = zero_in_place(empty({sizes.product()}, gradient->dtype()));
+    return view(index_fill(row, 0, places, gradient, Form::in_place), sizes);
   }
 };
 

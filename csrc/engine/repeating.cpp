@@ -5,18 +5,21 @@
 namespace gradlife::ops {
 namespace {
 
+// Each repeated dimension as (repeats, size), and the repeats added up.
 Tensor gradient_of_repeat(Tensor gradient, const Dims& sizes, const Dims& repeats) {
   const size_t leading = repeats.size() - sizes.size();
   for (size_t i = 0; i < leading; ++i) gradient = sum(gradient, {0}, false);
+  Dims split;
+  Dims added;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t repeat = repeats[leading + i];
-    if (repeat == 1) continue;
-    Dims split = gradient->sizes();
-    split[i] = sizes[i];
-    split.insert(i, repeat);
-    gradient = sum(view(gradient, split), {static_cast<int64_t>(i)}, false);
+    if (repeat != 1) {
+      added.push_back(static_cast<int64_t>(split.size()));
+      split.push_back(repeat);
+    }
+    split.push_back(sizes[i]);
   }
-  return gradient;
+  return added.empty() ? gradient : sum(reshape(gradient, split), added, false);
 }
 
 struct Repeated {
@@ -30,8 +33,8 @@ struct Repeated {
   SavedValue value(size_t field) const { return saved(field == 0 ? repeats : sizes); }
   Tensor gradient(const Tensor& gradient) const {
     for (int64_t repeat : repeats)
-      if (repeat == 0) return full(sizes, 0, gradient->dtype());
-    return gradient_of_repeat(contiguous(gradient), sizes, repeats);
+      if (repeat == 0) return zero_in_place(empty(sizes, gradient->dtype()));
+    return gradient_of_repeat(gradient, sizes, repeats);
   }
 };
 

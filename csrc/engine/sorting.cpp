@@ -33,9 +33,9 @@ class ChosenNode final : public OpNode<1> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor indices = unpack(0);
     const bool is_squeezed = !keepdim_ && !sizes_.empty();
-    const Tensor zeros = full(sizes_, 0, gradient->dtype());
+    const Tensor zeros = zero_in_place(empty(sizes_, gradient->dtype()));
     results[0] = scatter(zeros, dim_, is_squeezed ? unsqueeze(indices, dim_) : indices,
-                         is_squeezed ? unsqueeze(gradient, dim_) : gradient, Form::plain_copy);
+                         is_squeezed ? unsqueeze(gradient, dim_) : gradient, Form::in_place);
   }
 
  private:
