@@ -16,7 +16,7 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 _Call = Callable[..., Any]
 
-_HELP = "Please look at 'Notes about undefined output gradients' in \"tools/autograd/derivatives.yaml\""
+_HELP = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
 
 
 class GradcheckError(RuntimeError):
@@ -145,8 +145,20 @@ def _numerical(func: _Call, inputs: tuple[Any, ...], value: Any, eps: float) -> 
         data[place] = original - eps
         below = [output.clone() for output in _tuple(func(*inputs))]
         data[place] = original
+        for a, b in zip(above, below, strict=True):
+            _check_alike(a, b, place, eps)
         rows.append([((a - b) / (2 * eps)).detach().reshape(-1) for a, b in zip(above, below, strict=True)])
     return [_engine.stack(list(columns)) for columns in zip(*rows, strict=True)]
+
+
+def _check_alike(above: Any, below: Any, place: tuple[int, ...], eps: float) -> None:
+    for what in ("shape", "dtype"):
+        pair = getattr(below, what), getattr(above, what)
+        if pair[0] != pair[1]:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed on index {place} by {eps}, "
+                f"but got: {what}s {pair[0]} and {pair[1]}."
+            )
 
 
 def _analytical(output: Any, inputs: Sequence[Any]) -> list[Any]:
@@ -203,8 +215,10 @@ def _check_undefined(func: _Call, inputs: tuple[Any, ...]) -> None:
         try:
             found = autograd.grad(ends, checked, zeros, allow_unused=True)
         except RuntimeError as error:
+            _warn_of_new_check()
             raise GradcheckError(f"Expected backward function to handle undefined output grads. {_HELP}") from error
         if any(gradient is not None and (gradient != 0).any() for gradient in found):
+            _warn_of_new_check()
             raise GradcheckError(
                 "Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + _HELP
             )
@@ -213,3 +227,12 @@ def _check_undefined(func: _Call, inputs: tuple[Any, ...]) -> None:
     count = len(_differentiable(func(*inputs)))
     for only in range(count if count > 1 else 0):
         check(lambda i, only=only: i == only)  # type: ignore[misc]  # a default holds the number
+
+
+def _warn_of_new_check() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
+        "existing callers of this function. If this is true for you, you can call this function with "
+        '"check_undefined_grad=False" to disable the feature',
+        stacklevel=5,
+    )
