@@ -19,7 +19,8 @@ struct Host {
   void (*unlock)(int token);
   void* (*suspend)();  // lets go of the lock that this thread holds; the token goes back to resume
   void (*resume)(void* token);
-  void (*empty_wrapper)(Object*);  // the impl behind this wrapper is gone: make it an empty one
+  bool (*is_sole_reference)(Object*);  // nobody but the asker holds the object
+  void (*empty_wrapper)(Object*);      // the impl behind this wrapper is gone: make it an empty one
 };
 
 void install_host(const Host& host);

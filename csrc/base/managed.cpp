@@ -70,6 +70,13 @@ Managed::~Managed() = default;
 
 Managed* Managed::first_live() { return first; }
 
+bool Managed::has_at_most(uint32_t expected) const {
+  const uint32_t owners = use_count();
+  if (owners <= expected) return true;
+  const bool may_discount = owners == expected + 1 && coupled_ && wrapper_ != nullptr;
+  return may_discount && host().is_sole_reference(wrapper_);
+}
+
 void Managed::on_shared() {
   Locked locked;
   if (locked.may_touch_objects()) host().incref(wrapper_);

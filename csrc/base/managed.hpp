@@ -164,6 +164,8 @@ class Managed : public RefCounted {
     coupled_ = wrapper != nullptr && identity_ == Identity::coupled;
   }
   void set_owns_wrapper(bool owns) { owns_wrapper_ = owns; }
+  // Owners beside `expected` ones that only look like owners: a coupled wrapper that nobody else holds.
+  bool has_at_most(uint32_t expected) const;
 
   // All live objects, newest last, for drawings. Only under the interpreter lock.
   static Managed* first_live();

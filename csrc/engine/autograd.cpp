@@ -6,13 +6,20 @@
 namespace gradlife {
 namespace {
 
-thread_local bool is_recording = true;
+thread_local bool grad_mode = true;
+thread_local bool in_inference_mode = false;
+
+bool is_normal(const Tensor& tensor) { return tensor && !tensor->is_inference(); }
 
 }  // namespace
 
-bool grad_enabled() { return is_recording; }
+bool grad_enabled() { return grad_mode; }
 
-void set_grad_enabled(bool enabled) { is_recording = enabled; }
+void set_grad_enabled(bool enabled) { grad_mode = enabled; }
+
+bool inference_mode() { return in_inference_mode; }
+
+void set_inference_mode(bool enabled) { in_inference_mode = enabled; }
 
 bool requires_grad(const Tensor& tensor) {
   const AutogradMeta* meta = tensor->meta();
@@ -21,18 +28,29 @@ bool requires_grad(const Tensor& tensor) {
   return meta->requires_grad || meta->grad_fn || (meta->view && requires_grad(meta->view->base));
 }
 
+namespace {
+
+// An operation on inference tensors alone is not differentiated, whatever they require.
+template <class Inputs, class Get>
+bool any_needs_graph(const Inputs& inputs, Get&& get) {
+  if (!is_recording()) return false;
+  bool any_requires = false, any_normal = false;
+  for (const auto& input : inputs) {
+    const Tensor& tensor = get(input);
+    any_normal = any_normal || is_normal(tensor);
+    any_requires = any_requires || (tensor && requires_grad(tensor));
+  }
+  return any_requires && any_normal;
+}
+
+}  // namespace
+
 bool needs_graph(std::initializer_list<const Tensor*> inputs) {
-  if (!is_recording) return false;
-  for (const Tensor* input : inputs)
-    if (*input && requires_grad(*input)) return true;
-  return false;
+  return any_needs_graph(inputs, [](const Tensor* input) -> const Tensor& { return *input; });
 }
 
 bool needs_graph(const TensorList& inputs) {
-  if (!is_recording) return false;
-  for (const Tensor& input : inputs)
-    if (input && requires_grad(input)) return true;
-  return false;
+  return any_needs_graph(inputs, [](const Tensor& input) -> const Tensor& { return input; });
 }
 
 std::string operation_name(const Node& node) {
@@ -96,6 +114,8 @@ void set_requires_grad(const Tensor& tensor, bool requires) {
       "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
       "that doesn't require differentiation use var_no_grad = var.detach().");
   if (!is_leaf(*tensor)) return;
+  require(!requires || !tensor->is_inference() || inference_mode(),
+          "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   require(!requires || is_floating(tensor->dtype()), "only Tensors of floating point dtype can require gradients");
   if (requires || tensor->meta() != nullptr) tensor->need_meta().requires_grad = requires;
 }
@@ -161,8 +181,8 @@ bool has_layout_for(const TensorImpl& gradient, const TensorImpl& variable) {
 
 // A copy in the layout that the variable's gradient is to have.
 Tensor copy_for(const Tensor& gradient, const TensorImpl& variable) {
+  if (!is_dense(variable) && gradient->is_contiguous()) return ops::clone(gradient);
   const Dims strides = is_dense(variable) ? variable.strides() : contiguous_strides(variable.sizes());
-  if (strides == contiguous_strides(variable.sizes()) && gradient->is_contiguous()) return ops::clone(gradient);
   const Tensor memory = empty({variable.numel()}, gradient->dtype());
   const Tensor copy = alias(memory, variable.sizes(), strides, 0);
   return ops::copy_in_place(copy, gradient);
@@ -173,8 +193,9 @@ Tensor copy_for(const Tensor& gradient, const TensorImpl& variable) {
 void accumulate_grad(const Tensor& variable, Tensor gradient, uint32_t expected_owners) {
   AutogradMeta& meta = variable->need_meta();
   if (!meta.grad) {
-    const bool may_steal =
-        !grad_enabled() && gradient->use_count() <= expected_owners && has_layout_for(*gradient, *variable);
+    const bool may_steal = !grad_enabled() &&
+                           gradient->has_at_most(expected_owners + (gradient->is_cached() ? 1 : 0)) &&
+                           has_layout_for(*gradient, *variable);
     Tensor kept = may_steal ? detach(gradient) : copy_for(gradient, *variable);
     meta.grad = std::move(kept);
   } else if (!grad_enabled()) {

@@ -14,6 +14,12 @@ namespace gradlife {
 bool grad_enabled();
 void set_grad_enabled(bool enabled);
 
+// Inside, nothing is recorded whatever grad mode says, and new tensors are inference tensors.
+bool inference_mode();
+void set_inference_mode(bool enabled);
+// Whether operations record history now.
+inline bool is_recording() { return grad_enabled() && !inference_mode(); }
+
 class GradMode {
  public:
   explicit GradMode(bool enabled) : previous_(grad_enabled()) { set_grad_enabled(enabled); }
@@ -26,7 +32,7 @@ class GradMode {
 };
 
 // How a view was made; decides what an in-place change of it may do.
-enum class CreationMeta : uint8_t { normal, in_custom_function, multi_output, no_grad };
+enum class CreationMeta : uint8_t { normal, in_custom_function, multi_output, no_grad, inference_mode };
 
 struct ViewInfo {
   Tensor base;
@@ -69,6 +75,16 @@ void set_history(const Tensor& output, const NodePtr& node);
 void set_history_at(const Tensor& output, const NodePtr& node, uint32_t output_nr);
 // After an in-place operation recorded as `node`: moves `changed` behind it, through its base when it is a view.
 void rebase_history(const Tensor& changed, const NodePtr& node);
+
+// Called in this thread before any in-place operation changes a tensor; nullptr: nobody wants to know.
+class ChangeListener {
+ public:
+  virtual void before_change(const Tensor& tensor) = 0;
+
+ protected:
+  ~ChangeListener() = default;
+};
+ChangeListener* set_change_listener(ChangeListener* listener);  // returns the previous one
 
 // Errors when an in-place operation on `tensor` is not allowed now (a leaf that requires grad, a view of one, ...).
 void check_inplace(const Tensor& tensor, bool recording);

@@ -15,6 +15,18 @@ thread_local int running_depth = 0;
 // Deeper than this a backward inside a backward goes to a thread of its own, as in PyTorch.
 constexpr int most_in_one_thread = 60;
 
+// Default hooks that a node pushes or pops are so for the rest of this backward only.
+class KeepDefaultHooks {
+ public:
+  KeepDefaultHooks() : restore_(copy_of_default_hooks()) {}
+  ~KeepDefaultHooks() { restore_(); }
+  KeepDefaultHooks(const KeepDefaultHooks&) = delete;
+  KeepDefaultHooks& operator=(const KeepDefaultHooks&) = delete;
+
+ private:
+  std::function<void()> restore_;
+};
+
 // Sets a variable of this thread for a scope.
 template <class T>
 class Scoped {
@@ -30,7 +42,8 @@ class Scoped {
 };
 
 bool may_accumulate_in_place(const Tensor& tensor) {
-  return tensor->use_count() == 1 && tensor->storage()->use_count() == 1 && tensor->is_contiguous();
+  return tensor->has_at_most(1 + (tensor->is_cached() ? 1 : 0)) && tensor->storage()->use_count() == 1 &&
+         tensor->is_contiguous();
 }
 
 Tensor accumulated(Tensor held, Tensor arriving) {
@@ -152,6 +165,7 @@ TensorList GraphTask::run(TensorList gradients) {
   const Scoped<GraphTask*> running(running_task, this);
   const Scoped<int> deeper(running_depth, running_depth + 1);
   const GradMode mode(options_.create_graph);
+  const KeepDefaultHooks hooks;
   if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();
   for (size_t i = 0; i < roots_.size(); ++i)
     if (roots_[i]) deliver(roots_[i], std::move(gradients[i]));
@@ -163,6 +177,7 @@ TensorList GraphTask::run(TensorList gradients) {
     const_cast<ReadyNode&>(ready_.top()).node = keep;
     ready_.pop();
     const Scoped<Node*> node(running_node, keep.get());
+    set_grad_enabled(options_.create_graph);  // whatever the node before left it at
     try {
       evaluate(item);
     } catch (...) {

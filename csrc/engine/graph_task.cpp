@@ -106,17 +106,18 @@ bool GraphTask::should_run(const Node& node) const {
   return found != exec_info_.end() && found->second.should_run();
 }
 
+// The root itself does not count, but where there are several: PyTorch puts a node of its own before them.
 bool GraphTask::will_execute(const Node& node) const {
+  if (reachable_.empty()) reachable_ = count_dependencies(roots_);
+  if (reachable_.count(&node) == 0 || (roots_.size() == 1 && roots_[0].node.get() == &node)) return false;
   if (!exec_info_.empty()) {
     const auto found = exec_info_.find(&node);
-    if (found == exec_info_.end()) return false;
+    if (found == exec_info_.end() || !found->second.should_run()) return false;
     require(!node.next_edges().empty() || found->second.captures.empty(),
             "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
             "currently not supported.");
-    return found->second.should_run();
   }
-  if (reachable_.empty()) reachable_ = count_dependencies(roots_);
-  return reachable_.count(&node) != 0;
+  return true;
 }
 
 // Plays the call through without running anything.

@@ -191,6 +191,7 @@ class Node : public Managed {
   virtual bool may_be_stripped() const { return false; }
 
   uint64_t sequence_nr() const { return sequence_nr_; }
+  void set_sequence_nr(uint64_t number) { sequence_nr_ = number; }
   EdgeList& next_edges() { return next_edges_; }
   const EdgeList& next_edges() const { return next_edges_; }
   void set_next_edges(EdgeList edges) { next_edges_ = std::move(edges); }

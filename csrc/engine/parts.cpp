@@ -58,7 +58,7 @@ NodePtr node_for(const Tensor& a, const NodeSpec& spec, int64_t dim, SavedValue 
 }
 
 Tensor part(const Tensor& a, const Dims& sizes, const Dims& strides, int64_t offset) {
-  return make_view(a, sizes, strides, offset, grad_enabled() ? CreationMeta::multi_output : CreationMeta::no_grad);
+  return make_view(a, sizes, strides, offset, CreationMeta::multi_output);
 }
 
 TensorList split_at(const Tensor& a, const std::vector<int64_t>& lengths, size_t dim, const NodePtr& node) {

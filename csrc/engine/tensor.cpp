@@ -117,11 +117,15 @@ void TensorImpl::visit_owned(OwnedVisitor& visitor) const {
 
 Tensor empty(const Dims& sizes, DType dtype) {
   StoragePtr storage = make<Storage>(static_cast<size_t>(sizes.product()) * item_size(dtype));
-  return make<TensorImpl>(std::move(storage), dtype, sizes, contiguous_strides(sizes), 0);
+  Tensor tensor = make<TensorImpl>(std::move(storage), dtype, sizes, contiguous_strides(sizes), 0);
+  tensor->set_inference(inference_mode());
+  return tensor;
 }
 
 Tensor alias(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset) {
-  return make<TensorImpl>(source->storage(), source->dtype(), sizes, strides, offset);
+  Tensor tensor = make<TensorImpl>(source->storage(), source->dtype(), sizes, strides, offset);
+  tensor->set_inference(source->is_inference());
+  return tensor;
 }
 
 }  // namespace gradlife

@@ -78,7 +78,9 @@ class TensorImpl final : public Managed {
   const VersionPtr& version_counter() const { return version_; }
   void share_version(const VersionPtr& version) { version_ = version; }
   uint32_t version() const { return version_->value; }
-  void bump_version() { version_->value += 1; }
+  void bump_version() {
+    if (!is_inference_) version_->value += 1;
+  }
 
   AutogradMeta* meta() const { return meta_.get(); }  // nullptr until something needs it
   AutogradMeta& need_meta();
@@ -86,6 +88,14 @@ class TensorImpl final : public Managed {
   // Made from a Python number for one operation: such a tensor is never shown to saved-tensor hooks.
   bool is_wrapped_number() const { return is_wrapped_number_; }
   void set_wrapped_number() { is_wrapped_number_ = true; }
+
+  // Made in inference mode, or a window on such a tensor: has no version and no history.
+  bool is_inference() const { return is_inference_; }
+  void set_inference(bool is_inference) { is_inference_ = is_inference; }
+
+  // Held by a cache that does not count as an owner where a gradient may be taken over.
+  bool is_cached() const { return is_cached_; }
+  void set_cached(bool is_cached) { is_cached_ = is_cached; }
 
   const char* name() const override { return "Tensor"; }
   void visit_owned(OwnedVisitor& visitor) const override;
@@ -105,6 +115,8 @@ class TensorImpl final : public Managed {
   DType dtype_;
   bool is_contiguous_;
   bool is_wrapped_number_ = false;
+  bool is_inference_ = false;
+  bool is_cached_ = false;
 };
 
 // New tensors. `empty` is uninitialised; `alias` is another window on the same storage with a version counter of its

@@ -6,6 +6,9 @@
 namespace gradlife {
 namespace {
 
+thread_local ChangeListener* change_listener = nullptr;
+constexpr const char* leaf_text = "a leaf Variable that requires grad is being used in an in-place operation.";
+
 // Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes
 // through the operation's own node, the rest passes.
 class CopySlices final : public Node {
@@ -92,6 +95,10 @@ const char* creation_text(CreationMeta creation) {
              "moving "
              "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
              "tracked) or both outside (if you want the inplace to be tracked).";
+    case CreationMeta::inference_mode:
+      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+             "moving both the view and the inplace either both inside the inference_mode block (if you don't want the "
+             "inplace to be tracked) or both outside (if you want the inplace to be tracked).";
     case CreationMeta::in_custom_function:
       return " This view was created inside a custom Function (or because an input was returned as-is) and the "
              "autograd "
@@ -110,12 +117,14 @@ void refuse_forbidden_view(const AutogradMeta& meta, bool indirect) {
   if (creation == CreationMeta::normal) return;
   const char* object = indirect ? "its base or another view of its base has been" : "is being";
   const Node* producer = meta.grad_fn.get();
+  const bool is_inference = creation == CreationMeta::inference_mode;
   std::string head;
-  if (creation == CreationMeta::no_grad || producer == nullptr) {
+  if (is_inference || creation == CreationMeta::no_grad || producer == nullptr) {
     head = producer != nullptr ? concat("Output ", meta.output_nr, " of ", operation_name(*producer),
                                         " is a view of a view which was created in")
                                : "A view was created in";
-    head += concat(" no_grad mode and ", object, " modified inplace with grad mode enabled.");
+    head += concat(is_inference ? " inference mode and " : " no_grad mode and ", object,
+                   is_inference ? " modified inplace in normal mode." : " modified inplace with grad mode enabled.");
   } else {
     head = concat("Output ", meta.output_nr, " of ", operation_name(*producer), " is a view and ", object,
                   " modified inplace.");
@@ -155,7 +164,7 @@ NodePtr grad_fn(const Tensor& tensor) {
   if (may_need_node && meta->view->attr_version != tensor->version()) {
     const NodePtr old_node = meta->grad_fn;
     rebuild_view_node(tensor);
-    if (meta->retains_grad) move_retained_grad(tensor, old_node);
+    move_retained_grad(tensor, old_node);
   }
   return meta->grad_fn;
 }
@@ -178,31 +187,51 @@ void rebase_history(const Tensor& changed, const NodePtr& node) {
   grad_fn(changed);
 }
 
+ChangeListener* set_change_listener(ChangeListener* listener) {
+  ChangeListener* previous = change_listener;
+  change_listener = listener;
+  return previous;
+}
+
 void check_inplace(const Tensor& tensor, bool recording) {
-  if (!recording || !grad_enabled()) return;
+  const bool is_frozen = tensor->is_inference() && !inference_mode();
+  require(!is_frozen || !requires_grad(tensor), leaf_text);
+  require(!is_frozen,
+          "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+          "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
+  if (change_listener != nullptr) change_listener->before_change(tensor);
+  if (!recording || !is_recording()) return;
   const AutogradMeta* meta = tensor->meta();
   if (meta != nullptr && meta->view) {
     refuse_forbidden_view(*meta, false);
     require(!requires_grad(tensor) || !is_leaf(*meta->view->base),
             "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
-  require(!requires_grad(tensor) || !is_leaf(*tensor),
-          "a leaf Variable that requires grad is being used in an in-place operation.");
+  require(!requires_grad(tensor) || !is_leaf(*tensor), leaf_text);
 }
+
+namespace {
+
+// The mode that a view is made in counts for more than the operation that makes it.
+CreationMeta creation_now(CreationMeta creation) {
+  if (creation == CreationMeta::in_custom_function) return creation;
+  if (inference_mode()) return CreationMeta::inference_mode;
+  return grad_enabled() ? creation : CreationMeta::no_grad;
+}
+
+}  // namespace
 
 Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset, CreationMeta creation) {
   Tensor view = alias(source, sizes, strides, offset);
   view->share_version(source->version_counter());
+  if (source->is_inference()) return view;
   // A view that OneFlow takes without recording knows no base.
   if (current_policy()->is_oneflow && !grad_enabled()) return view;
   const ViewInfo* of_source = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
   auto info = std::make_unique<ViewInfo>();
   info->base = of_source != nullptr ? of_source->base : source;
-  info->creation = creation;
-  if (creation == CreationMeta::normal) {
-    info->creation = of_source != nullptr ? of_source->creation : CreationMeta::normal;
-    if (!grad_enabled()) info->creation = CreationMeta::no_grad;
-  }
+  info->creation = creation_now(creation);
+  if (info->creation == CreationMeta::normal && of_source != nullptr) info->creation = of_source->creation;
   info->attr_version = view->version();
   view->need_meta().view = std::move(info);
   return view;

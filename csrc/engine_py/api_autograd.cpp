@@ -167,9 +167,16 @@ PyObject* disabled_message_function(PyObject*, PyObject*) {
   return guarded([&] { return disabled_message().release(); });
 }
 
-PyObject* increment_version_function(PyObject*, PyObject* tensor) {
+PyObject* increment_version_function(PyObject*, PyObject* tensors) {
   return guarded([&] {
-    unwrap(tensor)->bump_version();
+    const Ref iterator = Ref::steal(PyObject_GetIter(tensors));
+    if (!iterator) raise_python(PyExc_RuntimeError, "increment_version expect a Iterable[Tensor] as input");
+    while (const Ref tensor = Ref::steal(PyIter_Next(iterator.get()))) {
+      if (!is_tensor(tensor.get()))
+        raise_python(PyExc_RuntimeError, "increment_version expects each element of the iterable to be a tensor");
+      unwrap(tensor.get())->bump_version();
+    }
+    if (PyErr_Occurred() != nullptr) throw PythonError();
     return Py_NewRef(Py_None);
   });
 }

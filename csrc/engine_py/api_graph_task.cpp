@@ -5,6 +5,7 @@
 #include "engine_py/api.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/node_type.hpp"
+#include "engine_py/state.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -33,8 +34,10 @@ PyObject* keep_graph_function(PyObject*, PyObject*) {
 
 PyObject* will_execute_function(PyObject*, PyObject* object) {
   return guarded([&] {
-    const GraphTask& task = need_task("_get_should_execute_nodes");
-    return PyBool_FromLong(task.will_execute(*unwrap_node(object)));
+    if (!is_node_wrapper(object) && PyObject_TypeCheck(object, state().function_base) == 0)
+      raise_python(PyExc_RuntimeError, "_will_engine_execute_node expects an grad_fn, but got %s",
+                   Py_TYPE(object)->tp_name);
+    return PyBool_FromLong(need_task("_get_should_execute_nodes").will_execute(*unwrap_node(object)));
   });
 }
 

@@ -60,7 +60,7 @@ PyObject* log_events_function(PyObject*, PyObject* enabled) {
 
 // The engine object behind a Python one; nullptr: it has none. Borrowed.
 Managed* managed_of(PyObject* object) {
-  if (is_tensor(object) || Py_TYPE(object) == state().storage_type) return head_of(object)->impl;
+  if (is_tensor(object) || PyObject_TypeCheck(object, state().storage_base) != 0) return head_of(object)->impl;
   if (PyObject_TypeCheck(object, state().function_base) != 0) return node_of_context(object).get();
   return is_node_wrapper(object) ? head_of(object)->impl : nullptr;
 }

@@ -140,6 +140,9 @@ PyObject* tensor_function(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   return guarded([&] {
     const Args args("tensor", {"data", "dtype", "device", "requires_grad", "pin_memory"}, 1, arguments, count, names);
     args.require_cpu(2);
+    if (PyObject_TypeCheck(args[0], state().storage_base) != 0)
+      return checked(PyObject_CallMethod(args[0], "_window", "O", wrap_dtype(args.dtype(1, DType::int64)).get()))
+          .release();
     if (is_tensor(args[0])) warn_of_copy();
     const DType dtype = args.dtype(1, DType::float32);
     return finished(tensor_from_data(args[0], args.has(1) ? &dtype : nullptr), args.flag(3, false));

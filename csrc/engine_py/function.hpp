@@ -83,6 +83,7 @@ struct FunctionObject {
   WeakNodePtr node;  // where the node owns the context, or nobody does
   const Policy* policy;
   bool materialize_grads;
+  bool materializes_non_differentiable;
   bool has_freed_buffers;
   bool was_applied;
 };

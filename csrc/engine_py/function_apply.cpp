@@ -23,7 +23,7 @@ UnpackedInputs unpack_inputs(PyObject* const* arguments, Py_ssize_t count) {
     any_requires = any_requires || needs;
     PyTuple_SET_ITEM(inputs.needs_input_grad.get(), i, Py_NewRef(needs ? Py_True : Py_False));
   }
-  inputs.is_executable = grad_enabled() && any_requires;
+  inputs.is_executable = is_recording() && any_requires;
   if (inputs.is_executable) inputs.next_edges = gradient_edges(inputs.tensors);
   return inputs;
 }
@@ -102,9 +102,26 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
   }
   if (is_input) tensor = view_of_itself(tensor);
   set_history(tensor, node);
-  if (AutogradMeta& meta = *tensor->meta(); meta.view)
-    meta.view->creation = outputs > 1 ? CreationMeta::multi_output : CreationMeta::in_custom_function;
   return tensor;
+}
+
+void mark_view(const Tensor& tensor, CreationMeta creation) {
+  if (tensor->meta() != nullptr && tensor->meta()->view) tensor->meta()->view->creation = creation;
+}
+
+// What may be done in place to views among the outputs: nothing, where there are several with a history.
+void mark_views(Borrowed results, const NodePtr& node, const TensorList& inputs, const OutputMarks& marks) {
+  TensorList outputs;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(results.get()); ++i)
+    if (is_tensor(PyTuple_GET_ITEM(results.get(), i))) outputs.push_back(unwrap(PyTuple_GET_ITEM(results.get(), i)));
+  size_t differentiable = 0;
+  for (const Tensor& output : outputs) {
+    if (!contains(inputs, output) || !contains(marks.dirty, output))
+      mark_view(output, CreationMeta::in_custom_function);
+    differentiable += node && output->meta() != nullptr && output->meta()->grad_fn == node ? 1 : 0;
+  }
+  if (differentiable <= 1) return;
+  for (const Tensor& output : outputs) mark_view(output, CreationMeta::multi_output);
 }
 
 void check_dirty_are_returned(const TensorList& dirty, Borrowed results) {
@@ -191,10 +208,13 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
       PyNode& custom = static_cast<PyNode&>(*node);
       // Outputs without history take their place among the node's inputs too, so that the numbers agree.
       if (custom.num_inputs() == custom.output_info.size()) custom.add_input_metadata(*given);
-      custom.output_info.push_back({given->sizes(), given->dtype(), true});
+      const bool is_materialized =
+          object->materializes_non_differentiable || !contains(marks.non_differentiable, tensor);
+      custom.output_info.push_back({given->sizes(), given->dtype(), is_materialized});
     }
     PyTuple_SET_ITEM(results.get(), i, wrap(given).release());
   }
+  mark_views(results.get(), node, inputs.tensors, marks);
   check_dirty_are_returned(marks.dirty, results.get());
   if (is_executable) save_tensors(context, node, marks);
   Py_CLEAR(object->to_save);
@@ -245,7 +265,8 @@ Ref run_forward(Borrowed type, Borrowed context, PyObject* const* arguments, Py_
 PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     Ref bound;
-    if (names != nullptr && PyTuple_GET_SIZE(names) > 0) {
+    // A setup_context sees the defaults of forward's parameters too.
+    if (has_setup_context(type) || (names != nullptr && PyTuple_GET_SIZE(names) > 0)) {
       bound = bind_keywords(type, arguments, count, names);
       arguments = PySequence_Fast_ITEMS(bound.get());
       count = PyTuple_GET_SIZE(bound.get());

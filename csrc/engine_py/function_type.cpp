@@ -40,6 +40,7 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
     new (&object->node) WeakNodePtr;
     object->policy = current_policy();
     object->materialize_grads = true;
+    object->materializes_non_differentiable = true;
     count_live(Kind::context, 1);
     make_owned_node(self.get());
     return self.release();
@@ -210,6 +211,19 @@ PyObject* function_sequence_nr(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromUnsignedLongLong(need_node(self, "_sequence_nr")->sequence_nr()); });
 }
 
+PyObject* function_set_sequence_nr(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const unsigned long long value = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred() != nullptr) throw PythonError();
+    need_node(self, "_set_sequence_nr")->set_sequence_nr(value);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* get_input_metadata(PyObject* self, void*) {
+  return guarded([&] { return node_input_metadata(*need_node(self, "_input_metadata")).release(); });
+}
+
 // Buffers freed and node dead are two things: the first forbids the saved tensors, the second everything that needs the
 // node.
 std::vector<SavedSlot>* saved_of(PyObject* self, NodePtr& node) {
@@ -273,6 +287,7 @@ PyMethodDef function_methods[] = {{"apply", reinterpret_cast<PyCFunction>(reinte
                                   {"_do_forward", fast_method(function_do_forward), METH_FASTCALL, nullptr},
                                   {"register_hook", function_register_hook, METH_O, nullptr},
                                   {"_register_hook_dict", function_register_hook_dict, METH_O, nullptr},
+                                  {"_set_sequence_nr", function_set_sequence_nr, METH_O, nullptr},
                                   {"_sequence_nr", function_sequence_nr, METH_NOARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 
@@ -286,18 +301,32 @@ int set_materialize_grads(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyGetSetDef function_attributes[] = {{"materialize_grads", nullptr, set_materialize_grads, nullptr, nullptr},
-                                     {"next_functions", get_next_functions, nullptr, nullptr, nullptr},
-                                     {"metadata", get_metadata, nullptr, nullptr, nullptr},
-                                     {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
-                                     {"saved_tensors", get_saved_tensors, nullptr, nullptr, nullptr},
-                                     {"saved_variables", get_saved_variables, nullptr, nullptr, nullptr},
-                                     {"_raw_saved_tensors", get_raw_saved_tensors, nullptr, nullptr, nullptr},
-                                     {"_do_backward", get_legacy_backward, nullptr, nullptr, nullptr},
-                                     {"name", get_late_attribute, nullptr, nullptr, &name_method},
-                                     {"register_prehook", get_late_attribute, nullptr, nullptr, &prehook_method},
-                                     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                                     {nullptr, nullptr, nullptr, nullptr, nullptr}};
+int set_materialize_non_diff_grads(PyObject* self, PyObject* value, void*) {
+  if (value == nullptr || !PyBool_Check(value)) {
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "set_materialize_non_diff_grads received an invalid combination of arguments - got (), but expected (bool)");
+    return -1;
+  }
+  function_object(self)->materializes_non_differentiable = value == Py_True;
+  return 0;
+}
+
+PyGetSetDef function_attributes[] = {
+    {"materialize_grads", nullptr, set_materialize_grads, nullptr, nullptr},
+    {"_materialize_non_diff_grads", nullptr, set_materialize_non_diff_grads, nullptr, nullptr},
+    {"next_functions", get_next_functions, nullptr, nullptr, nullptr},
+    {"_input_metadata", get_input_metadata, nullptr, nullptr, nullptr},
+    {"metadata", get_metadata, nullptr, nullptr, nullptr},
+    {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
+    {"saved_tensors", get_saved_tensors, nullptr, nullptr, nullptr},
+    {"saved_variables", get_saved_variables, nullptr, nullptr, nullptr},
+    {"_raw_saved_tensors", get_raw_saved_tensors, nullptr, nullptr, nullptr},
+    {"_do_backward", get_legacy_backward, nullptr, nullptr, nullptr},
+    {"name", get_late_attribute, nullptr, nullptr, &name_method},
+    {"register_prehook", get_late_attribute, nullptr, nullptr, &prehook_method},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef function_members[] = {
     {"needs_input_grad", T_OBJECT, offsetof(FunctionObject, needs_input_grad), 0, nullptr},

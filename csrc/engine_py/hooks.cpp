@@ -168,6 +168,7 @@ Ref register_pre_hook(Node& node, Borrowed callable) {
 }
 
 void register_hook_dict(Node& node, Borrowed tensor) {
+  if (!is_tensor(tensor)) raise_python(PyExc_TypeError, "_register_hook_dict expected a variable");
   const Tensor& impl = unwrap(tensor);
   PyObject* dict = tensor_object(tensor)->backward_hooks;
   if (dict == nullptr) return;

@@ -7,6 +7,7 @@
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
 #include "engine_py/heap_interface.hpp"
+#include "engine_py/node_type.hpp"
 #include "engine_py/objects.hpp"
 #include "engine_py/oneflow_node.hpp"
 #include "engine_py/saved_hooks.hpp"
@@ -15,6 +16,7 @@
 #include "engine_py/storage_type.hpp"
 #include "engine_py/tables.hpp"
 #include "engine_py/tensor_type.hpp"
+#include "engine_py/weak_tensor.hpp"
 
 namespace gradlife {
 namespace {
@@ -33,6 +35,8 @@ void host_unlock(int token) {
 void* host_suspend() { return PyEval_SaveThread(); }
 void host_resume(void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); }
 
+bool host_is_sole_reference(Object* object) { return Py_REFCNT(static_cast<PyObject*>(object)) == 1; }
+
 void host_empty_wrapper(Object* wrapper) {
   head_of(static_cast<PyObject*>(wrapper))->impl = nullptr;
   head_of(static_cast<PyObject*>(wrapper))->owns_impl = false;
@@ -46,12 +50,14 @@ void keep(T*& field, Ref type) {
 void make_types(ModuleState& state) {
   keep(state.tensor_meta, make_tensor_meta());
   keep(state.tensor_base, make_tensor_base());
-  keep(state.storage_type, make_storage_type());
+  keep(state.storage_base, make_storage_base(make_storage_meta()));
+  keep(state.storage_type, make_storage_type(state.storage_base));
   keep(state.function_base, make_function_base());
   keep(state.oneflow_node_type, make_oneflow_node_type());
   make_saved_tensor_types(state.saved_tensor_types);
   keep(state.dtype_type, make_dtype_type());
   for (size_t i = 0; i < dtype_count; ++i) keep(state.dtypes[i], make_dtype(static_cast<DType>(i)));
+  keep(state.input_metadata_type, make_input_metadata_type());
   keep(state.node_types, checked(PyDict_New()));
 }
 
@@ -59,6 +65,7 @@ void add_types(PyObject* module, ModuleState& state) {
   const std::pair<const char*, PyTypeObject*> types[] = {{"TensorBase", state.tensor_base},
                                                          {"_TensorMeta", state.tensor_meta},
                                                          {"UntypedStorage", state.storage_type},
+                                                         {"StorageBase", state.storage_base},
                                                          {"_FunctionBase", state.function_base},
                                                          {"SavedTensor", state.saved_tensor_types[2]},
                                                          {"dtype", state.dtype_type}};
@@ -68,6 +75,7 @@ void add_types(PyObject* module, ModuleState& state) {
   for (size_t i = 0; i < dtype_count; ++i) checked_status(PyModule_AddObjectRef(module, names[i], state.dtypes[i]));
   checked_status(PyModule_AddObjectRef(module, "_node_types", state.node_types));
   checked_status(PyModule_AddObjectRef(module, "_heap_interface", make_heap_interface().get()));
+  checked_status(PyModule_AddObjectRef(module, "_WeakTensorRef", make_weak_tensor_type().get()));
 }
 
 // _register(name, object): gives the module what is written in Python.
@@ -102,13 +110,13 @@ int module_exec(PyObject* module) {
     current_state = static_cast<ModuleState*>(PyModule_GetState(module));
     *current_state = ModuleState{};
     install_host({host_incref, host_decref, host_is_alive, host_lock, host_unlock, host_suspend, host_resume,
-                  host_empty_wrapper});
+                  host_is_sole_reference, host_empty_wrapper});
     install_default_hooks(default_hooks_of_thread, copy_default_hooks);
     install_anomaly_reporter();
     make_types(*current_state);
     add_types(module, *current_state);
     for (PyMethodDef* table : {module_functions, autograd_functions, graph_task_functions, anomaly_functions,
-                               policy_functions, observe_functions, random_functions, op_functions()})
+                               mode_functions, policy_functions, observe_functions, random_functions, op_functions()})
       checked_status(PyModule_AddFunctions(module, table));
     return 0;
   });
@@ -118,8 +126,9 @@ int module_exec(PyObject* module) {
 int module_traverse(PyObject* module, visitproc visit, void* arg) {
   const ModuleState* own = static_cast<ModuleState*>(PyModule_GetState(module));
   if (own == nullptr) return 0;
-  for (PyTypeObject* type : {own->tensor_base, own->tensor_meta, own->storage_type, own->function_base,
-                             own->oneflow_node_type, own->saved_tensor_types[2], own->dtype_type, own->size_type})
+  for (PyTypeObject* type :
+       {own->tensor_base, own->tensor_meta, own->storage_type, own->storage_base, own->function_base,
+        own->oneflow_node_type, own->saved_tensor_types[2], own->dtype_type, own->size_type, own->input_metadata_type})
     Py_VISIT(reinterpret_cast<PyObject*>(type));
   for (PyObject* object :
        {own->tensor_class, own->hooks_helper, own->node_types, own->cpu_device, own->strided_layout, own->warn})

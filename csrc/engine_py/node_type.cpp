@@ -117,10 +117,21 @@ PyObject* node_name(PyObject* self, PyObject*) {
   });
 }
 
+void check_call(const Node& node, PyObject* arguments) {
+  const Py_ssize_t expected = static_cast<Py_ssize_t>(node.num_inputs());
+  if (PyTuple_GET_SIZE(arguments) != expected)
+    raise_python(PyExc_TypeError, "expected %zd arguments, got %zd instead", expected, PyTuple_GET_SIZE(arguments));
+  for (Py_ssize_t i = 0; i < expected; ++i) {
+    PyObject* argument = PyTuple_GET_ITEM(arguments, i);
+    if (argument != Py_None && !is_tensor(argument)) raise_python(PyExc_TypeError, "argument %zd is not a Variable", i);
+  }
+}
+
 // Runs the node by hand on the gradients given; a single result comes without its tuple.
 PyObject* node_call(PyObject* self, PyObject* arguments, PyObject*) {
   return guarded([&] {
     const NodePtr node = NodePtr::share(&node_of(self));
+    check_call(*node, arguments);
     TensorList results = node->apply(unwrap_list(arguments));
     if (results.size() == 1) return wrap(std::move(results[0])).release();
     Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
@@ -147,6 +158,19 @@ PyObject* node_register_hook_dict(PyObject* self, PyObject* tensor) {
 
 PyObject* node_sequence_nr(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromUnsignedLongLong(node_of(self).sequence_nr()); });
+}
+
+PyObject* node_set_sequence_nr(PyObject* self, PyObject* number) {
+  return guarded([&] {
+    const unsigned long long value = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred() != nullptr) throw PythonError();
+    node_of(self).set_sequence_nr(value);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* get_input_metadata(PyObject* self, void*) {
+  return guarded([&] { return node_input_metadata(node_of(self)).release(); });
 }
 
 // The type is not shown: torch's are static, and these live as long as the module, which is never unloaded.
@@ -180,6 +204,7 @@ PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, nullptr},
                               {"register_hook", node_register_hook, METH_O, nullptr},
                               {"register_prehook", node_register_prehook, METH_O, nullptr},
                               {"_register_hook_dict", node_register_hook_dict, METH_O, nullptr},
+                              {"_set_sequence_nr", node_set_sequence_nr, METH_O, nullptr},
                               {"_sequence_nr", node_sequence_nr, METH_NOARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
 
@@ -187,6 +212,7 @@ PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, nullptr},
 PyGetSetDef* make_attributes(const NodeSpec& spec, const Policy& policy) {
   auto* table = new std::vector<PyGetSetDef>{{"next_functions", get_next_functions, nullptr, nullptr, nullptr},
                                              {"metadata", get_metadata, nullptr, nullptr, nullptr},
+                                             {"_input_metadata", get_input_metadata, nullptr, nullptr, nullptr},
                                              {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr}};
   if (std::string(spec.name) == "AccumulateGrad")
     table->push_back({"variable", get_variable, nullptr, nullptr, nullptr});
@@ -245,7 +271,7 @@ NodePtr unwrap_node(PyObject* object) {
     return node;
   }
   if (!is_node_wrapper(object) || head_of(object)->impl == nullptr)
-    raise_python(PyExc_TypeError, "expects an grad_fn, but got %.200s", Py_TYPE(object)->tp_name);
+    raise_python(PyExc_TypeError, "expected a node of the graph, but got %.200s", Py_TYPE(object)->tp_name);
   return NodePtr::share(static_cast<Node*>(head_of(object)->impl));
 }
 

@@ -19,5 +19,7 @@ NodePtr unwrap_node(PyObject* object);
 // Attributes that every node has, whatever its wrapper is.
 Ref node_next_functions(const Node& node);
 Ref node_metadata(Node& node);
+Ref node_input_metadata(const Node& node);  // a tuple, one for each forward output; input_metadata.cpp
+Ref make_input_metadata_type();
 
 }  // namespace gradlife

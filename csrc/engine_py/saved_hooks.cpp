@@ -167,6 +167,7 @@ std::function<void()> copy_default_hooks() {
   for (const auto& [pack, unpack] : stack().pairs)
     copy->pairs.emplace_back(Handle::borrow(pack.get()), Handle::borrow(unpack.get()));
   copy->disabled = stack().disabled;
+  copy->is_tracing = stack().is_tracing;
   return [copy] { stack() = std::move(*copy); };
 }
 

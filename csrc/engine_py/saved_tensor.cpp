@@ -59,10 +59,11 @@ PyObject* saved_unpack(PyObject* self, PyObject*) {
 
 PyObject* saved_register_hooks(PyObject* self, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
-    PyObject *pack, *unpack;
-    if (!PyArg_ParseTuple(arguments, "OO", &pack, &unpack)) throw PythonError();
+    PyObject *pack = nullptr, *unpack = nullptr;
     const char* callable = current_policy()->release < 200 ? "function" : "collections.abc.Callable";
-    if (PyCallable_Check(pack) == 0 || PyCallable_Check(unpack) == 0)
+    const bool are_two = PyArg_UnpackTuple(arguments, "register_hooks", 2, 2, &pack, &unpack) != 0;
+    PyErr_Clear();
+    if (!are_two || PyCallable_Check(pack) == 0 || PyCallable_Check(unpack) == 0)
       raise_python(
           PyExc_TypeError,
           "register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. "

@@ -11,7 +11,8 @@ namespace gradlife {
 struct ModuleState {
   PyTypeObject* tensor_base = nullptr;  // C type
   PyTypeObject* tensor_meta = nullptr;  // metaclass of Tensor and its subclasses
-  PyTypeObject* storage_type = nullptr;
+  PyTypeObject* storage_base = nullptr;
+  PyTypeObject* storage_type = nullptr;   // UntypedStorage
   PyTypeObject* node_base = nullptr;      // all C++ nodes' wrappers derive from it
   PyTypeObject* function_base = nullptr;  // contexts of custom Functions
   PyTypeObject* oneflow_node_type = nullptr;
@@ -19,7 +20,8 @@ struct ModuleState {
   PyTypeObject* size_type = nullptr;         // torch.Size, registered by Python
   PyTypeObject* dtype_type = nullptr;
   PyObject* dtypes[dtype_count] = {};  // in the order of DType
-  PyObject* node_types = nullptr;      // dict: node name -> wrapper type
+  PyTypeObject* input_metadata_type = nullptr;
+  PyObject* node_types = nullptr;  // dict: node name -> wrapper type
   // Registered by gradlife.engine, which writes in Python what needs no C++.
   PyObject* tensor_class = nullptr;  // Tensor
   PyObject* hooks_helper = nullptr;  // (dict, callable) -> RemovableHandle

@@ -5,6 +5,8 @@
 
 namespace gradlife {
 
-Ref make_storage_type();
+Ref make_storage_meta();
+Ref make_storage_base(const Ref& meta);     // torch._C.StorageBase
+Ref make_storage_type(PyTypeObject* base);  // torch.UntypedStorage
 
 }  // namespace gradlife

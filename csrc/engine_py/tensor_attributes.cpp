@@ -34,8 +34,17 @@ void set_requires_grad_attribute(const Tensor& tensor, PyObject* value) {
   set_requires_grad(tensor, value == Py_True);
 }
 
+void warn(PyObject* category, const char* text) { checked(PyObject_CallFunction(state().warn, "Os", category, text)); }
+
 Ref get_grad(const Tensor& tensor) {
-  return tensor->meta() != nullptr ? wrap(tensor->meta()->grad) : Ref::borrow(Py_None);
+  const AutogradMeta* meta = tensor->meta();
+  if (meta != nullptr && meta->grad_fn && !meta->retains_grad && !meta->grad && current_policy()->release >= 105)
+    warn(PyExc_UserWarning,
+         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+         "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+         "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+         "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.");
+  return meta != nullptr ? wrap(meta->grad) : Ref::borrow(Py_None);
 }
 
 std::string size_text(const Dims& sizes) { return concat(sizes); }
@@ -77,12 +86,29 @@ Ref get_grad_fn(const Tensor& tensor) {
   return node;
 }
 
+void set_grad_fn(const Tensor& tensor, PyObject* value) {
+  require(value != nullptr, "Deletion of _grad_fn not allowed. Detach tensor instead!");
+  if (value != Py_None) raise_python(PyExc_TypeError, "_grad_fn can be only set to None");
+  detach_in_place(tensor);
+}
+
+Ref get_volatile(const Tensor&) {
+  warn(PyExc_UserWarning, "volatile was removed (Variable.volatile is always False)");
+  return Ref::borrow(Py_False);
+}
+
+void set_volatile(const Tensor&, PyObject*) {
+  warn(PyExc_UserWarning, "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.");
+}
+
 Ref get_data(const Tensor& tensor) { return wrap(variable_data(tensor)); }
 
 void set_data_attribute(const Tensor& tensor, PyObject* value) {
   if (value == nullptr) raise_python(PyExc_RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!");
   if (!is_tensor(value))
     raise_python(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
+  require(!requires_grad(tensor) || is_floating(unwrap(value)->dtype()),
+          "data set to a tensor that requires gradients must be floating point or complex dtype");
   tensor->set_data(*unwrap(value));
 }
 
@@ -92,7 +118,10 @@ Ref get_base(const Tensor& tensor) {
 }
 
 Ref get_is_leaf(const Tensor& tensor) { return from_bool(is_leaf(*tensor)); }
-Ref get_version(const Tensor& tensor) { return checked(PyLong_FromUnsignedLong(tensor->version())); }
+Ref get_version(const Tensor& tensor) {
+  require(!tensor->is_inference(), "Inference tensors do not track version counter.");
+  return checked(PyLong_FromUnsignedLong(tensor->version()));
+}
 Ref get_output_nr(const Tensor& tensor) {
   return checked(PyLong_FromUnsignedLong(tensor->meta() != nullptr ? tensor->meta()->output_nr : 0));
 }
@@ -171,6 +200,8 @@ PyGetSetDef tensor_attributes[] = {
     {"grad", getter<get_grad>, setter<set_grad>, nullptr, nullptr},
     {"_grad", getter<get_grad>, setter<set_grad>, nullptr, nullptr},
     {"grad_fn", getter<get_grad_fn>, nullptr, nullptr, nullptr},
+    {"_grad_fn", getter<get_grad_fn>, setter<set_grad_fn>, nullptr, nullptr},
+    {"volatile", getter<get_volatile>, setter<set_volatile>, nullptr, nullptr},
     {"data", getter<get_data>, setter<set_data_attribute>, nullptr, nullptr},
     {"is_leaf", getter<get_is_leaf>, nullptr, nullptr, nullptr},
     {"output_nr", getter<get_output_nr>, nullptr, nullptr, nullptr},

@@ -49,6 +49,13 @@ PyObject* tensor_is_view(PyObject* self, PyObject*) {
   });
 }
 
+PyObject* tensor_is_inference(PyObject* self, PyObject*) {
+  return guarded([&] { return PyBool_FromLong(unwrap(self)->is_inference()); });
+}
+
+// Once brought a tensor back whose C++ half had outlived its Python half; since 2.10 there is nothing left to do.
+PyObject* tensor_fix_weakref(PyObject*, PyObject*) { return Py_NewRef(Py_None); }
+
 PyObject* tensor_untyped_storage(PyObject* self, PyObject*) {
   return guarded([&] { return wrap_storage(unwrap(self)->storage()).release(); });
 }
@@ -109,6 +116,8 @@ PyMethodDef autograd_methods[] = {
     {"requires_grad_", as_method(tensor_requires_grad_in_place), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"retain_grad", tensor_retain_grad, METH_NOARGS, nullptr},
     {"_use_count", tensor_use_count, METH_NOARGS, nullptr},
+    {"is_inference", tensor_is_inference, METH_NOARGS, nullptr},
+    {"_fix_weakref", tensor_fix_weakref, METH_NOARGS, nullptr},
     {"_is_view", tensor_is_view, METH_NOARGS, nullptr},
     {"untyped_storage", tensor_untyped_storage, METH_NOARGS, nullptr},
     {"_register_hook_dict", tensor_register_hook_dict, METH_NOARGS, nullptr},

@@ -132,6 +132,8 @@ int tensor_meta_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
 
 PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject*) {
   return guarded([&] {
+    if (type == state().tensor_base)
+      raise_python(PyExc_RuntimeError, "Cannot directly construct TensorBase; subclass it and then construct that");
     PyObject* data = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
     if (data == nullptr) return wrap_as(empty({0}, DType::float32), type).release();
     if (is_tensor(data)) return wrap_as(variable_data(unwrap(data)), type).release();
@@ -143,6 +145,18 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject*) {
   });
 }
 
+// Tensor is the one class that derives from TensorBase.
+PyObject* refuse_subclass(PyObject* type, PyObject*, PyObject*) {
+  const bool is_direct = reinterpret_cast<PyTypeObject*>(type)->tp_base == state().tensor_base;
+  if (!is_direct || state().tensor_class == nullptr) return Py_NewRef(Py_None);
+  PyErr_SetString(PyExc_RuntimeError, "Cannot subclass _TensorBase directly");
+  return nullptr;
+}
+
+PyMethodDef subclass_method = {"__init_subclass__",
+                               reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(refuse_subclass)),
+                               METH_VARARGS | METH_KEYWORDS | METH_CLASS, nullptr};
+
 PyMemberDef tensor_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
                                 {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
                                 {nullptr, 0, 0, 0, nullptr}};
@@ -152,6 +166,7 @@ PyMethodDef* all_methods() {
   std::vector<PyMethodDef>* methods = new std::vector<PyMethodDef>;
   for (PyMethodDef* table : {op_methods(), autograd_methods})
     for (; table->ml_name != nullptr; ++table) methods->push_back(*table);
+  methods->push_back(subclass_method);
   methods->push_back({nullptr, nullptr, 0, nullptr});
   return methods->data();
 }

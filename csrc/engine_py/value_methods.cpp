@@ -71,7 +71,7 @@ PyObject* numpy_method(PyObject* self, PyObject* const* arguments, Py_ssize_t co
   return guarded([&] {
     const Args args("numpy", {"force"}, 0, arguments, count, names);
     const Tensor& tensor = unwrap(self);
-    require(args.flag(0, false) || !requires_grad(tensor),
+    require(args.flag(0, false) || !grad_enabled() || !requires_grad(tensor),
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     return array_of(tensor).release();
   });

@@ -26,6 +26,7 @@ from gradlife._engine import (
     int32,
     int64,
     is_grad_enabled,
+    is_inference_mode_enabled,
 )
 from gradlife.engine import autograd, nn, optim, random, return_types, serialization, storage, utils
 from gradlife.engine import private as _C
@@ -121,6 +122,8 @@ __all__ = [
     "int32",
     "int64",
     "is_grad_enabled",
+    "is_inference",
+    "is_inference_mode_enabled",
     "is_storage",
     "is_tensor",
     "layout",
@@ -182,6 +185,11 @@ def is_storage(obj: _Any) -> _Any:
 def numel(input: Tensor) -> _Any:
     """The number of elements of a tensor."""
     return input.numel()
+
+
+def is_inference(input: Tensor) -> _Any:
+    """Whether a tensor was made in inference mode."""
+    return input.is_inference()
 
 
 def get_default_dtype() -> dtype:

@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+import threading
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
+from gradlife import _engine
 from gradlife._engine import _set_grad_enabled, is_grad_enabled
+from gradlife.engine.mode_blocks import ModeBlock
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+class _NoParameterBlock(ModeBlock):
+    """Decorates also where it is named without a call."""
+
+    mode = False
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        return super().__new__(cls) if orig_func is None else cls()(orig_func)
+
+    def __init__(self, orig_func: Any = None) -> None:
+        self.previous: list[bool] = []
+
+    def __enter__(self) -> None:
+        self.previous.append(is_grad_enabled())
+        _set_grad_enabled(self.mode)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        _set_grad_enabled(self.previous.pop())
 
 
-class set_grad_enabled:
+class no_grad(_NoParameterBlock):
+    """Records no history inside."""
+
+    mode = False
+
+
+class enable_grad(_NoParameterBlock):
+    """Records history inside, also within ``no_grad``."""
+
+    mode = True
+
+
+class set_grad_enabled(ModeBlock):
     """Turns recording on or off: at once, and until the end of the ``with`` block if used as one."""
 
     def __init__(self, mode: bool) -> None:
-        self.previous = is_grad_enabled()
+        self.prev = is_grad_enabled()
         self.mode = mode
         _set_grad_enabled(mode)
 
@@ -25,68 +60,103 @@ class set_grad_enabled:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
     ) -> None:
-        _set_grad_enabled(self.previous)
+        _set_grad_enabled(self.prev)
 
-    def __call__(self, function: _Function) -> _Function:
-        _set_grad_enabled(self.previous)
-        return _decorated(function, self.mode)
+    def clone(self) -> set_grad_enabled:
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function: Any) -> Any:
+        _set_grad_enabled(self.prev)
+        return super().__call__(function)
 
 
-class _GradModeBlock:
-    mode = False
+class inference_mode(ModeBlock):
+    """Records nothing inside, and makes inference tensors: without a version, never to be saved for a backward."""
 
-    def __init__(self, function: Any = None) -> None:
-        self.previous: list[bool] = []
+    def __new__(cls, mode: Any = True) -> Any:
+        return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
 
-    def __new__(cls, function: Any = None) -> Any:
-        return _decorated(function, cls.mode) if callable(function) else super().__new__(cls)
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self.previous: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
-        self.previous.append(is_grad_enabled())
-        _set_grad_enabled(self.mode)
+        self.previous.append((_engine.is_inference_mode_enabled(), is_grad_enabled()))
+        _engine._set_inference_mode(self.mode)
+        _set_grad_enabled(not self.mode)
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
     ) -> None:
-        _set_grad_enabled(self.previous.pop())
+        inference, grad = self.previous.pop()
+        _engine._set_inference_mode(inference)
+        _set_grad_enabled(grad)
 
-    def __call__(self, function: _Function) -> _Function:
-        return _decorated(function, self.mode)
-
-
-class no_grad(_GradModeBlock):
-    """Records no history inside."""
-
-    mode = False
+    def clone(self) -> inference_mode:
+        block: inference_mode = type(self)(self.mode)
+        return block
 
 
-class enable_grad(_GradModeBlock):
-    """Records history inside, also within ``no_grad``."""
-
-    mode = True
+class _Multithreading(threading.local):
+    enabled = True
 
 
-class inference_mode(_GradModeBlock):
-    """Here the same as ``no_grad``: tensors made inside stay ordinary ones."""
-
-    mode = False
+_multithreading = _Multithreading()
 
 
-def _decorated(function: _Function, mode: bool) -> _Function:
-    @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        previous = is_grad_enabled()
-        _set_grad_enabled(mode)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            _set_grad_enabled(previous)
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` said last in this thread."""
+    return _multithreading.enabled
 
-    return wrapper  # type: ignore[return-value]
+
+class set_multithreading_enabled(ModeBlock):
+    """Whether a backward may use several threads. This engine runs it in the calling thread either way."""
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = is_multithreading_enabled()
+        self.mode = mode
+        _multithreading.enabled = mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        _multithreading.enabled = self.prev
+
+    def clone(self) -> set_multithreading_enabled:
+        return set_multithreading_enabled(self.mode)
+
+    def __call__(self, function: Any) -> Any:
+        _multithreading.enabled = self.prev
+        return super().__call__(function)
+
+
+class _unsafe_preserve_version_counter(ModeBlock):
+    """Puts back the versions that tensors had before the block, whatever was changed in place inside."""
+
+    def __init__(self, tensors: Any) -> None:
+        self.tensors = (tensors,) if isinstance(tensors, _engine.TensorBase) else tuple(tensors)
+        self.prev_versions = tuple(tensor._version for tensor in self.tensors)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        _engine._unsafe_set_version_counter(self.tensors, self.prev_versions)

@@ -102,7 +102,11 @@ def _suffixes(tensor: Any) -> Iterator[str]:
             yield f"dtype={tensor.dtype}"
     elif tensor.dtype not in (default, _engine.int64, _engine.bool):
         yield f"dtype={tensor.dtype}"
-    node = tensor.grad_fn
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:  # a view that must not be changed in place, and whose base was
+        yield "grad_fn=<Invalid>"
+        return
     if node is not None:
         yield f"grad_fn=<{type(node).__name__}>"
     elif tensor.requires_grad:

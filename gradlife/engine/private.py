@@ -5,14 +5,112 @@ from __future__ import annotations
 from typing import Any
 
 from gradlife import _engine
-from gradlife._engine import TensorBase, _current_autograd_node, _current_graph_task_id, _FunctionBase
+from gradlife._engine import (
+    StorageBase,
+    TensorBase,
+    _add_cached_tensor,
+    _current_autograd_node,
+    _current_graph_task_id,
+    _FunctionBase,
+    _is_cached_tensor,
+    _remove_cached_tensor,
+    _set_cached_tensors_enabled,
+    _set_grad_enabled,
+    _WeakTensorRef,
+    _will_engine_execute_node,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    set_anomaly_enabled,
+)
+from gradlife.engine.autograd.graph import Node
+from gradlife.engine.grad_mode import is_multithreading_enabled as _is_multithreading_enabled
 from gradlife.engine.releases import PRIVATE_AUTOGRAD, limited_module
+from gradlife.engine.tensors import Tensor
 
-__all__ = ["TensorBase", "_FunctionBase", "_autograd", "_current_autograd_node", "_current_graph_task_id", "_functions"]
+__all__ = [
+    "StorageBase",
+    "TensorBase",
+    "_FunctionBase",
+    "_WeakTensorRef",
+    "_add_cached_tensor",
+    "_autograd",
+    "_current_autograd_node",
+    "_current_graph_task_execution_order",
+    "_current_graph_task_id",
+    "_functions",
+    "_is_cached_tensor",
+    "_is_multithreading_enabled",
+    "_remove_cached_tensor",
+    "_set_cached_tensors_enabled",
+    "_set_grad_enabled",
+    "_will_engine_execute_node",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "set_anomaly_enabled",
+]
+
+
+def _current_graph_task_execution_order() -> list[Any]:
+    """The nodes that the current backward runs, first to last. Multithreading has to be switched off, as in PyTorch."""
+    if _engine._current_graph_task_id() != -1 and _is_multithreading_enabled():
+        raise RuntimeError(
+            "get_current_graph_task_execution_order expects the current backward to be executed with multithreading "
+            "disabled, e.g. by running:\n\n>>> with torch.autograd.set_multithreading_enabled(False):\n...     "
+            "torch.autograd.grad(...)\n"
+        )
+    return _engine._current_graph_task_execution_order()
+
+
+def _unsafe_set_version_counter(tensors: Any, versions: Any) -> None:
+    """As if the tensors (or one) had not been changed in place since these versions (or this)."""
+    if isinstance(tensors, Tensor):
+        tensors, versions = (tensors,), (versions,)
+    _engine._unsafe_set_version_counter(tuple(tensors), tuple(versions))
+
+
+class _StandIn:
+    def __call__(self, *tensors: Tensor | None) -> Any:
+        outputs = self._apply(tensors)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _apply(self, tensors: tuple[Tensor | None, ...]) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+
+class DelayedError(_StandIn):
+    """Called with tensors: the same data, behind a node that raises ``message`` when it is run."""
+
+    def __init__(self, message: str, num_inputs: int) -> None:
+        self.message = message
+        self.num_inputs = num_inputs
+
+    def _apply(self, tensors: tuple[Tensor | None, ...]) -> tuple[Any, ...]:
+        return _engine._delayed_error(self.message, tensors)
+
+
+class UndefinedGrad(_StandIn):
+    """Called with tensors: the same data, behind a node that lets no gradient through."""
+
+    def _apply(self, tensors: tuple[Tensor | None, ...]) -> tuple[Any, ...]:
+        return _engine._undefined_grad(tensors)
+
+
+Node.register(_StandIn)
 
 
 class _NodeTypes:
     """Types of nodes by name; each is made when its first node gets a wrapper."""
+
+    DelayedError = DelayedError
+    UndefinedGrad = UndefinedGrad
+
+    @property
+    def AccumulateGrad(self) -> Any:
+        return type(_engine._gradient_edge(_engine.ones(()).requires_grad_())[0])
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -26,6 +124,8 @@ _autograd = limited_module(
     "torch._C._autograd",
     {
         "SavedTensor": property(lambda module: _engine._saved_tensor_type()),
+        "_get_current_graph_task_keep_graph": _engine._get_current_graph_task_keep_graph,
+        "_unsafe_set_version_counter": _unsafe_set_version_counter,
         "_register_saved_tensors_default_hooks": _engine._push_saved_tensors_default_hooks,
         "_reset_saved_tensors_default_hooks": _engine._pop_saved_tensors_default_hooks,
         "_push_saved_tensors_default_hooks": _engine._push_saved_tensors_default_hooks,

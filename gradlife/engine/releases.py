@@ -45,10 +45,12 @@ GRAPH = {
 AUTOGRAD = {
     "graph": Span(110),
     "inference_mode": Span(109),
+    "is_multithreading_enabled": Span(209),
     "set_multithreading_enabled": Span(200),
 }
 TORCH = {
     "inference_mode": Span(109),
+    "is_inference": Span(109),
     "is_inference_mode_enabled": Span(109),
     "UntypedStorage": Span(200),
     "UntypedTensorStorage": Span(200),
@@ -120,6 +122,11 @@ class _ClassProperty(_ClassName):
             raise self.error(type(instance))
         self.inner.__set__(instance, value)
 
+    def __delete__(self, instance: object) -> None:
+        if not self.span.holds():
+            raise self.error(type(instance))
+        self.inner.__delete__(instance)
+
 
 class _ModuleName:
     """A name of a module, absent under the profiles whose release lacks it. Its value, or property, is in the module's dict."""
@@ -188,7 +195,7 @@ def _is_absent(cls: type, name: str) -> bool:
 
 def limit_names() -> None:
     """Puts the tables above into force, once the modules they speak of are loaded."""
-    from gradlife.engine.autograd.function import FunctionCtx, _SingleStep
+    from gradlife.engine.autograd.function import FunctionCtx, _SingleLevelFunction
     from gradlife.engine.tensors import Tensor
 
     tables = {
@@ -205,4 +212,4 @@ def limit_names() -> None:
         limit_module(f"gradlife.engine{module}", spans)
     limit_class(Tensor, TENSOR)
     limit_class(FunctionCtx, CONTEXT, "attribute {name} not found")
-    limit_class(_SingleStep, FUNCTION)
+    limit_class(_SingleLevelFunction, FUNCTION)

@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 
 import gradlife.engine
+import programs_of_calls
 import programs_of_checkpoints
 import programs_of_copies
 import programs_of_corners
 import programs_of_gradchecks
 import programs_of_hook_lifetimes
 import programs_of_lifetimes
+import programs_of_modes
 import programs_of_modules
 import programs_of_optimizers
 import programs_of_refusals
@@ -42,6 +44,8 @@ PROGRAMS: list[Program] = [
     *programs_of_copies.PROGRAMS,
     *programs_of_gradchecks.PROGRAMS,
     *programs_of_weak_keys.PROGRAMS,
+    *programs_of_calls.PROGRAMS,
+    *programs_of_modes.PROGRAMS,
 ]
 FAITHFUL_TO = "2.13"
 

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from gradlife import _engine
-from gradlife.engine.autograd import function, functional, graph
-from gradlife.engine.autograd.function import Function
+from gradlife._engine import _saved_tensor_type
+from gradlife.engine.autograd import _functions, anomaly_mode, function, functional, graph, variable
+from gradlife.engine.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from gradlife.engine.autograd.function import Function, NestedIOFunction
 from gradlife.engine.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from gradlife.engine.autograd.graph import GradientEdge
 from gradlife.engine.autograd.validity import is_checkpoint_valid as _is_checkpoint_valid
 from gradlife.engine.autograd.validity import restricting as _restricting
-from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gradlife.engine.autograd.variable import Variable
+from gradlife.engine.grad_mode import (
+    _unsafe_preserve_version_counter,
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from gradlife.engine.tensors import Tensor
 
 __all__ = [
     "Function",
     "GradcheckError",
+    "NestedIOFunction",
     "Variable",
+    "_functions",
     "_is_checkpoint_valid",
+    "_unsafe_preserve_version_counter",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "function",
     "functional",
@@ -30,19 +47,17 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
+    "variable",
 ]
 
 # PyTorch says so once a process.
 _warned: list[bool] = []
 _Tensors = Any  # a tensor, a GradientEdge, or a sequence of them
-
-
-def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:
-    """A tensor that shares ``data``'s memory and has no history: what ``Variable`` has meant since 0.4."""
-    tensor = data.detach()
-    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def backward(
@@ -54,7 +69,17 @@ def backward(
     inputs: _Tensors = None,
 ) -> None:
     """Adds the gradients of ``tensors`` to ``.grad`` of the leaves behind them, or of ``inputs`` alone."""
-    wanted = _inputs(inputs, "backward") if inputs is not None else ()
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+                "`grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    wanted = _wanted(inputs) if inputs is not None else ()
+    if inputs is not None and not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph and not _warned:
         _warned.append(True)
         warnings.warn(
@@ -90,7 +115,16 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    roots, wanted = _sequence(outputs), _inputs(inputs, "grad")
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
+            "of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    roots, wanted = _sequence(outputs), _wanted(_sequence(inputs))
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
     gradients = _make_gradients(roots, given)
     keep = create_graph if retain_graph is None else retain_graph
@@ -99,20 +133,24 @@ def grad(
         result = _engine._run_backward(roots, gradients, keep, create_graph, wanted, unused, False)
     if materialize_grads:
         result = tuple(
-            _engine.zeros_like(tensor) if gradient is None else gradient
+            _zeros_for(tensor, create_graph) if gradient is None else gradient
             for gradient, tensor in zip(result, wanted, strict=True)
         )
     return tuple(result)
 
 
+def _zeros_for(wanted: Any, requires_grad: bool) -> Tensor:
+    if not isinstance(wanted, Tensor):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return _engine.zeros_like(wanted.detach()).requires_grad_(requires_grad)
+
+
 def _sequence(value: _Tensors) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, (Tensor, GradientEdge)) or value is None else tuple(value)
+    return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
 
 
-def _inputs(inputs: _Tensors, function: str) -> tuple[Any, ...]:
+def _wanted(inputs: _Tensors) -> tuple[Any, ...]:
     wanted = _sequence(inputs)
-    if not wanted:
-        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
     for item in wanted:
         if not isinstance(item, (Tensor, GradientEdge)):
             raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(item).__name__}")
@@ -120,29 +158,43 @@ def _inputs(inputs: _Tensors, function: str) -> tuple[Any, ...]:
 
 
 def _make_gradients(roots: Sequence[Any], gradients: Sequence[Any]) -> tuple[Tensor | None, ...]:
-    gradients = gradients[: len(roots)]
-    if len(roots) != len(gradients):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
-    return tuple(
-        _make_gradient(i, root, gradient) for i, (root, gradient) in enumerate(zip(roots, gradients, strict=True))
-    )
+    made = tuple(map(_make_gradient, range(len(roots)), roots, gradients))
+    if len(roots) != len(made):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(made)} gradients")
+    return made
 
 
 def _make_gradient(index: int, root: Any, gradient: Any) -> Tensor | None:
+    shape, dtype = _shape_and_dtype(root)
     if isinstance(gradient, Tensor):
-        if isinstance(root, Tensor) and root.shape != gradient.shape:
+        if shape != gradient.shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a shape of "
-                f"{root.shape}."
+                f"{shape}."
             )
         return gradient
     if gradient is not None:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
-    if not isinstance(root, Tensor):
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if not root.requires_grad:
+    if isinstance(root, Tensor) and not root.requires_grad:
         return None
-    if root.numel() != 1:
+    if shape.numel() != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    ones = _engine.ones_like(root.detach())
-    return ones if isinstance(ones, Tensor) else None
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+    return _engine.ones(shape, dtype=dtype)
+
+
+def _shape_and_dtype(root: Any) -> tuple[Any, Any]:
+    """Of a tensor, or of the forward output that an edge stands for."""
+    if not isinstance(root, GradientEdge):
+        return root.shape, root.dtype
+    metadata = root.node._input_metadata[root.output_nr]
+    return metadata.shape, metadata.dtype
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SavedTensor":
+        return _saved_tensor_type()
+    if name == "torch":
+        return sys.modules["gradlife.engine"]
+    raise AttributeError(f"module 'gradlife.engine.autograd' has no attribute '{name}'")

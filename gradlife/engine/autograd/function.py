@@ -5,15 +5,24 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from gradlife import _engine
 from gradlife._engine import _FunctionBase
 from gradlife.engine.grad_mode import no_grad
+from gradlife.engine.hooks import RemovableHandle, add_hook
 from gradlife.engine.tensors import Tensor
 
-__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+]
 
 
 def _is_oneflow() -> bool:
@@ -49,8 +58,36 @@ class FunctionCtx:
         """Whether backward sees zeros (True, the default) or None for outputs that nobody used."""
         self.materialize_grads = value
 
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing: storages that are shared are seen by themselves."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
+            "`set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
 
-class BackwardCFunction(_FunctionBase, FunctionCtx):
+
+class _ContextMethodMixin:
+    """What FunctionCtx was up to 1.9."""
+
+    save_for_backward = FunctionCtx.save_for_backward
+    mark_dirty = FunctionCtx.mark_dirty
+    mark_shared_storage = FunctionCtx.mark_shared_storage
+    mark_non_differentiable = FunctionCtx.mark_non_differentiable
+    set_materialize_grads = FunctionCtx.set_materialize_grads
+
+
+class _HookMixin:
+    """Hooks kept by a context itself."""
+
+    @staticmethod
+    def _register_hook(backward_hooks: Any, hook: Callable[..., Any]) -> tuple[Any, RemovableHandle]:
+        hooks = OrderedDict() if backward_hooks is None else backward_hooks
+        return hooks, add_hook(hooks, hook)
+
+
+class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin):
     """The context of one application, and at the same time the ``grad_fn`` of its outputs."""
 
     _is_legacy = False
@@ -67,26 +104,38 @@ class BackwardCFunction(_FunctionBase, FunctionCtx):
         return (backward if vjp is Function.vjp else vjp)(self, *args)
 
 
+class _BackwardCFunctionBefore110(_FunctionBase, _ContextMethodMixin, _HookMixin):
+    _is_legacy = False
+    _forward_cls: Any
+    apply = BackwardCFunction.apply
+
+
+_BackwardCFunctionBefore110.__name__ = "BackwardCFunction"
+
+
 class FunctionMeta(type):
     """Gives every Function a class of contexts of its own, named after it."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
-        context = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        framework, release = _engine._current_release()
+        is_old = framework == "torch" and release < 110
+        base = _BackwardCFunctionBefore110 if is_old else BackwardCFunction
+        context = type(name + "Backward", (base,), {"_forward_cls": cls})
         context.__module__ = "torch.autograd.function"
         cls._backward_cls = context
         own = next(base for base in cls.__mro__ if "setup_context" in base.__dict__)
-        cls._has_setup_context = own is not _SingleStep
+        cls._has_setup_context = own.__module__ != __name__
 
 
-class _SingleStep:
+class _SingleLevelFunction(_FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Fills the context after a forward that takes none."""
         raise NotImplementedError("setup_context is not implemented.")
 
 
-class Function(_FunctionBase, FunctionCtx, _SingleStep, metaclass=FunctionMeta):
+class Function(_SingleLevelFunction):
     """An operation with a forward and a backward of its own.
 
     Static ``forward`` and ``backward``, used by ``apply``. An instance with a forward of its own is a legacy Function: its own
@@ -140,16 +189,11 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
-class _DifferentiatedTwice(Function):
-    """Stands behind the gradients of a once-differentiable backward, and says so when it is run."""
+class NestedIOFunction(Function):
+    """A Function of nested inputs, from before 0.4: refused."""
 
-    @staticmethod
-    def forward(ctx: Any, *tensors: Any) -> Any:
-        return tuple(tensor.detach() for tensor in tensors)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError("gradlife's engine has no NestedIOFunction")
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,6 +214,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 def _guard_against_second(outputs: Any) -> Any:
     values = outputs if isinstance(outputs, tuple) else (outputs,)
-    tensors = [value.detach().requires_grad_() for value in values if isinstance(value, Tensor)]
-    guarded = iter(_DifferentiatedTwice.apply(*tensors) if tensors else ())
-    return tuple(next(guarded) if isinstance(value, Tensor) else value for value in values)
+    gradients = [None if value is None else value.detach().requires_grad_() for value in values]
+    guarded = _engine._delayed_error(
+        "trying to differentiate twice a function that was marked with @once_differentiable", gradients
+    )
+    return guarded if isinstance(outputs, tuple) else guarded[0]

@@ -2,35 +2,73 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
-from types import TracebackType
+import abc
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from gradlife import _engine
+from gradlife.engine.autograd.multi_grad_hooks import register_multi_grad_hook
+from gradlife.engine.autograd.mutation import allow_mutation_on_saved_tensors
+from gradlife.engine.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from gradlife.engine.grad_mode import enable_grad
+from gradlife.engine.hooks import RemovableHandle
 from gradlife.engine.tensors import Tensor
 
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
 
 
-class _NodeMeta(type):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return cls.__subclasscheck__(type(instance))
+class Node(abc.ABC):
+    """What ``grad_fn`` is: a node of the backward graph. Every node's class counts as a subclass."""
 
-    def __subclasscheck__(cls, subclass: type) -> bool:
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The name of the node's class."""
+
+    @property
+    @abc.abstractmethod
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes that this one hands its results to, each with the number of the input there."""
+
+    @abc.abstractmethod
+    def metadata(self) -> dict[str, Any]:
+        """A dict of the node's own; anomaly mode writes into it."""
+
+    @property
+    @abc.abstractmethod
+    def _input_metadata(self) -> tuple[Any, ...]:
+        """Shape and dtype of each output of the forward operation."""
+
+    @abc.abstractmethod
+    def _register_hook_dict(self, tensor: Tensor) -> None:
+        """Ties a tensor's dict of hooks to this node."""
+
+    @abc.abstractmethod
+    def register_hook(self, fn: Any) -> RemovableHandle:
+        """Calls ``fn`` with the gradients of the inputs and of the outputs after the node has run."""
+
+    @abc.abstractmethod
+    def register_prehook(self, fn: Any) -> RemovableHandle:
+        """Calls ``fn`` with the gradients of the outputs before the node runs."""
+
+    @abc.abstractmethod
+    def _sequence_nr(self) -> int:
+        """The number by which ready nodes are ordered: the latest made runs first."""
+
+    @classmethod
+    def __subclasshook__(cls, subclass: type) -> Any:
+        if cls is not Node:
+            return NotImplemented
         return issubclass(subclass, _engine._FunctionBase) or subclass in _engine._node_types.values()
-
-
-class Node(metaclass=_NodeMeta):
-    """What ``grad_fn`` is: a node of the backward graph. Only for ``isinstance``."""
 
 
 class GradientEdge(NamedTuple):
@@ -38,66 +76,22 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
+    # Keeps the graph alive where the node, being its own context, would not.
     ownership_token: Any = None
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge along which the gradient of ``tensor`` flows. Makes the accumulator of a leaf that has none yet."""
+    if not tensor.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node, output_nr = _engine._gradient_edge(tensor)
-    return GradientEdge(node, output_nr)
+    token = None
+    if isinstance(node, _engine._FunctionBase):
+        with enable_grad():
+            token = tensor.view_as(tensor).grad_fn
+    return GradientEdge(node, output_nr, ownership_token=token)
 
 
-def increment_version(tensor: Any) -> None:
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Counts an in-place change that the engine did not see."""
-    for item in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        _engine._increment_version(item)
-
-
-class saved_tensors_hooks:
-    """Packs every tensor that is saved inside the block, and unpacks it when it is needed.
-
-    Each saved slot owns a reference to both callables and to what ``pack_hook`` returned, until its node frees them.
-    """
-
-    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        self.pack_hook = pack_hook
-        self.unpack_hook = unpack_hook
-
-    def __enter__(self) -> None:
-        _engine._push_saved_tensors_default_hooks(self.pack_hook, self.unpack_hook)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        _engine._pop_saved_tensors_default_hooks()
-
-
-class save_on_cpu(saved_tensors_hooks):
-    """Keeps saved tensors in CPU memory. On an engine whose tensors all live there packing returns the tensor itself."""
-
-    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        def pack_to_cpu(tensor: Tensor) -> tuple[Any, Tensor]:
-            return (tensor.device, tensor.cpu())
-
-        def unpack_from_cpu(packed: tuple[Any, Tensor]) -> Tensor:
-            device, tensor = packed
-            return tensor.to(device)
-
-        super().__init__(pack_to_cpu, unpack_from_cpu)
-
-
-@contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Raises ``error_message`` where hooks are set inside the block."""
-    previous = _engine._saved_tensors_hooks_get_disabled_error_message()
-    try:
-        _engine._saved_tensors_hooks_disable(error_message)
-        yield
-    finally:
-        if previous is None:
-            _engine._saved_tensors_hooks_enable()
-        else:
-            _engine._saved_tensors_hooks_disable(previous)
+    _engine._increment_version((tensor,) if isinstance(tensor, Tensor) else tensor)

@@ -1,0 +1,100 @@
+"""One hook over the gradients of several tensors."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from gradlife import _engine
+from gradlife.engine.hooks import RemovableHandle
+from gradlife.engine.tensors import Tensor
+
+__all__ = ["register_multi_grad_hook"]
+
+
+class _MultiHandle(RemovableHandle):
+    """Removes the hook from all of its tensors."""
+
+    handles: tuple[RemovableHandle, ...]
+
+    def __init__(self, handles: tuple[RemovableHandle, ...]) -> None:
+        self.handles = handles
+
+    def remove(self) -> None:
+        """Takes the hook away from every tensor."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __getstate__(self) -> Any:
+        return self.handles
+
+    def __setstate__(self, state: Any) -> None:
+        self.handles = state
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor],
+    fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None],
+    *,
+    mode: Literal["all", "any"] = "all",
+) -> RemovableHandle:
+    """Calls ``fn`` once a backward: with all gradients when the last is there, or (``any``) with the first one alone.
+
+    The hook holds the nodes of the tensors, and they hold the hook: one over a tensor of its own graph is never freed.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    hooks = _when_all_are_there(tensors, fn) if mode == "all" else [_when_first_is_there(fn)] * len(tensors)
+    return _MultiHandle(tuple(tensor.register_hook(hook) for tensor, hook in zip(tensors, hooks, strict=True)))
+
+
+def _when_all_are_there(tensors: Sequence[Tensor], fn: Callable[..., None]) -> list[Callable[[Tensor], None]]:
+    seen: dict[int, int] = {}
+    expected = 0
+    gradients: dict[int, list[Tensor | None]] = {}
+    nodes = [_node_behind(tensor) for tensor in tensors]
+    lock = threading.Lock()
+
+    def hook_of(index: int) -> Callable[[Tensor], None]:
+        def inner_hook(grad: Tensor) -> None:
+            nonlocal expected
+            task = _engine._current_graph_task_id()
+            assert task != -1, "expected this hook to be called inside a backward call"
+            with lock:
+                before = seen.setdefault(task, 0)
+                seen[task] = before + 1
+                # Which of the tensors this backward reaches is known only now.
+                if before == 0:
+                    expected = sum(map(_engine._will_engine_execute_node, nodes))
+                    gradients[task] = [None] * len(nodes)
+            gradients[task][index] = grad
+            if before == expected - 1:
+                fn(gradients[task])
+                del seen[task], gradients[task]
+
+        return inner_hook
+
+    return [hook_of(index) for index in range(len(nodes))]
+
+
+def _when_first_is_there(fn: Callable[..., None]) -> Callable[[Tensor], None]:
+    has_run: dict[int, bool] = defaultdict(bool)
+    lock = threading.Lock()
+
+    def wrapped_fn(grad: Tensor) -> None:
+        task = _engine._current_graph_task_id()
+        assert task != -1, "expected this hook to be called inside a backward call"
+        with lock:
+            before, has_run[task] = has_run[task], True
+        if not before:
+            fn(grad)
+
+    return wrapped_fn
+
+
+def _node_behind(tensor: Tensor) -> Any:
+    node = _engine._gradient_edge(tensor)[0] if tensor.requires_grad else None
+    assert node is not None, "Expected gradient function to be set"
+    return node

@@ -1,0 +1,101 @@
+"""Saved tensors that may be changed in place: each is cloned just before somebody does."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from gradlife import _engine
+from gradlife.engine.autograd.saved_hooks import saved_tensors_hooks
+from gradlife.engine.grad_mode import no_grad
+from gradlife.engine.tensors import Tensor
+
+__all__ = ["allow_mutation_on_saved_tensors"]
+
+_MemoryId = tuple[int, int]  # which storage, at which version
+_TensorId = tuple[int, int, int]  # and as which object
+
+
+class _Handle:
+    """Stands in a saved slot for the tensor: while it lives the tensor is saved."""
+
+    __slots__ = ("__weakref__",)
+
+
+class _AllowMutationOnSavedContext:
+    """What is saved while the context is active, and the clones of what was changed since."""
+
+    def __init__(self) -> None:
+        self.cloned: WeakKeyDictionary[_Handle, Tensor] = WeakKeyDictionary()
+        self.original: WeakKeyDictionary[_Handle, Tensor] = WeakKeyDictionary()
+        self.tid_to_weakhandle: WeakValueDictionary[_TensorId, _Handle] = WeakValueDictionary()
+        self.sid_to_tid: dict[_MemoryId, set[_TensorId]] = defaultdict(set)
+
+    def clear(self) -> None:
+        """Forgets everything: graphs recorded inside can't be run any more."""
+        for table in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid):
+            table.clear()
+
+    def pack(self, tensor: Tensor) -> _Handle:
+        """Keeps the tensor under a handle, one for all slots that save it."""
+        memory, identity = _memory_id(tensor), _tensor_id(tensor)
+        self.sid_to_tid[memory].add(identity)
+        handle = self.tid_to_weakhandle.get(identity)
+        if handle is None:
+            handle = _Handle()
+            self.tid_to_weakhandle[identity] = handle
+            self.original[handle] = tensor
+        return handle
+
+    def unpack(self, handle: _Handle) -> Tensor:
+        """The tensor as it was saved."""
+        assert handle in self.original or handle in self.cloned, (
+            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+            "in which the graph was originally recorded."
+        )
+        return self.cloned[handle] if handle in self.cloned else self.original[handle]
+
+    def before_change(self, tensor: Tensor) -> None:
+        """Clones what is saved of the memory that is about to change."""
+        for identity in self.sid_to_tid.get(_memory_id(tensor), ()):
+            handle = self.tid_to_weakhandle.get(identity)
+            if handle is None or handle in self.cloned:
+                continue
+            with no_grad():
+                self.cloned[handle] = self.original[handle].clone()
+            del self.original[handle]
+
+
+def _memory_id(tensor: Tensor) -> _MemoryId:
+    return tensor.untyped_storage()._cdata, tensor._version
+
+
+def _tensor_id(tensor: Tensor) -> _TensorId:
+    return id(tensor), *_memory_id(tensor)
+
+
+# The context that is active in this process, if any.
+_active: list[_AllowMutationOnSavedContext] = []
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
+    """Inside, a tensor that was saved for backward may be changed in place: backward sees it as it was.
+
+    Forward and backward both belong inside; at the end everything kept is let go. Not to be nested.
+    """
+    context: Any = _AllowMutationOnSavedContext()
+    with saved_tensors_hooks(context.pack, context.unpack):
+        if _active:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        _active.append(context)
+        _engine._set_change_listener(context.before_change)
+        try:
+            yield context
+        finally:
+            _engine._set_change_listener(None)
+            _active.clear()
+            context.clear()
