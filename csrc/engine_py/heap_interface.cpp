@@ -26,7 +26,7 @@ bool is_context_type(PyTypeObject* type) { return PyType_IsSubtype(type, state()
 bool knows_type(const void* address) {
   PyTypeObject* type = as_type(address);
   const ModuleState& own = state();
-  if (is_context_type(type) || type == own.storage_type) return true;
+  if (is_context_type(type) || PyType_IsSubtype(type, own.storage_base) != 0) return true;
   return PyType_IsSubtype(type, own.tensor_base) != 0 || PyType_IsSubtype(type, own.node_base) != 0;
 }
 

@@ -20,8 +20,12 @@ def no_collector() -> Iterator[None]:
     gc.enable()
 
 
+made: Any = torch.UntypedStorage
+
+
 class Told(torch.UntypedStorage):
     ended = 0
+    mark: Any
 
     def __del__(self) -> None:
         Told.ended += 1
@@ -30,7 +34,7 @@ class Told(torch.UntypedStorage):
 def test_a_storage_is_made_of_a_size_of_bytes_or_of_nothing() -> None:
     assert torch.UntypedStorage(10).nbytes() == 10
     assert torch.UntypedStorage().nbytes() == 0
-    assert list(torch.UntypedStorage([1, 2, 255])) == [1, 2, 255]
+    assert list(made([1, 2, 255])) == [1, 2, 255]
     copy = torch.UntypedStorage(torch.UntypedStorage([7]))
     assert copy[0] == 7
 
@@ -50,7 +54,7 @@ def test_a_storage_is_made_of_a_size_of_bytes_or_of_nothing() -> None:
         ),
         (lambda: torch.UntypedStorage(-1), RuntimeError, "Trying to create a storage with a negative size: -1"),
         (
-            lambda: torch.UntypedStorage(2, 3),
+            lambda: made(2, 3),
             TypeError,
             "torch.UntypedStorage() received an invalid combination of arguments",
         ),
@@ -64,9 +68,9 @@ def test_what_is_no_storage_is_refused(make: Any, kind: type[Exception], text: s
 
 
 def test_a_storage_goes_with_its_last_name_and_what_hangs_on_it_too() -> None:
-    storage = torch.UntypedStorage(2)
-    storage.mark = Mark()  # type: ignore[attr-defined]
-    gone = weakref.ref(storage.mark)  # type: ignore[attr-defined]
+    storage = made(2)
+    storage.mark = Mark()
+    gone = weakref.ref(storage.mark)
     again = storage
     del storage
     assert gone() is not None
@@ -77,7 +81,7 @@ def test_a_storage_goes_with_its_last_name_and_what_hangs_on_it_too() -> None:
 def test_a_subclass_lives_as_long_as_a_tensor_on_it_and_ends_once() -> None:
     Told.ended = 0
     storage = Told(8)
-    storage.mark = 3  # type: ignore[attr-defined]
+    storage.mark = 3
     tensor = torch.tensor(storage)
     del storage
     assert Told.ended == 0
@@ -111,7 +115,7 @@ def test_slots_are_freed_and_seen_by_the_collector() -> None:
     class More(Slotted):
         __slots__ = ("two",)
 
-    storage = More(2)
+    storage: Any = More(2)
     mark = Mark()
     gone = weakref.ref(mark)
     storage.one, storage.two = mark, storage
