@@ -64,16 +64,20 @@ Tensor pull(const F& f, const Tensor& gradient, const Tensor& self) {
 template <class F>
 class ActivationNode final : public OpNode<1> {
  public:
-  ActivationNode(const NodeSpec& spec, const F& f) : OpNode<1>(spec), f_(f) {}
+  using Check = void (*)(const F&);
+  // `check`: raises where the gradient can't be told.
+  ActivationNode(const NodeSpec& spec, const F& f, Check check = nullptr) : OpNode<1>(spec), f_(f), check_(check) {}
   SavedValue saved_value(size_t field) const override { return f_.value(field); }
 
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {
+    if (check_ != nullptr) check_(f_);
     results[0] = pull(f_, gradient, unpack(0));
   }
 
  private:
   F f_;
+  Check check_;
 };
 
 template <class F>
@@ -108,9 +112,9 @@ Tensor activate_in_place(const F& f, const Tensor& target, const NodeSpec& spec 
 
 // Saves its result, from which `f` can tell the gradient as well.
 template <class F>
-Tensor activate_in_place_by_result(const F& f, const Tensor& target, const NodeSpec& spec) {
+Tensor activate_in_place_by_result(const F& f, const Tensor& target, const NodeSpec& spec, void (*check)(const F&)) {
   check_inplace(target, needs_graph({&target}));
-  const auto node = start_recording<ActivationNode<F>>({&target}, spec, f);
+  const auto node = start_recording<ActivationNode<F>>({&target}, spec, f, check);
   refuse_overlap(*target);
   fill_activated(f, *target, target);
   finish_in_place(target, node);

@@ -114,8 +114,9 @@ Celu celu_of(const Scalar& alpha, bool by_result) {
   return {{alpha, 1, 1.0 / alpha.to<double>(), by_result}};
 }
 
-void refuse_negative_in_place(G target, const Scalar& alpha) {
-  require(!needs_graph({&target}) || alpha.to<double>() >= 0,
+template <class F>
+void refuse_negative(const F& f) {
+  require(f.alpha.template to<double>() >= 0,
           "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused "
           "by calling in-place forward function with a negative slope, please call out-of-place version instead.");
 }
@@ -220,13 +221,12 @@ Tensor elu(const Tensor& a, const Scalar& alpha, const Scalar& scale, const Scal
   return activate(Elu{alpha, scale, input_scale}, a);
 }
 Tensor elu_in_place(const Tensor& target, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
-  refuse_negative_in_place(target, alpha);
-  return activate_in_place_by_result(Elu{alpha, scale, input_scale, true}, target, Elu::in_place_spec());
+  return activate_in_place_by_result(Elu{alpha, scale, input_scale, true}, target, Elu::in_place_spec(),
+                                     refuse_negative<Elu>);
 }
 Tensor celu(const Tensor& a, const Scalar& alpha) { return activate(celu_of(alpha, false), a); }
 Tensor celu_in_place(const Tensor& target, const Scalar& alpha) {
-  refuse_negative_in_place(target, alpha);
-  return activate_in_place_by_result(celu_of(alpha, true), target, Celu::in_place_spec());
+  return activate_in_place_by_result(celu_of(alpha, true), target, Celu::in_place_spec(), refuse_negative<Celu>);
 }
 Tensor gelu(const Tensor& a, bool by_tanh) { return activate(Gelu{by_tanh}, a); }
 Tensor hardswish(const Tensor& a) { return activate(Hardswish{}, a); }

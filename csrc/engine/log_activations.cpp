@@ -11,7 +11,7 @@ using G = const Tensor&;
 
 Tensor one_minus(G a) { return sub(wrapped_number(1), a); }
 Tensor exp_of_minus_abs(const TensorImpl& a) {
-  Tensor result = kernels::allocate_like(a, a.dtype());
+  Tensor result = empty(a.sizes(), a.dtype());
   kernels::dispatch_floats(a.dtype(), "log_sigmoid_cpu", [&](auto zero) {
     using T = decltype(zero);
     kernels::map<T>(*result, kernels::Operand<T>(a), [](T x) { return std::exp(-std::fabs(x)); });
@@ -125,7 +125,7 @@ Tensor log_sigmoid(const Tensor& a) {
   const auto node = start_recording<LogSigmoidNode>({&a});
   if (node) node->save_input(1, a);
   const Tensor buffer = exp_of_minus_abs(*a);
-  Tensor result = kernels::allocate_like(*a, a->dtype());
+  Tensor result = empty(a->sizes(), a->dtype());
   kernels::dispatch_floats(a->dtype(), "log_sigmoid_cpu", [&](auto zero) {
     using T = decltype(zero);
     kernels::map<T>(*result, kernels::Operand<T>(*a), kernels::Operand<T>(*buffer),

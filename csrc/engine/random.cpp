@@ -1,4 +1,6 @@
 // Random numbers: xoshiro256** (Blackman and Vigna), seeded by splitmix64. Not PyTorch's sequence, but repeatable.
+#include "engine/random.hpp"
+
 #include <cmath>
 #include <cstring>
 
@@ -32,6 +34,7 @@ class Generator {
     has_spare_ = words[5] != 0;
     std::memcpy(&spare_, &words[6], sizeof spare_);
   }
+  uint64_t word() { return next(); }
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // in [0, 1)
   double normal() {
     if (has_spare_) {
@@ -79,8 +82,8 @@ Generator& generator() {
 }
 
 template <class F>
-void generate(const TensorImpl& target, F f) {
-  kernels::dispatch_floats(target.dtype(), "random", [&](auto zero) {
+void generate(const TensorImpl& target, const char* kernel, F f) {
+  kernels::dispatch_floats(target.dtype(), kernel, [&](auto zero) {
     using T = decltype(zero);
     kernels::map<T>(target, kernels::Operand<T>(Scalar(0.0)), [&](T) { return static_cast<T>(f()); });
   });
@@ -89,7 +92,7 @@ void generate(const TensorImpl& target, F f) {
 // Rounding to float can reach the open end.
 template <class F>
 void generate_below(const TensorImpl& target, double high, F f) {
-  generate(target, [&] {
+  generate(target, "check_uniform_bounds", [&] {
     const double value = f();
     const bool reached = target.dtype() == DType::float32 && static_cast<float>(value) >= static_cast<float>(high);
     return reached ? static_cast<double>(std::nextafter(static_cast<float>(high), -INFINITY)) : value;
@@ -116,31 +119,14 @@ Tensor rand(const Dims& sizes, DType dtype) {
 Tensor randn(const Dims& sizes, DType dtype) {
   require_sizes(sizes);
   Tensor result = empty(sizes, dtype);
-  generate(*result, [] { return generator().normal(); });
+  generate(*result, "normal_kernel_cpu", [] { return generator().normal(); });
   return result;
 }
 
-namespace {
+double random_uniform() { return generator().uniform(); }
 
-void refuse_history(const Tensor& target, const char* operation) {
-  check_inplace(target, needs_graph({&target}));
-  require(!needs_graph({&target}), operation, "() on a tensor with a history is not supported by gradlife's engine");
-}
+double random_normal() { return generator().normal(); }
 
-}  // namespace
-
-void uniform_in_place(const Tensor& target, double low, double high) {
-  require(low <= high, "uniform_ expects to return a [from, to) range, but found from=", low, " > to=", high);
-  refuse_history(target, "uniform_");
-  generate_below(*target, high, [=] { return low + (high - low) * generator().uniform(); });
-  target->bump_version();
-}
-
-void normal_in_place(const Tensor& target, double mean, double deviation) {
-  require(deviation >= 0, "normal expects std >= 0.0, but found std ", deviation);
-  refuse_history(target, "normal_");
-  generate(*target, [=] { return mean + deviation * generator().normal(); });
-  target->bump_version();
-}
+uint64_t random_word() { return generator().word(); }
 
 }  // namespace gradlife::ops

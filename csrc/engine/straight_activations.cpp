@@ -38,6 +38,14 @@ struct LeakyRelu {
   }
 };
 
+void refuse_negative(const LeakyRelu& f) {
+  require(f.slope.to<double>() >= 0,
+          "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
+          "caused by calling in-place forward function with a negative slope, please call out-of-place version "
+          "instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
+          "leakRelu backward calculation with negative slope");
+}
+
 struct Hardtanh {
   static constexpr const char* name = "hardtanh_cpu";
   static constexpr bool is_bent = false;
@@ -144,12 +152,7 @@ Tensor of_numbers(const F& f, const Tensor& a) {
 
 Tensor leaky_relu(const Tensor& a, const Scalar& slope) { return activate(LeakyRelu{slope}, a); }
 Tensor leaky_relu_in_place(const Tensor& target, const Scalar& slope) {
-  require(!needs_graph({&target}) || slope.to<double>() >= 0,
-          "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
-          "caused by calling in-place forward function with a negative slope, please call out-of-place version "
-          "instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
-          "leakRelu backward calculation with negative slope");
-  return activate_in_place_by_result(LeakyRelu{slope}, target, LeakyRelu::in_place_spec());
+  return activate_in_place_by_result(LeakyRelu{slope}, target, LeakyRelu::in_place_spec(), refuse_negative);
 }
 Tensor hardtanh(const Tensor& a, const Scalar& low, const Scalar& high) { return of_numbers(Hardtanh{low, high}, a); }
 Tensor hardtanh_in_place(const Tensor& target, const Scalar& low, const Scalar& high) {

@@ -4,40 +4,12 @@
 #include "engine/binary.hpp"
 #include "engine/elementwise.hpp"
 #include "engine/op_node.hpp"
+#include "engine/ternary.hpp"
 
 namespace gradlife::ops {
 namespace {
 
 using G = const Tensor&;
-
-Dims common_sizes(G a, G b, G c) {
-  return kernels::broadcast_sizes(kernels::broadcast_sizes(a->sizes(), b->sizes()), c->sizes());
-}
-
-template <class T, class F>
-void combine(const TensorImpl& out, const TensorImpl& a, const TensorImpl& b, const TensorImpl& c, F f) {
-  const kernels::Operand<T> first(a), second(b), third(c);
-  const Dims a_strides = first.strides_in(out.sizes());
-  const Dims b_strides = second.strides_in(out.sizes());
-  const Dims c_strides = third.strides_in(out.sizes());
-  const kernels::Loops loops = kernels::plan(out.sizes(), {&out.strides(), &a_strides, &b_strides, &c_strides});
-  int64_t steps[4];
-  for (size_t i = 0; i < 4; ++i) steps[i] = kernels::row_stride(loops, i);
-  T* to = out.data<T>();
-  kernels::run<4>(loops, [&](int64_t length, const int64_t* at) {
-    for (int64_t i = 0; i < length; ++i)
-      to[at[0] + i * steps[0]] = f(first.data()[at[1] + i * steps[1]], second.data()[at[2] + i * steps[2]],
-                                   third.data()[at[3] + i * steps[3]]);
-  });
-}
-
-// f(a, b, c) in a new tensor.
-template <class F>
-Tensor computed(G a, G b, G c, DType dtype, const char* name, F f) {
-  Tensor out = kernels::allocate_result(common_sizes(a, b, c), dtype, {a.get(), b.get(), c.get()});
-  kernels::dispatch_numbers(dtype, name, [&](auto zero) { combine<decltype(zero)>(*out, *a, *b, *c, f); });
-  return out;
-}
 
 struct Lerp {
   template <class T>
@@ -166,7 +138,7 @@ Tensor interpolated(G a, G end, const Weight& weight, const char* kernel) {
   if (!is_floating(a->dtype()))
     fail(ErrorKind::not_implemented, "\"", kernel, "\" not implemented for '", kernels::scalar_type_name(a->dtype()),
          "'");
-  return computed(a, end, weight, a->dtype(), kernel, Lerp());
+  return kernels::compute(a, end, weight, a->dtype(), kernel, Lerp());
 }
 
 Tensor interpolated_by(G a, G end, const Scalar& weight) {
@@ -180,7 +152,7 @@ Tensor interpolated_by(G a, G end, G weight) {
 
 Tensor product_sum(G a, G b, G c, const Scalar& value) {
   const DType dtype = kernels::result_dtype({a.get(), b.get(), c.get()});
-  return computed(a, b, c, dtype, "addcmul_cpu_out", PlusProduct{value});
+  return kernels::compute(a, b, c, dtype, "addcmul_cpu_out", PlusProduct{value});
 }
 
 Tensor quotient_sum(G a, G b, G c, const Scalar& value) {
@@ -191,7 +163,7 @@ Tensor quotient_sum(G a, G b, G c, const Scalar& value) {
           "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
           "tensor1 / tensor2), for all dtypes.");
   const DType dtype = kernels::result_dtype({a.get(), b.get(), c.get()});
-  return computed(a, b, c, dtype, "addcdiv_cpu_out", PlusQuotient{value});
+  return kernels::compute(a, b, c, dtype, "addcdiv_cpu_out", PlusQuotient{value});
 }
 
 Tensor with_history(Tensor result, const NodePtr& node) {

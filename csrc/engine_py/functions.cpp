@@ -80,6 +80,8 @@ const Operation* const operation_tables[] = {
     elementwise_operations,
     elementwise_in_place_operations,
     in_place_operations,
+    distribution_operations,
+    fact_operations,
 };
 const PyMethodDef* const method_tables[] = {
     in_place_methods,
@@ -87,6 +89,9 @@ const PyMethodDef* const method_tables[] = {
     integer_in_place_methods,
     rearranging_in_place_methods,
     elementwise_in_place_methods,
+    distribution_methods,
+    fact_methods,
+    strided_methods,
     value_methods,
     creation_methods,
 };
@@ -95,6 +100,9 @@ const PyMethodDef* const function_tables[] = {
     reduction_functions,
     integer_functions,
     activation_functions,
+    layer_functions,
+    distribution_functions,
+    strided_functions,
     creation_functions,
     data_functions,
 };

@@ -73,22 +73,6 @@ PyObject* copy_method(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
   });
 }
 
-PyObject* uniform_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
-    const Args args("uniform_", {"from", "to"}, 0, arguments, count, names);
-    ops::uniform_in_place(unwrap(self), args.real(0, 0), args.real(1, 1));
-    return Py_NewRef(self);
-  });
-}
-
-PyObject* normal_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
-    const Args args("normal_", {"mean", "std"}, 0, arguments, count, names);
-    ops::normal_in_place(unwrap(self), args.real(0, 0), args.real(1, 1));
-    return Py_NewRef(self);
-  });
-}
-
 Tensor square(const Tensor& target) { return ops::pow_scalar_in_place(target, 2); }
 
 }  // namespace
@@ -105,6 +89,7 @@ const Operation in_place_operations[] = {operation<unary<square>>("square_"),
                                          operation<unary<ops::sqrt_in_place>>("sqrt_"),
                                          operation<unary<ops::sigmoid_in_place>>("sigmoid_"),
                                          operation<unary<ops::abs_in_place>>("abs_"),
+                                         operation<unary<ops::abs_in_place>>("absolute_"),
                                          operation<unary<ops::reciprocal_in_place>>("reciprocal_"),
                                          operation<unary<ops::zero_in_place>>("zero_"),
                                          operation<fill_method>("fill_"),
@@ -113,11 +98,12 @@ const Operation in_place_operations[] = {operation<unary<square>>("square_"),
 
 PyMethodDef in_place_methods[] = {{"add_", as_method(scaled<ops::add_in_place>), fast_call, nullptr},
                                   {"sub_", as_method(scaled<ops::sub_in_place>), fast_call, nullptr},
+                                  {"subtract_", as_method(scaled<ops::sub_in_place>), fast_call, nullptr},
                                   {"mul_", as_method(binary<ops::mul_in_place>), fast_call, nullptr},
+                                  {"multiply_", as_method(binary<ops::mul_in_place>), fast_call, nullptr},
+                                  {"true_divide_", as_method(binary<ops::div_in_place>), fast_call, nullptr},
                                   {"pow_", as_method(pow_method), fast_call, nullptr},
                                   {"copy_", as_method(copy_method), fast_call, nullptr},
-                                  {"uniform_", as_method(uniform_method), fast_call, nullptr},
-                                  {"normal_", as_method(normal_method), fast_call, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace gradlife

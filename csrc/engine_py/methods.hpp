@@ -34,6 +34,11 @@ extern const Operation index_operations[];        // index_methods.cpp
 extern const Operation elementwise_operations[];  // elementwise_methods.cpp
 extern const Operation elementwise_in_place_operations[];
 extern PyMethodDef elementwise_in_place_methods[];
+extern const Operation distribution_operations[];  // distribution_methods.cpp
+extern PyMethodDef distribution_methods[];
+extern PyMethodDef distribution_functions[];
+extern const Operation fact_operations[];  // fact_methods.cpp
+extern PyMethodDef fact_methods[];
 extern const Operation in_place_operations[];  // in_place_methods.cpp
 extern PyMethodDef integer_functions[];        // integer_functions.cpp: promote_types, randint, ...
 extern const Operation integer_operations[];   // integer_methods.cpp
@@ -46,7 +51,10 @@ extern PyMethodDef value_methods[];           // value_methods.cpp
 extern PyMethodDef creation_methods[];        // creation.cpp: new_zeros, ...
 extern PyMethodDef creation_functions[];
 extern PyMethodDef activation_functions[];  // activation_functions.cpp: what torch.nn.functional is made of
-extern PyMethodDef data_functions[];        // from_data.cpp: tensor, as_tensor, from_numpy
+extern PyMethodDef layer_functions[];       // layer_functions.cpp: the same
+extern PyMethodDef strided_methods[];       // strided_creation.cpp
+extern PyMethodDef strided_functions[];
+extern PyMethodDef data_functions[];  // from_data.cpp: tensor, as_tensor, from_numpy
 
 // The tuple `torch.return_types.KIND` of an operation whose results have names.
 Ref wrap_named(const char* kind, const TensorList& tensors);

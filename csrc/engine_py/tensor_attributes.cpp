@@ -134,6 +134,15 @@ Ref get_dtype(const Tensor& tensor) { return wrap_dtype(tensor->dtype()); }
 Ref get_layout(const Tensor&) { return Ref::borrow(state().strided_layout); }
 Ref get_cdata(const Tensor& tensor) { return checked(PyLong_FromVoidPtr(tensor.get())); }
 Ref get_false(const Tensor&) { return Ref::borrow(Py_False); }
+Ref get_none(const Tensor&) { return Ref::borrow(Py_None); }
+Ref get_itemsize(const Tensor& tensor) { return checked(PyLong_FromSize_t(item_size(tensor->dtype()))); }
+Ref get_nbytes(const Tensor& tensor) {
+  return checked(PyLong_FromLongLong(tensor->numel() * static_cast<int64_t>(item_size(tensor->dtype()))));
+}
+Ref get_real(const Tensor& tensor) { return wrap(tensor); }
+Ref get_imag(const Tensor&) {
+  raise_python(PyExc_RuntimeError, "imag is not implemented for tensors with non-complex dtypes.");
+}
 Ref get_true(const Tensor&) { return Ref::borrow(Py_True); }
 
 // An emptied wrapper (its impl died while a weak reference brought it back) looks like torch's undefined tensor.
@@ -219,6 +228,25 @@ PyGetSetDef tensor_attributes[] = {
     {"is_sparse", getter<get_false>, nullptr, nullptr, nullptr},
     {"is_quantized", getter<get_false>, nullptr, nullptr, nullptr},
     {"is_cuda", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_sparse_csr", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_mkldnn", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_meta", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_nested", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_xpu", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_mps", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_mtia", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_maia", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_ipu", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_xla", getter<get_false>, nullptr, nullptr, nullptr},
+    {"is_vulkan", getter<get_false>, nullptr, nullptr, nullptr},
+    {"_has_symbolic_sizes_strides", getter<get_false>, nullptr, nullptr, nullptr},
+    {"volatile", getter<get_false>, nullptr, nullptr, nullptr},
+    {"itemsize", getter<get_itemsize>, nullptr, nullptr, nullptr},
+    {"nbytes", getter<get_nbytes>, nullptr, nullptr, nullptr},
+    {"name", getter<get_none>, nullptr, nullptr, nullptr},
+    {"real", getter<get_real>, nullptr, nullptr, nullptr},
+    {"imag", getter<get_imag>, nullptr, nullptr, nullptr},
+    {"grad_dtype", getter<get_dtype>, nullptr, nullptr, nullptr},
     {"is_cpu", getter<get_true>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

@@ -124,9 +124,6 @@ PyObject* data_ptr_method(PyObject* self, PyObject*) {
 PyObject* is_contiguous_method(PyObject* self, PyObject*) {
   return guarded([&] { return PyBool_FromLong(unwrap(self)->is_contiguous()); });
 }
-PyObject* is_floating_point_method(PyObject* self, PyObject*) {
-  return guarded([&] { return PyBool_FromLong(is_floating(unwrap(self)->dtype())); });
-}
 
 // `1.0 in tensor`: whether any element equals it.
 PyObject* contains_method(PyObject* self, PyObject* element) {
@@ -165,7 +162,6 @@ PyMethodDef value_methods[] = {{"to", as_method(to_method), fast_call, nullptr},
                                {"data_ptr", data_ptr_method, METH_NOARGS, nullptr},
                                {"is_contiguous", is_contiguous_method, METH_NOARGS, nullptr},
                                {"__contains__", contains_method, METH_O, nullptr},
-                               {"is_floating_point", is_floating_point_method, METH_NOARGS, nullptr},
                                {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace gradlife

@@ -30,6 +30,15 @@ from gradlife._engine import (
 )
 from gradlife.engine import autograd, nn, optim, random, return_types, serialization, storage, utils
 from gradlife.engine import private as _C
+from gradlife.engine.functions import (
+    celu,
+    celu_,
+    prelu,
+    selu,
+    selu_,
+    threshold,
+    threshold_,
+)
 from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradlife.engine.limits import finfo, iinfo
 from gradlife.engine.observing import (
@@ -169,6 +178,13 @@ __all__ = [
     "meshgrid",
     "row_stack",
     "vstack",
+    "celu",
+    "celu_",
+    "prelu",
+    "selu",
+    "selu_",
+    "threshold",
+    "threshold_",
 ]
 
 

@@ -1,0 +1,21 @@
+"""Functions of ``torch`` itself that are written in Python: those of ``nn.functional`` that have a second home there."""
+
+from gradlife.engine.nn.functional import (
+    celu,
+    celu_,
+    prelu,
+    selu,
+    selu_,
+    threshold,
+    threshold_,
+)
+
+__all__ = [
+    "celu",
+    "celu_",
+    "prelu",
+    "selu",
+    "selu_",
+    "threshold",
+    "threshold_",
+]
