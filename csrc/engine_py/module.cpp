@@ -75,6 +75,8 @@ void add_types(PyObject* module, ModuleState& state) {
   for (size_t i = 0; i < dtype_count; ++i) checked_status(PyModule_AddObjectRef(module, names[i], state.dtypes[i]));
   checked_status(PyModule_AddObjectRef(module, "_node_types", state.node_types));
   checked_status(PyModule_AddObjectRef(module, "_heap_interface", make_heap_interface().get()));
+  checked_status(
+      PyModule_AddObjectRef(module, "_StorageMeta", reinterpret_cast<PyObject*>(Py_TYPE(state.storage_base))));
   checked_status(PyModule_AddObjectRef(module, "_WeakTensorRef", make_weak_tensor_type().get()));
 }
 
