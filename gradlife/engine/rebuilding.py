@@ -44,7 +44,7 @@ class Memory:
         """A tensor on this memory that is no view of another and counts its own versions."""
         with no_grad():
             tensor = self.values.as_strided(tuple(size), tuple(stride), offset).data
-        _engine._increment_version(tensor)  # being set on memory counts as a change in PyTorch
+        _engine._increment_version((tensor,))  # being set on memory counts as a change in PyTorch
         return tensor
 
     def packed(self) -> tuple[str, bytes]:

@@ -66,9 +66,8 @@ class Node(abc.ABC):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> Any:
-        if cls is not Node:
-            return NotImplemented
-        return issubclass(subclass, _engine._FunctionBase) or subclass in _engine._node_types.values()
+        is_node = issubclass(subclass, _engine._FunctionBase) or subclass in _engine._node_types.values()
+        return True if is_node and cls is Node else NotImplemented
 
 
 class GradientEdge(NamedTuple):
