@@ -22,6 +22,7 @@ import programs_of_copies
 import programs_of_corners
 import programs_of_gradchecks
 import programs_of_hook_lifetimes
+import programs_of_layers
 import programs_of_lifetimes
 import programs_of_modes
 import programs_of_modules
@@ -39,6 +40,7 @@ PROGRAMS: list[Program] = [
     *programs_of_lifetimes.PROGRAMS,
     *programs_of_hook_lifetimes.PROGRAMS,
     *programs_of_modules.PROGRAMS,
+    *programs_of_layers.PROGRAMS,
     *programs_of_optimizers.PROGRAMS,
     *programs_of_checkpoints.PROGRAMS,
     *programs_of_copies.PROGRAMS,

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from gradlife import _engine
-from gradlife.engine.nn import init
+from gradlife.engine.nn import functional, init
 from gradlife.engine.nn.modules.module import Module
 from gradlife.engine.nn.parameter import Parameter
 from gradlife.engine.tensors import Tensor
@@ -53,8 +53,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        product = input.matmul(self.weight.t())
-        return product if self.bias is None else product + self.bias
+        return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
