@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine/binary.hpp"
+#include "engine/indexing.hpp"
 #include "engine/reduction_ops.hpp"
 #include "engine/rows.hpp"
 #include "engine/saving_node.hpp"
@@ -75,22 +76,20 @@ void require_elements_along(const TensorImpl& a, int64_t given, const char* name
 // The gradient shared evenly between all elements that equal the result.
 Tensor shared(const Tensor& gradient, const Tensor& self, const Tensor& result, const Dims& dims) {
   const Tensor mask = compare(Comparison::eq, self, result);
-  return div(mul(gradient, mask), sum(mask, dims, true));
+  return mul(div(gradient, sum(mask, dims, true)), mask);
 }
 
 Tensor shared_of_all(const Tensor& gradient, const Tensor& self, const Tensor& result) {
   const bool is_nan_result = std::isnan(item(result).to<double>());
   const Tensor mask = is_nan_result ? compare(Comparison::ne, self, self) : compare(Comparison::eq, self, result);
-  return where(mask, div(gradient, sum(mask)), full({}, 0, gradient->dtype()));
+  return masked_fill(full(self->sizes(), 0, gradient->dtype()), mask, div(gradient, sum(mask)), Form::in_place);
 }
 
 // The gradient at the indices along `dim`, 0 elsewhere.
 Tensor placed(const Tensor& gradient, const Tensor& indices, const Dims& sizes, int64_t dim) {
-  const size_t at = static_cast<size_t>(wrap_dim(dim, sizes.size()));
-  Dims line(sizes.size(), 1);
-  if (!sizes.empty()) line[at] = sizes[at];
-  const Tensor positions = view(arange(0, line.product(), 1, DType::int64), line);
-  return where(compare(Comparison::eq, positions, indices), gradient, full({}, 0, gradient->dtype()));
+  const Tensor zeros = full(sizes, 0, gradient->dtype());
+  zeros->bump_version();  // PyTorch's zeros are written in place here
+  return scatter(zeros, dim, indices, gradient, Form::in_place);
 }
 
 const NodeSpec& max_all_spec = node_spec("MaxBackward1", {saved_tensor("result"), saved_tensor("self")});
@@ -125,9 +124,9 @@ struct ExtremumOfDims {
   const NodeSpec& spec() const { return which == Extreme::max ? amax_spec : amin_spec; }
   SavedValue value(size_t field) const { return field == 0 ? saved(dims) : saved(keepdim); }
   Tensor gradient(const Tensor& gradient, const Tensor& self, const Tensor& result) const {
-    const Dims& sizes = self->sizes();
-    return shared(restored_unless(keepdim, gradient, sizes, dims), self, restored_unless(keepdim, result, sizes, dims),
-                  dims);
+    if (keepdim || self->dim() == 0) return shared(gradient, self, result, dims);
+    const Dims sizes = kernels::plan_reduction(*self, dims, true).sizes;
+    return shared(view(gradient, sizes), self, view(result, sizes), dims);
   }
 };
 
@@ -164,15 +163,15 @@ class LargerOrSmaller final : public OpNode<2> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor other = unpack(0);
     const Tensor self = unpack(1);
-    const Tensor split = where(compare(Comparison::eq, self, other), div_scalar(gradient, 2), gradient);
-    const bool is_max = which_ == Extreme::max;
-    if (needs(0)) results[0] = cleared(split, compare(is_max ? Comparison::lt : Comparison::gt, self, other));
-    if (needs(1)) results[1] = cleared(split, compare(is_max ? Comparison::gt : Comparison::lt, self, other));
+    const Tensor equal = compare(Comparison::eq, self, other);
+    const Comparison is_less = which_ == Extreme::max ? Comparison::lt : Comparison::gt;
+    if (needs(0)) results[0] = split(gradient, equal, compare(is_less, self, other));
+    if (needs(1)) results[1] = split(gradient, equal, compare(is_less, other, self));
   }
 
  private:
-  static Tensor cleared(const Tensor& gradient, const Tensor& mask) {
-    return where(mask, full({}, 0, gradient->dtype()), gradient);
+  static Tensor split(const Tensor& gradient, const Tensor& equal, const Tensor& loses) {
+    return masked_fill(where(equal, div_scalar(gradient, 2), gradient), loses, Scalar(0), Form::in_place);
   }
   Extreme which_;
 };

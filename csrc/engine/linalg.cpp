@@ -3,6 +3,7 @@
 
 #include "engine/kernels.hpp"
 #include "engine/op_node.hpp"
+#include "engine/overlap.hpp"
 #include "engine/products.hpp"
 
 namespace gradlife::ops {
@@ -93,11 +94,6 @@ class BmmNode final : public OpNode<2> {
 Tensor with_history(Tensor result, const NodePtr& node) {
   if (node) set_history(result, node);
   return result;
-}
-
-const char* ctype_name(DType dtype) {
-  static constexpr const char* names[] = {"float", "double", "long int", "bool"};
-  return names[static_cast<size_t>(dtype)];
 }
 
 }  // namespace

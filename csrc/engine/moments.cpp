@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/indexing.hpp"
 #include "engine/reduction_ops.hpp"
 #include "engine/rows.hpp"
 #include "engine/saving_node.hpp"
@@ -80,8 +81,8 @@ Tensor variance_gradient(const Tensor& gradient, const Tensor& self, const Sprea
 
 // The root's slope at 0 counts as 0.
 Tensor deviation_gradient(const Tensor& gradient, const Tensor& self, const Tensor& result, const Spread& spread) {
-  const Tensor zero = full({}, 0, gradient->dtype());
-  const Tensor slope = where(compare_number(Comparison::eq, result, 0), zero, div(gradient, mul_scalar(result, 2)));
+  const Tensor at_zero = compare_number(Comparison::eq, result, 0);
+  const Tensor slope = masked_fill(div(gradient, mul_scalar(result, 2)), at_zero, Scalar(0), Form::in_place);
   return variance_gradient(slope, self, spread);
 }
 

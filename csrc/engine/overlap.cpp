@@ -57,6 +57,22 @@ bool can_cast(DType from, DType to) {
   return to != DType::boolean || from == DType::boolean;
 }
 
+const char* ctype_name(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return "float";
+    case DType::float64:
+      return "double";
+    case DType::int32:
+      return "int";
+    case DType::int64:
+      return "long int";
+    case DType::boolean:
+      break;
+  }
+  return "bool";
+}
+
 void refuse_cast(DType result, const TensorImpl& target) {
   require(can_cast(result, target.dtype()), "result type ", kernels::scalar_type_name(result),
           " can't be cast to the desired output type ", kernels::scalar_type_name(target.dtype()));

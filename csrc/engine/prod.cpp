@@ -100,8 +100,9 @@ struct MultipliedDim {
   Tensor gradient(const Tensor& gradient, const Tensor& given, const Tensor& result) const {
     const Tensor self = to_dtype(given, gradient->dtype());
     if (self->dim() == 0) return gradient;
-    const Tensor wide = keepdim ? gradient : unsqueeze(gradient, dim);
-    return gradient_along(wide, self, keepdim ? result : unsqueeze(result, dim), wrap_dim(dim, self->dim()));
+    const int64_t at = wrap_dim(dim, self->dim());
+    const Tensor wide = keepdim ? gradient : unsqueeze(gradient, at);
+    return gradient_along(wide, self, keepdim ? result : unsqueeze(result, at), at);
   }
 };
 

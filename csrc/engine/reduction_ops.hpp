@@ -36,4 +36,26 @@ Tensor softmax(const Tensor& a, int64_t dim, const DType* dtype = nullptr);
 Tensor log_softmax(const Tensor& a, int64_t dim, const DType* dtype = nullptr);
 Tensor logsumexp(const Tensor& a, const Dims& dims, bool keepdim);
 
+// Norms: the root of a sum of powers of magnitudes; for the orders 0, inf and -inf how many are not 0, the largest, the
+// smallest. Errors: no floats; no elements where the largest or smallest is asked for.
+Tensor vector_norm(const Tensor& a, const Scalar& order, const OptionalDims& dims, bool keepdim, const DType* dtype);
+Tensor dist(const Tensor& a, const Tensor& b, const Scalar& order);  // the norm of the difference
+
+// From the first element to each one, along one dimension. Of integers in int64.
+Tensor cumsum(const Tensor& a, int64_t dim, const DType* dtype = nullptr);
+Tensor cumprod(const Tensor& a, int64_t dim, const DType* dtype = nullptr);
+Tensor logcumsumexp(const Tensor& a, int64_t dim);
+Tensor cumsum_in_place(const Tensor& target, int64_t dim, const DType* dtype);
+Tensor cumprod_in_place(const Tensor& target, int64_t dim, const DType* dtype);
+
+// Counting: bools, numbers of elements, and sums and means that leave out nans.
+Tensor all_of_dims(const Tensor& a, const Dims& dims, bool keepdim);
+Tensor any_of_dims(const Tensor& a, const Dims& dims, bool keepdim);
+Tensor count_nonzero(const Tensor& a, const Dims& dims);
+Tensor nansum(const Tensor& a, const OptionalDims& dims, bool keepdim, const DType* dtype);
+Tensor nanmean(const Tensor& a, const OptionalDims& dims, bool keepdim, const DType* dtype);
+
+// The differences between neighbours, `times` times over; `before` and `after`, where given, are joined on first.
+Tensor diff(const Tensor& a, int64_t times, int64_t dim, const Tensor& before, const Tensor& after);
+
 }  // namespace gradlife::ops

@@ -39,6 +39,10 @@ Reduction plan_reduction(const TensorImpl& input, const Dims& dims, bool keepdim
   return plan;
 }
 
+void require_dims(const TensorImpl& input, const Dims& dims) {
+  for (int64_t dim : dims) ops::wrap_dim(dim, input.dim());
+}
+
 int64_t reduced_count(const TensorImpl& input, const Reduction& plan) {
   int64_t count = 1;
   for (size_t i = 0; i < input.dim(); ++i) count *= plan.is_reduced[i] ? input.sizes()[i] : 1;
@@ -82,7 +86,7 @@ Tensor restored(const Tensor& gradient, const Dims& sizes, const Dims& dims) {
   for (int64_t dim : dims) is_reduced[static_cast<size_t>(wrap_dim(dim, sizes.size()))] = true;
   Tensor result = gradient;
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (dims.empty() || is_reduced[i]) result = unsqueeze(result, static_cast<int64_t>(i));
+    if (is_reduced[i]) result = unsqueeze(result, static_cast<int64_t>(i));
   return result;
 }
 

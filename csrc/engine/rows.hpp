@@ -15,6 +15,8 @@ struct Reduction {
 
 // No dimensions means all of them. Errors: no such dimension; one named twice.
 Reduction plan_reduction(const TensorImpl& input, const Dims& dims, bool keepdim);
+// Error: no such dimension. Some operations look for it before they look for one named twice.
+void require_dims(const TensorImpl& input, const Dims& dims);
 int64_t reduced_count(const TensorImpl& input, const Reduction& plan);
 
 // The elements to reduce, next to each other; a copy is made where they do not lie so already.
@@ -67,10 +69,10 @@ Tensor packed(const Tensor& tensor);
 
 namespace gradlife::ops {
 
-// Puts the reduced dimensions back as ones.
+// Puts the reduced dimensions back as ones. Where all went, the gradient broadcasts as it is.
 Tensor restored(const Tensor& gradient, const Dims& sizes, const Dims& dims);
 inline Tensor restored_unless(bool keepdim, const Tensor& gradient, const Dims& sizes, const Dims& dims) {
-  return keepdim || sizes.empty() ? gradient : restored(gradient, sizes, dims);
+  return keepdim || sizes.empty() || dims.empty() ? gradient : restored(gradient, sizes, dims);
 }
 
 }  // namespace gradlife::ops

@@ -179,6 +179,7 @@ Tensor softmax(const Tensor& a, int64_t dim, const DType* dtype) { return normal
 Tensor log_softmax(const Tensor& a, int64_t dim, const DType* dtype) { return normalise<LogSoftmax>(a, dim, dtype); }
 
 Tensor logsumexp(const Tensor& given, const Dims& dims, bool keepdim) {
+  kernels::require_dims(*given, dims);
   const Tensor a = is_floating(given->dtype()) ? given : to_dtype(given, DType::float32);
   return record_saving(a, SummedExponentials{dims, keepdim}, [&] { return summed_exponentials(a, dims, keepdim); });
 }

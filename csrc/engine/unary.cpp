@@ -63,7 +63,6 @@ GRADLIFE_FUNCTION(Relu, "relu_cpu", x < T(0) ? T(0) : x)  // this way round a na
 GRADLIFE_FUNCTION(Sqrt, "sqrt_cpu", std::sqrt(x))
 GRADLIFE_FUNCTION(Sigmoid, "sigmoid_cpu", T(1) / (T(1) + std::exp(-x)))
 GRADLIFE_FUNCTION(Abs, "abs_cpu", std::is_integral_v<T> ? (x < T(0) ? -x : x) : T(std::fabs(x)))
-GRADLIFE_FUNCTION(Sgn, "sgn_cpu", T(T(0) < x) - T(x < T(0)))
 GRADLIFE_FUNCTION(Reciprocal, "reciprocal_cpu", T(1) / x)
 
 template <class F>
@@ -184,8 +183,6 @@ const UnaryRule sigmoid_rule{node_spec("SigmoidBackward0", result_field), Saves:
                              [](G gradient, G result) { return apply_backward(sigmoid_backward, gradient, result); }};
 const UnaryRule abs_rule{node_spec("AbsBackward0", self_field), Saves::self, number_kernel<Abs>,
                          [](G gradient, G self) { return mul(gradient, sgn(self)); }, true};
-const UnaryRule sgn_rule{node_spec("SgnBackward0", self_field), Saves::self, number_kernel<Sgn>,
-                         [](G gradient, G) { return zeros_like(gradient); }, true};
 const UnaryRule reciprocal_rule{node_spec("ReciprocalBackward0", result_field), Saves::result, float_kernel<Reciprocal>,
                                 [](G gradient, G result) { return mul(neg(gradient), mul(result, result)); }};
 
@@ -207,7 +204,6 @@ Tensor relu(const Tensor& a) { return apply(relu_rule, a); }
 Tensor sqrt(const Tensor& a) { return apply(sqrt_rule, a); }
 Tensor sigmoid(const Tensor& a) { return apply(sigmoid_rule, a); }
 Tensor abs(const Tensor& a) { return apply(abs_rule, a); }
-Tensor sgn(const Tensor& a) { return apply(sgn_rule, a); }
 Tensor reciprocal(const Tensor& a) { return apply(reciprocal_rule, a); }
 
 Tensor neg_in_place(const Tensor& target) { return apply_in_place(neg_rule, target); }

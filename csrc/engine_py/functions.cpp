@@ -74,6 +74,9 @@ const Operation* const operation_tables[] = {
     arithmetic_operations,
     shape_operations,
     reduction_operations,
+    running_operations,
+    bounds_operations,
+    product_operations,
     index_operations,
     integer_operations,
     rearranging_operations,
@@ -84,7 +87,7 @@ const Operation* const operation_tables[] = {
     fact_operations,
 };
 const PyMethodDef* const method_tables[] = {
-    in_place_methods,
+    in_place_methods, running_in_place_methods, bounds_in_place_methods, product_in_place_methods,
     index_in_place_methods,
     integer_in_place_methods,
     rearranging_in_place_methods,
@@ -97,7 +100,7 @@ const PyMethodDef* const method_tables[] = {
 };
 const PyMethodDef* const function_tables[] = {
     own_functions,
-    reduction_functions,
+    reduction_functions, running_functions, product_functions,
     integer_functions,
     activation_functions,
     layer_functions,

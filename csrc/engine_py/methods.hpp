@@ -26,10 +26,18 @@ constexpr Operation operation(const char* name) {
 }
 
 // Tables end with a nullptr for a name. The first two become methods and functions, the others what they are called.
-extern const Operation arithmetic_operations[];   // arithmetic_methods.cpp
-extern const Operation shape_operations[];        // shape_methods.cpp
-extern const Operation reduction_operations[];    // reduction_methods.cpp
-extern PyMethodDef reduction_functions[];         // reduction_methods.cpp: var_mean, ...: no methods
+extern const Operation arithmetic_operations[];  // arithmetic_methods.cpp
+extern const Operation shape_operations[];       // shape_methods.cpp
+extern const Operation reduction_operations[];   // reduction_methods.cpp
+extern PyMethodDef reduction_functions[];        // reduction_methods.cpp: var_mean, ...: no methods
+extern const Operation running_operations[];     // running_methods.cpp
+extern PyMethodDef running_functions[];
+extern PyMethodDef running_in_place_methods[];
+extern const Operation bounds_operations[];  // bounds_methods.cpp
+extern PyMethodDef bounds_in_place_methods[];
+extern const Operation product_operations[];  // product_methods.cpp
+extern PyMethodDef product_functions[];
+extern PyMethodDef product_in_place_methods[];
 extern const Operation index_operations[];        // index_methods.cpp
 extern const Operation elementwise_operations[];  // elementwise_methods.cpp
 extern const Operation elementwise_in_place_operations[];

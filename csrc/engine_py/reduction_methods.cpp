@@ -1,6 +1,6 @@
 // Methods and functions that remove dimensions, or normalise along one.
 #include "engine/reduction_ops.hpp"
-
+#include "engine_py/dim_args.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
 #include "engine_py/state.hpp"
@@ -8,21 +8,6 @@
 
 namespace gradlife {
 namespace {
-
-// A dtype argument as the operations take it: nullptr where none was given.
-struct GivenDType {
-  GivenDType(const Args& args, size_t i) : dtype(args.dtype(i, DType::float32)), is_given(args.has(i)) {}
-  const DType* get() const { return is_given ? &dtype : nullptr; }
-  DType dtype;
-  bool is_given;
-};
-
-ops::OptionalDims optional_dims(const Args& args, size_t i) {
-  if (!args.has(i)) return std::nullopt;
-  return args.dims(i);
-}
-
-Dims dims_or_all(const Args& args, size_t i) { return args.has(i) ? args.dims(i) : Dims(); }
 
 struct Sum {
   static constexpr const char* name = "sum";
@@ -57,6 +42,7 @@ PyObject* prod_method(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
     const Tensor& tensor = unwrap(self);
     const GivenDType dtype(args, 2);
     if (args[0] == nullptr) return wrap(ops::prod(tensor, dtype.get())).release();
+    if (!args.has(0)) args.wrong_type(0, "int");
     return wrap(ops::prod(tensor, args.integer(0, 0), args.flag(1, false), dtype.get())).release();
   });
 }
@@ -76,6 +62,7 @@ PyObject* extremum_method(PyObject* self, PyObject* const* arguments, Py_ssize_t
     }
     const Args args(name, {"dim", "keepdim"}, 0, arguments, count, names);
     if (args[0] == nullptr) return wrap(ops::extremum(which, tensor)).release();
+    if (!args.has(0)) args.wrong_type(0, "int");
     const auto [values, indices] = ops::extremum(which, tensor, args.integer(0, 0), args.flag(1, false));
     return wrap_named(name, {values, indices}).release();
   });
@@ -185,14 +172,6 @@ PyObject* logsumexp_method(PyObject* self, PyObject* const* arguments, Py_ssize_
   });
 }
 
-template <Tensor (*op)(const Tensor&)>
-PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
-    refuse_arguments(arguments, count, names);
-    return wrap(op(unwrap(self))).release();
-  });
-}
-
 constexpr ops::Extreme max = ops::Extreme::max;
 constexpr ops::Extreme min = ops::Extreme::min;
 
@@ -219,8 +198,6 @@ const Operation reduction_operations[] = {operation<reduction<Sum>>("sum"),
                                           operation<along_method<ops::softmax>>("softmax"),
                                           operation<along_method<ops::log_softmax>>("log_softmax"),
                                           operation<logsumexp_method>("logsumexp"),
-                                          operation<unary<ops::all>>("all"),
-                                          operation<unary<ops::any>>("any"),
                                           {nullptr, nullptr, nullptr}};
 
 PyMethodDef reduction_functions[] = {

@@ -28,7 +28,7 @@ from gradlife._engine import (
     is_grad_enabled,
     is_inference_mode_enabled,
 )
-from gradlife.engine import autograd, nn, optim, random, return_types, serialization, storage, utils
+from gradlife.engine import autograd, linalg, nn, optim, random, return_types, serialization, storage, utils
 from gradlife.engine import private as _C
 from gradlife.engine.functions import (
     celu,
@@ -136,6 +136,7 @@ __all__ = [
     "is_storage",
     "is_tensor",
     "layout",
+    "linalg",
     "live_bytes",
     "live_counts",
     "load",

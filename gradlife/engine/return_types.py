@@ -38,14 +38,9 @@ def _named(kind: str, *names: str) -> type[Any]:
     return type(kind, (_NamedResult,), body)
 
 
-aminmax = _named("aminmax", "min", "max")
-cummax = _named("cummax", "values", "indices")
-cummin = _named("cummin", "values", "indices")
 kthvalue = _named("kthvalue", "values", "indices")
 max = _named("max", "values", "indices")
-median = _named("median", "values", "indices")
 min = _named("min", "values", "indices")
-mode = _named("mode", "values", "indices")
 sort = _named("sort", "values", "indices")
 topk = _named("topk", "values", "indices")
 
