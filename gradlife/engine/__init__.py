@@ -33,6 +33,8 @@ from gradlife.engine import private as _C
 from gradlife.engine.functions import (
     celu,
     celu_,
+    cosine_similarity,
+    pairwise_distance,
     prelu,
     selu,
     selu_,
@@ -181,6 +183,8 @@ __all__ = [
     "vstack",
     "celu",
     "celu_",
+    "cosine_similarity",
+    "pairwise_distance",
     "prelu",
     "selu",
     "selu_",

@@ -3,6 +3,8 @@
 from gradlife.engine.nn.functional import (
     celu,
     celu_,
+    cosine_similarity,
+    pairwise_distance,
     prelu,
     selu,
     selu_,
@@ -13,6 +15,8 @@ from gradlife.engine.nn.functional import (
 __all__ = [
     "celu",
     "celu_",
+    "cosine_similarity",
+    "pairwise_distance",
     "prelu",
     "selu",
     "selu_",

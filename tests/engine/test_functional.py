@@ -289,19 +289,17 @@ LAYERS: dict[str, tuple[Operation, list[tuple[int, ...]]]] = {
     "layer_norm": (lambda f, x, w, b: f.layer_norm(x, (3,), w, b), [(4, 3), (3,), (3,)]),
     "layer_norm over two": (lambda f, x, w: f.layer_norm(x, (4, 3), w), [(2, 4, 3), (4, 3)]),
     "layer_norm alone": (lambda f, x: f.layer_norm(x, [3], eps=0.1), [(4, 3)]),
+    "normalize": (lambda f, x: f.normalize(x), [(4, 3)]),
+    "normalize by another norm": (lambda f, x: f.normalize(x, 3.0, 0), [(4, 3)]),
+    "cosine_similarity": (lambda f, x, y: f.cosine_similarity(x, y), [(4, 3), (4, 3)]),
+    "pairwise_distance": (lambda f, x, y: f.pairwise_distance(x, y), [(4, 3), (4, 3)]),
     "softmax": (lambda f, x: f.softmax(x, 1), [(4, 3)]),
     "softmin": (lambda f, x: f.softmin(x, -1), [(4, 3)]),
     "log_softmax": (lambda f, x: f.log_softmax(x, 0), [(4, 3)]),
     "prelu": (lambda f, x, w: f.prelu(x - 1, w), [(4, 3), (3,)]),
     "prelu with one slope": (lambda f, x, w: f.prelu(x - 1, w), [(4, 3), (1,)]),
 }
-OWN_NODES = (
-    "linear without",
-    "linear of a batch without",
-    "linear by",
-    "softm",
-    "log_softmax",
-)  # the others are made of other operations than those of PyTorch
+OWN_NODES = ("linear", "softm", "log_softmax", "normalize", "pairwise")  # the others are made of other operations
 
 
 @pytest.mark.parametrize("name", LAYERS)

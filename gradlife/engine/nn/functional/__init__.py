@@ -37,6 +37,7 @@ from gradlife.engine.nn.functional.activations import (
     threshold,
     threshold_,
 )
+from gradlife.engine.nn.functional.distances import cosine_similarity, normalize, pairwise_distance
 from gradlife.engine.nn.functional.layers import dropout, embedding, layer_norm, linear, one_hot
 from gradlife.engine.nn.functional.losses import (
     binary_cross_entropy,
@@ -55,6 +56,7 @@ __all__ = [
     "binary_cross_entropy_with_logits",
     "celu",
     "celu_",
+    "cosine_similarity",
     "cross_entropy",
     "dropout",
     "elu",
@@ -78,7 +80,9 @@ __all__ = [
     "mish",
     "mse_loss",
     "nll_loss",
+    "normalize",
     "one_hot",
+    "pairwise_distance",
     "prelu",
     "relu",
     "relu6",
