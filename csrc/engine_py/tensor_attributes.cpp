@@ -210,6 +210,7 @@ PyGetSetDef tensor_attributes[] = {
     {"_grad", getter<get_grad>, setter<set_grad>, nullptr, nullptr},
     {"grad_fn", getter<get_grad_fn>, nullptr, nullptr, nullptr},
     {"_grad_fn", getter<get_grad_fn>, setter<set_grad_fn>, nullptr, nullptr},
+    {"volatile", getter<get_volatile>, setter<set_volatile>, nullptr, nullptr},
     {"data", getter<get_data>, setter<set_data_attribute>, nullptr, nullptr},
     {"is_leaf", getter<get_is_leaf>, nullptr, nullptr, nullptr},
     {"output_nr", getter<get_output_nr>, nullptr, nullptr, nullptr},
