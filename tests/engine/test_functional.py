@@ -299,7 +299,7 @@ LAYERS: dict[str, tuple[Operation, list[tuple[int, ...]]]] = {
     "prelu": (lambda f, x, w: f.prelu(x - 1, w), [(4, 3), (3,)]),
     "prelu with one slope": (lambda f, x, w: f.prelu(x - 1, w), [(4, 3), (1,)]),
 }
-OWN_NODES = ("linear", "softm", "log_softmax", "normalize", "pairwise")  # the others are made of other operations
+OWN_NODES = ("linear", "softm", "log_softmax", "normalize")  # the others are made of other operations
 
 
 @pytest.mark.parametrize("name", LAYERS)
