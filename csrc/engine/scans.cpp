@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/overlap.hpp"
+#include "engine/rearranging.hpp"
 #include "engine/reduction_ops.hpp"
 #include "engine/rows.hpp"
 #include "engine/saving_node.hpp"
@@ -55,32 +56,6 @@ Tensor scanned(Scan kind, const Tensor& a, size_t dim, DType dtype) {
   return result;
 }
 
-// The elements in reverse order along one dimension.
-Tensor reversed_along(const Tensor& a, int64_t dim);
-
-struct Flipped {
-  Dims dims;
-  static const NodeSpec& spec() {
-    static const NodeSpec& spec = node_spec("FlipBackward0", {saved_number("dims")});
-    return spec;
-  }
-  SavedValue value(size_t) const { return saved(dims); }
-  Tensor gradient(const Tensor& gradient) const { return reversed_along(gradient, dims[0]); }
-};
-
-Tensor reversed_along(const Tensor& a, int64_t dim) {
-  const Tensor input = kernels::packed(a);
-  const Tensor result = empty(a->sizes(), a->dtype());
-  kernels::dispatch(a->dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::along_lines<T>(*input, *result, static_cast<size_t>(wrap_dim(dim, a->dim())),
-                            [](const T* from, T* to, int64_t length, int64_t apart) {
-                              for (int64_t i = 0; i < length; ++i) to[i * apart] = from[(length - 1 - i) * apart];
-                            });
-  });
-  return recorded(result, a, Flipped{{dim}});
-}
-
 bool is_single_along(const TensorImpl& tensor, int64_t dim) {
   return tensor.numel() <= 1 || tensor.sizes()[static_cast<size_t>(wrap_dim(dim, tensor.dim()))] == 1;
 }
@@ -88,7 +63,7 @@ bool is_single_along(const TensorImpl& tensor, int64_t dim) {
 // The sums from each element to the last one.
 Tensor sums_to_the_end(const Tensor& a, int64_t dim) {
   if (is_single_along(*a, dim)) return a;
-  return reversed_along(cumsum(reversed_along(a, dim), dim), dim);
+  return flip(cumsum(flip(a, {dim}), dim), {dim});
 }
 
 struct RunningSum {
@@ -161,7 +136,7 @@ struct RunningProduct {
 
 // exp(x + the logarithm of the sum of exp to the end of `log_weights`).
 Tensor weighted_exponentials(const Tensor& log_weights, const Tensor& x, int64_t dim) {
-  return exp(add(reversed_along(logcumsumexp(reversed_along(log_weights, dim), dim), dim), x));
+  return exp(add(flip(logcumsumexp(flip(log_weights, {dim}), dim), {dim}), x));
 }
 
 struct RunningLogSum {

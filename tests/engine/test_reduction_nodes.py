@@ -33,7 +33,7 @@ REDUCTIONS: dict[str, Story] = {
     "mean of var_mean": lambda o: o.fw.var_mean(o.x, 1)[1],
     "std_mean": lambda o: o.fw.std_mean(o.x),
     "softmax": lambda o: o.x.softmax(-1),
-    "softmax as float": lambda o: o.x.softmax(0, dtype=o.fw.float32),
+    "softmax as double": lambda o: o.x.float().softmax(0, dtype=o.fw.float64),
     "log_softmax": lambda o: o.x.log_softmax(0),
     "logsumexp": lambda o: o.z.logsumexp((0, -1), True),
     "nansum": lambda o: o.x.nansum(),
