@@ -1,4 +1,5 @@
 // Products of matrices and vectors added to a tensor: beta * input + alpha * product.
+#include "engine/added_product_checks.hpp"
 #include "engine/kernels.hpp"
 #include "engine/op_node.hpp"
 #include "engine/overlap.hpp"
@@ -159,17 +160,6 @@ void blend(const TensorImpl& out, const TensorImpl& input, const TensorImpl& pro
   });
 }
 
-// Error: it can't be broadcast to these sizes.
-void require_expandable(const Tensor& input, const Dims& sizes) {
-  const GradMode mode(false);
-  expand(input, sizes);
-}
-
-int64_t size_along(const TensorImpl& tensor, int64_t dim) {
-  if (tensor.dim() == 0) fail(ErrorKind::index, "Dimension specified as ", dim, " but tensor has no dimensions");
-  return tensor.sizes()[static_cast<size_t>(wrap_dim(dim, tensor.dim()))];
-}
-
 using Product = Tensor (*)(const Tensor& first, const Tensor& second);
 
 template <class NodeType>
@@ -179,12 +169,22 @@ Recording<NodeType> record(const Tensor& input, const Tensor& first, const Tenso
   return node;
 }
 
+// The product of vectors is computed element by element, and so laid out in memory like what it is computed from.
+Tensor laid_out_like(const Tensor& input, const Tensor& a, const Tensor& b, const TensorImpl& product, DType dtype) {
+  const GradMode mode(false);
+  const Tensor wide = expand(input, product.sizes());
+  const Tensor column = reshape(a, {a->numel(), 1});
+  return kernels::allocate_result(product.sizes(), dtype, {wide.get(), column.get(), b.get()});
+}
+
 template <class NodeType>
 Tensor added(const Tensor& input, const Tensor& first, const Tensor& second, const Factors& factors, Product product) {
   const auto node = record<NodeType>(input, first, second, factors);
   const Tensor plain = product(first, second);
-  const Tensor result = empty(plain->sizes(), kernels::result_dtype({input.get(), plain.get()}));
   require_expandable(input, plain->sizes());
+  const DType dtype = kernels::result_dtype({input.get(), plain.get()});
+  const Tensor result = std::is_same_v<NodeType, AddrNode> ? laid_out_like(input, first, second, *plain, dtype)
+                                                           : empty(plain->sizes(), dtype);
   blend(*result, *input, *plain, factors);
   if (node) set_history(result, node.owner);
   return result;
@@ -216,79 +216,6 @@ Tensor summed_batches(const Tensor& a, const Tensor& b) {
 Tensor vectors(const Tensor& a, const Tensor& b) {
   const GradMode mode(false);
   return mul(reshape(a, {a->numel(), 1}), b);
-}
-
-void check_addmm(const TensorImpl& input, const TensorImpl& a, const TensorImpl& b) {
-  require(a.dim() == 2, "mat1 must be a matrix, got ", a.dim(), "-D tensor");
-  require(b.dim() == 2, "mat2 must be a matrix, got ", b.dim(), "-D tensor");
-  require(a.sizes()[1] == b.sizes()[0], "mat1 and mat2 shapes cannot be multiplied (", a.sizes()[0], "x", a.sizes()[1],
-          " and ", b.sizes()[0], "x", b.sizes()[1], ")");
-  const char* b_type = kernels::scalar_type_name(b.dtype());
-  require(input.dtype() == b.dtype(), "self and mat2 must have the same dtype, but got ",
-          kernels::scalar_type_name(input.dtype()), " and ", b_type);
-  require(a.dtype() == b.dtype(), "mat1 and mat2 must have the same dtype, but got ",
-          kernels::scalar_type_name(a.dtype()), " and ", b_type);
-}
-
-void check_addmv(const TensorImpl& input, const TensorImpl& a, const TensorImpl& b) {
-  require(a.dim() == 2 && b.dim() == 1 && input.dim() <= 1, "vector + matrix @ vector expected, got ", input.dim(),
-          ", ", a.dim(), ", ", b.dim());
-  const int64_t length = input.dim() == 0 ? 1 : input.sizes()[0];
-  require(a.sizes()[1] == b.sizes()[0] && (length == a.sizes()[0] || length == 1), "size mismatch, got input (", length,
-          "), mat (", a.sizes()[0], "x", a.sizes()[1], "), vec (", b.sizes()[0], ")");
-  require(input.dtype() == a.dtype() && a.dtype() == b.dtype(),
-          "addmv input tensors must have the same dtype, but got ", kernels::scalar_type_name(input.dtype()), ", ",
-          kernels::scalar_type_name(a.dtype()), ", and ", kernels::scalar_type_name(b.dtype()));
-}
-
-void check_vector(const TensorImpl& vector, const char* operation, const char* name) {
-  require(vector.dim() == 1, operation, ": Expected 1-D argument ", name, ", but got ", vector.dim(), "-D");
-}
-
-void check_addr(const TensorImpl& input, const TensorImpl& a, const TensorImpl& b, const Factors& factors) {
-  check_vector(a, "addr", "vec1");
-  check_vector(b, "addr", "vec2");
-  if (is_floating(a.dtype()) || is_floating(b.dtype()) || is_floating(input.dtype())) return;
-  for (const auto& [factor, name] : {std::pair{factors.beta, "beta"}, std::pair{factors.alpha, "alpha"}})
-    require(!factor.is_real(), "For integral input tensors, argument ", name, " must not be a floating point number.");
-}
-
-// Which sizes PyTorch looks at first decides what it says of too few dimensions.
-void check_batches(const TensorImpl& a, const TensorImpl& b, int64_t first) {
-  for (int64_t dim = first; dim < 2; ++dim) size_along(a, dim);
-  size_along(b, 2);
-}
-
-void require_batches(const TensorImpl& a, const TensorImpl& b) {
-  require(a.dim() == 3, "batch1 must be a 3D tensor");
-  require(b.dim() == 3, "batch2 must be a 3D tensor");
-}
-
-void check_baddbmm(const Tensor& given, const TensorImpl& a, const TensorImpl& b) {
-  check_batches(a, b, 0);
-  require_expandable(given, {a.sizes()[0], a.sizes()[1], b.sizes()[2]});
-  require_batches(a, b);
-  const TensorImpl& input = *given;
-  require(a.sizes()[0] == b.sizes()[0] && a.sizes()[2] == b.sizes()[1],
-          "Expected size for first two dimensions of batch2 tensor to be: [", a.sizes()[0], ", ", a.sizes()[2],
-          "] but got: [", b.sizes()[0], ", ", b.sizes()[1], "].");
-  require(input.dtype() == a.dtype() && a.dtype() == b.dtype(), "Input dtypes must be the same, got: input ",
-          ctype_name(input.dtype()), ", batch1: ", ctype_name(a.dtype()), ", batch2: ", ctype_name(b.dtype()));
-}
-
-void check_addbmm(const Tensor& given, const TensorImpl& a, const TensorImpl& b) {
-  check_batches(a, b, 1);
-  require_expandable(given, {a.sizes()[1], b.sizes()[2]});
-  require_batches(a, b);
-  const TensorImpl& input = *given;
-  require(a.sizes()[0] == b.sizes()[0], "batch1 and batch2 must have same number of batches, got ", a.sizes()[0],
-          " and ", b.sizes()[0]);
-  require(a.sizes()[2] == b.sizes()[1], "Incompatible matrix sizes for bmm (", a.sizes()[1], "x", a.sizes()[2], " and ",
-          b.sizes()[1], "x", b.sizes()[2], ")");
-  require(a.dtype() == b.dtype(), "mat1 and mat2 must have the same dtype, but got ",
-          kernels::scalar_type_name(a.dtype()), " and ", kernels::scalar_type_name(b.dtype()));
-  require(input.dtype() == b.dtype(), "self and mat2 must have the same dtype, but got ",
-          kernels::scalar_type_name(input.dtype()), " and ", kernels::scalar_type_name(b.dtype()));
 }
 
 }  // namespace

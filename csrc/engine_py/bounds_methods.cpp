@@ -214,7 +214,7 @@ PyMethodDef bounds_in_place_methods[] = {{"clamp_", as_method(clamp_in_place_met
                                          {"frac_", as_method(rounding_in_place<Rounding::frac>), fast_call, nullptr},
                                          {"sign_", as_method(rounding_in_place<Rounding::sign>), fast_call, nullptr},
                                          {"sgn_", as_method(sgn_in_place_method), fast_call, nullptr},
-    {"round_", as_method(round_in_place_method), fast_call, nullptr},
+                                         {"round_", as_method(round_in_place_method), fast_call, nullptr},
                                          {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace gradlife
