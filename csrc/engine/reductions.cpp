@@ -128,6 +128,7 @@ Tensor sum(const Tensor& a, const DType* dtype) {
 }
 
 Tensor sum(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
+  kernels::require_dims(*a, dims);
   return recorded(reduced(a, dtype, kernels::plan_reduction(*a, dims, keepdim), 1), a,
                   SummedDims{a->sizes(), dims, keepdim});
 }
@@ -139,6 +140,7 @@ Tensor mean(const Tensor& a, const DType* dtype) {
 }
 
 Tensor mean(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
+  kernels::require_dims(*a, dims);
   refuse_integer_mean(dtype != nullptr ? *dtype : a->dtype());
   const kernels::Reduction plan = kernels::plan_reduction(*a, dims, keepdim);
   const int64_t count = kernels::reduced_count(*a, plan);
