@@ -185,7 +185,7 @@ WRONG_KINDS: dict[str, Operation] = {
     "max of three": lambda fw, x: x.max(0, True, 1),
     "softmax of none": lambda fw, x: x.softmax(),
     "softmax of text": lambda fw, x: x.softmax("0"),
-    "var into": lambda fw, x: x.var(0, out=x),
+    "var of an unknown name": lambda fw, x: x.var(0, places=2),
     "maximum of a number": lambda fw, x: fw.maximum(x, 2),
     "var_mean of a number": lambda fw, x: fw.var_mean(2.0),
 }
