@@ -3,6 +3,7 @@
 #include "heap_py/border.hpp"
 #include "heap_py/description.hpp"
 #include "heap_py/measure.hpp"
+#include "heap_py/native_scan.hpp"
 #include "heap_py/providers.hpp"
 #include "heapgraph/collector.hpp"
 
@@ -37,6 +38,7 @@ struct Findings {
   std::vector<Step> referrers;
   std::vector<Step> cycle;
   Fate fate;
+  std::vector<NativeHolder> holders;
 };
 
 std::vector<Step> describe_referrers(const Graph& graph, const Describer& describer, NodeId node) {
@@ -83,6 +85,19 @@ Ref step_list(const Graph& graph, const std::vector<Step>& steps) {
   return list;
 }
 
+// (end, description, library, symbol, sureness), as `gradlife.heap.scan` reads them.
+Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target) {
+  Ref list = checked(PyList_New(0));
+  for (const NativeHolder& holder : holders) {
+    if (holder.target != target) continue;
+    const Ref description = text(holder.description), library = text(holder.library), symbol = text(holder.symbol);
+    const Ref item = checked(Py_BuildValue("sOOOs", end_name(holder.end), description.get(), library.get(),
+                                           symbol.get(), sureness_name(holder.sureness)));
+    checked_status(PyList_Append(list.get(), item.get()));
+  }
+  return list;
+}
+
 Ref leg_list(const Graph& graph, const Fate& fate) {
   Ref list = checked(PyList_New(0));
   for (const Leg& leg : fate.legs) {
@@ -100,16 +115,19 @@ Ref leg_list(const Graph& graph, const Fate& fate) {
 Ref as_dict(const Graph& graph, NodeId target, const Findings& findings) {
   const Ref path = step_list(graph, findings.path), referrers = step_list(graph, findings.referrers);
   const Ref cycle = step_list(graph, findings.cycle), legs = leg_list(graph, findings.fate);
-  return checked(Py_BuildValue("{sksLsksssOsOsOsO}", "node", static_cast<unsigned long>(target), "references",
+  const Ref holders = holder_list(findings.holders, 0);
+  return checked(Py_BuildValue("{sksLsksssOsOsOsOsO}", "node", static_cast<unsigned long>(target), "references",
                                static_cast<long long>(findings.references), "referrer_count",
                                static_cast<unsigned long>(graph.referrers.of(target).size()), "lifetime",
                                lifetime_name(findings.fate.lifetime), "path", path.get(), "referrers", referrers.get(),
-                               "cycle", cycle.get(), "legs", legs.get()));
+                               "cycle", cycle.get(), "legs", legs.get(), "native", holders.get()));
 }
+
+Address address_of(const PyObject* object) { return static_cast<Address>(reinterpret_cast<uintptr_t>(object)); }
 
 }  // namespace
 
-Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes) {
+Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan) {
   const int64_t own_references = count_own_references(target, options);
   auto frozen = std::make_unique<FrozenGraph>();
   NodeId node = no_node;
@@ -119,12 +137,45 @@ Investigation investigate(PyObject* target, const WalkOptions& options, bool wit
     const Providers providers;
     Walker(frozen->graph, options, providers.all()).run();
     if (with_sizes) measure_sizes(frozen->graph, providers.all());
-    node = frozen->graph.find(static_cast<Address>(reinterpret_cast<uintptr_t>(target)));
+    node = frozen->graph.find(address_of(target));
     if (node != no_node) findings = find(*frozen, node, own_references, providers.all());
     frozen->limits = providers.limits();
+    if (with_scan && node != no_node &&
+        findings.references > static_cast<int64_t>(frozen->graph.referrers.of(node).size())) {
+      NativeScan scan(frozen->graph);
+      scan.add_target(address_of(target));
+      findings.holders = scan.run();
+    }
   }
   Ref told = node != no_node ? as_dict(frozen->graph, node, findings) : Ref::borrow(Py_None);
   return {std::move(frozen), std::move(told)};
+}
+
+Ref scan(PyObject* objects, const WalkOptions& options) {
+  const auto count = static_cast<uint32_t>(PyList_GET_SIZE(objects));
+  Graph graph;
+  std::vector<NativeHolder> holders;
+  {
+    const CollectorPaused paused;
+    const Providers providers;
+    Walker(graph, options, providers.all()).run();
+    graph.build_referrers();
+    NativeScan scan(graph);
+    for (uint32_t i = 0; i < count; ++i) scan.add_target(address_of(PyList_GET_ITEM(objects, i)));
+    holders = scan.run();
+  }
+  Ref list = checked(PyList_New(0));
+  for (uint32_t i = 0; i < count; ++i) {
+    const PyObject* object = PyList_GET_ITEM(objects, i);
+    const NodeId node = graph.find(address_of(object));
+    const int64_t references = Py_REFCNT(object) - count_own_references(object, options, false);
+    const size_t known = node != no_node ? graph.referrers.of(node).size() : 0;
+    const Ref found = holder_list(holders, i);
+    const Ref item = checked(
+        Py_BuildValue("LkO", static_cast<long long>(references), static_cast<unsigned long>(known), found.get()));
+    checked_status(PyList_Append(list.get(), item.get()));
+  }
+  return list;
 }
 
 }  // namespace gradlife::heap

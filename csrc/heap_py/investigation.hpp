@@ -14,6 +14,10 @@ struct Investigation {
   Ref findings;
 };
 // Called from Python through the vector protocol: the tool's own references to the target are found in its frames.
-Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes);
+// With `with_scan`, memory is searched for holders of what the referrers do not explain.
+Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan);
+// [(references, known referrers, [holder, ...]), ...], one for each object: every word that may hold it, whether or not
+// its references are explained.
+Ref scan(PyObject* objects, const WalkOptions& options);  // a list
 
 }  // namespace gradlife::heap

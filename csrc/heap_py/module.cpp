@@ -56,21 +56,33 @@ PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keyword
   });
 }
 
-// investigate(target, sizes, hidden_sources, hidden) -> (Graph, findings or None)
+// investigate(target, sizes, hidden_sources, hidden, scan) -> (Graph, findings or None)
 PyObject* investigate_function(PyObject* module, PyObject* const* arguments, Py_ssize_t count) {
   return guarded([&] {
-    if (count != 4 || !PyTuple_Check(arguments[3])) {
+    if (count != 5 || !PyTuple_Check(arguments[3])) {
       PyErr_SetString(PyExc_TypeError,
-                      "investigate() takes a target, sizes, hidden_sources and a tuple of hidden objects");
+                      "investigate() takes a target, sizes, hidden_sources, a tuple of hidden objects and scan");
       throw PythonErrorSet();
     }
     WalkOptions options = read_options(arguments[2], arguments[3], true);
     if (PyTuple_GET_SIZE(arguments[3]) > 0) options.hidden_objects.push_back(arguments[3]);
-    const int with_sizes = PyObject_IsTrue(arguments[1]);
+    const int with_sizes = PyObject_IsTrue(arguments[1]), with_scan = PyObject_IsTrue(arguments[4]);
     checked_status(with_sizes);
-    Investigation result = investigate(arguments[0], options, with_sizes != 0);
+    checked_status(with_scan);
+    Investigation result = investigate(arguments[0], options, with_sizes != 0, with_scan != 0);
     const Ref graph = wrap_graph(state_of(module).graph_type, std::move(result.frozen));
     return checked(PyTuple_Pack(2, graph.get(), result.findings.get())).release();
+  });
+}
+
+// scan([object, ...], hidden_sources) -> [(references, known referrers, holders), ...]
+PyObject* scan_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return guarded([&] {
+    if (count != 2 || !PyList_Check(arguments[0]) || PyList_GET_SIZE(arguments[0]) > 1000) {
+      PyErr_SetString(PyExc_TypeError, "scan() takes a list of up to 1,000 objects, and hidden_sources");
+      throw PythonErrorSet();
+    }
+    return scan(arguments[0], read_options(arguments[1], nullptr, true)).release();
   });
 }
 
@@ -79,6 +91,7 @@ PyMethodDef functions[] = {
      nullptr},
     {"investigate", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(investigate_function)), METH_FASTCALL,
      nullptr},
+    {"scan", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scan_function)), METH_FASTCALL, nullptr},
     {"_set_torch_layout", set_torch_layout, METH_O, nullptr},
     {"_find_word", find_word, METH_VARARGS, nullptr},
     {"_class_at", class_at, METH_O, nullptr},

@@ -40,9 +40,9 @@ bool is_below(PyObject* source, const std::string& folder) {
 
 }  // namespace
 
-int64_t count_own_references(const PyObject* object, const WalkOptions& options) {
+int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument) {
   int64_t count = 0;
-  bool is_caller = true;  // its argument still stands on its stack, whose height it does not write down
+  bool is_caller = is_argument;  // its argument still stands on its stack, whose height it does not write down
   gl_frame frame;
   for (void* at = gl_newest_frame(PyThreadState_Get()); at != nullptr; at = gl_older_frame(at)) {
     if (gl_read_frame(at, &frame) == 0) continue;

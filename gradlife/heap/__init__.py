@@ -9,6 +9,7 @@ try:
 except ImportError as error:
     raise ExtensionMissingError("gradlife._heap") from error
 
+from gradlife.heap.scan import scan
 from gradlife.heap.why import refs, why
 
-__all__ = ["refs", "why"]
+__all__ = ["refs", "scan", "why"]

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from gradlife import _heap
+from gradlife.heap.scan import OWN_FOLDER, holders_of
 from gradlife.heap.statuses import with_statuses
 from gradlife.heap.steps import Link, is_half, merged_steps, short_type, words
 from gradlife.heap.torch import ensure_calibrated
 from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
 
-#: Frames of code below this folder are gradlife's own: no root, and no owner of what is asked about.
-OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-
-def why(obj: object) -> Trace:
+def why(obj: object, *, scan: bool = False) -> Trace:
     """Why ``obj`` is alive: the references that lead to it from a root, or the cycle that keeps it where none does.
 
     Walks the whole heap once, natively, while nothing else runs; takes about 0.3 s a million objects. Changes nothing: no
     object is made while it looks, no code of the program runs, no hook is called. The trace holds no object.
+
+    With ``scan=True`` references that nothing in the heap explains are looked for in memory (see `refs`).
     """
     unseen = ensure_calibrated()
-    graph, found = _heap.investigate(obj, False, OWN_FOLDER, ())
+    graph, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan)
     limits = (*graph.limits, *unseen)
     if found is None:
         return unknown_object(obj, limits)
@@ -33,17 +32,23 @@ def why(obj: object) -> Trace:
         lifetime=Lifetime(found["lifetime"]),
         steps=with_statuses(steps),
         cycle=merged_steps(found["cycle"], is_cycle=True),
-        ledger=ledger_of(found),
+        ledger=ledger_of(found, scan),
         legs=tuple(leg_text(leg, graph) for leg in found["legs"]),
         limits=limits,
     )
 
 
-def refs(obj: object) -> Ledger:
-    """The references to ``obj``, each with the name it has where it stands, and how many nothing explains."""
+def refs(obj: object, *, scan: bool = False) -> Ledger:
+    """The references to ``obj``, each with the name it has where it stands, and how many nothing explains.
+
+    With ``scan=True`` those are looked for in all writable memory, some 0.1 s for 200 MB and step outwards, and named by
+    the C++ classes and variables that hold them (`Ledger.native`). What this thread's own C stack holds can't be told
+    from copies and is not named. Raises RuntimeError where memory can't be searched: other than Linux with glibc on
+    x86-64 or arm64.
+    """
     ensure_calibrated()
-    _, found = _heap.investigate(obj, False, OWN_FOLDER, ())
-    return ledger_of(found) if found is not None else Ledger(0, ())
+    _, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan)
+    return ledger_of(found, scan) if found is not None else Ledger(0, ())
 
 
 def type_name(obj: object) -> str:
@@ -55,9 +60,16 @@ def unknown_object(obj: object, limits: tuple[str, ...]) -> Trace:
     return Trace(type_name(obj), "", Lifetime.GC, (), (), Ledger(0, ()), limits=limits)
 
 
-def ledger_of(found: dict[str, Any]) -> Ledger:
+def ledger_of(found: dict[str, Any], is_scanned: bool = False) -> Ledger:
     links = [Link(*step) for step in found["referrers"]]
-    return Ledger(found["references"], tuple(map(referrer_of, links)), found["referrer_count"] - len(links))
+    unaccounted = max(0, found["references"] - found["referrer_count"])
+    return Ledger(
+        count=found["references"],
+        referrers=tuple(map(referrer_of, links)),
+        more_referrers=found["referrer_count"] - len(links),
+        native=holders_of(found["native"])[:unaccounted],
+        is_scanned=is_scanned,
+    )
 
 
 def referrer_of(link: Link) -> Referrer:

@@ -50,6 +50,25 @@ class Referrer:
     is_native: bool  # the collector does not see it
 
 
+class Sureness(StrEnum):
+    """How far a holder that was found by searching memory can be believed."""
+
+    SURE = "sure"  # every step is verified by C++ type information, a library's tables or a known object
+    LIKELY = "likely"  # on the way is memory of which only its use shows what it is
+    UNSURE = "unsure"  # the word may be a copy that owns nothing
+
+
+@dataclass(frozen=True, slots=True)
+class NativeHolder:
+    """What holds one reference in C++, found by searching memory for the object's address."""
+
+    description: str  # from the outside in: "SinBackward0 +232 → PyFunctionPostHook +8"; offsets in bytes
+    kind: str  # where the way ends: object, static, thread_local, stack; block: at a block that nothing points at
+    library: str  # path, of static and thread-local data
+    symbol: str  # the variable, where the library exports it
+    sureness: Sureness
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """An object's reference count, taken apart: `count` = known referrers + `unaccounted`."""
@@ -57,11 +76,18 @@ class Ledger:
     count: int
     referrers: tuple[Referrer, ...]
     more_referrers: int = 0  # known too, but left out of `referrers`
+    native: tuple[NativeHolder, ...] = ()  # of the unaccounted, the surest first; at most as many
+    is_scanned: bool = False  # whether memory was searched for them
 
     @property
     def unaccounted(self) -> int:
         """References that nothing in the graph explains: held by native code, or by a frame's value stack."""
         return max(0, self.count - len(self.referrers) - self.more_referrers)
+
+    @property
+    def unexplained(self) -> int:
+        """Unaccounted references for which no word of memory was found that surely or likely holds them."""
+        return self.unaccounted - sum(holder.sureness is not Sureness.UNSURE for holder in self.native)
 
 
 @dataclass(frozen=True, slots=True)

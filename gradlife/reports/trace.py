@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gradlife.model.trace import Ledger, Lifetime, Step, StepStatus, Trace
+from gradlife.model.trace import Ledger, Lifetime, Step, StepStatus, Sureness, Trace
 
 HEADS = {
     Lifetime.HELD: "is held: a root reaches it",
@@ -15,6 +15,7 @@ HEADS = {
     Lifetime.NEVER: "is never freed: no root reaches it, and the collector cannot break what keeps it",
 }
 STYLES = {Lifetime.HELD: "bold yellow", Lifetime.GC: "bold cyan", Lifetime.NEVER: "bold red"}
+SURENESS = {Sureness.SURE: "", Sureness.LIKELY: "   likely", Sureness.UNSURE: "   perhaps: it may be a stale copy"}
 MARKS = {StepStatus.EXPECTED: "expected", StepStatus.LEAKING: "this object", StepStatus.UNKNOWN: ""}
 
 
@@ -70,8 +71,21 @@ def ledger_lines(ledger: Ledger) -> Iterator[Text]:
         yield Text(f"  {referrer.object} {referrer.detail}".rstrip() + f": {referrer.via}")
     if known > 10:
         yield Text(f"  and {known - 10} more")
-    if ledger.unaccounted:
+    yield from native_lines(ledger)
+
+
+def native_lines(ledger: Ledger) -> Iterator[Text]:
+    """What holds the references that no known object explains."""
+    if ledger.unaccounted and not ledger.is_scanned:
         yield Text(f"  {ledger.unaccounted} that nothing here explains: native code holds it", style="yellow")
+        return
+    for holder in ledger.native:
+        yield Text.assemble("  native code: ", holder.description, (SURENESS[holder.sureness], "dim"))
+    if ledger.unexplained:
+        yield Text(
+            f"  {ledger.unexplained} reference{'s' * (ledger.unexplained != 1)} that no memory word explains",
+            style="yellow",
+        )
 
 
 def sentence(trace: Trace) -> str:

@@ -1,0 +1,41 @@
+// The loaded libraries' own variables: static data, and where each keeps its thread-local part.
+#pragma once
+
+#include <string>
+
+#include "heap_py/scan_arena.hpp"
+
+namespace gradlife::heap {
+
+struct Library {
+  std::string path;
+  uint64_t tls_number = 0;  // 0: it has no thread-local variables
+  uint64_t tls_bytes = 0;
+  Address own_tls = 0;  // of the calling thread; 0: it has not touched them
+  bool is_python = false;
+  std::string name() const;  // "libtorch_cpu.so"
+};
+
+class Libraries {
+ public:
+  Libraries();
+  const std::vector<Library>& all() const { return libraries_; }
+  // Whose static data, or nullptr.
+  const Library* owner_of(Address address) const;
+  // Is this code or data of the interpreter's own library?
+  bool is_python(Address address) const;
+  // The variable that an address lies in, where the library exports it: "torch::autograd::default_hooks"; or "".
+  static std::string symbol_at(Address address);
+
+ private:
+  struct Segment : AddressRange {
+    size_t library = 0;
+    bool is_writable = false;
+  };
+  const Segment* segment_of(Address address) const;
+
+  std::vector<Library> libraries_;
+  std::vector<Segment> segments_;  // in order
+};
+
+}  // namespace gradlife::heap

@@ -1,0 +1,64 @@
+// Words of memory that equal one of many addresses.
+#pragma once
+
+#include "heap_py/memory_map.hpp"
+
+namespace gradlife::heap {
+
+// Up to some ten thousand addresses. A small table of bits says of nearly every other word that it is none of them.
+class AddressSet {
+ public:
+  AddressSet(const ScanVector<Address>& sorted, ScanArena& arena);
+  bool may_contain(uint64_t word) const {
+    const uint64_t hash = (word * 0x9E3779B97F4A7C15ull) >> shift_;
+    return ((bits_[hash >> 6] >> (hash & 63)) & 1) != 0;
+  }
+  static constexpr uint32_t none = UINT32_MAX;
+  uint32_t find(uint64_t word) const;  // its place in the sorted row, or none
+  Address operator[](uint32_t place) const { return addresses_[place]; }
+
+ private:
+  const ScanVector<Address>& addresses_;
+  ScanVector<uint64_t> bits_;
+  unsigned shift_;
+};
+
+struct WordHit {
+  Address at;
+  uint32_t place;  // in the address set's row
+};
+
+// Words in a row of memory that can be read; `start` is where they stand.
+void search_words(const uint64_t* words, size_t count, Address start, const AddressSet& wanted,
+                  ScanVector<WordHit>& hits);
+
+// All writable private memory of the process. Pages that were never touched are passed over, so none comes into being;
+// what goes away meanwhile is passed over too.
+class MemorySearch {
+ public:
+  MemorySearch(const MemoryMap& map, ScanArena& arena);
+  ~MemorySearch();
+  MemorySearch(const MemorySearch&) = delete;
+  MemorySearch& operator=(const MemorySearch&) = delete;
+  void leave_out(AddressRange range) { left_out_.push_back(range); }
+  void search(const AddressSet& wanted, ScanVector<WordHit>& hits);
+  uint64_t bytes_read() const { return bytes_read_; }
+
+ private:
+  void search_mapping(AddressRange range, const AddressSet& wanted, ScanVector<WordHit>& hits);
+  void search_piece(AddressRange piece, const AddressSet& wanted, ScanVector<WordHit>& hits);
+  bool note_present_pages(AddressRange piece);
+  bool search_run(AddressRange run, const AddressSet& wanted, ScanVector<WordHit>& hits);
+  bool is_left_out(AddressRange part) const;
+
+  const MemoryMap& map_;
+  MemoryReader reader_;
+  ScanVector<AddressRange> left_out_;
+  ScanVector<uint64_t> words_;  // of one piece
+  ScanVector<uint64_t> pages_;  // what the kernel says of each of its pages
+  uint64_t page_bytes_;
+  uint64_t bytes_read_ = 0;
+  int page_file_ = -1;
+};
+
+}  // namespace gradlife::heap

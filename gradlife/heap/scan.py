@@ -1,0 +1,46 @@
+"""Who holds references in C++: the words of memory that have an object's address, and what they stand in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from gradlife import _heap
+from gradlife.heap.torch import ensure_calibrated
+from gradlife.model.trace import NativeHolder, Sureness
+
+#: Frames of code below this folder are gradlife's own: no root, and no owner of what is asked about.
+OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+#: So many objects can be looked for at once.
+MOST_OBJECTS = 1000
+
+#: (end, description, library, symbol, sureness), as the extension gives them.
+RawHolder = tuple[str, str, str, str, str]
+
+BY_SURENESS = list(Sureness)
+
+
+def scan(objects: Sequence[object]) -> list[tuple[NativeHolder, ...]]:
+    """For each object, every word of memory that may hold it natively, the surest first.
+
+    Searches all writable memory of the process once for each step outwards, some 0.1 s for 200 MB, and changes nothing.
+    Words in what the heap graph explains, in freed memory and on this thread's stack are left out. `gradlife.refs` with
+    ``scan=True`` is the question for one object: it names only references that nothing else explains.
+
+    Raises ValueError for more than 1,000 objects, and RuntimeError where it can't work: other than Linux with glibc on
+    x86-64 or arm64, or a kernel that forbids it.
+    """
+    if len(objects) > MOST_OBJECTS:
+        raise ValueError(f"a scan looks for {MOST_OBJECTS:,} objects at most, not {len(objects):,}")
+    ensure_calibrated()
+    return [holders_of(found) for _, _, found in _heap.scan([*objects], OWN_FOLDER)]
+
+
+def holders_of(raw: Iterable[RawHolder]) -> tuple[NativeHolder, ...]:
+    """The surest first."""
+    holders = [NativeHolder(text, end, library, symbol, Sureness(sure)) for end, text, library, symbol, sure in raw]
+    return tuple(sorted(holders, key=lambda holder: BY_SURENESS.index(holder.sureness)))
+
+
+__all__ = ["scan"]

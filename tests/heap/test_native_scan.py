@@ -1,0 +1,270 @@
+"""The native scan: who holds references in C++. The truth is known, since an extension made for this plants the holders."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import io
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from gradlife import _heap
+from gradlife.heap import refs, scan, why
+from gradlife.model.trace import Ledger, NativeHolder, Sureness
+from gradlife.reports.trace import ledger_lines
+
+SOURCE = Path(__file__).with_name("native_holders.cpp")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the native scan works on Linux")
+
+#: How each kind of holder is named; those in unnamed variables by the library.
+DESCRIPTIONS = {
+    "static": "planted_static in native_holders.so",
+    "vector": "planted_vector in native_holders.so → std::vector[0]",
+    "member": "static data of native_holders.so → std::vector[0] → Holder +16",
+    "map": "static data of native_holders.so → std::map node +40",
+    "lambda": "static data of native_holders.so → std::vector[0] → std::function",
+    "large lambda": "static data of native_holders.so → std::vector[0] → std::function → captured variables +16",
+    "thread-local": "thread-local data of native_holders.so in the main thread",
+}
+IS_SURE = {"static", "thread-local"}
+
+
+class Thing:
+    """Something to hold."""
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
+    if compiler is None:
+        pytest.skip("this machine has no C++ compiler")
+    path = tmp_path_factory.mktemp("native_holders") / "native_holders.so"
+    include = sysconfig.get_paths()["include"]
+    command = [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", f"-I{include}", str(SOURCE), "-o", str(path)]
+    subprocess.run(command, check=True, timeout=120)
+    spec = importlib.util.spec_from_file_location("native_holders", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def planted(library: Any) -> Iterator[Any]:
+    yield library
+    library.let_go()
+
+
+def text_of(ledger: Ledger) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    for line in ledger_lines(ledger):
+        console.print(line)
+    output = console.file
+    assert isinstance(output, io.StringIO)
+    return output.getvalue()
+
+
+def believed(holders: tuple[NativeHolder, ...]) -> list[NativeHolder]:
+    return [holder for holder in holders if holder.sureness is not Sureness.UNSURE]
+
+
+# --- what holds is named ---
+
+
+@pytest.mark.parametrize("kind", DESCRIPTIONS)
+def test_each_kind_of_holder_is_named(planted: Any, kind: str) -> None:
+    thing = Thing()
+    planted.hold(kind, thing)
+    ledger = refs(thing, scan=True)
+    assert ledger.unaccounted == 1
+    assert [holder.description for holder in ledger.native] == [DESCRIPTIONS[kind]]
+    assert ledger.native[0].sureness is (Sureness.SURE if kind in IS_SURE else Sureness.LIKELY)
+    assert ledger.native[0].kind == ("thread_local" if kind == "thread-local" else "static")
+    assert ledger.native[0].library == planted.__file__
+    assert ledger.unexplained == 0
+
+
+def test_an_exported_variable_is_a_symbol(planted: Any) -> None:
+    thing = Thing()
+    planted.hold("static", thing)
+    assert refs(thing, scan=True).native[0].symbol == "planted_static"
+
+
+def test_two_holders_of_one_object_are_both_named(planted: Any) -> None:
+    thing = Thing()
+    planted.hold("static", thing)
+    planted.hold("member", thing)
+    found = [holder.description for holder in refs(thing, scan=True).native]
+    assert found == [DESCRIPTIONS["static"], DESCRIPTIONS["member"]]
+
+
+def test_a_reference_that_stands_nowhere_is_said_to_be_so(planted: Any) -> None:
+    thing = Thing()
+    planted.hold("count", thing)
+    ledger = refs(thing, scan=True)
+    planted.lower_count(thing)
+    assert ledger.unaccounted == 1
+    assert believed(ledger.native) == []
+    assert ledger.unexplained == 1
+    assert "1 reference that no memory word explains" in text_of(ledger)
+
+
+def test_the_report_names_the_holder_and_how_sure_it_is(planted: Any) -> None:
+    thing = Thing()
+    planted.hold("map", thing)
+    assert f"  native code: {DESCRIPTIONS['map']}   likely\n" in text_of(refs(thing, scan=True))
+    assert "1 that nothing here explains: native code holds it" in text_of(refs(thing))
+
+
+def test_why_has_the_holders_in_its_ledger(planted: Any) -> None:
+    thing = Thing()
+    planted.hold("static", thing)
+    assert [holder.description for holder in why(thing, scan=True).ledger.native] == [DESCRIPTIONS["static"]]
+    assert why(thing).ledger.native == ()
+
+
+def test_a_thread_local_of_another_thread(planted: Any) -> None:
+    thing = Thing()
+    is_held, may_end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        planted.hold("thread-local", thing)
+        is_held.set()
+        may_end.wait(60)
+        planted.let_go()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    is_held.wait(60)
+    [found] = believed(scan([thing])[0])
+    may_end.set()
+    thread.join()
+    assert found.description == f"thread-local data of native_holders.so in thread {thread.native_id}"
+
+
+def test_a_thousand_planted_holders_of_six_kinds(planted: Any) -> None:
+    kinds = [kind for kind in DESCRIPTIONS if kind != "large lambda"]
+    kinds_of = [(kinds * 167)[i] if i % 12 != 4 else "large lambda" for i in range(1000)]
+    things = [Thing() for _ in kinds_of]
+    for kind, thing in zip(kinds_of, things, strict=True):
+        planted.hold(kind, thing)
+    found = scan(things)
+    ends = {kind: "thread_local" if kind == "thread-local" else "static" for kind in DESCRIPTIONS}
+    named = sum(
+        any(holder.kind == ends[kind] and holder.library == planted.__file__ for holder in believed(holders))
+        for kind, holders in zip(kinds_of, found, strict=True)
+    )
+    assert named >= 990
+
+
+# --- what does not hold is not named ---
+
+
+def fully_explained() -> list[Any]:
+    made: list[Any] = []
+    for i in range(125):
+        thing = Thing()
+        thing.held = [i]  # type: ignore[attr-defined]
+        made += [thing, thing.held, {i: thing}, (thing, i), {thing}]  # type: ignore[attr-defined]
+        made += [lambda kept=thing: kept, SimpleNamespace(held=thing), iter([thing])]
+    return made
+
+
+def test_no_false_holder_among_a_thousand_controls() -> None:
+    objects = fully_explained()
+    assert len(objects) == 1000
+    assert [holders for holders in map(believed, scan(objects)) if holders] == []
+
+
+def test_what_the_ledger_explains_is_not_searched_for() -> None:
+    thing = Thing()
+    ledger = refs(thing, scan=True)
+    assert (ledger.unaccounted, ledger.native, ledger.is_scanned) == (0, (), True)
+
+
+def test_a_word_behind_the_end_of_a_vector_is_stale(planted: Any) -> None:
+    first, last = Thing(), Thing()
+    planted.hold("vector", first)
+    planted.hold("vector", last)
+    assert planted.pop_vector() is last
+    holders, stale = scan([first, last])
+    assert [holder.description for holder in believed(holders)] == [DESCRIPTIONS["vector"]]
+    assert believed(stale) == []
+
+
+def test_words_in_freed_blocks_are_stale(planted: Any) -> None:
+    thing = Thing()
+    planted.leave_stale_blocks(thing)
+    assert believed(scan([thing])[0]) == []
+
+
+def test_a_weak_reference_holds_nothing() -> None:
+    thing = Thing()
+    reference = weakref.ref(thing)
+    assert [believed(holders) for holders in scan([thing, reference])] == [[], []]
+
+
+def test_a_list_that_has_shrunk_holds_what_it_has() -> None:
+    things = [Thing() for _ in range(40)]
+    row = list(things)
+    del row[20:]
+    assert [holders for holders in map(believed, scan(things)) if holders] == []
+
+
+# --- the process is as it was ---
+
+
+def test_looking_changes_no_count_and_makes_no_object(planted: Any) -> None:
+    thing = Thing()
+    planted.hold("member", thing)
+    counts, tracked = [], []
+    for _ in range(3):
+        refs(thing, scan=True)
+        gc.collect()
+        counts.append(sys.getrefcount(thing))
+        tracked.append(len(gc.get_objects()))
+    assert counts[0] == counts[1] == counts[2]
+    assert tracked[1] == tracked[2]
+    assert gc.isenabled()
+
+
+def test_no_code_of_the_program_runs(planted: Any) -> None:
+    class Loud:
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError("compared")
+
+        def __hash__(self) -> int:
+            raise AssertionError("hashed")
+
+        def __getattribute__(self, name: str) -> Any:
+            raise AssertionError(f"asked for {name}")
+
+    thing = Loud()
+    planted.hold("static", thing)
+    assert [holder.description for holder in refs(thing, scan=True).native] == [DESCRIPTIONS["static"]]
+
+
+# --- refusals ---
+
+
+def test_more_than_a_thousand_objects_are_refused() -> None:
+    with pytest.raises(ValueError, match="a scan looks for 1,000 objects at most, not 1,001"):
+        scan([0] * 1001)
+    with pytest.raises(TypeError, match=r"scan\(\) takes a list of up to 1,000 objects, and hidden_sources"):
+        _heap.scan([0] * 1001, None)
+
+
+def test_no_object_has_no_holders() -> None:
+    assert scan([]) == []
