@@ -1,9 +1,12 @@
 // The border between C++ exceptions and Python's, for the heap extension.
 #pragma once
 
+#include <cerrno>
 #include <exception>
 #include <new>
 #include <stdexcept>
+#include <string_view>
+#include <system_error>
 
 #include "base/pyref.hpp"
 
@@ -19,12 +22,20 @@ inline void checked_status(int status) {
   if (status < 0) throw PythonErrorSet();
 }
 
+// UTF-8 that may be broken: what comes from files and from C++ names.
+inline Ref text(std::string_view utf8) {
+  return checked(PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "replace"));
+}
+
 inline void set_python_error() {
   try {
     throw;
   } catch (const PythonErrorSet&) {
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
+  } catch (const std::system_error& error) {
+    errno = error.code().value();
+    PyErr_SetFromErrno(PyExc_OSError);
   } catch (const std::out_of_range& error) {
     PyErr_SetString(PyExc_IndexError, error.what());
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heap_py/border.hpp"
+#include "heap_py/graph_reports.hpp"
 #include "heapgraph/components.hpp"
 
 namespace gradlife::heap {
@@ -12,7 +13,6 @@ struct GraphObject {
   PyObject_HEAD FrozenGraph* frozen;
 };
 
-FrozenGraph& frozen_of(PyObject* self) { return *reinterpret_cast<GraphObject*>(self)->frozen; }
 Graph& graph_of(PyObject* self) { return frozen_of(self).graph; }
 
 NodeId parse_node(PyObject* self, PyObject* number) {
@@ -28,18 +28,6 @@ Ref list_of(const Nodes& nodes) {
   Py_ssize_t i = 0;
   for (NodeId node : nodes) PyList_SET_ITEM(list.get(), i++, checked(PyLong_FromUnsignedLong(node)).release());
   return list;
-}
-
-PathTree& need_paths(FrozenGraph& frozen) {
-  if (frozen.paths == nullptr) frozen.paths = std::make_unique<PathTree>(frozen.graph);
-  return *frozen.paths;
-}
-
-Dominators& need_dominators(FrozenGraph& frozen) {
-  if (frozen.graph.sizes.empty()) throw std::runtime_error("this graph was walked without sizes");
-  frozen.graph.build_referrers();
-  if (frozen.dominators == nullptr) frozen.dominators = std::make_unique<Dominators>(find_dominators(frozen.graph));
-  return *frozen.dominators;
 }
 
 // --- methods
@@ -62,7 +50,8 @@ PyObject* describe_method(PyObject* self, PyObject* number) {
     const TypeRow& row = graph.type_of(node);
     const Ref size =
         graph.sizes.empty() ? Ref::borrow(Py_None) : checked(PyLong_FromUnsignedLongLong(graph.size_of(node)));
-    return Py_BuildValue("ss#KO", kind_name(row.kind), row.name.data(), static_cast<Py_ssize_t>(row.name.size()),
+    const Ref name = text(row.name);
+    return Py_BuildValue("sOKO", kind_name(row.kind), name.get(),
                          static_cast<unsigned long long>(graph.addresses[node]), size.get());
   });
 }
@@ -82,7 +71,7 @@ PyObject* referrers_method(PyObject* self, PyObject* number) {
 PyObject* path_method(PyObject* self, PyObject* number) {
   return guarded([&] {
     const NodeId node = parse_node(self, number);
-    return list_of(need_paths(frozen_of(self)).path_to(node)).release();
+    return list_of(frozen_of(self).need_paths().path_to(node)).release();
   });
 }
 
@@ -103,9 +92,10 @@ PyObject* census_method(PyObject* self, PyObject*) {
     for (size_t row = 0; row < counts.size(); ++row) {
       if (counts[row] == 0) continue;
       const TypeRow& type = graph.type_rows[row];
-      const Ref item = checked(Py_BuildValue("s#sKK", type.name.data(), static_cast<Py_ssize_t>(type.name.size()),
-                                             kind_name(type.kind), static_cast<unsigned long long>(counts[row]),
-                                             static_cast<unsigned long long>(bytes[row])));
+      const Ref name = text(type.name);
+      const Ref item =
+          checked(Py_BuildValue("OsKK", name.get(), kind_name(type.kind), static_cast<unsigned long long>(counts[row]),
+                                static_cast<unsigned long long>(bytes[row])));
       checked_status(PyList_Append(list.get(), item.get()));
     }
     return list.release();
@@ -140,14 +130,14 @@ PyObject* components_method(PyObject* self, PyObject* limit) {
 PyObject* retained_method(PyObject* self, PyObject* number) {
   return guarded([&] {
     const NodeId node = parse_node(self, number);
-    return PyLong_FromUnsignedLongLong(need_dominators(frozen_of(self)).retained[node]);
+    return PyLong_FromUnsignedLongLong(frozen_of(self).need_dominators().retained[node]);
   });
 }
 
 PyObject* dominator_method(PyObject* self, PyObject* number) {
   return guarded([&]() -> PyObject* {
     const NodeId node = parse_node(self, number);
-    const NodeId above = need_dominators(frozen_of(self)).parents[node];
+    const NodeId above = frozen_of(self).need_dominators().parents[node];
     return above != no_node ? PyLong_FromUnsignedLong(above) : Py_NewRef(Py_None);
   });
 }
@@ -160,11 +150,12 @@ PyObject* get_edge_count(PyObject* self, void*) { return PyLong_FromSize_t(graph
 PyObject* get_tracked_count(PyObject* self, void*) {
   return PyLong_FromSize_t(graph_of(self).tracked_end - graph_of(self).tracked_begin);
 }
-PyObject* get_bytes(PyObject* self, void*) {
-  const FrozenGraph& frozen = frozen_of(self);
-  return PyLong_FromSize_t(frozen.graph.bytes() + (frozen.paths != nullptr ? frozen.paths->bytes() : 0) +
-                           (frozen.dominators != nullptr ? frozen.dominators->bytes() : 0));
+PyObject* get_bytes(PyObject* self, void*) { return PyLong_FromSize_t(frozen_of(self).bytes()); }
+PyObject* get_notes(PyObject* self, void*) {
+  const std::string& notes = frozen_of(self).notes;
+  return PyUnicode_DecodeUTF8(notes.data(), static_cast<Py_ssize_t>(notes.size()), "replace");
 }
+PyObject* get_has_labels(PyObject* self, void*) { return PyBool_FromLong(frozen_of(self).words != nullptr ? 1 : 0); }
 PyObject* get_limits(PyObject* self, void*) {
   return guarded([&] {
     Ref list = checked(PyList_New(0));
@@ -193,11 +184,21 @@ PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
                          {"components", components_method, METH_O, nullptr},
                          {"retained", retained_method, METH_O, nullptr},
                          {"dominator", dominator_method, METH_O, nullptr},
+                         {"story", story_method, METH_O, nullptr},
+                         {"cycle_steps", cycle_steps_method, METH_O, nullptr},
+                         {"path_steps", path_steps_method, METH_O, nullptr},
+                         {"largest", largest_method, METH_O, nullptr},
+                         {"of_type", of_type_method, METH_O, nullptr},
+                         {"holders", holders_method, METH_O, nullptr},
+                         {"cyclic_parts", cyclic_parts_method, METH_NOARGS, nullptr},
+                         {"write", write_method, METH_VARARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef attributes[] = {{"node_count", get_node_count, nullptr, nullptr, nullptr},
                             {"edge_count", get_edge_count, nullptr, nullptr, nullptr},
                             {"tracked_count", get_tracked_count, nullptr, nullptr, nullptr},
                             {"nbytes", get_bytes, nullptr, nullptr, nullptr},
+                            {"notes", get_notes, nullptr, nullptr, nullptr},
+                            {"has_labels", get_has_labels, nullptr, nullptr, nullptr},
                             {"limits", get_limits, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
@@ -208,6 +209,8 @@ PyType_Spec spec = {"gradlife._heap.Graph", sizeof(GraphObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 }  // namespace
+
+FrozenGraph& frozen_of(PyObject* graph) { return *reinterpret_cast<GraphObject*>(graph)->frozen; }
 
 Ref make_graph_type(PyObject* module) { return checked(PyType_FromModuleAndSpec(module, &spec, nullptr)); }
 

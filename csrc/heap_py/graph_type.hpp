@@ -4,22 +4,13 @@
 #include <memory>
 
 #include "base/pyref.hpp"
-#include "heap_py/provider.hpp"
-#include "heapgraph/dominators.hpp"
-#include "heapgraph/graph.hpp"
-#include "heapgraph/search.hpp"
+#include "heapgraph/frozen.hpp"
 
 namespace gradlife::heap {
-
-struct FrozenGraph {
-  Graph graph;
-  std::unique_ptr<PathTree> paths;
-  std::unique_ptr<Dominators> dominators;
-  std::vector<std::string> limits;  // what could not be seen, a sentence each
-};
 
 Ref make_graph_type(PyObject* module);
 // Takes over the graph. The collector does not track the object: it refers to nothing.
 Ref wrap_graph(PyTypeObject* type, std::unique_ptr<FrozenGraph> graph);
+FrozenGraph& frozen_of(PyObject* graph);  // of an object of that type
 
 }  // namespace gradlife::heap

@@ -1,13 +1,17 @@
 // The extension module gradlife._heap. It works in a process that never loads the engine or PyTorch.
+#include <algorithm>
 #include <memory>
 
 #include "heap_py/border.hpp"
+#include "heap_py/graph_reports.hpp"
 #include "heap_py/graph_type.hpp"
 #include "heap_py/investigation.hpp"
 #include "heap_py/measure.hpp"
+#include "heap_py/naming.hpp"
 #include "heap_py/providers.hpp"
 #include "heap_py/torch_layout.hpp"
 #include "heap_py/walker.hpp"
+#include "heapgraph/file_reader.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -86,12 +90,72 @@ PyObject* scan_function(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   });
 }
 
+// freeze(labels, user_text, hidden_sources) -> Graph with sizes, reference counts, and labels
+PyObject* freeze_function(PyObject* module, PyObject* arguments) {
+  return guarded([&] {
+    int with_labels = 1, with_user_text = 0;
+    PyObject* hidden_sources = nullptr;
+    if (PyArg_ParseTuple(arguments, "ppO", &with_labels, &with_user_text, &hidden_sources) == 0) throw PythonErrorSet();
+    WalkOptions options = read_options(hidden_sources, nullptr, true);
+    options.hidden_objects.push_back(arguments);
+    auto frozen = std::make_unique<FrozenGraph>();
+    {
+      const CollectorPaused paused;
+      const Providers providers;
+      Walker(frozen->graph, options, providers.all()).run();
+      measure_sizes(frozen->graph, providers.all());
+      frozen->counts = uneven_counts(*frozen);
+      if (with_labels != 0)
+        frozen->words = std::make_unique<Words>(name_everything(*frozen, providers.all(), with_user_text != 0));
+      frozen->limits = providers.limits();
+    }
+    return wrap_graph(state_of(module).graph_type, std::move(frozen)).release();
+  });
+}
+
+// open_graph(descriptor) -> Graph; ValueError: what is wrong with the file
+PyObject* open_function(PyObject* module, PyObject* number) {
+  return guarded([&]() -> PyObject* {
+    const int descriptor = PyObject_AsFileDescriptor(number);
+    checked_status(descriptor);
+    try {
+      return wrap_graph(state_of(module).graph_type, read_graph(descriptor)).release();
+    } catch (const FileError& error) {
+      PyErr_SetString(PyExc_ValueError, error.what());
+      return nullptr;
+    }
+  });
+}
+
+// compare_objects(before, after, examples); compare_paths(before, after)
+PyObject* compare_objects_function(PyObject* module, PyObject* arguments) {
+  return guarded([&] {
+    PyTypeObject* type = state_of(module).graph_type;
+    PyObject *before = nullptr, *after = nullptr;
+    Py_ssize_t examples = 0;
+    if (PyArg_ParseTuple(arguments, "O!O!n", type, &before, type, &after, &examples) == 0) throw PythonErrorSet();
+    return compare_objects_of(before, after, static_cast<size_t>(std::max<Py_ssize_t>(examples, 0)));
+  });
+}
+PyObject* compare_paths_function(PyObject* module, PyObject* arguments) {
+  return guarded([&] {
+    PyTypeObject* type = state_of(module).graph_type;
+    PyObject *before = nullptr, *after = nullptr;
+    if (PyArg_ParseTuple(arguments, "O!O!", type, &before, type, &after) == 0) throw PythonErrorSet();
+    return compare_paths_of(before, after);
+  });
+}
+
 PyMethodDef functions[] = {
     {"walk", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(walk_function)), METH_VARARGS | METH_KEYWORDS,
      nullptr},
     {"investigate", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(investigate_function)), METH_FASTCALL,
      nullptr},
     {"scan", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scan_function)), METH_FASTCALL, nullptr},
+    {"freeze", freeze_function, METH_VARARGS, nullptr},
+    {"open_graph", open_function, METH_O, nullptr},
+    {"compare_objects", compare_objects_function, METH_VARARGS, nullptr},
+    {"compare_paths", compare_paths_function, METH_VARARGS, nullptr},
     {"_set_torch_layout", set_torch_layout, METH_O, nullptr},
     {"_find_word", find_word, METH_VARARGS, nullptr},
     {"_class_at", class_at, METH_O, nullptr},

@@ -1,0 +1,45 @@
+// What a graph tells of one object: what leads to it, who refers to it, and its fate.
+#pragma once
+
+#include <functional>
+
+#include "base/pyref.hpp"
+#include "heap_py/native_scan.hpp"
+#include "heap_py/relation.hpp"
+#include "heapgraph/collector.hpp"
+#include "heapgraph/frozen.hpp"
+
+namespace gradlife::heap {
+
+// Where the words come from: live objects, or what was written down of them.
+struct Telling {
+  std::function<std::string(NodeId)> node;
+  std::function<Label(NodeId, NodeId)> reference;
+  RefCount count;
+};
+
+struct Step {
+  NodeId node;
+  std::string description;
+  Label to_next;
+};
+// `last`: what the last of the nodes refers to, or no_node.
+std::vector<Step> describe_steps(const Telling& telling, const std::vector<NodeId>& nodes, NodeId last);
+
+struct Findings {
+  int64_t references = 0;  // to the target, the caller's own left out
+  std::vector<Step> path;
+  std::vector<Step> referrers;
+  std::vector<Step> cycle;
+  Fate fate;
+  std::vector<NativeHolder> holders;
+};
+Findings find_out(FrozenGraph& frozen, NodeId target, const Telling& telling);
+
+// Steps are tuples (node, kind, type, address, description, relation to the next, label, index).
+Ref step_list(const Graph& graph, const std::vector<Step>& steps);
+// Holders of one target are tuples (end, description, library, symbol, sureness).
+Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target);
+Ref as_dict(const Graph& graph, NodeId target, const Findings& findings);
+
+}  // namespace gradlife::heap

@@ -1,0 +1,98 @@
+// A snapshot file: a header, a table of sections, and the sections, each an array of plain little-endian values.
+//
+// Nothing in it is an instruction, and nothing refers to anything outside it. Every number is checked before it is
+// used.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+namespace gradlife::heap {
+
+// Why a file is no snapshot that can be read; in words that follow the file's name.
+struct FileError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+constexpr char file_magic[8] = {'G', 'L', 'H', 'E', 'A', 'P', '\r', '\n'};  // the line end shows what a text mode broke
+constexpr uint32_t file_version = 1;
+constexpr uint32_t file_byte_order = 0x01020304;
+
+struct FileHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t byte_order;
+  uint64_t nodes;
+  uint64_t edges;
+  uint64_t file_bytes;
+  uint64_t sections;
+  uint64_t tracked_begin, tracked_end;
+  uint64_t table_checksum;
+  uint64_t checksum;  // of the header up to here
+};
+static_assert(sizeof(FileHeader) == 80, "as it stands in files");
+
+enum class Section : uint32_t {
+  addresses = 1,
+  types,
+  sizes,
+  big_sizes,
+  first_references,
+  references,
+  first_hidden,
+  counts,
+  type_info,
+  type_name_ends,
+  type_names,
+  descriptions,  // this and what follows: of snapshots with labels
+  arrivals,
+  other_labels,
+  text_ends,
+  texts,
+  notes,
+};
+constexpr uint32_t most_sections = 17;
+
+struct SectionEntry {
+  uint32_t section;
+  uint32_t element_bytes;
+  uint64_t offset;
+  uint64_t bytes;
+  uint64_t checksum;
+};
+static_assert(sizeof(SectionEntry) == 32, "as it stands in files");
+
+struct TypeInfo {
+  uint64_t address;
+  uint32_t kind;
+  uint32_t step_cost;
+};
+struct BigSize {
+  uint64_t node;
+  uint64_t bytes;
+};
+struct NodeNumber {
+  uint32_t node;
+  uint32_t number;
+};
+
+// Against damage, not against malice: four streams of multiplied words.
+inline uint64_t checksum_of(const void* data, size_t bytes) {
+  constexpr uint64_t prime = 0x9E3779B97F4A7C15ull;
+  const auto* at = static_cast<const unsigned char*>(data);
+  uint64_t lanes[4] = {1, 2, 3, bytes};
+  const auto mix = [](uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * prime;
+    return hash ^ (hash >> 29);
+  };
+  for (; bytes >= 32; bytes -= 32, at += 32) {
+    uint64_t words[4];
+    __builtin_memcpy(words, at, sizeof words);
+    for (unsigned i = 0; i < 4; ++i) lanes[i] = mix(lanes[i], words[i]);
+  }
+  for (; bytes != 0; --bytes, ++at) lanes[0] = mix(lanes[0], *at);
+  return mix(mix(lanes[0], lanes[1]), mix(lanes[2], lanes[3]));
+}
+
+}  // namespace gradlife::heap

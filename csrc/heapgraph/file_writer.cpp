@@ -1,0 +1,140 @@
+#include "heapgraph/file_writer.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "heapgraph/file_format.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are little-endian");
+
+void write_all(int descriptor, const void* data, size_t bytes) {
+  const auto* at = static_cast<const char*>(data);
+  while (bytes != 0) {
+    const ssize_t written = ::write(descriptor, at, std::min<size_t>(bytes, size_t{1} << 30));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) throw std::system_error(written < 0 ? errno : EIO, std::generic_category());
+    at += written;
+    bytes -= static_cast<size_t>(written);
+  }
+}
+
+class Writer {
+ public:
+  explicit Writer(const FrozenGraph& frozen) : frozen_(frozen), graph_(frozen.graph) {}
+
+  void add_graph() {
+    add(Section::addresses, graph_.addresses);
+    if (graph_.type_rows.size() <= UINT16_MAX) {
+      for (uint32_t type : graph_.types) short_types_.push_back(static_cast<uint16_t>(type));
+      add(Section::types, short_types_);
+    } else {
+      add(Section::types, graph_.types);
+    }
+    add(Section::sizes, graph_.sizes);
+    for (const auto& [node, bytes] : graph_.big_sizes) big_sizes_.push_back({node, bytes});
+    std::sort(big_sizes_.begin(), big_sizes_.end(), [](BigSize a, BigSize b) { return a.node < b.node; });
+    add(Section::big_sizes, big_sizes_);
+    add(Section::first_references, graph_.references.first);
+    add(Section::references, graph_.references.targets);
+    add_numbers(Section::first_hidden, graph_.first_hidden, first_hidden_);
+    add_numbers(Section::counts, frozen_.counts, counts_);
+    add_types();
+  }
+  void add_words(const Words& words) {
+    add(Section::descriptions, words.descriptions);
+    add(Section::arrivals, words.arrivals);
+    add(Section::other_labels, words.others);
+    add(Section::text_ends, words.texts.first());
+    add(Section::texts, words.texts.letters());
+  }
+  void add_notes(const std::string& notes) { add(Section::notes, notes.data(), notes.size(), 1); }
+
+  void write(int descriptor) {
+    uint64_t offset = sizeof(FileHeader) + table_.size() * sizeof(SectionEntry);
+    for (SectionEntry& entry : table_) {
+      entry.offset = offset;
+      offset += padded(entry.bytes);
+    }
+    const FileHeader header = make_header(offset);
+    write_all(descriptor, &header, sizeof header);
+    write_all(descriptor, table_.data(), table_.size() * sizeof(SectionEntry));
+    static constexpr char padding[8] = {};
+    for (size_t i = 0; i < table_.size(); ++i) {
+      write_all(descriptor, contents_[i], table_[i].bytes);
+      write_all(descriptor, padding, padded(table_[i].bytes) - table_[i].bytes);
+    }
+  }
+
+ private:
+  static uint64_t padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+  template <class T>
+  void add(Section section, const Buffer<T>& values) {
+    add(section, values.data(), values.size() * sizeof(T), sizeof(T));
+  }
+  void add(Section section, const void* data, size_t bytes, size_t element_bytes) {
+    table_.push_back(
+        {static_cast<uint32_t>(section), static_cast<uint32_t>(element_bytes), 0, bytes, checksum_of(data, bytes)});
+    contents_.push_back(data);
+  }
+  void add_numbers(Section section, const std::unordered_map<NodeId, uint32_t>& numbers, Buffer<NodeNumber>& sorted) {
+    for (const auto& [node, number] : numbers) sorted.push_back({node, number});
+    std::sort(sorted.begin(), sorted.end(), [](NodeNumber a, NodeNumber b) { return a.node < b.node; });
+    add(section, sorted);
+  }
+  void add_types() {
+    name_ends_.push_back(0);
+    for (const TypeRow& row : graph_.type_rows) {
+      type_info_.push_back({row.address, static_cast<uint32_t>(row.kind), row.step_cost});
+      names_ += row.name;
+      name_ends_.push_back(static_cast<uint32_t>(names_.size()));
+    }
+    add(Section::type_info, type_info_);
+    add(Section::type_name_ends, name_ends_);
+    add(Section::type_names, names_.data(), names_.size(), 1);
+  }
+  FileHeader make_header(uint64_t file_bytes) const {
+    FileHeader header = {};
+    std::copy(std::begin(file_magic), std::end(file_magic), header.magic);
+    header.version = file_version;
+    header.byte_order = file_byte_order;
+    header.nodes = graph_.size();
+    header.edges = graph_.references.targets.size();
+    header.file_bytes = file_bytes;
+    header.sections = table_.size();
+    header.tracked_begin = graph_.tracked_begin;
+    header.tracked_end = graph_.tracked_end;
+    header.table_checksum = checksum_of(table_.data(), table_.size() * sizeof(SectionEntry));
+    header.checksum = checksum_of(&header, offsetof(FileHeader, checksum));
+    return header;
+  }
+
+  const FrozenGraph& frozen_;
+  const Graph& graph_;
+  Buffer<SectionEntry> table_;
+  Buffer<const void*> contents_;
+  Buffer<uint16_t> short_types_;
+  Buffer<BigSize> big_sizes_;
+  Buffer<NodeNumber> first_hidden_, counts_;
+  Buffer<TypeInfo> type_info_;
+  Buffer<uint32_t> name_ends_;
+  std::string names_;
+};
+
+}  // namespace
+
+void write_graph(int descriptor, const FrozenGraph& frozen, const std::string& notes, bool with_labels) {
+  Writer writer(frozen);
+  writer.add_graph();
+  if (with_labels && frozen.words != nullptr) writer.add_words(*frozen.words);
+  writer.add_notes(notes);
+  writer.write(descriptor);
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,31 @@
+#include "heapgraph/frozen.hpp"
+
+#include <stdexcept>
+
+namespace gradlife::heap {
+
+PathTree& FrozenGraph::need_paths() {
+  if (paths == nullptr) paths = std::make_unique<PathTree>(graph);
+  return *paths;
+}
+
+Dominators& FrozenGraph::need_dominators() {
+  if (graph.sizes.empty()) throw std::runtime_error("this graph was walked without sizes");
+  graph.build_referrers();
+  if (dominators == nullptr) dominators = std::make_unique<Dominators>(find_dominators(graph));
+  return *dominators;
+}
+
+int64_t FrozenGraph::count_of(NodeId node) {
+  const auto known = counts.find(node);
+  if (known != counts.end()) return known->second;
+  graph.build_referrers();
+  return static_cast<int64_t>(graph.referrers.of(node).size());
+}
+
+size_t FrozenGraph::bytes() const {
+  return graph.bytes() + (paths != nullptr ? paths->bytes() : 0) + (dominators != nullptr ? dominators->bytes() : 0) +
+         (words != nullptr ? words->bytes() : 0);
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,27 @@
+// A graph with what was found out about it.
+#pragma once
+
+#include <memory>
+
+#include "heapgraph/dominators.hpp"
+#include "heapgraph/search.hpp"
+#include "heapgraph/words.hpp"
+
+namespace gradlife::heap {
+
+struct FrozenGraph {
+  Graph graph;
+  std::unique_ptr<PathTree> paths;
+  std::unique_ptr<Dominators> dominators;
+  std::unique_ptr<Words> words;                 // of a snapshot with labels
+  std::unordered_map<NodeId, uint32_t> counts;  // of a snapshot: reference counts that are not the known referrers'
+  std::vector<std::string> limits;              // what could not be seen, a sentence each
+  std::string notes;                            // of a file: what its writer says of it
+
+  PathTree& need_paths();
+  Dominators& need_dominators();  // std::runtime_error: without sizes
+  int64_t count_of(NodeId node);  // of a snapshot: the reference count
+  size_t bytes() const;
+};
+
+}  // namespace gradlife::heap
