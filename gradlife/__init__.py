@@ -9,11 +9,14 @@ import importlib
 from gradlife._version import __version__
 from gradlife.errors import GradlifeError, UsageError
 
-__all__ = ["GradlifeError", "UsageError", "__version__", "refs", "why"]
+__all__ = ["GradlifeError", "UsageError", "__version__", "diff", "open_snapshot", "refs", "snapshot", "why"]
+
+#: What needs the compiled walk.
+_IN_HEAP = ("diff", "open_snapshot", "refs", "snapshot", "why")
 
 
 def __getattr__(name):  # type: ignore[no-untyped-def]
     """What needs the compiled walk is imported when it is asked for: ``gradlife.why(obj)``, ``gradlife.refs(obj)``."""
-    if name in ("refs", "why"):
+    if name in _IN_HEAP:
         return getattr(importlib.import_module("gradlife.heap"), name)
     raise AttributeError(f"module 'gradlife' has no attribute {name!r}")

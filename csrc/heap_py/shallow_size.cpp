@@ -8,8 +8,18 @@ namespace {
 constexpr uint64_t collector_header = 16;
 constexpr uint64_t pointer = sizeof(void*);
 
+// Frames and generators have items, yet no count of them where others have theirs.
+uint64_t frame_bytes(PyObject* object) {
+  gl_frame frame;
+  void* running = gl_generator_frame(object);
+  if (running == nullptr || gl_read_frame(running, &frame) == 0) return 0;
+  return static_cast<uint64_t>(frame.code->co_nlocalsplus + frame.code->co_stacksize) * pointer;
+}
+
 uint64_t items_bytes(PyObject* object, PyTypeObject* type) {
   if (type->tp_itemsize == 0) return 0;
+  if (PyFrame_Check(object) || PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object))
+    return frame_bytes(object);
   const Py_ssize_t count = Py_SIZE(object) < 0 ? -Py_SIZE(object) : Py_SIZE(object);
   return static_cast<uint64_t>(count) * static_cast<uint64_t>(type->tp_itemsize);
 }

@@ -126,7 +126,11 @@ class PathHashes {
  public:
   explicit PathHashes(FrozenGraph& frozen) : graph_(frozen.graph), words_(*frozen.words), paths_(frozen.need_paths()) {
     for (const TypeRow& row : graph_.type_rows) types_.push_back(hash_of(row.name));
-    for (uint32_t i = 0; i < words_.texts.size(); ++i) texts_.push_back(hash_of(words_.texts[i]));
+    for (uint32_t i = 0; i < words_.texts.size(); ++i) {
+      const std::string_view text = words_.texts[i];
+      texts_.push_back(hash_of(text));
+      is_place_.push_back(!text.empty() && std::string_view("-0123456789(").find(text[0]) != std::string_view::npos);
+    }
     hashes_.assign_zero(graph_.size());
     hashes_[process_root] = 1;
     for (size_t node = 0; node < graph_.size(); ++node)
@@ -147,13 +151,14 @@ class PathHashes {
   uint64_t label_hash(uint32_t label) const {
     const uint32_t text = PackedLabel::payload(label);
     const uint64_t relation = PackedLabel::relation(label);
-    return relation == Words::item_relation || text >= texts_.size() ? relation : mixed(relation, texts_[text]);
+    return relation == Words::item_relation || is_place_[text] != 0 ? relation : mixed(relation, texts_[text]);
   }
 
   const Graph& graph_;
   const Words& words_;
   const PathTree& paths_;
   Buffer<uint64_t> types_, texts_, hashes_;
+  Buffer<uint8_t> is_place_;  // of texts: keys that are numbers or tuples
   Buffer<NodeId> path_;
 };
 

@@ -20,7 +20,8 @@ struct TypeChange {
 };
 std::vector<TypeChange> compare_objects(const Graph& before, const Graph& after, size_t examples);
 
-// Objects whose paths from the roots read the same, places in sequences left out: "an element of trainer.losses". Both
+// Objects whose paths from the roots read the same, places in sequences and keys that are numbers left out:
+// "an element of trainer.losses". Both
 // graphs need words.
 struct PathChange {
   Tally before, after;

@@ -27,6 +27,11 @@ void sort_by_retained(std::vector<NodeId>& nodes, const Dominators& dominators) 
                    [&](NodeId a, NodeId b) { return dominators.retained[a] > dominators.retained[b]; });
 }
 
+// A type written in C lives as long as the process, though no root refers to it; the collector does not know it.
+bool is_static_type(const Graph& graph, NodeId node) {
+  return !graph.is_tracked(node) && graph.type_of(node).name == "type";
+}
+
 std::vector<bool> rows_named(const Graph& graph, const std::string& name) {
   std::vector<bool> is_wanted(graph.type_rows.size());
   for (size_t row = 0; row < graph.type_rows.size(); ++row) is_wanted[row] = graph.type_rows[row].name == name;
@@ -43,7 +48,7 @@ std::vector<NodeId> largest_nodes(FrozenGraph& frozen, size_t count) {
   for (size_t i = 0; i < graph.size(); ++i) {
     const NodeId node = static_cast<NodeId>(i);
     const uint64_t retained = dominators.retained[node];
-    const bool is_spine = parts[node] / 9 >= retained / 10 && parts[node] > 0;
+    const bool is_spine = parts[node] > 0 && parts[node] >= retained / 2;
     if (dominators.parents[node] == no_node || graph.type_of(node).kind == NodeKind::root || is_spine) continue;
     found.push_back(node);
   }
@@ -97,7 +102,7 @@ std::vector<CyclicPart> cyclic_parts(FrozenGraph& frozen) {
     const bool is_first_native = !part.has_native && is_native(graph.type_of(node).kind);
     if (part.start == no_node || is_first_native) part.start = node;
     part.has_native = part.has_native || is_first_native;
-    part.is_held = paths.is_reached(node);
+    part.is_held = part.is_held || paths.is_reached(node) || is_static_type(graph, node);
     part.nodes += 1;
     part.bytes += graph.sizes.empty() ? 0 : graph.size_of(node);
   }

@@ -5,7 +5,8 @@
 
 namespace gradlife::heap {
 
-// The nodes that retain most, in order. A node that holds little beside one other is passed over for that one.
+// The nodes that retain most, in order. A node is passed over where half of that is retained by one other that it
+// holds, for that other.
 std::vector<NodeId> largest_nodes(FrozenGraph& frozen, size_t count);
 
 // Nodes of a type by its name, those that retain most first.
@@ -22,7 +23,7 @@ struct CyclicPart {
   NodeId start;  // one of its nodes, a native one where there is any
   uint64_t nodes;
   uint64_t bytes;
-  bool is_held;     // a root reaches it
+  bool is_held;     // a root reaches it, or it is of a type written in C
   bool has_native;  // the collector does not see all of its references
 };
 // Those with native references first, of these those that no root reaches; then by size. A wrapper and its C++ object

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gradlife.cli.output import STDOUT, open_output
+from gradlife.output import STDOUT, open_output
 from gradlife.reports.json import list_text
 from gradlife.reports.listing import print_list
 from gradlife.reports.theme import make_console

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradlife.backends.registry import DEFAULT_BACKENDS
-from gradlife.cli.output import STDOUT, LostOutputError, NoOutput, OutputFile, OutputStream, open_output
 from gradlife.cli.progress import ProgressBar
 from gradlife.errors import MissingDependencyError, UsageError
 from gradlife.model import RunReport
+from gradlife.output import STDOUT, LostOutputError, NoOutput, OutputFile, OutputStream, open_output
 from gradlife.reports.json import run_text
 from gradlife.reports.terminal import print_report, print_timelines
 from gradlife.reports.theme import make_console

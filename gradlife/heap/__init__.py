@@ -10,6 +10,7 @@ except ImportError as error:
     raise ExtensionMissingError("gradlife._heap") from error
 
 from gradlife.heap.scan import scan
+from gradlife.heap.snapshot import Snapshot, diff, open_snapshot, snapshot
 from gradlife.heap.why import refs, why
 
-__all__ = ["refs", "scan", "why"]
+__all__ = ["Snapshot", "diff", "open_snapshot", "refs", "scan", "snapshot", "why"]

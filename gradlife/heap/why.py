@@ -25,9 +25,14 @@ def why(obj: object, *, scan: bool = False) -> Trace:
     limits = (*graph.limits, *unseen)
     if found is None:
         return unknown_object(obj, limits)
+    return trace_of(short_type(type_name(obj)), found, graph, limits)
+
+
+def trace_of(name: str, found: dict[str, Any], graph: _heap.Graph, limits: tuple[str, ...]) -> Trace:
+    """What the extension found out about one object, as a trace."""
     steps = merged_steps(found["path"])
     return Trace(
-        object=short_type(type_name(obj)),
+        object=name,
         detail=steps[-1].detail if steps else "",
         lifetime=Lifetime(found["lifetime"]),
         steps=with_statuses(steps),
@@ -86,4 +91,4 @@ def leg_text(leg: tuple[int, str, int, list[int]], graph: _heap.Graph) -> str:
     return f"{short_type(type_)} is held{by} {unseen} time{'s' * (unseen != 1)} where the collector does not look"
 
 
-__all__ = ["refs", "why"]
+__all__ = ["refs", "trace_of", "why"]

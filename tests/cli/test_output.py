@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.cli.output import NoOutput, OutputFile, OutputStream, open_output
 from gradlife.errors import OutputError
+from gradlife.output import NoOutput, OutputFile, OutputStream, open_output
 
 
 def test_a_path_says_where_a_report_goes() -> None:

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Callable
 from types import TracebackType
 
 from gradlife.errors import EXIT_COULD_NOT_TELL, OutputError
@@ -21,7 +22,7 @@ class LostOutputError(OutputError):
 
 
 class OutputFile:
-    """A text file to be written at the end of a run; entering it proves that it can be.
+    """A file to be written at the end of a run; entering it proves that it can be.
 
     An ordinary file is written beside its place and moved there, so that neither a failed run nor a full disk costs
     the report that was there before.
@@ -51,16 +52,18 @@ class OutputFile:
 
     def write(self, text: str) -> None:
         """Write the whole file."""
+        self.fill(lambda descriptor: write_all(descriptor, text.encode("utf-8")), "another place, or --json -")
+
+    def fill(self, write: Callable[[int], None], hint: str = "another place") -> None:
+        """Have the whole file written to its descriptor."""
         try:
-            write_all(self._descriptor, text.encode("utf-8"))
+            write(self._descriptor)
             self._close()
             if self._partial:
                 os.replace(self._partial, os.path.realpath(self.path))
                 self._partial = ""
         except OSError as error:
-            raise LostOutputError(
-                f"the report could not be written to {self.path}: {reason(error)}", "another place, or --json -"
-            ) from None
+            raise LostOutputError(f"the report could not be written to {self.path}: {reason(error)}", hint) from None
 
     def _open(self) -> None:
         mode = file_mode(self.path)

@@ -1,0 +1,73 @@
+"""Two graphs compared: object by object where they are of one process, and by the places where objects are held."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from gradlife import _heap
+from gradlife.heap.objects import large_object
+from gradlife.heap.steps import merged_steps
+from gradlife.model.heap import HeapDiff, PathChange, TypeChange
+from gradlife.model.trace import Step
+
+#: New objects of each type that are told with their path.
+EXAMPLES = 3
+
+#: Places that are told, those that changed most. The rest changed by less.
+PATHS = 200
+
+NUMBERS = re.compile(r"\[[-(\d][^\]]*\]")
+
+
+def compare(before: _heap.Graph, after: _heap.Graph, *, by_identity: bool) -> HeapDiff:
+    """What is new, gone and grown, by type and by place."""
+    types = changed_objects(before, after) if by_identity else changed_counts(before, after)
+    paths = changed_paths(before, after) if before.has_labels and after.has_labels else []
+    types.sort(key=lambda row: (-abs(row.bytes), -row.new, row.type))
+    return HeapDiff(by_identity, tuple(types), tuple(paths))
+
+
+def changed_objects(before: _heap.Graph, after: _heap.Graph) -> list[TypeChange]:
+    """Types of which objects came, went or grew."""
+    rows = _heap.compare_objects(before, after, EXAMPLES)
+    return [
+        TypeChange(name, kind, *new, *gone, *grown, tuple(large_object(after, node) for node in nodes))
+        for name, kind, new, gone, grown, nodes in rows
+        if kind != "root"
+    ]
+
+
+def changed_counts(before: _heap.Graph, after: _heap.Graph) -> list[TypeChange]:
+    """Types of which there are more or fewer, of two processes."""
+    counts: Counter[tuple[str, str]] = Counter()
+    sizes: Counter[tuple[str, str]] = Counter()
+    for graph, sign in ((before, -1), (after, 1)):
+        for name, kind, count, nbytes in graph.census():
+            counts[name, kind] += sign * count
+            sizes[name, kind] += sign * nbytes
+    return [
+        TypeChange(*key, max(count, 0), max(sizes[key], 0), max(-count, 0), max(-sizes[key], 0), grown=0, grown_bytes=0)
+        for key, count in counts.items()
+        if (count or sizes[key]) and key[1] != "root"
+    ]
+
+
+def changed_paths(before: _heap.Graph, after: _heap.Graph) -> list[PathChange]:
+    """Places at which there is more or less, those that changed most first."""
+    rows = sorted(_heap.compare_paths(before, after), key=lambda row: (-abs(row[1][1] - row[0][1]), row[2]))
+    found = []
+    for old, new, node, is_after in rows[:PATHS]:
+        graph = after if is_after else before
+        text = path_text(merged_steps(graph.path_steps(node)))
+        found.append(PathChange(text, graph.describe(node)[1], old[0], new[0], old[1], new[1]))
+    return found
+
+
+def path_text(steps: tuple[Step, ...]) -> str:
+    """A path on one line, numbers left out: ``module train: global variable 'losses'[*]``."""
+    if not steps:
+        return ""
+    words = [NUMBERS.sub("[*]", step.via) for step in steps[:-1]]
+    way = "".join(word if word[:1] in ".[" else f" → {word}" for word in words if word)
+    return f"{steps[0].object} {steps[0].detail}".strip() + ": " + way.removeprefix(" → ")

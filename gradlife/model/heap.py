@@ -1,0 +1,101 @@
+"""Tables over a heap, as plain values: what there is, what retains it, what is cyclic, what changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradlife.model.trace import Lifetime, Step
+
+
+@dataclass(frozen=True, slots=True)
+class TypeCount:
+    """The objects of one type. `bytes`: their own, storages' contents included."""
+
+    type: str
+    kind: str
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LargeObject:
+    """An object with what would be freed with it, and the way to it from a root."""
+
+    type: str
+    kind: str
+    detail: str
+    address: int
+    bytes: int  # its own
+    retained: int  # its own and those of all that only it keeps
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HolderCount:
+    """How many objects of a type hold such an object, by how many references."""
+
+    type: str
+    kind: str
+    holders: int
+    references: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """Objects that all reach one another, and a shortest cycle among them."""
+
+    objects: int
+    bytes: int
+    lifetime: Lifetime
+    has_native: bool  # references that the collector does not see are among theirs
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TypeChange:
+    """What became of the objects of one type."""
+
+    type: str
+    kind: str
+    new: int
+    new_bytes: int
+    gone: int
+    gone_bytes: int
+    grown: int  # were there before, and are larger now
+    grown_bytes: int
+    examples: tuple[LargeObject, ...] = ()  # of the new ones
+
+    @property
+    def bytes(self) -> int:
+        """By how much they take more now."""
+        return self.new_bytes + self.grown_bytes - self.gone_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PathChange:
+    """Objects at one place of the program: their paths from the roots read the same but for numbers."""
+
+    path: str
+    type: str
+    count_before: int
+    count_after: int
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def bytes(self) -> int:
+        """By how much they take more now."""
+        return self.bytes_after - self.bytes_before
+
+
+@dataclass(frozen=True, slots=True)
+class HeapDiff:
+    """How a heap differs from an earlier one.
+
+    `by_identity`: both are of the same process, so that an object is known again by its address and type (one that was
+    freed and replaced there by another of its type passes for the same); otherwise `types` has only differences of counts.
+    """
+
+    by_identity: bool
+    types: tuple[TypeChange, ...]
+    paths: tuple[PathChange, ...]  # empty where one of the two has no labels
