@@ -32,6 +32,13 @@ bool is_static_type(const Graph& graph, NodeId node) {
   return !graph.is_tracked(node) && graph.type_of(node).name == "type";
 }
 
+// A Python object that holds a native one: where a cycle through native references is best begun.
+bool is_wrapper(const Graph& graph, NodeId node) {
+  if (node == no_node || graph.type_of(node).kind != NodeKind::python) return false;
+  const Row row = graph.references.of(node);
+  return std::any_of(row.begin(), row.end(), [&](NodeId target) { return is_native(graph.type_of(target).kind); });
+}
+
 std::vector<bool> rows_named(const Graph& graph, const std::string& name) {
   std::vector<bool> is_wanted(graph.type_rows.size());
   for (size_t row = 0; row < graph.type_rows.size(); ++row) is_wanted[row] = graph.type_rows[row].name == name;
@@ -99,9 +106,9 @@ std::vector<CyclicPart> cyclic_parts(FrozenGraph& frozen) {
     if (components.of_node[i] == Components::none) continue;
     const NodeId node = static_cast<NodeId>(i);
     CyclicPart& part = parts[components.of_node[i]];
-    const bool is_first_native = !part.has_native && is_native(graph.type_of(node).kind);
-    if (part.start == no_node || is_first_native) part.start = node;
-    part.has_native = part.has_native || is_first_native;
+    part.has_native = part.has_native || is_native(graph.type_of(node).kind);
+    const bool is_better = !is_wrapper(graph, part.start) && is_wrapper(graph, node);
+    if (part.start == no_node || is_better) part.start = node;
     part.is_held = part.is_held || paths.is_reached(node) || is_static_type(graph, node);
     part.nodes += 1;
     part.bytes += graph.sizes.empty() ? 0 : graph.size_of(node);

@@ -20,7 +20,7 @@ struct HolderRow {
 std::vector<HolderRow> holders_of_type(FrozenGraph& frozen, const std::string& name);
 
 struct CyclicPart {
-  NodeId start;  // one of its nodes, a native one where there is any
+  NodeId start;  // one of its nodes, where there is any one that holds a native one
   uint64_t nodes;
   uint64_t bytes;
   bool is_held;     // a root reaches it, or it is of a type written in C

@@ -14,6 +14,10 @@ COMMANDS = {
     "run": "run lifetime stories on several systems and compare what they see",
     "list": "list the stories, with their fixed twins",
     "explain": "tell one story, or what a GLnnn pattern is",
+    "snapshot": "run a script and keep its heap, as it is at the end, in a file",
+    "open": "show what a snapshot has: types, what retains most, cycles",
+    "why": "tell why an object of a snapshot is alive",
+    "diff": "tell what is new, gone and grown between two snapshots",
 }
 
 

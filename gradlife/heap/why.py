@@ -25,10 +25,12 @@ def why(obj: object, *, scan: bool = False) -> Trace:
     limits = (*graph.limits, *unseen)
     if found is None:
         return unknown_object(obj, limits)
-    return trace_of(short_type(type_name(obj)), found, graph, limits)
+    return trace_of(short_type(type_name(obj)), found, graph, limits, scan)
 
 
-def trace_of(name: str, found: dict[str, Any], graph: _heap.Graph, limits: tuple[str, ...]) -> Trace:
+def trace_of(
+    name: str, found: dict[str, Any], graph: _heap.Graph, limits: tuple[str, ...], is_scanned: bool = False
+) -> Trace:
     """What the extension found out about one object, as a trace."""
     steps = merged_steps(found["path"])
     return Trace(
@@ -37,7 +39,7 @@ def trace_of(name: str, found: dict[str, Any], graph: _heap.Graph, limits: tuple
         lifetime=Lifetime(found["lifetime"]),
         steps=with_statuses(steps),
         cycle=merged_steps(found["cycle"], is_cycle=True),
-        ledger=ledger_of(found, scan),
+        ledger=ledger_of(found, is_scanned),
         legs=tuple(leg_text(leg, graph) for leg in found["legs"]),
         limits=limits,
     )
@@ -91,4 +93,4 @@ def leg_text(leg: tuple[int, str, int, list[int]], graph: _heap.Graph) -> str:
     return f"{short_type(type_)} is held{by} {unseen} time{'s' * (unseen != 1)} where the collector does not look"
 
 
-__all__ = ["refs", "trace_of", "why"]
+__all__ = ["OWN_FOLDER", "refs", "trace_of", "why"]

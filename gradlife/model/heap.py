@@ -99,3 +99,20 @@ class HeapDiff:
     by_identity: bool
     types: tuple[TypeChange, ...]
     paths: tuple[PathChange, ...]  # empty where one of the two has no labels
+
+
+@dataclass(frozen=True, slots=True)
+class HeapView:
+    """Tables of one snapshot; those that were not asked for are empty."""
+
+    file: str
+    notes: tuple[tuple[str, str], ...]
+    objects: int
+    references: int
+    bytes: int
+    devices: tuple[tuple[str, int], ...]
+    types: tuple[TypeCount, ...]
+    largest: tuple[LargeObject, ...]
+    cycles: tuple[Cycle, ...]
+    instances: tuple[LargeObject, ...]
+    holders: tuple[HolderCount, ...]

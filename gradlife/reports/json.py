@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
+from typing import Any
 
 from gradlife._version import __version__
 from gradlife.model import RunReport, ScenarioInfo, codec
+from gradlife.model.heap import HeapDiff, HeapView
+from gradlife.model.trace import Trace
 
 LIST_FORMAT = "gradlife.list/1"
+HEAP_FORMAT = "gradlife.heap/1"
+DIFF_FORMAT = "gradlife.diff/1"
+TRACE_FORMAT = "gradlife.why/1"
 
 
 def run_text(report: RunReport) -> str:
@@ -21,3 +27,24 @@ def list_text(stories: Iterable[ScenarioInfo]) -> str:
     """Scenarios, with everything that they declare, as `gradlife.list/1`: one line a scenario."""
     lines = ",\n".join(json.dumps(asdict(story), ensure_ascii=False) for story in stories)
     return f'{{\n"format": "{LIST_FORMAT}",\n"gradlife": "{__version__}",\n"scenarios": [\n{lines}\n]\n}}\n'
+
+
+def heap_text(view: HeapView) -> str:
+    """Tables of a snapshot as `gradlife.heap/1`."""
+    return whole(HEAP_FORMAT, asdict(view))
+
+
+def diff_text(difference: HeapDiff) -> str:
+    """What changed between two snapshots as `gradlife.diff/1`."""
+    return whole(DIFF_FORMAT, asdict(difference))
+
+
+def trace_text(trace: Trace) -> str:
+    """Why an object is alive as `gradlife.why/1`."""
+    ledger = {**asdict(trace.ledger), "unaccounted": trace.ledger.unaccounted}
+    return whole(TRACE_FORMAT, {**asdict(trace), "ledger": ledger})
+
+
+def whole(form: str, content: dict[str, Any]) -> str:
+    """A document of one object, its format and the version of gradlife first."""
+    return json.dumps({"format": form, "gradlife": __version__, **content}, ensure_ascii=False, indent=1) + "\n"

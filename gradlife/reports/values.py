@@ -76,3 +76,12 @@ def letters(number: int) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """1 story, 2 stories."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def size(nbytes: int) -> str:
+    """Bytes with three figures: 912 B, 1.23 MB."""
+    value, units = float(nbytes), ["B", "kB", "MB", "GB", "TB", "PB", "EB"]
+    while value >= 999.5 and len(units) > 1:
+        value /= 1000
+        units.pop(0)
+    return f"{nbytes} B" if units[0] == "B" else f"{value:.3g} {units[0]}"

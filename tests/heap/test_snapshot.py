@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-import gradlife
 import gradlife.engine as torch
 from gradlife.errors import UnknownNameError, UsageError
-from gradlife.heap import Snapshot
+from gradlife.heap import Snapshot, diff, open_snapshot, snapshot, why
 from gradlife.model.trace import Lifetime, Trace
 
 
@@ -47,10 +46,10 @@ def _collector_off() -> Iterator[None]:
     gc.collect()
 
 
-def through_file(snapshot: Snapshot, folder: Path, **options: bool) -> Snapshot:
+def through_file(taken: Snapshot, folder: Path, **options: bool) -> Snapshot:
     file = folder / "heap.glheap"
-    snapshot.save(file, **options)
-    return gradlife.open_snapshot(file)
+    taken.save(file, **options)
+    return open_snapshot(file)
 
 
 def ways(trace: Trace) -> list[str]:
@@ -59,7 +58,7 @@ def ways(trace: Trace) -> list[str]:
 
 def test_types_are_counted() -> None:
     CACHE["records"] = [Record(number) for number in range(137)]
-    (row,) = [row for row in gradlife.snapshot().types() if row.type == f"{__name__}.Record"]
+    (row,) = [row for row in snapshot().types() if row.type == f"{__name__}.Record"]
     assert (row.kind, row.count, row.bytes) == ("python", 137, 137 * Record(0).__sizeof__() + 137 * 16)
 
 
@@ -71,7 +70,7 @@ def test_retained_bytes_are_those_that_the_allocator_gave() -> None:
         allocated = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert gradlife.snapshot().retained(id(region)) == pytest.approx(allocated, rel=0.03)
+    assert snapshot().retained(id(region)) == pytest.approx(allocated, rel=0.03)
 
 
 def test_generators_and_frames_are_as_large_as_they_are() -> None:
@@ -80,29 +79,29 @@ def test_generators_and_frames_are_as_large_as_they_are() -> None:
 
     CACHE["generator"] = generator = generate()
     CACHE["frame"] = next(generator)
-    snapshot = gradlife.snapshot()
-    assert snapshot.instances("generator", 1)[0].bytes < 1000
-    assert all(frame.bytes < 1000 for frame in snapshot.instances("frame"))
+    taken = snapshot()
+    assert taken.instances("generator", 1)[0].bytes < 1000
+    assert all(frame.bytes < 1000 for frame in taken.instances("frame"))
 
 
 def test_contents_of_a_shared_storage_count_once() -> None:
     base = torch.zeros(100_000)
     CACHE["views"] = holder = [base, base.view(1000, 100), base[500:]]
     del base
-    retained = gradlife.snapshot().retained(id(holder))
+    retained = snapshot().retained(id(holder))
     assert 400_000 < retained < 403_000
 
 
 def test_storages_are_counted_by_device() -> None:
-    before = gradlife.snapshot().devices().get("cpu", 0)
+    before = snapshot().devices().get("cpu", 0)
     kept = torch.zeros(25_000)
-    assert gradlife.snapshot().devices()["cpu"] - before == 100_000
+    assert snapshot().devices()["cpu"] - before == 100_000
     del kept
 
 
 def test_largest_object_is_told_and_not_what_merely_leads_to_it() -> None:
     CACHE["big"] = [Record(bytearray(10_000)) for _ in range(30_000)]
-    largest = gradlife.snapshot().largest(1)[0]
+    largest = snapshot().largest(1)[0]
     assert (largest.type, largest.detail, largest.address) == ("list", "len 30000", id(CACHE["big"]))
     assert 300_000_000 < largest.retained < 310_000_000
     assert [step.via for step in largest.steps[:-1]] == ["global variable 'CACHE'", "['big']"]
@@ -111,13 +110,13 @@ def test_largest_object_is_told_and_not_what_merely_leads_to_it() -> None:
 def test_holders_of_a_type_are_counted_by_type() -> None:
     shared = Record(1)
     CACHE["holders"] = [[shared, shared], (shared,), Thing(shared)]
-    rows = {(row.type, row.holders, row.references) for row in gradlife.snapshot().holders("Record")}
+    rows = {(row.type, row.holders, row.references) for row in snapshot().holders("Record")}
     assert rows == {("list", 1, 2), ("tuple", 1, 1), (f"{__name__}.Thing", 1, 1), ("running frame", 1, 1)}
 
 
 def test_instances_come_with_their_way() -> None:
     CACHE["one"] = Thing(Record(5))
-    (found,) = gradlife.snapshot().instances("Record")
+    (found,) = snapshot().instances("Record")
     assert [step.via for step in found.steps[:-1]][-2:] == ["['one']", ".held"]
 
 
@@ -127,8 +126,8 @@ def test_instances_come_with_their_way() -> None:
 def test_file_tells_why_as_the_live_heap_does(tmp_path: Path) -> None:
     CACHE["key"] = Thing([0, Record(1)])
     reference = weakref.ref(CACHE["key"])
-    live = gradlife.why(reference())
-    kept = through_file(gradlife.snapshot(), tmp_path).why(id(reference()))
+    live = why(reference())
+    kept = through_file(snapshot(), tmp_path).why(id(reference()))
     assert kept == live
 
 
@@ -136,7 +135,7 @@ def test_local_variable_of_a_dead_frame_is_told_from_the_file(tmp_path: Path) ->
     def work() -> Snapshot:
         thing = Thing()
         assert thing.held is None
-        return gradlife.snapshot()
+        return snapshot()
 
     trace = through_file(work(), tmp_path).why("Thing")
     assert ways(trace) == ["local variable 'thing'"]
@@ -147,7 +146,7 @@ def test_cycle_waits_for_the_collector(tmp_path: Path) -> None:
     thing = Thing()
     thing.held = [thing]
     del thing
-    trace = through_file(gradlife.snapshot(), tmp_path).why("Thing")
+    trace = through_file(snapshot(), tmp_path).why("Thing")
     assert (trace.lifetime, trace.steps) == (Lifetime.GC, ())
     assert [(step.object, step.via) for step in trace.cycle] == [("Thing", ".held"), ("list", "[0]")]
 
@@ -159,7 +158,7 @@ def test_cycle_with_a_native_leg_comes_first_and_is_never_freed(tmp_path: Path) 
         y.grad_fn.register_hook(lambda *_: y)
 
     build()
-    cycle = through_file(gradlife.snapshot(), tmp_path).cycles(1)[0]
+    cycle = through_file(snapshot(), tmp_path).cycles(1)[0]
     assert (cycle.lifetime, cycle.has_native) == (Lifetime.NEVER, True)
     assert {step.object for step in cycle.steps} == {"Tensor", "SinBackward0", "OrderedDict", "function"}
     assert "closure variable 'y'" in [step.via for step in cycle.steps]
@@ -167,7 +166,7 @@ def test_cycle_with_a_native_leg_comes_first_and_is_never_freed(tmp_path: Path) 
 
 def test_wrapper_and_its_tensor_are_no_cycle() -> None:
     kept = torch.ones(3)
-    assert [cycle for cycle in gradlife.snapshot().cycles(50) if cycle.objects == 2 and cycle.has_native] == []
+    assert [cycle for cycle in snapshot().cycles(50) if cycle.objects == 2 and cycle.has_native] == []
     del kept
 
 
@@ -178,17 +177,17 @@ def test_text_that_is_no_identifier_is_left_out(tmp_path: Path) -> None:
     CACHE["jane@example.org"] = CACHE["plain"] = Thing()
     CACHE["jane@example.org"] = Thing(Record(1))
     CACHE[("jane doe", 1)] = Thing(Record(2))
-    trace = through_file(gradlife.snapshot(), tmp_path).why(id(CACHE["jane@example.org"]))
+    trace = through_file(snapshot(), tmp_path).why(id(CACHE["jane@example.org"]))
     assert ways(trace)[-1] == "[<str>]"
     content = (tmp_path / "heap.glheap").read_bytes()
     assert (b"jane" in content, b"plain" in content) == (False, True)
-    gradlife.snapshot(user_text=True).save(tmp_path / "all.glheap")
+    snapshot(user_text=True).save(tmp_path / "all.glheap")
     assert b"jane@example.org" in (tmp_path / "all.glheap").read_bytes()
 
 
 def test_file_without_labels_has_types_only(tmp_path: Path) -> None:
     CACHE["key"] = Thing()
-    trace = through_file(gradlife.snapshot(), tmp_path, labels=False).why(id(CACHE["key"]))
+    trace = through_file(snapshot(), tmp_path, labels=False).why(id(CACHE["key"]))
     assert trace.steps[-1].object == "Thing"
     assert "'key'" not in "".join(ways(trace))
 
@@ -197,21 +196,21 @@ def test_file_without_labels_has_types_only(tmp_path: Path) -> None:
 
 
 def test_unknown_type_has_its_nearest() -> None:
+    CACHE["kept"] = Record(1)
     with pytest.raises(UnknownNameError, match=r"unknown type 'Recrod' \(try: Record"):
-        CACHE["kept"] = Record(1)
-        gradlife.snapshot().why("Recrod")
+        snapshot().why("Recrod")
 
 
 def test_address_of_no_object() -> None:
     with pytest.raises(UsageError, match="no object stands at 0x10 in this snapshot"):
-        gradlife.snapshot().why(16)
+        snapshot().why(16)
 
 
 def test_snapshot_changes_nothing() -> None:
     thing = Thing()
     before = after = 0
     before = len(gc.get_objects())
-    gradlife.snapshot()
+    snapshot()
     after = len(gc.get_objects())
     assert after == before
     assert gc.get_referents(thing)[0] is None  # its attribute is still its own: no dict was made
@@ -223,32 +222,33 @@ def test_snapshot_changes_nothing() -> None:
 def test_new_gone_and_grown_objects_are_told_by_type() -> None:
     old: Any = [Record(number) for number in range(9)]
     growing: list[int] = []
-    before = gradlife.snapshot()
+    before = snapshot()
     del old
     growing.extend(range(1000))
     CACHE["new"] = [Thing() for _ in range(100)]
-    rows = {row.type: row for row in gradlife.diff(before, gradlife.snapshot()).types}
+    rows = {row.type: row for row in diff(before, snapshot()).types}
     record, thing = rows[f"{__name__}.Record"], rows[f"{__name__}.Thing"]
     assert (record.new, record.gone, record.grown) == (0, 9, 0)
     assert (thing.new, thing.gone, thing.grown) == (100, 0, 0)
     assert rows["list"].grown_bytes >= 8000
-    assert [step.via for step in thing.examples[0].steps[:-1]][-2:] in ([f"['new']", f"[{i}]"] for i in range(100))
+    assert [step.via for step in thing.examples[0].steps[:-1]][-2:] in (["['new']", f"[{i}]"] for i in range(100))
 
 
 def test_growth_is_told_by_place(tmp_path: Path) -> None:
     CACHE["losses"] = [Thing() for _ in range(5)]
     CACHE[1] = Thing()
-    before = through_file(gradlife.snapshot(), tmp_path)
+    before = through_file(snapshot(), tmp_path)
     CACHE["losses"] += [Thing() for _ in range(70)]
     CACHE[2], CACHE[3] = Thing(), Thing()
-    after = through_file(gradlife.snapshot(), tmp_path)
+    after = through_file(snapshot(), tmp_path)
     rows = {row.path: (row.count_before, row.count_after) for row in before.diff(after).paths if "Thing" in row.type}
     start = f"module {__name__}: global variable 'CACHE'"
     assert rows == {f"{start}['losses'][*]": (5, 75), f"{start}[*]": (1, 3)}
 
 
 def test_snapshot_equals_its_own_file(tmp_path: Path) -> None:
-    snapshot = gradlife.snapshot()
-    again = through_file(snapshot, tmp_path)
-    assert (again.types(), again.notes, again.references) == (snapshot.types(), snapshot.notes, snapshot.references)
-    assert snapshot.diff(again).types == snapshot.diff(again).paths == ()
+    taken = snapshot()
+    again = through_file(taken, tmp_path)
+    assert (again.types(), again.notes, again.references) == (taken.types(), taken.notes, taken.references)
+    changes = taken.diff(again)
+    assert (changes.by_identity, changes.types, changes.paths) == (True, (), ())

@@ -1,0 +1,18 @@
+"""Arguments that name an object of a snapshot."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+
+def address_or_type(text: str) -> int | str:
+    """``0x7f..`` and numbers are addresses, as ``id(obj)`` and reports tell them; all else names a type."""
+    return int(text, 0) if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}|[1-9][0-9]{0,19}|0", text) else text
+
+
+def count(text: str) -> int:
+    """A number of rows, more than none."""
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows")
+    return int(text)

@@ -1,0 +1,68 @@
+"""`gradlife open`: what a snapshot file has."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from gradlife.cli.addresses import address_or_type, count
+from gradlife.heap import Snapshot, open_snapshot
+from gradlife.model.heap import HeapView
+from gradlife.output import STDOUT, open_output
+from gradlife.reports.heap import print_heap
+from gradlife.reports.json import heap_text, trace_text
+from gradlife.reports.theme import make_console
+from gradlife.reports.trace import render_trace
+
+#: Rows of each table where none of them is asked for.
+ROWS = 8
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments. Each table can be asked for alone, with as many rows as wanted."""
+    parser.add_argument("file", metavar="FILE", help="a snapshot: gradlife snapshot -o FILE script.py")
+    table: dict[str, Any] = {"type": count, "nargs": "?", "const": 30, "metavar": "N"}
+    parser.add_argument("--types", **table, help="the types that take most")
+    parser.add_argument("--largest", **table, help="the objects that retain most")
+    parser.add_argument("--cycles", **table, help="cyclic parts, those through native objects first")
+    parser.add_argument("--instances", metavar="TYPE", help="objects of a type, with the way to each")
+    parser.add_argument("--holders", metavar="TYPE", help="who holds objects of a type")
+    parser.add_argument("--why", metavar="ADDRESS|TYPE", help="why an object is alive")
+    parser.add_argument("--json", metavar="FILE", help="write what is shown as JSON; - for standard output")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the tables, or why one object is alive."""
+    with open_output(args.json) as output:
+        snapshot = open_snapshot(args.file)
+        if args.why is not None:
+            trace = snapshot.why(address_or_type(args.why))
+            if args.json != STDOUT:
+                make_console(sys.stdout).print(render_trace(trace))
+            output.write(trace_text(trace))
+            return 0
+        view = view_of(snapshot, args)
+        if args.json != STDOUT:
+            print_heap(make_console(sys.stdout), view)
+        output.write(heap_text(view))
+    return 0
+
+
+def view_of(snapshot: Snapshot, args: argparse.Namespace) -> HeapView:
+    """The tables that are asked for; without any, all of them in short."""
+    asked = (args.types, args.largest, args.cycles, args.instances, args.holders)
+    rows = ROWS if all(one is None for one in asked) else 0
+    return HeapView(
+        file=args.file,
+        notes=snapshot.notes,
+        objects=snapshot.objects,
+        references=snapshot.references,
+        bytes=snapshot.bytes,
+        devices=tuple(snapshot.devices().items()),
+        types=snapshot.types()[: args.types or rows],
+        largest=snapshot.largest(args.largest or rows) if args.largest or rows else (),
+        cycles=snapshot.cycles(args.cycles or rows) if args.cycles or rows else (),
+        instances=snapshot.instances(args.instances, 30) if args.instances is not None else (),
+        holders=snapshot.holders(args.holders) if args.holders is not None else (),
+    )

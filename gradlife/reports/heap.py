@@ -1,0 +1,106 @@
+"""Tables of a snapshot for people: numbers on the left, names with room to fold on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from gradlife.model.heap import Cycle, HeapView, HolderCount, LargeObject, TypeCount
+from gradlife.model.trace import Lifetime, Step
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import BAD, NOTE, QUIET, TITLE
+from gradlife.reports.values import counted, size
+
+FATES = {
+    Lifetime.HELD: ("held", ""),
+    Lifetime.GC: ("waits for the collector", NOTE),
+    Lifetime.NEVER: ("never freed", BAD),
+}
+
+
+def print_heap(console: Console, view: HeapView) -> None:
+    """Print what is known of a heap."""
+    for part in parts(view):
+        console.print(part, end="")
+
+
+def parts(view: HeapView) -> Iterator[RenderableType]:
+    """The parts of the report that have something to say."""
+    yield section(view.file, head_lines(view))
+    tables: tuple[tuple[str, Iterable[RenderableType]], ...] = (
+        ("Types that take most (objects, bytes)", map(type_line, view.types)),
+        ("Objects that retain most (what would be freed with each)", map(object_line, view.largest)),
+        ("Objects of this type, those that retain most first", map(object_line, view.instances)),
+        ("Who holds them (references, holders)", map(holder_line, view.holders)),
+        ("Cyclic parts, those through native objects first", map(cycle_line, view.cycles)),
+    )
+    for title, lines in tables:
+        shown = list(lines)
+        if shown:
+            yield section(title, shown)
+
+
+def section(title: str, lines: Iterable[RenderableType]) -> Group:
+    """A titled part with a blank line after it."""
+    return Group(Text(title, TITLE), *lines, Text(""))
+
+
+def head_lines(view: HeapView) -> Iterator[RenderableType]:
+    """What the snapshot is of."""
+    objects, references = counted(view.objects, "object"), counted(view.references, "reference")
+    yield Hanging(Text("  "), Text(f"{objects}, {references}, {size(view.bytes)}"))
+    for device, nbytes in view.devices:
+        yield Hanging(Text("  "), Text(f"storages on {device}: {size(nbytes)}"))
+    notes = dict(view.notes)
+    origin = [f"{key} {notes[key]}" for key in ("taken", "gradlife", "python", "torch") if key in notes]
+    yield Hanging(Text("  "), Text(", ".join(origin), QUIET))
+    for key, value in view.notes:
+        if key == "limit":
+            yield Hanging(Text("  not seen: ", QUIET), Text(value, QUIET))
+
+
+def numbers(*columns: str) -> Text:
+    """Columns of numbers before a name."""
+    return Text("  " + "".join(f"{column:>11}  " for column in columns))
+
+
+def type_line(row: TypeCount) -> RenderableType:
+    """A type with its count and bytes."""
+    return Hanging(numbers(f"{row.count:,}", size(row.bytes)), named(row.type, row.kind))
+
+
+def holder_line(row: HolderCount) -> RenderableType:
+    """A type of holders."""
+    return Hanging(numbers(f"{row.references:,}", f"{row.holders:,}"), named(row.type, row.kind))
+
+
+def named(name: str, kind: str) -> Text:
+    """A type's name, with its kind where it is no Python object."""
+    return Text.assemble(name, (f"  {kind}" if kind not in {"python", "root"} else "", QUIET))
+
+
+def object_line(row: LargeObject) -> RenderableType:
+    """An object with what it retains and the way to it."""
+    title = Text.assemble((f"{row.type} {row.detail}".strip(), TITLE), (f"  {row.address:#x}", QUIET))
+    return Hanging(numbers(size(row.retained)), Text.assemble(title, "\n", (way(row.steps), QUIET)))
+
+
+def way(steps: tuple[Step, ...]) -> str:
+    """A path on one line."""
+    if not steps:
+        return "no root reaches it"
+    words = "".join(step.via if step.via[:1] in ".[" else f" → {step.via}" for step in steps[:-1])
+    return f"{steps[0].object} {steps[0].detail}".strip() + words
+
+
+def cycle_line(row: Cycle) -> RenderableType:
+    """A cyclic part, and a short cycle in it."""
+    word, style = FATES[row.lifetime]
+    title = Text.assemble((word, style), f", {counted(row.objects, 'object')}, {size(row.bytes)}")
+    if row.has_native:
+        title.append(", native references")
+    ring = "".join(f"{step.object} {step.via} → " for step in row.steps[:12])
+    end = row.steps[0].object if 0 < len(row.steps) <= 12 else "..."
+    return Hanging(Text("  "), Text.assemble(title, "\n", (ring + end if ring else "", QUIET)))
