@@ -31,7 +31,7 @@ class MallocBlocks {
  private:
   struct Heap : AddressRange {
     explicit Heap(ScanArena& arena) : samples(arena.memory()) {}
-    bool is_whole = false;
+    bool is_whole = false;         // the walk may be believed
     ScanVector<uint32_t> samples;  // every 32nd chunk's start, in words of 16 bytes from the heap's
   };
   const Heap* heap_of(Address address);

@@ -63,9 +63,14 @@ const Library* Libraries::owner_of(Address address) const {
   return segment != nullptr && segment->is_writable ? &libraries_[segment->library] : nullptr;
 }
 
-bool Libraries::is_python(Address address) const {
+const Library* Libraries::library_of(Address address) const {
   const Segment* segment = segment_of(address);
-  return segment != nullptr && libraries_[segment->library].is_python;
+  return segment != nullptr ? &libraries_[segment->library] : nullptr;
+}
+
+bool Libraries::is_python(Address address) const {
+  const Library* library = library_of(address);
+  return library != nullptr && library->is_python;
 }
 
 std::string Libraries::symbol_at(Address address) {

@@ -22,6 +22,7 @@ class Libraries {
   const std::vector<Library>& all() const { return libraries_; }
   // Whose static data, or nullptr.
   const Library* owner_of(Address address) const;
+  const Library* library_of(Address address) const;  // the same for its code and constants
   // Is this code or data of the interpreter's own library?
   bool is_python(Address address) const;
   // The variable that an address lies in, where the library exports it: "torch::autograd::default_hooks"; or "".

@@ -82,10 +82,12 @@ const MallocBlocks::Heap* MallocBlocks::walk_arena(AddressRange range, Address o
   return heaps_.back().is_whole ? &heaps_.back() : nullptr;
 }
 
+// The main heap: it may have grown or shrunk since the map was read, so a walk may end anywhere behind its first
+// chunks.
 const MallocBlocks::Heap& MallocBlocks::walk(AddressRange range, Address first_chunk) {
   Heap heap(arena_);
   static_cast<AddressRange&>(heap) = range;
-  heap.is_whole = walk_chunks(heap, first_chunk);
+  heap.is_whole = walk_chunks(heap, first_chunk) || !heap.samples.empty();
   heaps_.push_back(std::move(heap));
   return heaps_.back();
 }

@@ -2,6 +2,9 @@
 // climbed block by block until something with a name is met.
 #pragma once
 
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
 #include "heap_py/blocks.hpp"
 #include "heap_py/class_names.hpp"
 #include "heap_py/thread_memory.hpp"
@@ -82,6 +85,7 @@ class NativeScan {
     NodeId node = no_node;  // the known object that the block is
   };
 
+  void note_static_types();
   void search(uint32_t level);
   void arrive(Address at, uint32_t item, uint32_t level);
   void arrive_in_process(Address at, uint32_t item, uint32_t level);
@@ -98,6 +102,9 @@ class NativeScan {
   NativeHolder tell(const Origin& origin) const;
   std::string outermost_text(const Offer& offer, const std::string& symbol) const;
   std::string item_text(const Item& item) const;
+  bool is_own(Address address) const {  // static data or code of this library
+    return own_library_ != nullptr && libraries_.library_of(address) == own_library_;
+  }
   bool is_dead_object(const Block& block) const;
   bool is_plain(uint32_t item) const;
   bool is_no_holder(const Arrival& arrival, const std::string& name) const;
@@ -105,7 +112,7 @@ class NativeScan {
   bool explains(NodeId node, Address target) const;
   bool would_show(NodeId node) const;
   bool is_back_pointer(NodeId node, uint32_t target) const;
-  NodeId static_node_at(Address address) const;
+  NodeId static_type_at(Address address) const;
   bool is_weak_list(Address at, Address target) const;
 
   const Graph& graph_;
@@ -119,7 +126,7 @@ class NativeScan {
   MemoryReader reader_;
   MemorySearch search_;
   const Library* own_library_ = nullptr;
-  ScanVector<NodeId> static_nodes_;  // objects in libraries' static data, in order
+  ScanVector<NodeId> static_types_;  // in order
   ScanVector<Address> targets_;
   ScanVector<NodeId> target_nodes_;
   ScanVector<Origin> origins_;

@@ -25,7 +25,7 @@ ScanArena::~ScanArena() { munmap(start_, arena_bytes); }
 
 #else
 
-ScanArena::ScanArena() { throw std::bad_alloc(); }
+ScanArena::ScanArena() { memory_.emplace(); }
 ScanArena::~ScanArena() = default;
 
 #endif

@@ -19,7 +19,7 @@ struct WalkOptions {
   std::vector<PyObject*> hidden_objects;
 };
 
-// References to an object that stand in the tool's own frames of this thread, the call's argument included if it is one.
+// References to an object that stand in the tool's own frames of this thread; with `is_argument`, the call's, too.
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument = true);
 
 // Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and makes no object.

@@ -216,6 +216,16 @@ def test_a_weak_reference_holds_nothing() -> None:
     assert [believed(holders) for holders in scan([thing, reference])] == [[], []]
 
 
+def test_frozen_graphs_of_earlier_questions_hold_nothing(planted: Any) -> None:
+    thing = Thing()
+    graphs = [_heap.walk() for _ in range(3)]
+    assert all(graph.find(id(thing)) is not None for graph in graphs)
+    planted.hold("count", thing)
+    found = believed(refs(thing, scan=True).native)
+    planted.lower_count(thing)
+    assert found == []
+
+
 def test_a_list_that_has_shrunk_holds_what_it_has() -> None:
     things = [Thing() for _ in range(40)]
     row = list(things)

@@ -1,0 +1,92 @@
+// The native scan among blocks of memory: what their words and what points at them say of their kind.
+#include "heap_py/native_scan.hpp"
+
+#include <algorithm>
+
+namespace gradlife::heap {
+namespace {
+
+constexpr size_t most_items = 200000;
+constexpr uint64_t searched_starts = 64;  // pointers to a block lead to its first bytes: some have a head in front
+
+}  // namespace
+
+// What the words around a reference say of the block it leads to. False: the reference to the target is behind the end
+// of a vector, so it is stale.
+bool NativeScan::read_shape(Address at, Item& inner, bool* is_function) {
+  uint64_t words[4];
+  if (!reader_.read(at, words, sizeof words)) return true;
+  const bool has_functions = map_.is_code(words[2]) && map_.is_code(words[3]);
+  if (has_functions) *is_function = true;
+  if (inner.shape != Shape::block || inner.name != nullptr || words[0] != inner.first) return true;
+  if (has_functions) {
+    inner.shape = Shape::captures;
+  } else if (words[0] <= words[1] && words[1] <= words[2] && words[0] < words[2] && words[2] <= inner.last) {
+    if (inner.offset >= words[1] - words[0]) {
+      origins_[inner.origin].is_closed = true;
+      return false;
+    }
+    inner.shape = Shape::vector;
+  }
+  return true;
+}
+
+// A block of which nothing is known.
+bool NativeScan::is_plain(uint32_t item) const {
+  return items_[item].shape == Shape::block && items_[item].name == nullptr;
+}
+
+// The tool's own objects; and a storage, whose block has a tensor's numbers, or what was there before them.
+bool NativeScan::is_no_holder(const Arrival& arrival, const std::string& name) const {
+  uint64_t vtable = 0;
+  if (reader_.read_word(arrival.block.first, &vtable) && is_own(vtable)) return true;
+  return name.find("StorageImplE") != std::string::npos && items_[arrival.item].shape != Shape::target;
+}
+
+void NativeScan::add_block(const Arrival& arrival, uint32_t origin) {
+  for (const Item* item = &items_[arrival.item]; item->shape != Shape::target; item = &items_[item->inner])
+    if (item->first == arrival.block.first) return;
+  if (items_.size() >= most_items) return;
+  Item item;
+  static_cast<AddressRange&>(item) = arrival.block;
+  item.name = names_.of_object(item.first);
+  if (item.name != nullptr && is_no_holder(arrival, *item.name)) {
+    origins_[origin].is_stale = true;
+    return;
+  }
+  item.is_function = arrival.is_function;
+  item.inner = arrival.item;
+  item.origin = origin;
+  item.offset = arrival.at - item.first;
+  // The last word may be what malloc gave beyond the object.
+  const bool is_inside = item.name != nullptr && item.offset + 2 * sizeof(uint64_t) <= arrival.block.bytes();
+  item.sureness = is_inside ? Sureness::sure : Sureness::likely;
+  items_.push_back(item);
+  const auto added = static_cast<uint32_t>(items_.size() - 1);
+  if (origins_[origin].item == 0) origins_[origin].item = added;
+  if (item.name == nullptr && climb_tree(added)) return;
+  for (Address start = item.first; start < std::min(item.last, item.first + searched_starts); start += 8)
+    seekers_.push_back({start, added});
+}
+
+// A node of std::map and its kin: colour, parent, left, right. Parents lead to the header, which stands in the map.
+bool NativeScan::climb_tree(uint32_t item) {
+  struct Node {
+    uint64_t colour, parent, left, right;
+  } node, parent;
+  Address at = items_[item].first;
+  for (int steps = 0; steps < 96; ++steps) {
+    if (!reader_.read(at, &node, sizeof node) || (node.colour & 0xffffffff) > 1) return false;
+    if (!looks_like_pointer(node.parent) || !reader_.read(node.parent, &parent, sizeof parent)) return false;
+    if (parent.parent == at && (parent.colour & 0xffffffff) == 0) {  // the header; the root's parent is the header
+      items_[item].shape = Shape::map_node;
+      arrive(node.parent, item, 1);
+      return true;
+    }
+    if (parent.left != at && parent.right != at) return false;
+    at = node.parent;
+  }
+  return false;
+}
+
+}  // namespace gradlife::heap
