@@ -1,0 +1,108 @@
+"""Snapshot files put together by hand, right and wrong ones: a second writer, from the description of the format alone."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+WORD = (1 << 64) - 1
+PRIME = 0x9E3779B97F4A7C15
+
+ADDRESSES, TYPES, SIZES, BIG_SIZES, FIRST, REFERENCES, HIDDEN, COUNTS = range(1, 9)
+TYPE_INFO, NAME_ENDS, NAMES, DESCRIPTIONS, ARRIVALS, OTHERS, TEXT_ENDS, TEXTS, NOTES = range(9, 18)
+
+
+def mix(value: int, word: int) -> int:
+    value = ((value ^ word) * PRIME) & WORD
+    return value ^ (value >> 29)
+
+
+def checksum(data: bytes) -> int:
+    lanes = [1, 2, 3, len(data)]
+    whole = len(data) // 32 * 32
+    for at in range(0, whole, 32):
+        lanes = [mix(lane, word) for lane, word in zip(lanes, struct.unpack_from("<4Q", data, at), strict=True)]
+    for byte in data[whole:]:
+        lanes[0] = mix(lanes[0], byte)
+    return mix(mix(lanes[0], lanes[1]), mix(lanes[2], lanes[3]))
+
+
+def numbers(code: str, values: Iterable[int]) -> tuple[int, bytes]:
+    """An array as a section: the size of an element, and the bytes."""
+    items = list(values)
+    return struct.calcsize("<" + code), struct.pack(f"<{len(items)}{code}", *items)
+
+
+def pairs(code: str, *values: int) -> tuple[int, bytes]:
+    """An array of pairs."""
+    size, data = numbers(code, values)
+    return 2 * size, data
+
+
+def texts(values: list[str]) -> tuple[tuple[int, bytes], tuple[int, bytes]]:
+    """Where texts end, and the texts."""
+    ends = [0]
+    for value in values:
+        ends.append(ends[-1] + len(value.encode()))
+    return numbers("I", ends), (1, "".join(values).encode())
+
+
+@dataclass
+class Sketch:
+    """A file whose every number can be changed before it is put together with checksums that are right."""
+
+    nodes: int = 6
+    edges: int = 7
+    tracked: tuple[int, int] = (2, 5)
+    version: int = 1
+    byte_order: int = 0x01020304
+    magic: bytes = b"GLHEAP\r\n"
+    sections: dict[int, tuple[int, bytes]] = field(default_factory=dict)
+
+    def data(self) -> bytes:
+        offset = 80 + 32 * len(self.sections)
+        table, contents = b"", b""
+        for number, (size, data) in self.sections.items():
+            table += struct.pack("<IIQQQ", number, size, offset + len(contents), len(data), checksum(data))
+            contents += data + b"\0" * (-len(data) % 8)
+        head = self.magic + struct.pack(
+            "<IIQQQQQQQ",
+            self.version,
+            self.byte_order,
+            self.nodes,
+            self.edges,
+            offset + len(contents),
+            len(self.sections),
+            *self.tracked,
+            checksum(table),
+        )
+        return head + struct.pack("<Q", checksum(head)) + table + contents
+
+
+def small_heap() -> Sketch:
+    """Six objects: the process, the interpreter, a dict, a list in a cycle with a thing, and a storage below that."""
+    name_ends, names = texts(["process", "interpreter", "dict", "list", "shop.Thing", "engine::Storage"])
+    text_ends, words = texts(["", "...", "len 1", "'key'", "sys.modules", "storage"])
+    kinds = [5, 5, 0, 0, 0, 2]
+    dict_value, item, native, root = (relation << 27 for relation in (3, 5, 14, 15))
+    sections = {
+        ADDRESSES: numbers("Q", [8, 0x7000, 0x7010, 0x7020, 0x7030, 0x5000]),
+        TYPES: numbers("H", range(6)),
+        SIZES: numbers("I", [0, 0, 64, 56, 48, 0xFFFFFFFF]),
+        BIG_SIZES: pairs("Q", 5, 5_000_000_000),
+        FIRST: numbers("I", [0, 1, 2, 3, 5, 7, 7]),
+        REFERENCES: numbers("I", [1, 2, 3, 4, 4, 3, 5]),
+        HIDDEN: pairs("I", 4, 1),
+        COUNTS: pairs("I", 4, 3),
+        TYPE_INFO: (16, b"".join(struct.pack("<QII", 0x100 + i, kinds[i], 2) for i in range(6))),
+        NAME_ENDS: name_ends,
+        NAMES: names,
+        DESCRIPTIONS: numbers("I", [0, 0, 2, 2, 0, 0]),
+        ARRIVALS: numbers("I", [0, 0, root | 4, dict_value | 3, item | 0, native | 5]),
+        OTHERS: pairs("I", 4, item | 1),
+        TEXT_ENDS: text_ends,
+        TEXTS: words,
+        NOTES: (1, b"taken\tnow\nprocess\tone\n"),
+    }
+    return Sketch(sections=sections)

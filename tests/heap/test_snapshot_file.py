@@ -1,0 +1,204 @@
+"""Files that are damaged, foreign, newer or made to do harm get one line; none crashes, hangs or fills the memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import glheap
+from gradlife.errors import GradlifeError
+from gradlife.heap import Snapshot, open_snapshot
+from gradlife.heap.files import SnapshotFileError
+from gradlife.model.trace import Lifetime
+
+fuzzed = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def opened(data: bytes, folder: Path) -> Snapshot:
+    file = folder / "x.glheap"
+    file.write_bytes(data)
+    return open_snapshot(file)
+
+
+def ask_everything(snapshot: Snapshot) -> None:
+    """Every question, about every object."""
+    graph = snapshot._graph
+    snapshot.largest(5)
+    snapshot.cycles(5)
+    snapshot.devices()
+    snapshot.diff(snapshot)
+    for row in snapshot.types():
+        snapshot.holders(row.type)
+        snapshot.instances(row.type, 3)
+    for node in range(graph.node_count):
+        snapshot.why(graph.describe(node)[2])
+        graph.dominator(node)
+
+
+def test_file_made_by_hand_is_read(tmp_path: Path) -> None:
+    snapshot = opened(glheap.small_heap().data(), tmp_path)
+    assert (snapshot.objects, snapshot.references, snapshot.bytes) == (4, 7, 5_000_000_168)
+    assert snapshot.devices() == {"cpu": 5_000_000_000}
+    assert (snapshot.retained(0x7020), snapshot.retained(0x7030)) == (5_000_000_104, 5_000_000_048)
+    trace = snapshot.why("Thing")
+    assert [(step.object, step.via) for step in trace.steps] == [
+        ("interpreter", "sys.modules"),
+        ("dict", "['key']"),
+        ("list", "[0]"),
+        ("Thing", ""),
+    ]
+    assert (trace.lifetime, trace.ledger.count, trace.ledger.unaccounted) == (Lifetime.HELD, 3, 1)
+    assert snapshot.cycles()[0].objects == 2
+    ask_everything(snapshot)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"magic": b"PK\3\4abcd"}, "is no snapshot of gradlife"),
+        ({"version": 2}, r"was written by a newer gradlife \(format 2, known here: 1\) \(try: a newer gradlife\)"),
+        ({"byte_order": 0x04030201}, "is damaged: its byte order is unknown"),
+        ({"nodes": 0}, "is damaged: it has too many objects"),
+        ({"nodes": 1 << 60}, "is damaged: it has too many objects"),
+        ({"nodes": 1 << 30}, "is damaged: a section has the wrong size"),
+        ({"edges": 8}, "is damaged: a section has the wrong size"),
+        ({"tracked": (5, 2)}, "is damaged: the collector's objects lie outside of it"),
+    ],
+)
+def test_wrong_header(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    sketch = glheap.small_heap()
+    vars(sketch).update(change)
+    with pytest.raises(SnapshotFileError, match=message):
+        opened(sketch.data(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "message"),
+    [
+        (glheap.TYPES, ("H", [0, 1, 2, 3, 4, 6]), "an object is of no known type"),
+        (glheap.FIRST, ("I", [0, 1, 2, 8, 5, 7, 7]), "its rows of references overlap"),
+        (glheap.FIRST, ("I", [0, 1, 2, 3, 5, 7, 8]), "its rows of references overlap"),
+        (glheap.REFERENCES, ("I", [1, 2, 3, 4, 4, 3, 6]), "a reference leads nowhere"),
+        (glheap.HIDDEN, ("I", [4, 3]), "a reference lies outside of its object"),
+        (glheap.HIDDEN, ("I", [6, 0]), "a number belongs to no object"),
+        (glheap.BIG_SIZES, ("Q", []), "the size of an object is missing"),
+        (glheap.TYPE_INFO, ("Q", [0, 9] * 6), "a type is of no known kind"),
+        (glheap.NAME_ENDS, ("I", [0, 7, 3, 22, 26, 36, 51]), "its texts overlap"),
+        (glheap.TEXT_ENDS, ("I", [0, 0, 3, 8, 13, 24, 4_000_000]), "its texts overlap"),
+        (glheap.DESCRIPTIONS, ("I", [0, 0, 2, 2, 0, 6]), "an object has no text"),
+        (glheap.ARRIVALS, ("I", [0, 0, 0, 0, 0, 3 << 27 | 6]), "a reference has no text"),
+        (glheap.ARRIVALS, ("I", [0, 0, 0, 0, 0, 31 << 27]), "a reference is of no known kind"),
+        (glheap.OTHERS, ("I", [7, 0]), "a label belongs to no reference"),
+        (glheap.OTHERS, ("I", [4, 0, 4, 0]), "its labels are in no order"),
+        (glheap.NOTES, ("B", [65] * 70_000), "a section has the wrong size"),
+    ],
+)
+def test_number_that_is_no_place(section: int, values: tuple[str, list[int]], message: str, tmp_path: Path) -> None:
+    sketch = glheap.small_heap()
+    sketch.sections[section] = (sketch.sections[section][0], glheap.numbers(*values)[1])
+    with pytest.raises(SnapshotFileError, match=f"x.glheap is damaged: {message}"):
+        opened(sketch.data(), tmp_path)
+
+
+@pytest.mark.parametrize("section", range(1, 18))
+def test_missing_section(section: int, tmp_path: Path) -> None:
+    sketch = glheap.small_heap()
+    del sketch.sections[section]
+    if section == glheap.ARRIVALS:  # those are what says that there are labels
+        assert not opened(sketch.data(), tmp_path)._graph.has_labels
+        return
+    with pytest.raises(SnapshotFileError, match="is damaged: a section is missing"):
+        opened(sketch.data(), tmp_path)
+
+
+def test_every_shorter_file_ends_too_early_or_is_none(tmp_path: Path) -> None:
+    data = glheap.small_heap().data()
+    for length in range(0, len(data), 3):
+        with pytest.raises(SnapshotFileError, match=r"ends too early|is no snapshot of gradlife"):
+            opened(data[:length], tmp_path)
+
+
+def test_every_flipped_bit_is_noticed_or_harmless(tmp_path: Path) -> None:
+    data = glheap.small_heap().data()
+    for bit in range(0, 8 * len(data), 5):
+        changed = bytearray(data)
+        changed[bit // 8] ^= 1 << bit % 8
+        refusal = ""
+        try:
+            ask_everything(opened(bytes(changed), tmp_path))
+        except GradlifeError as error:
+            refusal = str(error)
+        assert "\n" not in refusal
+
+
+VALUES = st.sampled_from([0, 1, 2, 5, 6, 7, 255, 65_535, 1 << 27, 5 << 27, (1 << 31) - 1, (1 << 32) - 1])
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> bytes:
+    """A file with wrong numbers and right checksums."""
+    sketch = glheap.small_heap()
+    for section in draw(st.lists(st.integers(1, 17), max_size=3)):
+        size, data = sketch.sections[section]
+        changed = bytearray(data)
+        for _ in range(draw(st.integers(0, 3))):
+            if len(changed) >= 4:
+                at = draw(st.integers(0, len(changed) // 4 - 1)) * 4
+                changed[at : at + 4] = struct.pack("<I", draw(VALUES))
+        cut = draw(st.sampled_from([0, 0, 0, 1, 4, 8]))
+        sketch.sections[section] = (
+            draw(st.sampled_from([size, size, size, 1, 8])),
+            bytes(changed[: len(changed) - cut]),
+        )
+    if draw(st.booleans()):
+        sketch.tracked = (draw(st.integers(0, 7)), draw(st.integers(0, 7)))
+        sketch.nodes = draw(st.sampled_from([6, 6, 1, 5, 7]))
+    whole: bytes = sketch.data()
+    return whole
+
+
+@given(changes())
+@fuzzed
+def test_wrong_numbers_with_right_checksums_are_refused_or_harmless(tmp_path: Path, data: bytes) -> None:
+    refusal = ""
+    try:
+        ask_everything(opened(data, tmp_path))
+    except GradlifeError as error:
+        refusal = str(error)
+    assert "\n" not in refusal
+
+
+@given(st.binary(max_size=400))
+@example(b"")
+@example(b"GLHEAP\r\n")
+@fuzzed
+def test_any_bytes_are_refused(tmp_path: Path, data: bytes) -> None:
+    for content in (data, glheap.small_heap().data()[:80] + data):
+        with pytest.raises(SnapshotFileError):
+            opened(content, tmp_path)
+
+
+# --- files that are none ---
+
+
+def test_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotFileError, match=r"cannot read .*x: no such file or directory \(try: "):
+        open_snapshot(tmp_path / "x")
+
+
+def test_folder_and_pipe_are_no_snapshots(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(SnapshotFileError, match=re.escape(f"{path} is no ordinary file (try: ")):
+            open_snapshot(path)
+
+
+def test_name_with_a_zero_in_it() -> None:
+    with pytest.raises(SnapshotFileError, match="cannot read"):
+        open_snapshot("x\0y")
