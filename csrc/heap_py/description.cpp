@@ -27,6 +27,17 @@ class LabelSink final : public ReferenceSink {
   const void* target_;
 };
 
+class CollectingSink final : public ReferenceSink {
+ public:
+  void python(PyObject* target, Relation relation, const char* label, int64_t index) override {
+    found.push_back({target, {relation, label, index}});
+  }
+  void native(const void* target, uint32_t, const char* label, int64_t index) override {
+    found.push_back({target, {Relation::native, label, index}});
+  }
+  std::vector<Describer::NativeEdge> found;
+};
+
 struct RootSearch {
   PyObject* target;
   const char* label;
@@ -107,6 +118,13 @@ Label Describer::describe_edge(NodeId from, NodeId to) const {
       sink.found = provider->describe_edge(source, static_cast<PyObject*>(pointer(to)));
   }
   return sink.found;
+}
+
+std::vector<Describer::NativeEdge> Describer::native_edges(NodeId from) const {
+  CollectingSink sink;
+  for (Provider* provider : providers_)
+    if (provider->owns_type(graph_.types[from])) provider->expand_native(pointer(from), graph_.types[from], sink);
+  return std::move(sink.found);
 }
 
 }  // namespace gradlife::heap

@@ -11,6 +11,12 @@ class Describer {
   Describer(const Graph& graph, const std::vector<Provider*>& providers) : graph_(graph), providers_(providers) {}
   std::string describe(NodeId node) const;  // "train_step (train.py:12)", "module numpy", "" where the type says all
   Label describe_edge(NodeId from, NodeId to) const;
+  // All references of a native object with their labels, in one look at it.
+  struct NativeEdge {
+    const void* target;
+    Label label;
+  };
+  std::vector<NativeEdge> native_edges(NodeId from) const;
 
  private:
   Label describe_root_edge(NodeId from, NodeId to) const;

@@ -1,5 +1,6 @@
 #include "heap_py/naming.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 #include "heap_py/description.hpp"
@@ -120,6 +121,7 @@ class Namer {
     const bool is_whole = needs_whole_row(source);
     const size_t wanted = arrivals.size() + (is_whole ? graph_.references.of(source).size() : 0);
     if (wanted == 0) return;
+    if (is_native(source)) return label_native(source);
     std::unique_ptr<ContainerLabels> labels;
     if (wanted > searched_one_by_one && graph_.type_of(source).kind == NodeKind::python &&
         ContainerLabels::knows(object(source)))
@@ -130,6 +132,20 @@ class Namer {
     uint32_t edge = first;
     for (NodeId target : graph_.references.of(source))
       words_.others.push_back({edge++, packed(label(source, target, labels.get()))});
+  }
+  // What it refers to in one look: each look reads memory that may not be there, which costs system calls.
+  void label_native(NodeId source) {
+    const std::vector<Describer::NativeEdge> edges = describer_.native_edges(source);
+    uint32_t edge = graph_.references.first[source];
+    for (NodeId target : graph_.references.of(source)) {
+      const auto found = std::find_if(edges.begin(), edges.end(), [&](const Describer::NativeEdge& known) {
+        return known.target == object(target);
+      });
+      const uint32_t label = found != edges.end() ? packed(found->label) : 0;
+      if (paths_.parent(target) == source) words_.arrivals[target] = label;
+      if (words_.others.size() < most_others) words_.others.push_back({edge, label});
+      ++edge;
+    }
   }
   Label label(NodeId source, NodeId target, const ContainerLabels* labels) const {
     Label found;
