@@ -252,3 +252,31 @@ def test_snapshot_equals_its_own_file(tmp_path: Path) -> None:
     assert (again.types(), again.notes, again.references) == (taken.types(), taken.notes, taken.references)
     changes = taken.diff(again)
     assert (changes.by_identity, changes.types, changes.paths) == (True, (), ())
+
+
+# --- limits ---
+
+
+def test_chain_of_many_nodes_is_no_depth(tmp_path: Path) -> None:
+    chain = torch.ones(2, requires_grad=True)
+    for _ in range(50_000):
+        chain = chain + 1
+    again = through_file(snapshot(), tmp_path)
+    nodes = next(row for row in again.types() if row.type == "engine::AddBackward0")
+    assert nodes.count == 50_000
+    deepest = again.why("AccumulateGrad")
+    assert len(deepest.steps) > 50_000
+    del chain
+
+
+def test_many_snapshots_grow_nothing() -> None:
+    def resident() -> int:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1])
+
+    for _ in range(5):
+        snapshot().largest(3)
+    before = resident()
+    for _ in range(15):
+        snapshot().largest(3)
+    assert resident() - before < 4096  # pages: less than half of what one snapshot of a test process takes
