@@ -9,6 +9,7 @@
 #include "heap_py/measure.hpp"
 #include "heap_py/naming.hpp"
 #include "heap_py/providers.hpp"
+#include "heap_py/search_function.hpp"
 #include "heap_py/torch_layout.hpp"
 #include "heap_py/walker.hpp"
 #include "heapgraph/file_reader.hpp"
@@ -156,6 +157,7 @@ PyMethodDef functions[] = {
     {"open_graph", open_function, METH_O, nullptr},
     {"compare_objects", compare_objects_function, METH_VARARGS, nullptr},
     {"compare_paths", compare_paths_function, METH_VARARGS, nullptr},
+    {"_search_memory", search_memory, METH_O, nullptr},
     {"_set_torch_layout", set_torch_layout, METH_O, nullptr},
     {"_find_word", find_word, METH_VARARGS, nullptr},
     {"_class_at", class_at, METH_O, nullptr},

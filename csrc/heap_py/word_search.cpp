@@ -11,7 +11,7 @@ namespace gradlife::heap {
 namespace {
 
 constexpr uint64_t piece_bytes = uint64_t{1} << 18;  // fits the second cache
-constexpr size_t row = 8;
+constexpr size_t row = AddressSet::row;
 constexpr uint64_t is_present_or_swapped = uint64_t{3} << 62;
 
 unsigned bits_for(size_t addresses) {
@@ -46,16 +46,16 @@ uint32_t AddressSet::find(uint64_t word) const {
 
 void search_words(const uint64_t* words, size_t count, Address start, const AddressSet& wanted,
                   ScanVector<WordHit>& hits) {
-  for (size_t i = 0; i < count; i += row) {
-    const size_t width = std::min(row, count - i);
-    bool may = false;
-    for (size_t k = 0; k < width; ++k) may |= wanted.may_contain(words[i + k]);
-    if (!may) continue;
-    for (size_t k = 0; k < width; ++k) {
-      const uint32_t place = wanted.may_contain(words[i + k]) ? wanted.find(words[i + k]) : AddressSet::none;
-      if (place != AddressSet::none) hits.push_back({start + (i + k) * sizeof(uint64_t), place});
-    }
+  const auto look = [&](size_t i) {
+    const uint32_t place = wanted.may_contain(words[i]) ? wanted.find(words[i]) : AddressSet::none;
+    if (place != AddressSet::none) hits.push_back({start + i * sizeof(uint64_t), place});
+  };
+  size_t i = 0;
+  for (; i + row <= count; i += row) {
+    if (!wanted.may_contain_any(words + i)) continue;
+    for (size_t k = 0; k < row; ++k) look(i + k);
   }
+  for (; i < count; ++i) look(i);
 }
 
 MemorySearch::MemorySearch(const MemoryMap& map, ScanArena& arena)
@@ -74,16 +74,17 @@ MemorySearch::~MemorySearch() {
 #endif
 }
 
-void MemorySearch::search(const AddressSet& wanted, ScanVector<WordHit>& hits) {
+void MemorySearch::search(const AddressSet& wanted, ScanVector<WordHit>& hits) { read_all({&wanted, &hits}); }
+
+void MemorySearch::read_only() { read_all({}); }
+
+void MemorySearch::read_all(Task task) {
   for (const Mapping& mapping : map_.all()) {
     const bool is_memory = mapping.is_readable && mapping.is_writable && mapping.is_private;
-    if (is_memory && mapping.what != Mapping::What::special) search_mapping(mapping, wanted, hits);
+    if (!is_memory || mapping.what == Mapping::What::special) continue;
+    for (Address at = mapping.first; at < mapping.last; at += piece_bytes)
+      read_piece({at, std::min(mapping.last, at + piece_bytes)}, task);
   }
-}
-
-void MemorySearch::search_mapping(AddressRange range, const AddressSet& wanted, ScanVector<WordHit>& hits) {
-  for (Address at = range.first; at < range.last; at += piece_bytes)
-    search_piece({at, std::min(range.last, at + piece_bytes)}, wanted, hits);
 }
 
 bool MemorySearch::note_present_pages(AddressRange piece) {
@@ -97,7 +98,7 @@ bool MemorySearch::note_present_pages(AddressRange piece) {
 }
 
 // Runs of pages that are there are read in one go.
-void MemorySearch::search_piece(AddressRange piece, const AddressSet& wanted, ScanVector<WordHit>& hits) {
+void MemorySearch::read_piece(AddressRange piece, Task task) {
   const bool knows_pages = note_present_pages(piece);
   const size_t count = (piece.last - piece.first) / page_bytes_;
   const auto is_there = [&](size_t page) {
@@ -107,17 +108,20 @@ void MemorySearch::search_piece(AddressRange piece, const AddressSet& wanted, Sc
   for (size_t page = 0, next; page < count; page = next + 1) {
     for (next = page; next < count && is_there(next); ++next) continue;
     const AddressRange run{piece.first + page * page_bytes_, piece.first + next * page_bytes_};
-    if (search_run(run, wanted, hits)) continue;
-    for (Address at = run.first; at < run.last; at += page_bytes_) search_run({at, at + page_bytes_}, wanted, hits);
+    if (read_run(run, task)) continue;
+    for (Address at = run.first; at < run.last; at += page_bytes_) read_run({at, at + page_bytes_}, task);
   }
 }
 
-bool MemorySearch::search_run(AddressRange run, const AddressSet& wanted, ScanVector<WordHit>& hits) {
+bool MemorySearch::read_run(AddressRange run, Task task) {
   const uint64_t bytes = run.last - run.first;
+  if (bytes == 0) return true;
   if (!reader_.read(run.first, words_.data(), bytes)) return false;
   bytes_read_ += bytes;
+  if (task.wanted == nullptr) return true;
+  ScanVector<WordHit>& hits = *task.hits;
   const size_t known = hits.size();
-  search_words(words_.data(), bytes / sizeof(uint64_t), run.first, wanted, hits);
+  search_words(words_.data(), bytes / sizeof(uint64_t), run.first, *task.wanted, hits);
   const auto is_own = [&](const WordHit& hit) { return is_left_out({hit.at, hit.at + sizeof(uint64_t)}); };
   hits.erase(std::remove_if(hits.begin() + static_cast<ptrdiff_t>(known), hits.end(), is_own), hits.end());
   return true;

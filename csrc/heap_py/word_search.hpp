@@ -13,6 +13,17 @@ class AddressSet {
     const uint64_t hash = (word * 0x9E3779B97F4A7C15ull) >> shift_;
     return ((bits_[hash >> 6] >> (hash & 63)) & 1) != 0;
   }
+  static constexpr size_t row = 8;
+  bool may_contain_any(const uint64_t* words) const {  // of a row of words, without a branch
+    const uint64_t* bits = bits_.data();
+    const unsigned shift = shift_;
+    uint64_t found = 0;
+    for (size_t i = 0; i < row; ++i) {
+      const uint64_t hash = (words[i] * 0x9E3779B97F4A7C15ull) >> shift;
+      found |= bits[hash >> 6] >> (hash & 63);
+    }
+    return (found & 1) != 0;
+  }
   static constexpr uint32_t none = UINT32_MAX;
   uint32_t find(uint64_t word) const;  // its place in the sorted row, or none
   Address operator[](uint32_t place) const { return addresses_[place]; }
@@ -42,13 +53,18 @@ class MemorySearch {
   MemorySearch& operator=(const MemorySearch&) = delete;
   void leave_out(AddressRange range) { left_out_.push_back(range); }
   void search(const AddressSet& wanted, ScanVector<WordHit>& hits);
+  void read_only();  // the same reading without a search: what it costs at least
   uint64_t bytes_read() const { return bytes_read_; }
 
  private:
-  void search_mapping(AddressRange range, const AddressSet& wanted, ScanVector<WordHit>& hits);
-  void search_piece(AddressRange piece, const AddressSet& wanted, ScanVector<WordHit>& hits);
+  struct Task {
+    const AddressSet* wanted = nullptr;  // nothing is looked for without it
+    ScanVector<WordHit>* hits = nullptr;
+  };
+  void read_all(Task task);
+  void read_piece(AddressRange piece, Task task);
   bool note_present_pages(AddressRange piece);
-  bool search_run(AddressRange run, const AddressSet& wanted, ScanVector<WordHit>& hits);
+  bool read_run(AddressRange run, Task task);
   bool is_left_out(AddressRange part) const;
 
   const MemoryMap& map_;

@@ -278,3 +278,24 @@ def test_more_than_a_thousand_objects_are_refused() -> None:
 
 def test_no_object_has_no_holders() -> None:
     assert scan([]) == []
+
+
+# --- one pass ---
+
+
+def test_a_pass_finds_each_word_and_reads_what_the_bare_read_does() -> None:
+    things = [Thing() for _ in range(3)]
+    addresses = [id(thing) for thing in things]
+    nbytes, words, seconds = _heap._search_memory(addresses)
+    bare, none, _ = _heap._search_memory(None)
+    assert words >= 3
+    assert none == 0
+    assert seconds >= 0
+    assert abs(nbytes - bare) < max(nbytes, bare) / 4
+
+
+def test_a_pass_takes_addresses() -> None:
+    with pytest.raises(TypeError, match="a list of addresses, or None"):
+        _heap._search_memory(7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        _heap._search_memory(["7"])  # type: ignore[list-item]

@@ -1,0 +1,12 @@
+// One pass of the native scan's search by itself: for measuring it beside the bare read of the same memory.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+namespace gradlife::heap {
+
+// search_memory(addresses or None) -> (bytes read, words found, CPU seconds); None: memory is only read.
+PyObject* search_memory(PyObject* module, PyObject* addresses);
+
+}  // namespace gradlife::heap
