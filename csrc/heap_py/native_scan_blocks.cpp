@@ -58,15 +58,16 @@ void NativeScan::add_block(const Arrival& arrival, uint32_t origin) {
   item.inner = arrival.item;
   item.origin = origin;
   item.offset = arrival.at - item.first;
-  // The last word may be what malloc gave beyond the object.
-  const bool is_inside = item.name != nullptr && item.offset + 2 * sizeof(uint64_t) <= arrival.block.bytes();
+  // malloc may have given up to three words more than the object needs.
+  const bool is_inside = item.name != nullptr && item.offset + 4 * sizeof(uint64_t) <= arrival.block.bytes();
   item.sureness = is_inside ? Sureness::sure : Sureness::likely;
   items_.push_back(item);
   const auto added = static_cast<uint32_t>(items_.size() - 1);
   if (origins_[origin].item == 0) origins_[origin].item = added;
   if (item.name == nullptr && climb_tree(added)) return;
-  for (Address start = item.first; start < std::min(item.last, item.first + searched_starts); start += 8)
-    seekers_.push_back({start, added});
+  // The last word is where malloc's next chunk begins, to which malloc's own lists point.
+  const Address last = std::min(item.last - sizeof(uint64_t), item.first + searched_starts);
+  for (Address start = item.first; start < last; start += sizeof(uint64_t)) seekers_.push_back({start, added});
 }
 
 // A node of std::map and its kin: colour, parent, left, right. Parents lead to the header, which stands in the map.
