@@ -112,7 +112,7 @@ uint32_t NativeScan::origin_of(uint32_t item, uint32_t level) {
 
 // Where a word stands. Stacks of the scan itself and of the interpreter tell nothing: frames are known without them.
 void NativeScan::arrive(Address at, uint32_t item, uint32_t level) {
-  if (level != 0 && origins_[items_[item].origin].is_closed) return;
+  if (level != 0 && (items_[item].is_stale || origins_[items_[item].origin].is_closed)) return;
   const ThreadMemory::Place place = threads_.find(at);
   if (place.what == ThreadMemory::What::nothing) return arrive_in_process(at, item, level);
   if (place.what == ThreadMemory::What::own_stack || place.what == ThreadMemory::What::python_stack) return;
@@ -183,7 +183,7 @@ void NativeScan::find_nodes(ScanVector<Arrival>& arrivals) {
 }
 
 void NativeScan::settle(const Arrival& arrival, uint32_t level) {
-  if (level != 0 && origins_[items_[arrival.item].origin].is_closed) return;
+  if (level != 0 && (items_[arrival.item].is_stale || origins_[items_[arrival.item].origin].is_closed)) return;
   const uint32_t origin = origin_of(arrival.item, level);
   if (arrival.node != no_node) return settle_node(arrival, origin);
   add_block(arrival, origin);

@@ -66,6 +66,7 @@ class NativeScan {
   // A block on the way from a target outwards. The first items are the targets themselves.
   struct Item : AddressRange {
     Shape shape = Shape::block;
+    bool is_stale = false;              // its reference stands behind a vector's end
     bool is_function = false;           // the word in it that refers inwards is that of a std::function
     const std::string* name = nullptr;  // its mangled class
     uint32_t inner = 0;                 // the item that it refers to
@@ -110,6 +111,7 @@ class NativeScan {
   bool is_no_holder(const Arrival& arrival, const std::string& name) const;
   bool is_trusted(PyTypeObject* type) const;
   bool explains(NodeId node, Address target) const;
+  bool has_class(uint32_t item) const;
   bool would_show(NodeId node) const;
   bool is_back_pointer(NodeId node, uint32_t target) const;
   NodeId static_type_at(Address address) const;

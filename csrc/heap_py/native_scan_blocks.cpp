@@ -23,7 +23,8 @@ bool NativeScan::read_shape(Address at, Item& inner, bool* is_function) {
     inner.shape = Shape::captures;
   } else if (words[0] <= words[1] && words[1] <= words[2] && words[0] < words[2] && words[2] <= inner.last) {
     if (inner.offset >= words[1] - words[0]) {
-      origins_[inner.origin].is_closed = true;
+      inner.is_stale = true;
+      if (items_[inner.inner].shape == Shape::target) origins_[inner.origin].is_closed = true;
       return false;
     }
     inner.shape = Shape::vector;

@@ -64,6 +64,13 @@ bool NativeScan::is_weak_list(Address at, Address target) const {
   return offset != 0 && at == address_of(referent) + static_cast<Address>(offset);
 }
 
+// Is a C++ object among the blocks on the way? What Python's own objects hold has none.
+bool NativeScan::has_class(uint32_t item) const {
+  for (; items_[item].shape != Shape::target; item = items_[item].inner)
+    if (items_[item].name != nullptr) return true;
+  return false;
+}
+
 void NativeScan::settle_node(const Arrival& arrival, uint32_t origin) {
   const Address target = targets_[origins_[origin].target];
   const TypeRow& row = graph_.type_of(arrival.node);
@@ -71,12 +78,13 @@ void NativeScan::settle_node(const Arrival& arrival, uint32_t origin) {
     origins_[origin].is_stale = true;
     return;
   }
-  if (row.kind == NodeKind::root || explains(arrival.node, target)) {
+  const bool is_shown = would_show(arrival.node);
+  if (explains(arrival.node, target) && (!is_shown || !has_class(arrival.item))) {
     origins_[origin].is_closed = true;
     origins_[origin].has_offer = false;
     return;
   }
-  if (would_show(arrival.node) || is_back_pointer(arrival.node, origins_[origin].target)) {
+  if (row.kind == NodeKind::root || is_shown || is_back_pointer(arrival.node, origins_[origin].target)) {
     origins_[origin].is_stale = true;
     return;
   }
