@@ -15,8 +15,8 @@ constexpr size_t row = AddressSet::row;
 constexpr uint64_t is_present_or_swapped = uint64_t{3} << 62;
 
 unsigned bits_for(size_t addresses) {
-  unsigned bits = 15;
-  while (bits < 20 && (size_t{1} << bits) < 128 * addresses) ++bits;
+  unsigned bits = 13;
+  while (bits < 20 && (size_t{1} << bits) < 100 * addresses) ++bits;
   return bits;
 }
 
@@ -31,12 +31,9 @@ uint64_t page_size() {
 }  // namespace
 
 AddressSet::AddressSet(const ScanVector<Address>& sorted, ScanArena& arena)
-    : addresses_(sorted), bits_(arena.memory()), shift_(64 - bits_for(sorted.size())) {
-  bits_.assign((size_t{1} << (64 - shift_)) / 64, 0);
-  for (const Address address : sorted) {
-    const uint64_t hash = (address * 0x9E3779B97F4A7C15ull) >> shift_;
-    bits_[hash >> 6] |= uint64_t{1} << (hash & 63);
-  }
+    : addresses_(sorted), marks_(arena.memory()), shift_(64 - bits_for(sorted.size())) {
+  marks_.assign(size_t{1} << (64 - shift_), 0);
+  for (const Address address : sorted) marks_[(address * 0x9E3779B97F4A7C15ull) >> shift_] = 1;
 }
 
 uint32_t AddressSet::find(uint64_t word) const {

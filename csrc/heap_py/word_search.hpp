@@ -5,24 +5,18 @@
 
 namespace gradlife::heap {
 
-// Up to some ten thousand addresses. A small table of bits says of nearly every other word that it is none of them.
+// Up to some ten thousand addresses. A small table of marks says of nearly every other word that it is none of them.
 class AddressSet {
  public:
   AddressSet(const ScanVector<Address>& sorted, ScanArena& arena);
-  bool may_contain(uint64_t word) const {
-    const uint64_t hash = (word * 0x9E3779B97F4A7C15ull) >> shift_;
-    return ((bits_[hash >> 6] >> (hash & 63)) & 1) != 0;
-  }
+  bool may_contain(uint64_t word) const { return marks_[(word * 0x9E3779B97F4A7C15ull) >> shift_] != 0; }
   static constexpr size_t row = 8;
   bool may_contain_any(const uint64_t* words) const {  // of a row of words, without a branch
-    const uint64_t* bits = bits_.data();
+    const uint8_t* marks = marks_.data();
     const unsigned shift = shift_;
-    uint64_t found = 0;
-    for (size_t i = 0; i < row; ++i) {
-      const uint64_t hash = (words[i] * 0x9E3779B97F4A7C15ull) >> shift;
-      found |= bits[hash >> 6] >> (hash & 63);
-    }
-    return (found & 1) != 0;
+    uint8_t found = 0;
+    for (size_t i = 0; i < row; ++i) found |= marks[(words[i] * 0x9E3779B97F4A7C15ull) >> shift];
+    return found != 0;
   }
   static constexpr uint32_t none = UINT32_MAX;
   uint32_t find(uint64_t word) const;  // its place in the sorted row, or none
@@ -30,7 +24,7 @@ class AddressSet {
 
  private:
   const ScanVector<Address>& addresses_;
-  ScanVector<uint64_t> bits_;
+  ScanVector<uint8_t> marks_;
   unsigned shift_;
 };
 
