@@ -38,7 +38,12 @@ def test_a_mutant_has_the_profile_that_it_was_made_from() -> None:
 @pytest.mark.usefixtures("_engine")
 @pytest.mark.parametrize(
     ("name", "nearest"),
-    [("mini:torch-1.3", "mini:torch-1.1"), ("tosch", "torch"), ("fakes", "fake"), ("mini:oneflow", "mini:oneflow-0.9")],
+    [
+        ("mini:torch-1.3", "mini:torch-1.13"),
+        ("tosch", "torch"),
+        ("fakes", "fake"),
+        ("mini:oneflow", "mini:oneflow-0.9"),
+    ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(name: str, nearest: str) -> None:
     with pytest.raises(UnknownNameError) as caught:

@@ -6,10 +6,20 @@ from typing import Any
 
 import pytest
 
+from gradlife.backends.mini import axes
 from gradlife.model import Declared, Reading, RunCrashed, RunOk, ScenarioInfo, ScenarioRun
 from gradlife.runner import mutants
 from gradlife.runner.discover import Story
-from gradlife.runner.mutants import Mutant, Trial, first_difference, mutants_of, reasons, table
+from gradlife.runner.mutants import (
+    PROFILES,
+    Mutant,
+    Trial,
+    first_difference,
+    mutants_of,
+    reasons,
+    seen_policies,
+    table,
+)
 
 WriteStory = Callable[..., str]
 
@@ -43,6 +53,12 @@ def ok(*readings: Reading) -> ScenarioRun:
 def test_each_policy_is_replaced_by_each_other_value_of_its_axis() -> None:
     found = mutants_of("p", {"a": "1", "b": "x"}, {"a": ("1", "2", "3"), "b": ("x", "y")})
     assert [mutant.spec for mutant in found] == ["p+a=2", "p+a=3", "p+b=y"]
+
+
+def test_every_policy_is_seen_on_one_of_the_profiles_that_are_mutated() -> None:
+    seen = {axis for profile in PROFILES for axis in seen_policies(profile)}
+    assert seen == set(axes())
+    assert "hook_references" not in seen_policies("torch-1.2")
 
 
 def test_a_new_contradiction_is_a_reason() -> None:
