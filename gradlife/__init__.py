@@ -9,14 +9,33 @@ import importlib
 from gradlife._version import __version__
 from gradlife.errors import GradlifeError, UsageError
 
-__all__ = ["GradlifeError", "UsageError", "__version__", "diff", "open_snapshot", "refs", "snapshot", "why"]
+__all__ = [
+    "GradlifeError",
+    "UsageError",
+    "__version__",
+    "census",
+    "diff",
+    "hunt",
+    "open_snapshot",
+    "refs",
+    "snapshot",
+    "watch",
+    "why",
+]
 
 #: What needs the compiled walk.
-_IN_HEAP = ("diff", "open_snapshot", "refs", "snapshot", "why")
+_IN_HEAP = ("census", "diff", "open_snapshot", "refs", "snapshot", "why")
+
+#: What runs a program step by step.
+_IN_HUNTING = ("hunt",)
 
 
 def __getattr__(name):  # type: ignore[no-untyped-def]
     """What needs the compiled walk is imported when it is asked for: ``gradlife.why(obj)``, ``gradlife.refs(obj)``."""
     if name in _IN_HEAP:
         return getattr(importlib.import_module("gradlife.heap"), name)
+    if name == "watch":
+        return importlib.import_module("gradlife.cli.watching").watch
+    if name in _IN_HUNTING:
+        return getattr(importlib.import_module("gradlife.hunting.api"), name)
     raise AttributeError(f"module 'gradlife' has no attribute {name!r}")

@@ -15,6 +15,9 @@ from leftovers import difference, live_counts, run_in_child
 
 FAILED = pytest.StashKey[bool]()
 
+#: More objects than tests leave behind: the modules are among them.
+MANY = 60_000
+
 
 def pytest_configure() -> None:
     """Load the engine before the first count. Unbuilt, it is missed by the tests that import it, not by the others.
@@ -35,10 +38,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="torch is not installed: pip install 'gradlife[torch]'"))
 
 
+class Imported:
+    """How much was imported when the collector was last told to leave it alone."""
+
+    modules = 0
+
+
+def hide_what_is_imported() -> None:
+    """Hide it from the collector: with torch loaded, each collection would take a third of a second."""
+    # What is hidden is not counted: `gc.get_freeze_count()` goes through all of it. A test may have thawed it.
+    if len(sys.modules) > Imported.modules + 50 or len(gc.get_objects(generation=2)) > MANY:
+        Imported.modules = len(sys.modules)
+        gc.collect()
+        gc.freeze()
+
+
 def pytest_collection_finish() -> None:
-    """Hide what is imported by now from the collector: with torch loaded, each collection would take a third of a second."""
-    gc.collect()
-    gc.freeze()
+    hide_what_is_imported()
 
 
 def declared_leaves(item: pytest.Item) -> dict[str, int]:
@@ -81,6 +97,7 @@ def pytest_runtest_makereport(
 def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves live engine objects; one that failed keeps them in its traceback and is let off."""
     forget_last_failure()
+    hide_what_is_imported()  # by the tests before
     before = live_counts()
     yield
     if request.node.stash.get(FAILED, True):

@@ -15,13 +15,16 @@ struct HeapVisitor {
 };
 
 struct HeapInterface {
-  static constexpr uint32_t current_version = 1;
+  static constexpr uint32_t current_version = 2;
   static constexpr const char* capsule_name = "gradlife._engine._heap_interface";
 
   uint32_t version;
   bool (*knows_type)(const void* type);               // instances have an engine object behind them
   const void* (*object_behind)(const void* wrapper);  // nullptr: none, or none any more
   bool (*wrapper_owns)(const void* wrapper);          // whether the wrapper counts among that object's owners
+  bool (*outlives_references)(const void* wrapper);   // it is kept while that object has other owners
+  // What a wrapper that is kept would else show the collector.
+  void (*visit_kept)(const void* wrapper, void (*visit)(void* state, void* object), void* state);
   void (*visit)(const void* managed, const HeapVisitor& visitor);
   uint8_t (*kind)(const void* managed);      // as Kind
   const char* (*name)(const void* managed);  // "MulBackward0", "Storage"; lives as long as the process

@@ -53,6 +53,13 @@ bool needs_graph(const TensorList& inputs) {
   return any_needs_graph(inputs, [](const Tensor& input) -> const Tensor& { return input; });
 }
 
+std::string qualified_name(const Node& node) {
+  const std::string name = node.name();
+  const bool is_internal =
+      name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards" || name == "NotImplemented";
+  return is_internal ? "torch::autograd::" + name : name;
+}
+
 std::string operation_name(const Node& node) {
   const std::string name = node.name();
   if (current_policy()->release < 213) return name;

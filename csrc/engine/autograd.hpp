@@ -63,6 +63,8 @@ bool needs_graph(const TensorList& inputs);
 // The node behind a tensor. Rebuilds that of a view whose base was changed in place since. Empty for a leaf.
 NodePtr grad_fn(const Tensor& tensor);
 NodePtr grad_accumulator(const Tensor& leaf);
+// With the namespace that PyTorch writes before nodes of its own: "torch::autograd::CopySlices".
+std::string qualified_name(const Node& node);
 // What error texts call the operation behind a node: from 2.13 on without the ending "Backward0".
 std::string operation_name(const Node& node);
 // Where the gradient of this tensor goes: its grad_fn, its accumulator, or nowhere.

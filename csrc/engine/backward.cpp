@@ -81,7 +81,7 @@ bool is_expandable_to(const Dims& from, const Dims& to) {
 // Brings each gradient to the shape and dtype of the forward value it belongs to. Error: it can't be brought there.
 void validate_outputs(const Node& node, TensorList& outputs) {
   const EdgeList& edges = node.next_edges();
-  require(outputs.size() == edges.size() || outputs.empty(), "Function ", node.name(),
+  require(outputs.size() == edges.size() || outputs.empty(), "Function ", qualified_name(node),
           " returned an invalid number of gradients - got ", outputs.size(), ", but expected ", edges.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!edges[i] || !outputs[i]) continue;
@@ -90,7 +90,7 @@ void validate_outputs(const Node& node, TensorList& outputs) {
     const InputMetadata& metadata = all[edges[i].input_nr];
     Tensor& gradient = outputs[i];
     if (gradient->sizes() != metadata.sizes) {
-      require(is_expandable_to(metadata.sizes, gradient->sizes()), "Function ", node.name(),
+      require(is_expandable_to(metadata.sizes, gradient->sizes()), "Function ", qualified_name(node),
               " returned an invalid gradient at index ", i, " - got ", gradient->sizes(),
               " but expected shape compatible with ", metadata.sizes);
       gradient = ops::sum_to_size(gradient, metadata.sizes);

@@ -1,5 +1,6 @@
 // Functions and methods that make tensors of a given size.
 #include "engine/ops.hpp"
+#include "engine_py/drawing.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
 #include "engine_py/wrapper.hpp"
@@ -14,6 +15,7 @@ struct Options {
   bool requires_grad = false;
   Dims size;
   bool has_size = false;
+  PyObject* generator = nullptr;  // borrowed from the caller
 };
 
 Options parse_options(const char* function, PyObject* const* values, PyObject* names, DType default_dtype) {
@@ -27,6 +29,7 @@ Options parse_options(const char* function, PyObject* const* values, PyObject* n
   options.requires_grad = args.flag(3, false);
   options.has_size = args.has(0);
   if (options.has_size) options.size = args.dims(0);
+  if (args.has(6)) options.generator = args[6];
   return options;
 }
 
@@ -52,14 +55,17 @@ Dims sizes_of(const char* function, const Options& options, PyObject* const* arg
 
 struct Zeros {
   static constexpr const char* name = "zeros";
+  static constexpr bool is_random = false;
   static Tensor make(const Dims& sizes, DType dtype) { return ops::full(sizes, 0, dtype); }
 };
 struct Ones {
   static constexpr const char* name = "ones";
+  static constexpr bool is_random = false;
   static Tensor make(const Dims& sizes, DType dtype) { return ops::full(sizes, 1, dtype); }
 };
 struct Empty {
   static constexpr const char* name = "empty";
+  static constexpr bool is_random = false;
   static Tensor make(const Dims& sizes, DType dtype) {
     ops::require_sizes(sizes);
     return empty(sizes, dtype);
@@ -67,17 +73,28 @@ struct Empty {
 };
 struct Rand {
   static constexpr const char* name = "rand";
+  static constexpr bool is_random = true;
   static Tensor make(const Dims& sizes, DType dtype) { return ops::rand(sizes, dtype); }
 };
 struct Randn {
   static constexpr const char* name = "randn";
+  static constexpr bool is_random = true;
   static Tensor make(const Dims& sizes, DType dtype) { return ops::randn(sizes, dtype); }
 };
+
+// Errors (TypeError): a generator for what draws nothing.
+template <class Factory>
+DrawingFrom drawing_for(const Options& options) {
+  if (options.generator != nullptr && !Factory::is_random)
+    raise_python(PyExc_TypeError, "%s() got an unexpected keyword argument 'generator'", Factory::name);
+  return DrawingFrom(options.generator);
+}
 
 template <class Factory>
 PyObject* sized(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Options options = parse_options(Factory::name, arguments + count, names, DType::float32);
+    const DrawingFrom generator = drawing_for<Factory>(options);
     return finished(Factory::make(sizes_of(Factory::name, options, arguments, count), options.dtype), options);
   });
 }
@@ -86,6 +103,7 @@ template <class Factory>
 PyObject* sized_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Options options = parse_options(Factory::name, arguments + count, names, unwrap(self)->dtype());
+    const DrawingFrom generator = drawing_for<Factory>(options);
     return finished(Factory::make(sizes_of(Factory::name, options, arguments, count), options.dtype), options);
   });
 }
@@ -104,24 +122,29 @@ PyObject* like(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject
   return guarded([&] {
     const Tensor& tensor = like_what(Factory::name, arguments, count);
     const Options options = parse_options(Factory::name, arguments + count, names, tensor->dtype());
+    const DrawingFrom generator = drawing_for<Factory>(options);
     return finished(Factory::make_like(tensor, options.dtype), options);
   });
 }
 
 struct ZerosLike {
   static constexpr const char* name = "zeros_like";
+  static constexpr bool is_random = false;
   static Tensor make_like(const Tensor& tensor, DType dtype) { return ops::full_like(tensor, 0, dtype); }
 };
 struct OnesLike {
   static constexpr const char* name = "ones_like";
+  static constexpr bool is_random = false;
   static Tensor make_like(const Tensor& tensor, DType dtype) { return ops::full_like(tensor, 1, dtype); }
 };
 struct EmptyLike {
   static constexpr const char* name = "empty_like";
+  static constexpr bool is_random = false;
   static Tensor make_like(const Tensor& tensor, DType dtype) { return ops::empty_like(tensor, dtype); }
 };
 struct RandLike {
   static constexpr const char* name = "rand_like";
+  static constexpr bool is_random = true;
   static Tensor make_like(const Tensor& tensor, DType dtype) {
     Tensor result = ops::empty_like(tensor, dtype);
     ops::uniform_in_place(result, 0, 1);
@@ -130,6 +153,7 @@ struct RandLike {
 };
 struct RandnLike {
   static constexpr const char* name = "randn_like";
+  static constexpr bool is_random = true;
   static Tensor make_like(const Tensor& tensor, DType dtype) {
     Tensor result = ops::empty_like(tensor, dtype);
     ops::normal_in_place(result, 0, 1);

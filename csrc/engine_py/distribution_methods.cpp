@@ -1,16 +1,13 @@
-// Random numbers as Python calls for them. All are drawn from one generator: `generator=` takes None only.
+// Random numbers as Python calls for them.
 #include "engine/ops.hpp"
 #include "engine/random.hpp"
+#include "engine_py/drawing.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
 namespace {
-
-void refuse_generator(const Args& args, size_t i) {
-  if (args.has(i)) raise_python(PyExc_RuntimeError, "gradlife's engine draws from one generator: no generator=");
-}
 
 struct Uniform {
   static constexpr const char* name = "uniform_";
@@ -45,7 +42,7 @@ template <class D>
 PyObject* draw_two(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args(D::name, {D::parameters[0], D::parameters[1], "generator"}, 0, arguments, count, names);
-    refuse_generator(args, 2);
+    const DrawingFrom generator(args, 2);
     D::draw(unwrap(self), args.real(0, D::defaults[0]), args.real(1, D::defaults[1]));
     return Py_NewRef(self);
   });
@@ -54,7 +51,7 @@ PyObject* draw_two(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
 PyObject* exponential_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("exponential_", {"lambd", "generator"}, 0, arguments, count, names);
-    refuse_generator(args, 1);
+    const DrawingFrom generator(args, 1);
     ops::exponential_in_place(unwrap(self), args.real(0, 1));
     return Py_NewRef(self);
   });
@@ -63,7 +60,7 @@ PyObject* exponential_method(PyObject* self, PyObject* const* arguments, Py_ssiz
 PyObject* geometric_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("geometric_", {"p", "generator"}, 1, arguments, count, names);
-    refuse_generator(args, 1);
+    const DrawingFrom generator(args, 1);
     ops::geometric_in_place(unwrap(self), args.real(0, 0.5));
     return Py_NewRef(self);
   });
@@ -72,7 +69,7 @@ PyObject* geometric_method(PyObject* self, PyObject* const* arguments, Py_ssize_
 PyObject* bernoulli_in_place_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("bernoulli_", {"p", "generator"}, 0, arguments, count, names);
-    refuse_generator(args, 1);
+    const DrawingFrom generator(args, 1);
     if (args.has(0) && is_tensor(args[0])) {
       ops::bernoulli_in_place(unwrap(self), args.tensor(0));
     } else {
@@ -86,7 +83,7 @@ PyObject* bernoulli_in_place_method(PyObject* self, PyObject* const* arguments, 
 PyObject* random_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("random_", {"from", "to", "generator"}, 0, arguments, count, names);
-    refuse_generator(args, 2);
+    const DrawingFrom generator(args, 2);
     const Tensor& target = unwrap(self);
     if (args.has(0) && args.has(1)) {
       ops::random_in_place(target, args.integer(0, 0), args.integer(1, 0));
@@ -102,7 +99,7 @@ PyObject* random_method(PyObject* self, PyObject* const* arguments, Py_ssize_t c
 PyObject* bernoulli_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("bernoulli", {"p", "generator"}, 0, arguments, count, names);
-    refuse_generator(args, 1);
+    const DrawingFrom generator(args, 1);
     const Tensor& tensor = unwrap(self);
     return wrap(args.has(0) ? ops::bernoulli(tensor, args.real(0, 0.5)) : ops::bernoulli(tensor)).release();
   });
@@ -123,7 +120,7 @@ PyObject* normal_function(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   return guarded([&] {
     const Args args("normal", {"mean", "std", "size", "dtype", "requires_grad", "device", "generator"}, 1, arguments,
                     count, names);
-    refuse_generator(args, 6);
+    const DrawingFrom generator(args, 6);
     const bool has_tensor_mean = is_tensor(args[0]);
     const bool has_tensor_deviation = args.has(1) && is_tensor(args[1]);
     if (has_tensor_mean && has_tensor_deviation) return wrap(ops::normal(args.tensor(0), args.tensor(1))).release();

@@ -48,6 +48,7 @@ class PyNode final : public Node {
   const NodeSpec& spec() const override { return *spec_; }
   size_t slot_count() const override { return saved.size(); }
   SavedSlot& slot(size_t index) override { return saved[index]; }
+  std::pair<size_t, size_t> slots_of_field(size_t) const override { return {0, saved.size()}; }
   void release_variables() override;
   RefCounted* new_owner() override;
   bool may_be_stripped() const override;

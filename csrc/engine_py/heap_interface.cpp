@@ -12,6 +12,8 @@
 #include "engine_py/node_type.hpp"
 #include "engine_py/objects.hpp"
 #include "engine_py/state.hpp"
+#include "engine_py/storage_type.hpp"
+#include "engine_py/tensor_type.hpp"
 
 namespace gradlife {
 namespace {
@@ -27,7 +29,7 @@ bool knows_type(const void* address) {
   PyTypeObject* type = as_type(address);
   const ModuleState& own = state();
   if (is_context_type(type) || PyType_IsSubtype(type, own.storage_base) != 0) return true;
-  return PyType_IsSubtype(type, own.tensor_base) != 0 || PyType_IsSubtype(type, own.node_base) != 0;
+  return PyType_IsSubtype(type, own.tensor_base) != 0 || wraps_nodes(type);
 }
 
 const void* object_behind(const void* wrapper) {
@@ -39,6 +41,29 @@ const void* object_behind(const void* wrapper) {
 bool wrapper_owns(const void* wrapper) {
   const WrapperObject* head = head_of(as_object(wrapper));
   return head->impl != nullptr && (is_context_type(Py_TYPE(as_object(wrapper))) || head->owns_impl);
+}
+
+bool outlives_references(const void* wrapper) {
+  const WrapperObject* head = head_of(as_object(wrapper));
+  return head->impl != nullptr && head->owns_impl && head->impl->identity() == Identity::resurrect;
+}
+
+void visit_kept(const void* wrapper, void (*visit)(void* state, void* object), void* state) {
+  struct Call {
+    void (*visit)(void* state, void* object);
+    void* state;
+  } call{visit, state};
+  PyObject* object = as_object(wrapper);
+  if (!is_kept_by_impl(object)) return;
+  const visitproc forward = [](PyObject* target, void* arg) {
+    const Call& call = *static_cast<Call*>(arg);
+    call.visit(call.state, target);
+    return 0;
+  };
+  if (head_of(object)->impl->kind() == Kind::tensor)
+    visit_tensor_references(object, forward, &call);
+  else
+    visit_storage_references(object, forward, &call);
 }
 
 // Whether the impl counts among its wrapper's owners.
@@ -70,7 +95,8 @@ void visit(const void* address, const HeapVisitor& visitor) {
   const bool owns_wrapper = owns_its_wrapper(managed);
   Forwarding forwarding(visitor, owns_wrapper);
   const bool tells_of_context = dynamic_cast<const PyNode*>(&managed) != nullptr;
-  if (owns_wrapper && !tells_of_context) forwarding.object("its wrapper", managed.wrapper(), Ownership::coupled);
+  const Ownership ownership = managed.identity() == Identity::coupled ? Ownership::coupled : Ownership::strong;
+  if (owns_wrapper && !tells_of_context) forwarding.object("its wrapper", managed.wrapper(), ownership);
   managed.visit_owned(forwarding);
 }
 
@@ -94,8 +120,17 @@ size_t describe(const void* address, char* text, size_t size) {
   return static_cast<size_t>(std::snprintf(text, size, "%s", words.str().c_str()));
 }
 
-const HeapInterface interface = {
-    HeapInterface::current_version, knows_type, object_behind, wrapper_owns, visit, kind, name, bytes, describe};
+const HeapInterface interface = {HeapInterface::current_version,
+                                 knows_type,
+                                 object_behind,
+                                 wrapper_owns,
+                                 outlives_references,
+                                 visit_kept,
+                                 visit,
+                                 kind,
+                                 name,
+                                 bytes,
+                                 describe};
 
 }  // namespace
 

@@ -68,17 +68,20 @@ Ref as_values(Ref result, Borrowed before, Borrowed hook) {
 template <class Base>
 class DictHook : public Base {
  public:
-  explicit DictHook(Borrowed dict) : dict_(hold(dict)) {}
-  void visit_owned(OwnedVisitor& visitor) const override { visitor.object("hooks", dict_.get(), Ownership::strong); }
+  explicit DictHook(Borrowed dict, const char* label) : dict_(hold(dict)), label_(label) {}
+  void visit_owned(OwnedVisitor& visitor) const override { visitor.object(label_, dict_.get(), Ownership::strong); }
   Object* traversable() const override { return dict_.get(); }
 
  protected:
   Handle dict_;
+
+ private:
+  const char* label_;  // as torch's objects have it in a heap graph
 };
 
 class PyTensorHook final : public DictHook<TensorHook> {
  public:
-  using DictHook::DictHook;
+  explicit PyTensorHook(Borrowed dict) : DictHook(dict, "tensor hooks") {}
   Tensor call(Tensor gradient) override {
     Ref value = wrap(std::move(gradient));
     each_callable(dict_, [&](PyObject* callable) {
@@ -93,7 +96,7 @@ class PyTensorHook final : public DictHook<TensorHook> {
 
 class PyPostAccumulateHook final : public DictHook<PostAccumulateHook> {
  public:
-  using DictHook::DictHook;
+  explicit PyPostAccumulateHook(Borrowed dict) : DictHook(dict, "post-accumulate hooks") {}
   void call(const Tensor& variable) override {
     const Ref value = wrap(variable);
     each_callable(dict_, [&](PyObject* callable) {
@@ -108,7 +111,7 @@ class PyPostAccumulateHook final : public DictHook<PostAccumulateHook> {
 
 class PyPreHook final : public DictHook<NodePreHook> {
  public:
-  using DictHook::DictHook;
+  explicit PyPreHook(Borrowed dict) : DictHook(dict, "prehooks") {}
   TensorList call(TensorList gradients) override {
     Ref values = wrap_tuple(gradients);
     gradients.clear();
@@ -122,7 +125,7 @@ class PyPreHook final : public DictHook<NodePreHook> {
 
 class PyPostHook final : public DictHook<NodePostHook> {
  public:
-  using DictHook::DictHook;
+  explicit PyPostHook(Borrowed dict) : DictHook(dict, "hooks") {}
   TensorList call(TensorList outputs, const TensorList& inputs) override {
     Ref values = wrap_tuple(outputs);
     outputs.clear();

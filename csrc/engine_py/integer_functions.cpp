@@ -2,6 +2,7 @@
 #include "engine/kernels.hpp"
 #include "engine/overlap.hpp"
 #include "engine/rearranging.hpp"
+#include "engine_py/drawing.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
 #include "engine_py/operands.hpp"
@@ -39,11 +40,6 @@ PyObject* result_type_function(PyObject*, PyObject* const* arguments, Py_ssize_t
   });
 }
 
-void refuse_generator(const Args& args, size_t i) {
-  if (args.has(i))
-    raise_python(PyExc_NotImplementedError, "gradlife's engine draws whole numbers from its default generator only");
-}
-
 PyObject* finished(Tensor tensor, bool requires_grad) {
   if (requires_grad) {
     require(is_floating(tensor->dtype()), "Only Tensors of floating point and complex dtype can require gradients");
@@ -63,14 +59,14 @@ PyObject* randint_function(PyObject*, PyObject* const* arguments, Py_ssize_t cou
       if (!args.has(1) || !args.has(2))
         raise_python(PyExc_TypeError, "randint() missing 1 required positional arguments: \"size\"");
       args.require_cpu(4);
-      refuse_generator(args, 6);
+      const DrawingFrom generator(args, 6);
       return finished(ops::randint(args.integer(0, 0), args.integer(1, 0), args.dims(2), args.dtype(3, DType::int64)),
                       args.flag(5, false));
     }
     const Args args("randint", {"high", "size", "dtype", "device", "requires_grad", "generator"}, 2, arguments, count,
                     names);
     args.require_cpu(3);
-    refuse_generator(args, 5);
+    const DrawingFrom generator(args, 5);
     return finished(ops::randint(0, args.integer(0, 0), args.dims(1), args.dtype(2, DType::int64)),
                     args.flag(4, false));
   });
@@ -80,7 +76,7 @@ PyObject* randperm_function(PyObject*, PyObject* const* arguments, Py_ssize_t co
   return guarded([&] {
     const Args args("randperm", {"n", "dtype", "device", "requires_grad", "generator"}, 1, arguments, count, names);
     args.require_cpu(2);
-    refuse_generator(args, 4);
+    const DrawingFrom generator(args, 4);
     return finished(ops::randperm(args.integer(0, 0), args.dtype(1, DType::int64)), args.flag(3, false));
   });
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/autograd.hpp"
 #include "engine/saved_slot.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
@@ -109,12 +110,7 @@ PyObject* get_variable(PyObject* self, void*) {
 }
 
 PyObject* node_name(PyObject* self, PyObject*) {
-  return guarded([&] {
-    const std::string name = node_of(self).name();
-    const bool is_internal =
-        name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards" || name == "NotImplemented";
-    return PyUnicode_FromFormat("%s%s", is_internal ? "torch::autograd::" : "", name.c_str());
-  });
+  return guarded([&] { return PyUnicode_FromString(qualified_name(node_of(self)).c_str()); });
 }
 
 void check_call(const Node& node, PyObject* arguments) {
@@ -260,9 +256,11 @@ PyTypeObject* node_type(const Node& node) {
   return reinterpret_cast<PyTypeObject*>(type.get());
 }
 
-bool is_node_wrapper(PyObject* object) {
-  return Py_TYPE(object)->tp_dealloc == node_dealloc || Py_TYPE(object) == state().oneflow_node_type;
+bool wraps_nodes(const PyTypeObject* type) {
+  return type->tp_dealloc == node_dealloc || type == state().oneflow_node_type;
 }
+
+bool is_node_wrapper(PyObject* object) { return wraps_nodes(Py_TYPE(object)); }
 
 NodePtr unwrap_node(PyObject* object) {
   if (PyObject_TypeCheck(object, state().function_base) != 0) {

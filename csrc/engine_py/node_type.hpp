@@ -10,8 +10,9 @@ namespace gradlife {
 // Borrowed. The type of the wrapper of a C++ node, e.g. MulBackward0.
 PyTypeObject* node_type(const Node& node);
 
-// Whether this is the wrapper of a C++ node.
+// Whether this is the wrapper of a C++ node; whether instances of a type are.
 bool is_node_wrapper(PyObject* object);
+bool wraps_nodes(const PyTypeObject* type);
 
 // A node from its Python face: a C++ node's wrapper, or the context of a custom Function. Error: neither.
 NodePtr unwrap_node(PyObject* object);

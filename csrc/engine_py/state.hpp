@@ -13,7 +13,6 @@ struct ModuleState {
   PyTypeObject* tensor_meta = nullptr;  // metaclass of Tensor and its subclasses
   PyTypeObject* storage_base = nullptr;
   PyTypeObject* storage_type = nullptr;   // UntypedStorage
-  PyTypeObject* node_base = nullptr;      // all C++ nodes' wrappers derive from it
   PyTypeObject* function_base = nullptr;  // contexts of custom Functions
   PyTypeObject* oneflow_node_type = nullptr;
   PyTypeObject* saved_tensor_types[3] = {};  // see saved_tensor.hpp

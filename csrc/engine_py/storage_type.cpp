@@ -18,12 +18,19 @@ Storage& storage_of(PyObject* self) {
   return *static_cast<Storage*>(impl);
 }
 
-int storage_traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (is_kept_by_impl(self)) return 0;
+}  // namespace
+
+int visit_storage_references(PyObject* self, visitproc visit, void* arg) {
   if (const int stop = visit_slots(self, state().storage_base, visit, arg)) return stop;
   Py_VISIT(storage_object(self)->dict);
   return 0;
+}
+
+namespace {
+
+int storage_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return is_kept_by_impl(self) ? 0 : visit_storage_references(self, visit, arg);
 }
 
 int storage_clear(PyObject* self) {

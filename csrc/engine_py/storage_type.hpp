@@ -5,6 +5,8 @@
 
 namespace gradlife {
 
+// What a wrapper shows the collector unless its impl would keep it.
+int visit_storage_references(PyObject* self, visitproc visit, void* arg);
 Ref make_storage_meta();
 Ref make_storage_base(const Ref& meta);     // torch._C.StorageBase
 Ref make_storage_type(PyTypeObject* base);  // torch.UntypedStorage

@@ -44,11 +44,9 @@ int visit_impl(TensorImpl& impl, visitproc visit, void* arg) {
   return 0;
 }
 
-int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
-  if (is_bare(Py_TYPE(self))) return 0;
-  // A wrapper that its impl would keep is no garbage, whatever its own references say.
-  if (is_kept_by_impl(self)) return 0;
-  Py_VISIT(Py_TYPE(self));
+}  // namespace
+
+int visit_tensor_references(PyObject* self, visitproc visit, void* arg) {
   if (const int stop = visit_slots(self, state().tensor_base, visit, arg)) return stop;
   TensorObject* object = tensor_object(self);
   Py_VISIT(object->dict);
@@ -56,6 +54,15 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(object->post_accumulate_grad_hooks);
   if (TensorImpl* impl = impl_of(self); impl != nullptr && object->head.owns_impl) return visit_impl(*impl, visit, arg);
   return 0;
+}
+
+namespace {
+
+// A wrapper that its impl would keep is no garbage, whatever its own references say.
+int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
+  if (is_bare(Py_TYPE(self)) || is_kept_by_impl(self)) return 0;
+  Py_VISIT(Py_TYPE(self));
+  return visit_tensor_references(self, visit, arg);
 }
 
 void clear_accumulator_hooks(TensorImpl& impl) {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "heap_py/memory_map.hpp"
+#include "heap_py/malloc_heaps.hpp"
 
 namespace gradlife::heap {
 
@@ -37,8 +37,7 @@ class MallocBlocks {
   const Heap* heap_of(Address address);
   const Heap& walk(AddressRange range, Address first_chunk);
   bool walk_chunks(Heap& heap, Address first_chunk);
-  AddressRange arena_heap(Address address, Address* owner) const;
-  const Heap* walk_arena(AddressRange range, Address owner);
+  const Heap* walk_arena(const MallocHeap& range);
   std::optional<Block> find_in(const Heap& heap, Address address) const;
   std::optional<Block> find_mapped(Address address) const;
   bool is_cached(Address block, uint64_t chunk_bytes) const;

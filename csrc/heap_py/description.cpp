@@ -2,7 +2,11 @@
 
 #include <cstring>
 
+#include "heap_py/bounds.hpp"
 #include "heap_py/interpreter.h"
+#include "heap_py/key_text.hpp"
+#include "heap_py/module_names.hpp"
+#include "heap_py/type_labels.hpp"
 #include "heap_py/type_table.hpp"
 
 namespace gradlife::heap {
@@ -11,7 +15,7 @@ namespace {
 // Notes what one target is called among what a provider shows.
 class LabelSink final : public ReferenceSink {
  public:
-  explicit LabelSink(const void* target) : target_(target) {}
+  LabelSink(const void* target, size_t nth) : target_(target), left_(nth) {}
   void python(PyObject* target, Relation relation, const char* label, int64_t index) override {
     note(target, {relation, label, index});
   }
@@ -22,9 +26,11 @@ class LabelSink final : public ReferenceSink {
 
  private:
   void note(const void* target, Label label) {
-    if (target == target_ && found.relation == Relation::unknown) found = std::move(label);
+    if (target != target_ || found.relation != Relation::unknown) return;
+    if (left_-- == 0) found = std::move(label);
   }
   const void* target_;
+  size_t left_;
 };
 
 class CollectingSink final : public ReferenceSink {
@@ -48,36 +54,62 @@ void note_root(const char* label, PyObject* object, void* state) {
 }
 
 std::string module_text(PyObject* module) {
-  PyObject* names = PyModule_GetDict(module);
-  PyObject *key, *value;
-  for (Py_ssize_t position = 0; names != nullptr && PyDict_Next(names, &position, &key, &value) != 0;)
-    if (PyUnicode_CheckExact(key) && PyUnicode_CompareWithASCIIString(key, "__name__") == 0) return text_of(value, 200);
-  return "?";
+  PyObject* name = value_named(PyModule_GetDict(module), "__name__");
+  return name != nullptr ? text_of(name, 200) : "?";
+}
+
+std::string function_text(PyObject* object) {
+  const auto* function = reinterpret_cast<PyFunctionObject*>(object);
+  return describe_code(reinterpret_cast<PyCodeObject*>(function->func_code), function->func_qualname);
+}
+
+bool is_set(PyTypeObject* type) {
+  return PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0;
+}
+bool has_length(PyTypeObject* type) {
+  constexpr unsigned long lengthy = Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS;
+  return (type->tp_flags & lengthy) != 0 || is_set(type);
+}
+bool has_own_words(PyTypeObject* type) {
+  for (PyTypeObject* known : {&PyModule_Type, &PyType_Type, &PyMethod_Type, &PyFrame_Type, &PyCode_Type, &PyGen_Type,
+                              &PyCoro_Type, &PyAsyncGen_Type})
+    if (PyType_IsSubtype(type, known) != 0) return true;
+  return is_bounded(type);
 }
 
 std::string python_text(PyObject* object) {
   if (PyModule_Check(object)) return module_text(object);
-  if (PyFunction_Check(object)) return text_of(reinterpret_cast<PyFunctionObject*>(object)->func_qualname, 200);
+  if (PyFunction_Check(object)) return function_text(object);
   if (PyType_Check(object)) return type_name(reinterpret_cast<PyTypeObject*>(object));
   if (PyMethod_Check(object) && PyFunction_Check(PyMethod_GET_FUNCTION(object)))
-    return text_of(reinterpret_cast<PyFunctionObject*>(PyMethod_GET_FUNCTION(object))->func_qualname, 200);
+    return function_text(PyMethod_GET_FUNCTION(object));
   if (PyFrame_Check(object)) return describe_frame(gl_frame_of_object(object));
   if (PyCode_Check(object)) return text_of(reinterpret_cast<PyCodeObject*>(object)->co_qualname, 200);
-  if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object) || PyAnySet_Check(object)) {
-    const Py_ssize_t length = PyDict_Check(object)     ? reinterpret_cast<PyDictObject*>(object)->ma_used
-                              : PyAnySet_Check(object) ? reinterpret_cast<PySetObject*>(object)->used
-                                                       : Py_SIZE(object);
-    return "len " + std::to_string(length);
-  }
+  if (has_length(Py_TYPE(object))) return "len " + std::to_string(length_of(object));
   if (void* frame = gl_generator_frame(object)) return describe_frame(frame);
-  return "";
+  return describe_bounded(object);
 }
 
 }  // namespace
 
+Py_ssize_t length_of(PyObject* object) {
+  if (PyDict_Check(object)) return reinterpret_cast<PyDictObject*>(object)->ma_used;
+  return PyAnySet_Check(object) ? reinterpret_cast<PySetObject*>(object)->used : Py_SIZE(object);
+}
+
+Manner Describer::manner_of(const TypeRow& row) const {
+  if (row.kind != NodeKind::python || row.address == 0) return Manner::own;
+  auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
+  for (Provider* provider : providers_)
+    if (provider->knows(type)) return Manner::own;
+  if (type == &PyFunction_Type) return Manner::function;
+  if (has_own_words(type)) return Manner::own;
+  return has_length(type) ? Manner::length : Manner::nothing;
+}
+
 std::string Describer::describe(NodeId node) const {
   const TypeRow& row = graph_.type_of(node);
-  if (row.kind == NodeKind::root) return row.name == "running frame" ? describe_frame(pointer(node)) : std::string();
+  if (row.kind == NodeKind::root) return describe_root(node);
   if (row.kind == NodeKind::python) {
     PyObject* object = static_cast<PyObject*>(pointer(node));
     for (Provider* provider : providers_)
@@ -87,6 +119,20 @@ std::string Describer::describe(NodeId node) const {
   for (Provider* provider : providers_)
     if (provider->owns_type(graph_.types[node])) return provider->describe_native(pointer(node), graph_.types[node]);
   return "";
+}
+
+// A frame of another thread than the one that asks says whose it is. Threads stand before their frames.
+std::string Describer::describe_root(NodeId node) const {
+  const std::string& kind = graph_.type_of(node).name;
+  if (kind == "thread") return thread_name(static_cast<PyThreadState*>(pointer(node)));
+  if (kind != "running frame") return "";
+  NodeId above = node;
+  while (above != process_root && graph_.type_of(above).name != "thread") --above;
+  auto* thread = static_cast<PyThreadState*>(pointer(above));
+  const std::string frame = describe_frame(pointer(node));
+  if (above == process_root || thread == PyThreadState_Get()) return frame;
+  const std::string name = thread_name(thread);
+  return frame + ", " + (name.empty() ? "another thread" : "thread '" + name + "'");
 }
 
 Label Describer::describe_root_edge(NodeId from, NodeId to) const {
@@ -99,10 +145,19 @@ Label Describer::describe_root_edge(NodeId from, NodeId to) const {
   return search.label != nullptr ? Label{Relation::root, search.label} : Label{};
 }
 
-Label Describer::describe_edge(NodeId from, NodeId to) const {
+void Describer::add_key(Label& label) const {
+  if (label.key == nullptr || label.text.empty() || label.text.back() != '>') return;
+  for (Provider* provider : providers_) {
+    if (!provider->knows(Py_TYPE(label.key))) continue;
+    const std::string text = provider->describe_python(label.key);
+    if (!text.empty()) label.text.replace(label.text.size() - 1, 1, " " + text + ">");
+  }
+}
+
+Label Describer::describe_edge(NodeId from, NodeId to, size_t nth) const {
   const TypeRow& row = graph_.type_of(from);
   if (row.kind == NodeKind::root) return describe_root_edge(from, to);
-  LabelSink sink(pointer(to));
+  LabelSink sink(pointer(to), nth);
   if (row.kind != NodeKind::python) {
     for (Provider* provider : providers_)
       if (provider->owns_type(graph_.types[from])) provider->expand_native(pointer(from), graph_.types[from], sink);
@@ -110,13 +165,16 @@ Label Describer::describe_edge(NodeId from, NodeId to) const {
   }
   PyObject* source = static_cast<PyObject*>(pointer(from));
   const bool is_python = graph_.type_of(to).kind == NodeKind::python;
-  if (is_python) sink.found = describe_reference(source, static_cast<PyObject*>(pointer(to)));
+  if (is_python) sink.found = describe_reference(source, static_cast<PyObject*>(pointer(to)), nth);
+  add_key(sink.found);
   for (Provider* provider : providers_) {
     if (sink.found.relation != Relation::unknown || !provider->knows(Py_TYPE(source))) continue;
     provider->expand_python(source, sink);
     if (sink.found.relation == Relation::unknown && is_python)
       sink.found = provider->describe_edge(source, static_cast<PyObject*>(pointer(to)));
   }
+  if (sink.found.relation == Relation::unknown && is_python)
+    sink.found = label_by_use(source, static_cast<PyObject*>(pointer(to)));
   return sink.found;
 }
 

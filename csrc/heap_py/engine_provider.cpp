@@ -57,7 +57,20 @@ uint32_t EngineProvider::type_of(const void* managed) {
 
 void EngineProvider::expand_python(PyObject* object, ReferenceSink& sink) {
   const void* managed = engine_.object_behind(object);
-  if (managed != nullptr && engine_.wrapper_owns(object)) sink.native(managed, type_of(managed), "its C++ object");
+  if (managed == nullptr || !engine_.wrapper_owns(object)) return;
+  if (engine_.outlives_references(object))
+    sink.keeper(managed, type_of(managed), "its C++ object");
+  else
+    sink.native(managed, type_of(managed), "its C++ object");
+}
+
+void EngineProvider::expand_silent(PyObject* object, ReferenceSink& sink) {
+  if (!engine_.outlives_references(object)) return Provider::expand_silent(object, sink);
+  const auto refer = [](void* state, void* target) {
+    if (target != nullptr)
+      static_cast<ReferenceSink*>(state)->python(static_cast<PyObject*>(target), Relation::unknown, "");
+  };
+  engine_.visit_kept(object, refer, &sink);
 }
 
 void EngineProvider::expand_native(const void* object, uint32_t, ReferenceSink& sink) {
@@ -72,18 +85,50 @@ void EngineProvider::expand_native(const void* object, uint32_t, ReferenceSink& 
                                    call.sink->native(target, call.provider->type_of(target), label);
                                },
                                [](void* state, const char* label, void* target, uint8_t ownership) {
-                                 if (is_owner(ownership))
-                                   static_cast<Call*>(state)->sink->python(static_cast<PyObject*>(target),
-                                                                           Relation::native, label);
+                                 ReferenceSink& sink = *static_cast<Call*>(state)->sink;
+                                 PyObject* object = static_cast<PyObject*>(target);
+                                 if (static_cast<Counted>(ownership) == Counted::coupled)
+                                   sink.coupled(object, label);
+                                 else if (is_owner(ownership))
+                                   sink.python(object, Relation::native, label);
                                }};
   engine_.visit(object, visitor);
 }
 
+namespace {
+
+// What one native object calls its reference to a Python object.
+struct LabelSearch {
+  const void* target;
+  const char* label = nullptr;
+  const void* node = nullptr;  // a tensor's
+};
+
+void search(const HeapInterface& engine, const void* managed, LabelSearch& wanted) {
+  const HeapVisitor visitor = {&wanted,
+                               [](void* state, const char* label, const void* target, uint8_t) {
+                                 if (std::string(label) == "grad_fn") static_cast<LabelSearch*>(state)->node = target;
+                               },
+                               [](void* state, const char* label, void* target, uint8_t) {
+                                 LabelSearch& wanted = *static_cast<LabelSearch*>(state);
+                                 if (target == wanted.target && wanted.label == nullptr) wanted.label = label;
+                               }};
+  engine.visit(managed, visitor);
+}
+
+}  // namespace
+
 // Traverse shows a node's face or hooks in its tensor's place where only the tensor owns them.
 Label EngineProvider::describe_edge(PyObject* source, PyObject* target) {
   const void* managed = engine_.object_behind(source);
-  if (managed == nullptr || static_cast<Kind>(engine_.kind(managed)) != Kind::tensor) return {};
-  if (PyDict_Check(target)) return {Relation::native, "hooks"};
+  if (managed == nullptr) return {};
+  if (PyDict_Check(target)) {
+    LabelSearch wanted{target};
+    search(engine_, managed, wanted);
+    if (wanted.label == nullptr && wanted.node != nullptr) search(engine_, wanted.node, wanted);
+    return {Relation::native, wanted.label != nullptr ? wanted.label : "hooks"};
+  }
+  if (static_cast<Kind>(engine_.kind(managed)) != Kind::tensor) return {};
   if (!engine_.knows_type(Py_TYPE(target))) return {};
   const void* behind = engine_.object_behind(target);
   const bool is_node = behind != nullptr && static_cast<Kind>(engine_.kind(behind)) == Kind::node;

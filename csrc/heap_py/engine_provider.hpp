@@ -17,6 +17,7 @@ class EngineProvider final : public Provider {
   void start(Builder& builder) override;
   bool knows(PyTypeObject* type) override { return engine_.knows_type(type); }
   void expand_python(PyObject* object, ReferenceSink& sink) override;
+  void expand_silent(PyObject* object, ReferenceSink& sink) override;
   bool owns_type(uint32_t type) const override { return type < is_own_.size() && is_own_[type]; }
   void expand_native(const void* object, uint32_t type, ReferenceSink& sink) override;
   Label describe_edge(PyObject* source, PyObject* target) override;

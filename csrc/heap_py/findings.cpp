@@ -1,19 +1,78 @@
 #include "heap_py/findings.hpp"
 
+#include <algorithm>
+
 #include "heap_py/border.hpp"
+#include "heapgraph/hanging.hpp"
 
 namespace gradlife::heap {
 namespace {
 
 constexpr size_t most_referrers = 1000;
 
-std::vector<Step> describe_referrers(const Graph& graph, const Telling& telling, NodeId node) {
-  std::vector<Step> steps;
-  for (NodeId referrer : graph.referrers.of(node)) {
-    if (steps.size() == most_referrers) break;
-    steps.push_back({referrer, telling.node(referrer), telling.reference(referrer, node)});
+// Dicts of attributes and hooks, closures and their cells serve one object.
+bool may_serve(const Graph& graph, NodeId node) {
+  static constexpr const char* types[] = {"dict", "collections.OrderedDict", "collections.defaultdict", "list", "tuple",
+                                          "cell"};
+  const TypeRow& row = graph.type_of(node);
+  return row.kind == NodeKind::python && std::find(std::begin(types), std::end(types), row.name) != std::end(types);
+}
+
+// A dict of hooks is known to a tensor's wrapper and to what runs them.
+int rank_of_owner(const Graph& graph, NodeId node) {
+  const NodeKind kind = graph.type_of(node).kind;
+  if (kind == NodeKind::grad_node) return 3;
+  if (kind == NodeKind::python && !may_serve(graph, node)) return 2;
+  return kind == NodeKind::tensor ? 1 : 0;
+}
+
+// The one object that refers to it; of several the one that it is there for, where one of them is native.
+NodeId owner_of(const Graph& graph, NodeId node) {
+  constexpr size_t most_references = 4096;  // a label is looked for among them
+  const Row holders = graph.referrers.of(node);
+  const auto is_native = [&](NodeId holder) { return rank_of_owner(graph, holder) % 2 == 1; };
+  if (holders.size() == 0 || (holders.size() > 1 && std::none_of(holders.begin(), holders.end(), is_native)))
+    return no_node;
+  const NodeId owner = *std::max_element(holders.begin(), holders.end(), [&](NodeId a, NodeId b) {
+    return rank_of_owner(graph, a) < rank_of_owner(graph, b);
+  });
+  if (owner == no_node || graph.type_of(owner).kind == NodeKind::root) return no_node;
+  return graph.references.of(owner).size() <= most_references ? owner : no_node;
+}
+
+std::vector<Step> describe_owners(const Graph& graph, const Telling& telling, NodeId node) {
+  constexpr size_t most_levels = 4;
+  std::vector<NodeId> above;
+  for (NodeId at = node; above.size() < most_levels && may_serve(graph, at); at = above.back()) {
+    const NodeId owner = owner_of(graph, at);
+    if (owner == no_node) break;
+    above.push_back(owner);
   }
-  return steps;
+  std::reverse(above.begin(), above.end());
+  return describe_steps(telling, above, node);
+}
+
+void describe_referrers(const Graph& graph, const Telling& telling, NodeId node, Findings& findings) {
+  NodeId before = no_node;
+  size_t nth = 0;  // those of one object stand together
+  for (NodeId referrer : graph.referrers.of(node)) {
+    if (findings.referrers.size() == most_referrers) break;
+    nth = referrer == before ? nth + 1 : 0;
+    before = referrer;
+    findings.referrers.push_back({referrer, telling.node(referrer), telling.reference(referrer, node, nth)});
+    findings.owners.push_back(describe_owners(graph, telling, referrer));
+  }
+}
+
+// The cycle that the object is in, or the nearest one that it hangs on.
+void tell_cycle(const Graph& graph, const PathTree& paths, const Telling& telling, NodeId target, Findings& findings) {
+  std::vector<NodeId> cycle = shortest_cycle(graph, target);
+  if (cycle.empty()) {
+    Hanging hanging = cycle_above(graph, paths, target);
+    cycle = std::move(hanging.cycle);
+    findings.tail = describe_steps(telling, hanging.way, no_node);
+  }
+  if (!cycle.empty()) findings.cycle = describe_steps(telling, cycle, cycle.front());
 }
 
 }  // namespace
@@ -22,21 +81,22 @@ std::vector<Step> describe_steps(const Telling& telling, const std::vector<NodeI
   std::vector<Step> steps;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodeId next = i + 1 < nodes.size() ? nodes[i + 1] : last;
-    steps.push_back({nodes[i], telling.node(nodes[i]), next != no_node ? telling.reference(nodes[i], next) : Label{}});
+    steps.push_back(
+        {nodes[i], telling.node(nodes[i]), next != no_node ? telling.reference(nodes[i], next, 0) : Label{}});
   }
   return steps;
 }
 
 Findings find_out(FrozenGraph& frozen, NodeId target, const Telling& telling) {
   Graph& graph = frozen.graph;
+  const PathTree& paths = frozen.need_paths();  // needs much memory for a moment, the referrers need it for longer
   graph.build_referrers();
-  const PathTree& paths = frozen.need_paths();
   Findings findings;
   findings.references = telling.count(target);
   findings.path = describe_steps(telling, paths.path_to(target), no_node);
-  findings.referrers = describe_referrers(graph, telling, target);
-  if (findings.path.empty()) findings.cycle = describe_steps(telling, shortest_cycle(graph, target), target);
-  findings.fate = decide_fate(graph, paths, target, telling.count);
+  describe_referrers(graph, telling, target, findings);
+  if (findings.path.empty()) tell_cycle(graph, paths, telling, target, findings);
+  findings.fate = frozen.need_fates(telling.count).of(target);
   return findings;
 }
 
@@ -45,10 +105,11 @@ namespace {
 Ref step_tuple(const Graph& graph, const Step& step) {
   const TypeRow& row = graph.type_of(step.node);
   const Ref type = text(row.name), description = text(step.description), label = text(step.to_next.text);
-  return checked(Py_BuildValue("ksOKOsOL", static_cast<unsigned long>(step.node), kind_name(row.kind), type.get(),
+  const Ref bases = text(row.bases);
+  return checked(Py_BuildValue("ksOKOsOLO", static_cast<unsigned long>(step.node), kind_name(row.kind), type.get(),
                                static_cast<unsigned long long>(graph.addresses[step.node]), description.get(),
                                relation_name(step.to_next.relation), label.get(),
-                               static_cast<long long>(step.to_next.index)));
+                               static_cast<long long>(step.to_next.index), bases.get()));
 }
 
 }  // namespace
@@ -92,13 +153,18 @@ Ref leg_list(const Graph& graph, const Fate& fate) {
 
 Ref as_dict(const Graph& graph, NodeId target, const Findings& findings) {
   const Ref path = step_list(graph, findings.path), referrers = step_list(graph, findings.referrers);
-  const Ref cycle = step_list(graph, findings.cycle), legs = leg_list(graph, findings.fate);
+  const Ref cycle = step_list(graph, findings.cycle), tail = step_list(graph, findings.tail);
+  const Ref legs = leg_list(graph, findings.fate);
   const Ref holders = holder_list(findings.holders, 0);
-  return checked(Py_BuildValue("{sksLsksssOsOsOsOsO}", "node", static_cast<unsigned long>(target), "references",
+  Ref owners = checked(PyList_New(0));
+  for (const std::vector<Step>& steps : findings.owners)
+    checked_status(PyList_Append(owners.get(), step_list(graph, steps).get()));
+  return checked(Py_BuildValue("{sksLsksssOsOsOsOsOsOsO}", "node", static_cast<unsigned long>(target), "references",
                                static_cast<long long>(findings.references), "referrer_count",
                                static_cast<unsigned long>(graph.referrers.of(target).size()), "lifetime",
                                lifetime_name(findings.fate.lifetime), "path", path.get(), "referrers", referrers.get(),
-                               "cycle", cycle.get(), "legs", legs.get(), "native", holders.get()));
+                               "owners", owners.get(), "cycle", cycle.get(), "tail", tail.get(), "legs", legs.get(),
+                               "native", holders.get()));
 }
 
 }  // namespace gradlife::heap

@@ -14,7 +14,7 @@ namespace gradlife::heap {
 // Where the words come from: live objects, or what was written down of them.
 struct Telling {
   std::function<std::string(NodeId)> node;
-  std::function<Label(NodeId, NodeId)> reference;
+  std::function<Label(NodeId from, NodeId to, size_t nth)> reference;  // one object may refer to another more than once
   RefCount count;
 };
 
@@ -30,13 +30,16 @@ struct Findings {
   int64_t references = 0;  // to the target, the caller's own left out
   std::vector<Step> path;
   std::vector<Step> referrers;
+  std::vector<std::vector<Step>>
+      owners;  // of each referrer that only serves another object: that one, and what is between
   std::vector<Step> cycle;
+  std::vector<Step> tail;  // from the cycle to the target, where that only hangs on it
   Fate fate;
   std::vector<NativeHolder> holders;
 };
 Findings find_out(FrozenGraph& frozen, NodeId target, const Telling& telling);
 
-// Steps are tuples (node, kind, type, address, description, relation to the next, label, index).
+// Steps are tuples (node, kind, type, address, description, relation to the next, label, index, bases of the type).
 Ref step_list(const Graph& graph, const std::vector<Step>& steps);
 // Holders of one target are tuples (end, description, library, symbol, sureness).
 Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target);

@@ -3,7 +3,6 @@
 #include "heap_py/border.hpp"
 #include "heap_py/findings.hpp"
 #include "heap_py/graph_type.hpp"
-#include "heapgraph/comparing.hpp"
 #include "heapgraph/file_writer.hpp"
 #include "heapgraph/ranking.hpp"
 
@@ -39,8 +38,8 @@ Ref node_list(const std::vector<NodeId>& nodes) {
   return list;
 }
 
-Label kept_label(FrozenGraph& frozen, NodeId from, NodeId to) {
-  const uint32_t label = frozen.words->label_of(frozen.graph, frozen.need_paths(), from, to);
+Label kept_label(FrozenGraph& frozen, NodeId from, NodeId to, size_t nth) {
+  const uint32_t label = frozen.words->label_of(frozen.graph, frozen.need_paths(), from, to, nth);
   const Relation relation = static_cast<Relation>(PackedLabel::relation(label));
   const uint32_t payload = PackedLabel::payload(label);
   if (relation != Relation::item) return {relation, std::string(frozen.words->texts[payload])};
@@ -50,9 +49,9 @@ Label kept_label(FrozenGraph& frozen, NodeId from, NodeId to) {
 Telling tell_kept(FrozenGraph& frozen) {
   const RefCount count = [&frozen](NodeId node) { return frozen.count_of(node); };
   if (frozen.words == nullptr)
-    return {[](NodeId) { return std::string(); }, [](NodeId, NodeId) { return Label{}; }, count};
+    return {[](NodeId) { return std::string(); }, [](NodeId, NodeId, size_t) { return Label{}; }, count};
   return {[&frozen](NodeId node) { return std::string(frozen.words->texts[frozen.words->descriptions[node]]); },
-          [&frozen](NodeId from, NodeId to) { return kept_label(frozen, from, to); }, count};
+          [&frozen](NodeId from, NodeId to, size_t nth) { return kept_label(frozen, from, to, nth); }, count};
 }
 
 Ref tally(const Tally& tally) {
@@ -94,6 +93,21 @@ PyObject* of_type_method(PyObject* self, PyObject* name) {
   return guarded([&] { return node_list(nodes_of_type(frozen_of(self), parse_name(name))).release(); });
 }
 
+PyObject* nodes_method(PyObject* self, PyObject* arguments) {
+  return guarded([&] {
+    const char *kind = nullptr, *name = nullptr;
+    if (PyArg_ParseTuple(arguments, "ss", &kind, &name) == 0) throw PythonErrorSet();
+    const Graph& graph = frozen_of(self).graph;
+    std::vector<char> is_wanted;
+    for (const TypeRow& row : graph.type_rows)
+      is_wanted.push_back(std::string_view(kind_name(row.kind)) == kind && (*name == '\0' || row.name == name));
+    std::vector<NodeId> found;
+    for (size_t node = 0; node < graph.size(); ++node)
+      if (is_wanted[graph.types[node]] != 0) found.push_back(static_cast<NodeId>(node));
+    return node_list(found).release();
+  });
+}
+
 PyObject* holders_method(PyObject* self, PyObject* name) {
   return guarded([&] {
     const FrozenGraph& frozen = frozen_of(self);
@@ -130,13 +144,13 @@ PyObject* write_method(PyObject* self, PyObject* arguments) {
   });
 }
 
-PyObject* compare_objects_of(PyObject* before, PyObject* after, size_t examples) {
+Ref change_rows(const std::vector<TypeChange>& changes) {
   Ref list = checked(PyList_New(0));
-  for (const TypeChange& row : compare_objects(frozen_of(before).graph, frozen_of(after).graph, examples))
+  for (const TypeChange& row : changes)
     append(list,
            checked(Py_BuildValue("OsOOOO", text(row.type).get(), kind_name(row.kind), tally(row.appeared).get(),
                                  tally(row.vanished).get(), tally(row.grown).get(), node_list(row.examples).get())));
-  return list.release();
+  return list;
 }
 
 PyObject* compare_paths_of(PyObject* before, PyObject* after) {

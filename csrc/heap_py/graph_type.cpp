@@ -42,6 +42,28 @@ PyObject* find_method(PyObject* self, PyObject* address) {
   });
 }
 
+// find_all([address, ...]) -> {address: node} of those that are there, in one pass
+PyObject* find_all_method(PyObject* self, PyObject* addresses) {
+  return guarded([&] {
+    if (!PyList_Check(addresses)) {
+      PyErr_SetString(PyExc_TypeError, "find_all() takes a list of addresses");
+      throw PythonErrorSet();
+    }
+    std::unordered_map<Address, NodeId> found;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(addresses); ++i)
+      found[PyLong_AsUnsignedLongLong(PyList_GET_ITEM(addresses, i))] = no_node;
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    graph_of(self).find_all(found);
+    Ref dict = checked(PyDict_New());
+    for (const auto& [address, node] : found) {
+      if (node == no_node) continue;
+      const Ref key = checked(PyLong_FromUnsignedLongLong(address)), value = checked(PyLong_FromUnsignedLong(node));
+      checked_status(PyDict_SetItem(dict.get(), key.get(), value.get()));
+    }
+    return dict.release();
+  });
+}
+
 // describe(node) -> (kind, type name, address, shallow bytes or None)
 PyObject* describe_method(PyObject* self, PyObject* number) {
   return guarded([&] {
@@ -107,7 +129,7 @@ PyObject* components_method(PyObject* self, PyObject* limit) {
   return guarded([&] {
     const size_t most = PyLong_AsSize_t(limit);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    const Components parts = find_components(graph_of(self));
+    const Components parts = find_components(graph_of(self).references);
     std::vector<std::vector<NodeId>> samples(parts.sizes.size());
     for (size_t node = 0; node < parts.of_node.size(); ++node) {
       const uint32_t part = parts.of_node[node];
@@ -156,6 +178,7 @@ PyObject* get_notes(PyObject* self, void*) {
   return PyUnicode_DecodeUTF8(notes.data(), static_cast<Py_ssize_t>(notes.size()), "replace");
 }
 PyObject* get_has_labels(PyObject* self, void*) { return PyBool_FromLong(frozen_of(self).words != nullptr ? 1 : 0); }
+PyObject* get_is_partial(PyObject* self, void*) { return PyBool_FromLong(graph_of(self).is_partial ? 1 : 0); }
 PyObject* get_limits(PyObject* self, void*) {
   return guarded([&] {
     Ref list = checked(PyList_New(0));
@@ -175,6 +198,7 @@ void dealloc(PyObject* self) {
 }
 
 PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
+                         {"find_all", find_all_method, METH_O, nullptr},
                          {"describe", describe_method, METH_O, nullptr},
                          {"referents", referents_method, METH_O, nullptr},
                          {"referrers", referrers_method, METH_O, nullptr},
@@ -189,6 +213,7 @@ PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
                          {"path_steps", path_steps_method, METH_O, nullptr},
                          {"largest", largest_method, METH_O, nullptr},
                          {"of_type", of_type_method, METH_O, nullptr},
+                         {"nodes", nodes_method, METH_VARARGS, nullptr},
                          {"holders", holders_method, METH_O, nullptr},
                          {"cyclic_parts", cyclic_parts_method, METH_NOARGS, nullptr},
                          {"write", write_method, METH_VARARGS, nullptr},
@@ -200,6 +225,7 @@ PyGetSetDef attributes[] = {{"node_count", get_node_count, nullptr, nullptr, nul
                             {"notes", get_notes, nullptr, nullptr, nullptr},
                             {"has_labels", get_has_labels, nullptr, nullptr, nullptr},
                             {"limits", get_limits, nullptr, nullptr, nullptr},
+                            {"is_partial", get_is_partial, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                        {Py_tp_methods, methods},

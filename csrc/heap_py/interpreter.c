@@ -1,12 +1,14 @@
 #define Py_BUILD_CORE 1
 #include "heap_py/interpreter.h"
 
-#include <internal/pycore_code.h>
-#include <internal/pycore_dict.h>
-#include <internal/pycore_frame.h>
+#include <signal.h>
+
 #include <internal/pycore_gc.h>
 #include <internal/pycore_interp.h>
-#include <internal/pycore_object.h>
+#if PY_VERSION_HEX >= 0x030c0000
+#include <internal/pycore_runtime.h>
+#include <internal/pycore_signal.h>
+#endif
 
 #if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030e0000
 #error "the heap walk knows CPython 3.11, 3.12 and 3.13"
@@ -18,35 +20,36 @@
 /* --- the collector's objects ----------------------------------------------------------------------------------------
  */
 
-#if PY_VERSION_HEX >= 0x030c0000
-typedef struct {
-  gl_object_visitor visit;
-  void* state;
-} visit_call;
+/* The low bits of a link are the collector's marks. */
+static PyGC_Head* next_of(const PyGC_Head* at) { return (PyGC_Head*)(at->_gc_next & ~(uintptr_t)3); }
+static PyGC_Head* previous_of(const PyGC_Head* at) { return (PyGC_Head*)(at->_gc_prev & ~(uintptr_t)3); }
 
-static int visit_one(PyObject* object, void* call) {
-  ((visit_call*)call)->visit(object, ((visit_call*)call)->state);
-  return 1;
-}
-
-void gl_visit_tracked(gl_object_visitor visit, void* state) {
-  visit_call call = {visit, state};
-  PyUnstable_GC_VisitObjects(visit_one, &call);
-}
-#else
+/* From both ends towards the middle: each step waits for memory, and two wait together. */
 static void visit_list(PyGC_Head* head, gl_object_visitor visit, void* state) {
-  /* The low bits of a link are the collector's marks. */
-  for (PyGC_Head* at = (PyGC_Head*)(head->_gc_next & ~(uintptr_t)3); at != head;
-       at = (PyGC_Head*)(at->_gc_next & ~(uintptr_t)3))
-    visit((PyObject*)(at + 1), state);
+  PyGC_Head *first = next_of(head), *last = previous_of(head);
+  while (first != head) {
+    PyGC_Head* next = next_of(first);
+    visit((PyObject*)(first + 1), state);
+    if (first == last) return;
+    PyGC_Head* previous = previous_of(last);
+    visit((PyObject*)(last + 1), state);
+    if (next == last) return;
+    first = next;
+    last = previous;
+  }
+}
+/* During a collection the way back stands somewhere else. */
+static void visit_list_forwards(PyGC_Head* head, gl_object_visitor visit, void* state) {
+  for (PyGC_Head* at = next_of(head); at != head; at = next_of(at)) visit((PyObject*)(at + 1), state);
 }
 
+/* Not PyUnstable_GC_VisitObjects: in 3.12 it leaves out what gc.freeze() put aside. */
 void gl_visit_tracked(gl_object_visitor visit, void* state) {
   struct _gc_runtime_state* gc = &PyInterpreterState_Get()->gc;
-  for (int i = 0; i < NUM_GENERATIONS; ++i) visit_list(&gc->generations[i].head, visit, state);
-  visit_list(&gc->permanent_generation.head, visit, state);
+  void (*visit_each)(PyGC_Head*, gl_object_visitor, void*) = gc->collecting ? visit_list_forwards : visit_list;
+  for (int i = 0; i < NUM_GENERATIONS; ++i) visit_each(&gc->generations[i].head, visit, state);
+  visit_each(&gc->permanent_generation.head, visit, state);
 }
-#endif
 
 size_t gl_estimate_tracked(void) {
   struct _gc_runtime_state* gc = &PyInterpreterState_Get()->gc;
@@ -71,6 +74,41 @@ static void visit_exit_callbacks(struct atexit_state* exits, gl_labelled_visitor
     SHOW("arguments of an atexit callback", exits->callbacks[i]->kwargs);
   }
 }
+
+#if PY_VERSION_HEX < 0x030c0000
+/* They stand in a static table of the signal module, which its own function reads. */
+static void visit_signal_handlers(gl_labelled_visitor visit, void* state) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "_signal");
+  PyObject* read =
+      module != NULL && PyModule_Check(module) ? PyDict_GetItemString(PyModule_GetDict(module), "getsignal") : NULL;
+  for (int i = 1; read != NULL && PyCFunction_CheckExact(read) && i < NSIG; ++i) {
+    PyObject* number = PyLong_FromLong(i);
+    PyObject* handler = number != NULL ? PyObject_CallOneArg(read, number) : NULL;
+    if (handler == NULL) PyErr_Clear();
+    SHOW("signal handler", handler);
+    Py_XDECREF(handler);
+    Py_XDECREF(number);
+  }
+}
+#else
+static void visit_signal_handlers(gl_labelled_visitor visit, void* state) {
+  for (int i = 0; i < Py_NSIG; ++i) {
+#if PY_VERSION_HEX >= 0x030d0000
+    SHOW("signal handler", _Py_atomic_load_ptr_relaxed((void**)&_PyRuntime.signals.handlers[i].func));
+#else
+    SHOW("signal handler", _Py_atomic_load_relaxed(&_PyRuntime.signals.handlers[i].func));
+#endif
+  }
+}
+
+static void visit_monitoring(PyInterpreterState* interpreter, gl_labelled_visitor visit, void* state) {
+  for (int tool = 0; tool < PY_MONITORING_TOOL_IDS; ++tool) {
+    SHOW("name of a monitoring tool", interpreter->monitoring_tool_names[tool]);
+    for (int event = 0; event < _PY_MONITORING_EVENTS; ++event)
+      SHOW("monitoring callback", interpreter->monitoring_callables[tool][event]);
+  }
+}
+#endif
 
 void gl_visit_interpreter(PyInterpreterState* interpreter, gl_labelled_visitor visit, void* state) {
 #if PY_VERSION_HEX >= 0x030c0000
@@ -108,6 +146,17 @@ void gl_visit_interpreter(PyInterpreterState* interpreter, gl_labelled_visitor v
   SHOW("gc.garbage", interpreter->gc.garbage);
   SHOW("gc.callbacks", interpreter->gc.callbacks);
   visit_exit_callbacks(&interpreter->atexit, visit, state);
+#if PY_VERSION_HEX >= 0x030c0000
+  visit_monitoring(interpreter, visit, state);
+#endif
+  if (interpreter == PyInterpreterState_Main()) visit_signal_handlers(visit, state);
+}
+
+unsigned long gl_thread_ident(PyThreadState* thread) { return thread->thread_id; }
+
+int gl_has_other_interpreters(void) {
+  PyInterpreterState* first = PyInterpreterState_Head();
+  return first != NULL && PyInterpreterState_Next(first) != NULL;
 }
 
 void gl_visit_thread(PyThreadState* thread, gl_labelled_visitor visit, void* state) {
@@ -118,6 +167,10 @@ void gl_visit_thread(PyThreadState* thread, gl_labelled_visitor visit, void* sta
   SHOW("async generator hook", thread->async_gen_firstiter);
   SHOW("async generator hook", thread->async_gen_finalizer);
   SHOW("context", thread->context);
+#if PY_VERSION_HEX >= 0x030d0000
+  SHOW("key of its thread-locals", thread->threading_local_key);
+  SHOW("key of its thread-locals", thread->threading_local_sentinel);
+#endif
 #if PY_VERSION_HEX >= 0x030c0000
   SHOW("exception being raised", thread->current_exception);
 #else
@@ -127,144 +180,4 @@ void gl_visit_thread(PyThreadState* thread, gl_labelled_visitor visit, void* sta
 #endif
   for (_PyErr_StackItem* item = thread->exc_info; item != NULL; item = item->previous_item)
     SHOW("exception being handled", item->exc_value);
-}
-
-/* --- frames
- * ----------------------------------------------------------------------------------------------------------- */
-
-void* gl_newest_frame(PyThreadState* thread) {
-#if PY_VERSION_HEX >= 0x030d0000
-  return thread->current_frame;
-#else
-  return thread->cframe != NULL ? thread->cframe->current_frame : NULL;
-#endif
-}
-
-void* gl_older_frame(void* frame) { return ((_PyInterpreterFrame*)frame)->previous; }
-
-static PyCodeObject* code_of(_PyInterpreterFrame* frame) {
-#if PY_VERSION_HEX >= 0x030d0000
-  return frame->f_executable != NULL && PyCode_Check(frame->f_executable) ? (PyCodeObject*)frame->f_executable : NULL;
-#else
-  return frame->f_code != NULL && PyCode_Check(frame->f_code) ? frame->f_code : NULL;
-#endif
-}
-
-static PyObject* function_of(_PyInterpreterFrame* frame) {
-#if PY_VERSION_HEX >= 0x030c0000
-  return frame->f_funcobj;
-#else
-  return (PyObject*)frame->f_func;
-#endif
-}
-
-int gl_read_frame(void* address, gl_frame* read) {
-  _PyInterpreterFrame* frame = address;
-#if PY_VERSION_HEX >= 0x030c0000
-  if (frame->owner == FRAME_OWNED_BY_CSTACK) return 0; /* has no locals of its own */
-#endif
-  read->code = code_of(frame);
-  if (read->code == NULL) return 0;
-  const int incomplete = _PyFrame_IsIncomplete(frame);
-  const int instruction = _PyInterpreterFrame_LASTI(frame);
-  read->function = function_of(frame);
-  read->locals = frame->f_locals;
-  read->frame_object = (PyObject*)frame->frame_obj;
-  read->fast = frame->localsplus;
-  read->fast_count = incomplete ? 0 : read->code->co_nlocalsplus;
-  read->stack_count =
-      incomplete || frame->stacktop < read->code->co_nlocalsplus ? 0 : frame->stacktop - read->code->co_nlocalsplus;
-  read->is_generator = frame->owner == FRAME_OWNED_BY_GENERATOR;
-  read->line = instruction < 0 ? read->code->co_firstlineno
-                               : PyCode_Addr2Line(read->code, instruction * (int)sizeof(_Py_CODEUNIT));
-  return 1;
-}
-
-void* gl_generator_frame(PyObject* object) {
-  if (!PyGen_Check(object) && !PyCoro_CheckExact(object) && !PyAsyncGen_CheckExact(object)) return NULL;
-  PyGenObject* generator = (PyGenObject*)object;
-  return generator->gi_frame_state < FRAME_CLEARED ? (void*)generator->gi_iframe : NULL;
-}
-
-void* gl_frame_of_object(PyObject* object) { return ((PyFrameObject*)object)->f_frame; }
-
-/* --- attributes without a dict
- * ---------------------------------------------------------------------------------------- */
-
-#if PY_VERSION_HEX >= 0x030d0000
-static PyDictValues* inline_values(PyObject* object) {
-  if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_INLINE_VALUES) == 0) return NULL;
-  PyDictValues* values = _PyObject_InlineValues(object);
-  return values->valid ? values : NULL;
-}
-#elif PY_VERSION_HEX >= 0x030c0000
-static PyDictValues* inline_values(PyObject* object) {
-  if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0) return NULL;
-  PyDictOrValues found = *_PyObject_DictOrValuesPointer(object);
-  return _PyDictOrValues_IsValues(found) ? _PyDictOrValues_GetValues(found) : NULL;
-}
-#else
-static PyDictValues* inline_values(PyObject* object) {
-  if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0) return NULL;
-  return *_PyObject_ValuesPointer(object);
-}
-#endif
-
-static PyDictKeysObject* attribute_names(PyObject* object) {
-  return ((PyHeapTypeObject*)Py_TYPE(object))->ht_cached_keys;
-}
-
-void gl_visit_inline_attributes(PyObject* object, gl_attribute_visitor visit, void* state) {
-  PyDictValues* values = inline_values(object);
-  PyDictKeysObject* keys = values != NULL ? attribute_names(object) : NULL;
-  if (keys == NULL || keys->dk_kind == DICT_KEYS_GENERAL) return;
-  PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
-  for (Py_ssize_t i = 0; i < keys->dk_nentries; ++i)
-    if (values->values[i] != NULL && entries[i].me_key != NULL) visit(entries[i].me_key, values->values[i], state);
-}
-
-PyObject* gl_existing_dict(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0) {
-#if PY_VERSION_HEX >= 0x030d0000
-    return (PyObject*)_PyObject_GetManagedDict(object);
-#elif PY_VERSION_HEX >= 0x030c0000
-    PyDictOrValues found = *_PyObject_DictOrValuesPointer(object);
-    return _PyDictOrValues_IsValues(found) ? NULL : _PyDictOrValues_GetDict(found);
-#else
-    return *_PyObject_ManagedDictPointer(object);
-#endif
-  }
-  Py_ssize_t offset = type->tp_dictoffset;
-  if (offset == 0) return NULL;
-  if (offset < 0) {
-    Py_ssize_t items = Py_SIZE(object) < 0 ? -Py_SIZE(object) : Py_SIZE(object);
-    offset += (Py_ssize_t)_PyObject_VAR_SIZE(type, items);
-  }
-  return *(PyObject**)((char*)object + offset);
-}
-
-size_t gl_inline_bytes(PyObject* object) {
-#if PY_VERSION_HEX >= 0x030d0000
-  if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_INLINE_VALUES) == 0) return 0;
-  PyDictValues* values = _PyObject_InlineValues(object);
-  return offsetof(PyDictValues, values) + values->capacity * sizeof(PyObject*) + values->capacity;
-#else
-  PyDictValues* values = inline_values(object);
-  PyDictKeysObject* keys = values != NULL ? attribute_names(object) : NULL;
-  if (keys == NULL) return 0;
-  const size_t slots = (size_t)(keys->dk_nentries + keys->dk_usable);
-  return slots * sizeof(PyObject*) + ((slots + 2 + sizeof(PyObject*) - 1) & ~(sizeof(PyObject*) - 1));
-#endif
-}
-
-size_t gl_dict_table_bytes(PyObject* object) {
-  PyDictObject* dict = (PyDictObject*)object;
-  PyDictKeysObject* keys = dict->ma_keys;
-  const size_t slots = (size_t)1 << keys->dk_log2_size;
-  const size_t usable = (slots << 1) / 3;
-  if (dict->ma_values != NULL) return (usable + 1) * sizeof(PyObject*); /* the keys are shared */
-  if (keys->dk_log2_size == 0) return 0;                                /* the one empty table */
-  const size_t entry = keys->dk_kind == DICT_KEYS_GENERAL ? sizeof(PyDictKeyEntry) : sizeof(PyDictUnicodeEntry);
-  return sizeof(PyDictKeysObject) + ((size_t)1 << keys->dk_log2_index_bytes) + usable * entry;
 }

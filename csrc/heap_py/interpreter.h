@@ -21,6 +21,8 @@ size_t gl_estimate_tracked(void); /* about how many, without counting them */
 void gl_visit_interpreter(PyInterpreterState* interpreter, gl_labelled_visitor visit, void* state);
 /* What a thread's state holds: the exceptions being handled, trace functions, context, thread-locals. */
 void gl_visit_thread(PyThreadState* thread, gl_labelled_visitor visit, void* state);
+unsigned long gl_thread_ident(PyThreadState* thread);
+int gl_has_other_interpreters(void);
 
 /* A frame that runs, or waits for one that does. Its locals are in no tracked object. */
 typedef struct {
@@ -30,20 +32,37 @@ typedef struct {
   PyCodeObject* code;
   PyObject** fast; /* locals, cells and free variables, then the value stack; each may be NULL */
   int fast_count;
-  int stack_count; /* of the value stack, 0 where its height is not written down */
+  int stack_count; /* of the value stack, 0 where its height is not written down: see gl_stack_height */
   int is_generator;
   int line; /* 0: unknown */
 } gl_frame;
 
+PyThreadState* gl_current_thread(void);       /* NULL: none */
 void* gl_newest_frame(PyThreadState* thread); /* NULL: none */
 void* gl_older_frame(void* frame);
 int gl_read_frame(void* frame, gl_frame* read); /* 0: it is no frame of Python code, or half made */
+
+/* The code that a frame runs, and where it stands in it; 0 as above. Cheaper than the whole frame. */
+int gl_frame_place(void* frame, PyCodeObject** code, int* instruction);
+int gl_line_of(PyCodeObject* code, int instruction); /* 0: unknown */
+
+/* How many values stand on a frame's stack, also where it does not write that down. An upper bound while an instruction
+ * takes values off: the last of them may be gone already. */
+int gl_stack_height(void* frame);
 
 /* The frame of a generator, coroutine or asynchronous generator that has not ended, or NULL. */
 void* gl_generator_frame(PyObject* generator);
 
 /* The frame that a frame object stands for; it owns it once the call has ended. */
 void* gl_frame_of_object(PyObject* frame_object);
+
+/* Whether its reference count says nothing: it is never freed. */
+int gl_is_immortal(const PyObject* object);
+
+/* What the fields of objects are called that tell it to nobody; NULL where `target` is in none of them. */
+const char* gl_frame_object_field(PyObject* frame_object, PyObject* target);
+const char* gl_context_field(PyObject* object, PyObject* target); /* of a Context, ContextVar or Token */
+PyObject* gl_context_variable_name(PyObject* variable);           /* NULL: it is no ContextVar */
 
 /* The attributes that stand in an instance itself, without a dict. */
 typedef void (*gl_attribute_visitor)(PyObject* name, PyObject* value, void* state);
@@ -55,6 +74,12 @@ PyObject* gl_existing_dict(PyObject* object);
 size_t gl_dict_table_bytes(PyObject* dict);
 /* Bytes that belong to an instance but stand beside it: its inline attributes. */
 size_t gl_inline_bytes(PyObject* object);
+
+/* Bytes that a type's allocator asks for in front of an instance: the collector's links, places for dict and weak list.
+ */
+size_t gl_bytes_before(PyTypeObject* type);
+/* Bytes that it asks for in all for an instance without items. */
+size_t gl_block_bytes(PyTypeObject* type);
 
 #ifdef __cplusplus
 }

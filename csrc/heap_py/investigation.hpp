@@ -16,8 +16,14 @@ struct Investigation {
 // Called from Python through the vector protocol: the tool's own references to the target are found in its frames.
 // With `with_scan`, memory is searched for holders of what the referrers do not explain.
 Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan);
+// [(lifetime, path) or None, ...]: what becomes of the objects at these addresses, and what leads to them. None: not
+// found among what the options let the walk see. The addresses must be those of living objects.
+Ref judge(PyObject* addresses, const WalkOptions& options);
 // [(references, known referrers, [holder, ...]), ...], one for each object: every word that may hold it, whether or not
 // its references are explained.
 Ref scan(PyObject* objects, const WalkOptions& options);  // a list
+
+// [[holder, ...], ...], one for each object of C++, by its address: a list of ints.
+Ref scan_natives(PyObject* addresses, const WalkOptions& options);
 
 }  // namespace gradlife::heap

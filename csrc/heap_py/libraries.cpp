@@ -11,6 +11,7 @@
 #endif
 
 #include "heap_py/class_names.hpp"
+#include "heap_py/symbol_tables.hpp"
 
 namespace gradlife::heap {
 
@@ -27,6 +28,7 @@ Libraries::Libraries() {
         auto& self = *static_cast<Libraries*>(state);
         Library library;
         library.path = info->dlpi_name;
+        library.base = info->dlpi_addr;
         library.tls_number = info->dlpi_tls_modid;
         library.own_tls = static_cast<Address>(reinterpret_cast<uintptr_t>(info->dlpi_tls_data));
         for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -73,15 +75,18 @@ bool Libraries::is_python(Address address) const {
   return library != nullptr && library->is_python;
 }
 
-std::string Libraries::symbol_at(Address address) {
+std::string Libraries::symbol_at(Address address) const {
 #ifdef __linux__
   Dl_info found;
   const auto* pointer = reinterpret_cast<const void*>(static_cast<uintptr_t>(address));
   if (dladdr(pointer, &found) != 0 && found.dli_sname != nullptr) return ClassNames::readable(found.dli_sname);
-#else
-  static_cast<void>(address);
 #endif
-  return "";
+  const Library* library = library_of(address);
+  return library != nullptr ? ClassNames::readable(find_variable(library->path, address - library->base, false)) : "";
+}
+
+std::string Libraries::thread_local_symbol(const Library& library, Address offset) {
+  return ClassNames::readable(find_variable(library.path, offset, true));
 }
 
 }  // namespace gradlife::heap

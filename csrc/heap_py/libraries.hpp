@@ -9,6 +9,7 @@ namespace gradlife::heap {
 
 struct Library {
   std::string path;
+  Address base = 0;         // what its file's addresses count from
   uint64_t tls_number = 0;  // 0: it has no thread-local variables
   uint64_t tls_bytes = 0;
   Address own_tls = 0;  // of the calling thread; 0: it has not touched them
@@ -25,8 +26,10 @@ class Libraries {
   const Library* library_of(Address address) const;  // the same for its code and constants
   // Is this code or data of the interpreter's own library?
   bool is_python(Address address) const;
-  // The variable that an address lies in, where the library exports it: "torch::autograd::default_hooks"; or "".
-  static std::string symbol_at(Address address);
+  // The variable that an address lies in: "torch::autograd::default_hooks". "" where the library neither exports it nor
+  // has kept the names of what it does not.
+  std::string symbol_at(Address address) const;
+  static std::string thread_local_symbol(const Library& library, Address offset);  // in the library's part
 
  private:
   struct Segment : AddressRange {

@@ -6,15 +6,9 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr uint64_t arena_heap_bytes = uint64_t{1} << 26;  // glibc's HEAP_MAX_SIZE, and their alignment
-constexpr uint64_t chunk_header = 16;
-constexpr uint64_t least_chunk = 32;
 constexpr uint64_t largest_cached = 0x420;
 constexpr size_t sample_every = 32;
 constexpr size_t words_at_once = 8192;
-constexpr uint64_t size_mask = ~uint64_t{7};
-constexpr uint64_t is_mapped_chunk = 2;
-constexpr uint64_t previous_in_use = 1;
 
 Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<uintptr_t>(pointer)); }
 
@@ -53,31 +47,17 @@ const MallocBlocks::Heap* MallocBlocks::heap_of(Address address) {
     const Heap& heap = walk(*mapping, (mapping->first + 15) & ~Address{15});
     return heap.is_whole ? &heap : nullptr;
   }
-  Address owner = 0;
-  const AddressRange range = arena_heap(address, &owner);
-  return range.contains(address) ? walk_arena(range, owner) : nullptr;
+  const MallocHeap range = find_arena_heap(reader_, address);
+  return range.contains(address) ? walk_arena(range) : nullptr;
 }
 
-// Heaps of the arenas that threads allocate from: aligned to their largest size, with their owner and size in front.
-AddressRange MallocBlocks::arena_heap(Address address, Address* owner) const {
-  const Address first = address & ~(arena_heap_bytes - 1);
-  uint64_t words[3];
-  if (!reader_.read(first, words, sizeof words)) return {};
-  *owner = words[0];
-  const uint64_t bytes = words[2];
-  const bool is_heap = looks_like_pointer(words[0]) && bytes >= 4096 && bytes <= arena_heap_bytes && bytes % 4096 == 0;
-  uint64_t probe;
-  return is_heap && reader_.read_word(*owner, &probe) ? AddressRange{first, first + bytes} : AddressRange{};
-}
-
-// Where the first chunk lies depends on glibc's version: where a walk ends exactly at the heap's end.
-const MallocBlocks::Heap* MallocBlocks::walk_arena(AddressRange range, Address owner) {
-  const bool is_first = range.contains(owner);
-  const Address from = is_first ? ((owner + 15) & ~Address{15}) + 0x800 : range.first + 0x20;
-  const Address to = is_first ? from + 0x200 : range.first + 0x60;
+// Its first chunk is where a walk ends exactly at the heap's end.
+const MallocBlocks::Heap* MallocBlocks::walk_arena(const MallocHeap& range) {
+  const AddressRange candidates = first_chunks(range);
   Heap heap(arena_);
   static_cast<AddressRange&>(heap) = range;
-  for (Address at = from; at < to && !heap.is_whole; at += 16) heap.is_whole = walk_chunks(heap, at);
+  for (Address at = candidates.first; at < candidates.last && !heap.is_whole; at += 16)
+    heap.is_whole = walk_chunks(heap, at);
   heaps_.push_back(std::move(heap));
   return heaps_.back().is_whole ? &heaps_.back() : nullptr;
 }
@@ -94,20 +74,11 @@ const MallocBlocks::Heap& MallocBlocks::walk(AddressRange range, Address first_c
 
 bool MallocBlocks::walk_chunks(Heap& heap, Address first_chunk) {
   heap.samples.clear();
-  AddressRange piece;
-  size_t count = 0;
-  for (Address at = first_chunk; at + chunk_header <= heap.last; ++count) {
-    if (!piece.contains(at) || !piece.contains(at + chunk_header - 1)) {
-      piece = {at, std::min(heap.last, at + words_at_once * sizeof(uint64_t))};
-      if (!reader_.read(piece.first, words_.data(), piece.last - piece.first)) return false;
-    }
-    const uint64_t bytes = words_[(at - piece.first) / sizeof(uint64_t) + 1] & size_mask;
-    if (bytes < least_chunk) return count > 0 && heap.last - at <= 64;  // the fence at the end of a heap that is full
-    if (bytes % 16 != 0 || bytes > heap.last - at) return false;
-    if (count % sample_every == 0) heap.samples.push_back(static_cast<uint32_t>((at - heap.first) / 16));
-    at += bytes;
-  }
-  return count > 0;
+  ChunkWalk walk(reader_, words_, heap, first_chunk);
+  Chunk chunk;
+  for (size_t count = 0; walk.next(chunk); ++count)
+    if (count % sample_every == 0) heap.samples.push_back(static_cast<uint32_t>((chunk.at - heap.first) / 16));
+  return walk.is_whole();
 }
 
 // --- chunks
@@ -119,8 +90,8 @@ std::optional<Block> MallocBlocks::find_in(const Heap& heap, Address address) co
   Address at = heap.first + uint64_t{*--sample} * 16;
   for (size_t steps = 0; steps < size_t{1} << 16; ++steps) {
     uint64_t size, next_size = 0;
-    if (!reader_.read_word(at + 8, &size) || (size & size_mask) < least_chunk) return std::nullopt;
-    const uint64_t bytes = size & size_mask;
+    if (!reader_.read_word(at + 8, &size) || (size & chunk_size_mask) < least_chunk) return std::nullopt;
+    const uint64_t bytes = size & chunk_size_mask;
     if (address >= at + bytes + 8) {  // the word in front of the next chunk's size belongs to this one
       at += bytes;
       continue;
@@ -130,7 +101,7 @@ std::optional<Block> MallocBlocks::find_in(const Heap& heap, Address address) co
     Block block;
     block.first = at + chunk_header;
     block.last = at + bytes + 8;
-    block.is_free = is_last || (next_size & previous_in_use) == 0 || is_cached(block.first, bytes);
+    block.is_free = is_last || (next_size & is_previous_used) == 0 || is_cached(block.first, bytes);
     return block;
   }
   return std::nullopt;
@@ -146,7 +117,7 @@ bool MallocBlocks::is_cached(Address block, uint64_t chunk_bytes) const {
   if (next == 0) return true;
   uint64_t size;
   return next % 16 == 0 && looks_like_pointer(next) && reader_.read_word(next + 8, &size) &&
-         (size & size_mask) == chunk_bytes;
+         (size & chunk_size_mask) == chunk_bytes;
 }
 
 // A large block has a mapping of its own, or a part of one: its header is at the start of a page.
@@ -158,7 +129,7 @@ std::optional<Block> MallocBlocks::find_mapped(Address address) const {
   for (uint64_t i = 0; i < most_pages && at >= mapping->first; ++i, at -= page) {
     uint64_t size;
     if (!reader_.read_word(at + 8, &size)) return std::nullopt;
-    const uint64_t bytes = size & size_mask;
+    const uint64_t bytes = size & chunk_size_mask;
     const bool is_header = (size & 7) == is_mapped_chunk && bytes >= page && bytes % page == 0;
     if (!is_header || address >= at + bytes || at + bytes > mapping->last) continue;
     if (address < at + chunk_header) return std::nullopt;

@@ -13,12 +13,6 @@ namespace gradlife::heap {
 
 namespace {
 
-constexpr size_t most_pieces = 512;  // IOV_MAX is 1024
-
-ssize_t read_pieces(const iovec* into, const iovec* from, size_t count) {
-  return process_vm_readv(getpid(), into, count, from, count, 0);
-}
-
 iovec piece(void* start, size_t bytes) { return {start, bytes}; }
 void* pointer(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
 
@@ -30,12 +24,14 @@ bool MemoryReader::is_available() {
          copy == 42;
 }
 
-bool MemoryReader::read(Address address, void* into, size_t bytes) const {
+size_t MemoryReader::read_most(Address address, void* into, size_t bytes) const {
   const iovec local = piece(into, bytes), remote = piece(pointer(address), bytes);
-  return read_pieces(&local, &remote, 1) == static_cast<ssize_t>(bytes);
+  const ssize_t count = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+  return count > 0 ? static_cast<size_t>(count) : 0;
 }
 
 void MemoryReader::read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const {
+  constexpr size_t most_pieces = 512;  // IOV_MAX is 1024
   words.assign(addresses.size(), 0);
   iovec into[most_pieces], from[most_pieces];
   for (size_t start = 0; start < addresses.size();) {
@@ -44,7 +40,7 @@ void MemoryReader::read_words(const std::vector<Address>& addresses, std::vector
       into[i] = piece(&words[start + i], sizeof(uint64_t));
       from[i] = piece(pointer(addresses[start + i]), sizeof(uint64_t));
     }
-    const ssize_t bytes = read_pieces(into, from, count);
+    const ssize_t bytes = process_vm_readv(getpid(), into, count, from, count, 0);
     const size_t done = bytes > 0 ? static_cast<size_t>(bytes) / sizeof(uint64_t) : 0;
     start += done + (done < count ? 1 : 0);  // the piece after those that were read can't be
   }
@@ -53,10 +49,10 @@ void MemoryReader::read_words(const std::vector<Address>& addresses, std::vector
 #else
 
 bool MemoryReader::is_available() { return false; }
-bool MemoryReader::read(Address, void*, size_t) const { return false; }
 void MemoryReader::read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const {
   words.assign(addresses.size(), 0);
 }
+size_t MemoryReader::read_most(Address, void*, size_t) const { return 0; }
 
 #endif
 

@@ -13,10 +13,12 @@ using Address = uint64_t;
 class MemoryReader {
  public:
   static bool is_available();
-  bool read(Address address, void* into, size_t bytes) const;
-  bool read_word(Address address, uint64_t* word) const { return read(address, word, sizeof *word); }
+  bool read(Address address, void* into, size_t bytes) const { return read_most(address, into, bytes) == bytes; }
+  // As many bytes as can be read before the first page that can't.
+  size_t read_most(Address address, void* into, size_t bytes) const;
   // One word from each address, in few system calls; what can't be read is 0.
   void read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const;
+  bool read_word(Address address, uint64_t* word) const { return read(address, word, sizeof *word); }
 };
 
 // Could this word be the address of an object: aligned, and in the part of the address space that programs have?

@@ -3,9 +3,14 @@
 #include <memory>
 
 #include "heap_py/border.hpp"
+#include "heap_py/census.hpp"
+#include "heap_py/census_function.hpp"
+#include "heap_py/copy.hpp"
+#include "heap_py/creation_functions.hpp"
 #include "heap_py/graph_reports.hpp"
 #include "heap_py/graph_type.hpp"
 #include "heap_py/investigation.hpp"
+#include "heap_py/malloc_use.hpp"
 #include "heap_py/measure.hpp"
 #include "heap_py/naming.hpp"
 #include "heap_py/providers.hpp"
@@ -13,6 +18,7 @@
 #include "heap_py/torch_layout.hpp"
 #include "heap_py/walker.hpp"
 #include "heapgraph/file_reader.hpp"
+#include "heapgraph/file_writer.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -61,12 +67,13 @@ PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keyword
   });
 }
 
-// investigate(target, sizes, hidden_sources, hidden, scan) -> (Graph, findings or None)
+// investigate(target, sizes, hidden_sources, hidden, scan, budget) -> (Graph, findings or None)
 PyObject* investigate_function(PyObject* module, PyObject* const* arguments, Py_ssize_t count) {
   return guarded([&] {
-    if (count != 5 || !PyTuple_Check(arguments[3])) {
-      PyErr_SetString(PyExc_TypeError,
-                      "investigate() takes a target, sizes, hidden_sources, a tuple of hidden objects and scan");
+    if (count != 6 || !PyTuple_Check(arguments[3])) {
+      PyErr_SetString(
+          PyExc_TypeError,
+          "investigate() takes a target, sizes, hidden_sources, a tuple of hidden objects, scan and budget");
       throw PythonErrorSet();
     }
     WalkOptions options = read_options(arguments[2], arguments[3], true);
@@ -74,9 +81,24 @@ PyObject* investigate_function(PyObject* module, PyObject* const* arguments, Py_
     const int with_sizes = PyObject_IsTrue(arguments[1]), with_scan = PyObject_IsTrue(arguments[4]);
     checked_status(with_sizes);
     checked_status(with_scan);
+    options.budget = PyLong_AsSize_t(arguments[5]);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     Investigation result = investigate(arguments[0], options, with_sizes != 0, with_scan != 0);
     const Ref graph = wrap_graph(state_of(module).graph_type, std::move(result.frozen));
     return checked(PyTuple_Pack(2, graph.get(), result.findings.get())).release();
+  });
+}
+
+// judge([address, ...], hidden_sources) -> [(lifetime, path) or None, ...]: of objects that are alive
+PyObject* judge_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return guarded([&] {
+    if (count != 2 || !PyList_Check(arguments[0])) {
+      PyErr_SetString(PyExc_TypeError, "judge() takes a list of addresses, and hidden_sources");
+      throw PythonErrorSet();
+    }
+    WalkOptions options = read_options(arguments[1], nullptr, true);
+    options.hidden_objects.push_back(arguments[0]);
+    return judge(arguments[0], options).release();
   });
 }
 
@@ -91,26 +113,93 @@ PyObject* scan_function(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   });
 }
 
+// scan_natives([address, ...], hidden_sources) -> [holders, ...]
+PyObject* scan_natives_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return guarded([&] {
+    if (count != 2 || !PyList_Check(arguments[0]) || PyList_GET_SIZE(arguments[0]) > 1000) {
+      PyErr_SetString(PyExc_TypeError, "scan_natives() takes a list of up to 1,000 addresses, and hidden_sources");
+      throw PythonErrorSet();
+    }
+    return scan_natives(arguments[0], read_options(arguments[1], nullptr, true)).release();
+  });
+}
+
+// Sizes, and where asked for labels and reference counts.
+std::unique_ptr<FrozenGraph> freeze_heap(const WalkOptions& options, bool with_labels, bool with_user_text,
+                                         bool with_counts) {
+  auto frozen = std::make_unique<FrozenGraph>();
+  const CollectorPaused paused;
+  const Providers providers;
+  const bool is_whole = walk_heap(frozen->graph, options, providers.all());
+  measure_sizes(frozen->graph, providers.all());
+  if (with_labels) frozen->words = std::make_unique<Words>(name_everything(*frozen, providers.all(), with_user_text));
+  if (is_whole && with_counts) frozen->counts = uneven_counts(*frozen);
+  frozen->limits = providers.limits();
+  if (!is_whole) frozen->limits.push_back(budget_limit(options.budget));
+  return frozen;
+}
+
 // freeze(labels, user_text, hidden_sources) -> Graph with sizes, reference counts, and labels
 PyObject* freeze_function(PyObject* module, PyObject* arguments) {
   return guarded([&] {
     int with_labels = 1, with_user_text = 0;
     PyObject* hidden_sources = nullptr;
-    if (PyArg_ParseTuple(arguments, "ppO", &with_labels, &with_user_text, &hidden_sources) == 0) throw PythonErrorSet();
+    Py_ssize_t budget = 0;
+    if (PyArg_ParseTuple(arguments, "ppO|n", &with_labels, &with_user_text, &hidden_sources, &budget) == 0)
+      throw PythonErrorSet();
+    WalkOptions options = read_options(hidden_sources, nullptr, true);
+    options.budget = static_cast<size_t>(std::max<Py_ssize_t>(budget, 0));
+    options.hidden_objects.push_back(arguments);
+    auto frozen = freeze_heap(options, with_labels != 0, with_user_text != 0, true);
+    return wrap_graph(state_of(module).graph_type, std::move(frozen)).release();
+  });
+}
+
+// record(descriptor, labels, hidden_sources): to a file, by a copy of the process; its notes are the limits
+PyObject* record_function(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    int descriptor = -1, with_labels = 0;
+    PyObject* hidden_sources = nullptr;
+    if (PyArg_ParseTuple(arguments, "ipO", &descriptor, &with_labels, &hidden_sources) == 0) throw PythonErrorSet();
     WalkOptions options = read_options(hidden_sources, nullptr, true);
     options.hidden_objects.push_back(arguments);
+    do_in_copy([&] {
+      const auto frozen = freeze_heap(options, with_labels != 0, with_labels != 0, with_labels != 0);
+      std::string notes;
+      for (const std::string& limit : frozen->limits) notes += limit + "\n";
+      write_graph(descriptor, *frozen, notes, with_labels != 0);
+    });
+    return Py_NewRef(Py_None);
+  });
+}
+
+size_t positive(Py_ssize_t number) { return static_cast<size_t>(std::max<Py_ssize_t>(number, 0)); }
+
+// census(before or None, examples, hidden) -> (Graph without references, as compare_objects, {node: description})
+PyObject* census_function(PyObject* module, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *before = nullptr, *hidden = nullptr;
+    Py_ssize_t examples = 0;
+    if (PyArg_ParseTuple(arguments, "OnO!", &before, &examples, &PyTuple_Type, &hidden) == 0) throw PythonErrorSet();
+    if (before != Py_None && !PyObject_TypeCheck(before, state_of(module).graph_type)) {
+      PyErr_SetString(PyExc_TypeError, "census() takes an earlier Graph or None");
+      throw PythonErrorSet();
+    }
+    WalkOptions options = read_options(nullptr, hidden, false);
+    options.hidden_objects.push_back(arguments);
+    options.hidden_objects.push_back(hidden);
     auto frozen = std::make_unique<FrozenGraph>();
+    std::vector<TypeChange> changes;
+    Details details;
     {
       const CollectorPaused paused;
-      const Providers providers;
-      Walker(frozen->graph, options, providers.all()).run();
-      measure_sizes(frozen->graph, providers.all());
-      frozen->counts = uneven_counts(*frozen);
-      if (with_labels != 0)
-        frozen->words = std::make_unique<Words>(name_everything(*frozen, providers.all(), with_user_text != 0));
-      frozen->limits = providers.limits();
+      take_census(frozen->graph, options);
+      if (before != Py_None) changes = compare_objects(frozen_of(before).graph, frozen->graph, positive(examples));
+      details = describe_examples(frozen->graph, changes);
     }
-    return wrap_graph(state_of(module).graph_type, std::move(frozen)).release();
+    const Ref rows = change_rows(changes), texts = detail_dict(details);
+    const Ref graph = wrap_graph(state_of(module).graph_type, std::move(frozen));
+    return checked(PyTuple_Pack(3, graph.get(), rows.get(), texts.get())).release();
   });
 }
 
@@ -135,7 +224,7 @@ PyObject* compare_objects_function(PyObject* module, PyObject* arguments) {
     PyObject *before = nullptr, *after = nullptr;
     Py_ssize_t examples = 0;
     if (PyArg_ParseTuple(arguments, "O!O!n", type, &before, type, &after, &examples) == 0) throw PythonErrorSet();
-    return compare_objects_of(before, after, static_cast<size_t>(std::max<Py_ssize_t>(examples, 0)));
+    return change_rows(compare_objects(frozen_of(before).graph, frozen_of(after).graph, positive(examples))).release();
   });
 }
 PyObject* compare_paths_function(PyObject* module, PyObject* arguments) {
@@ -152,16 +241,33 @@ PyMethodDef functions[] = {
      nullptr},
     {"investigate", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(investigate_function)), METH_FASTCALL,
      nullptr},
+    {"judge", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(judge_function)), METH_FASTCALL, nullptr},
     {"scan", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scan_function)), METH_FASTCALL, nullptr},
+    {"scan_natives", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scan_natives_function)), METH_FASTCALL,
+     nullptr},
     {"freeze", freeze_function, METH_VARARGS, nullptr},
+    {"record", record_function, METH_VARARGS, nullptr},
+    {"census", census_function, METH_VARARGS, nullptr},
     {"open_graph", open_function, METH_O, nullptr},
     {"compare_objects", compare_objects_function, METH_VARARGS, nullptr},
     {"compare_paths", compare_paths_function, METH_VARARGS, nullptr},
+    {"malloc_bytes", malloc_bytes, METH_NOARGS, nullptr},
+    {"native_census", native_census, METH_NOARGS, nullptr},
+    {"native_objects", native_objects, METH_O, nullptr},
+    {"start_recording", start_recording, METH_VARARGS, nullptr},
+    {"want_type", want_type, METH_O, nullptr},
+    {"recorded", recorded, METH_NOARGS, nullptr},
+    {"stop_recording", stop_recording, METH_NOARGS, nullptr},
+    {"bytes_before", bytes_before, METH_O, nullptr},
     {"_search_memory", search_memory, METH_O, nullptr},
     {"_set_torch_layout", set_torch_layout, METH_O, nullptr},
     {"_find_word", find_word, METH_VARARGS, nullptr},
     {"_class_at", class_at, METH_O, nullptr},
     {"_read_word", read_word, METH_O, nullptr},
+    {"_torch_references", torch_references, METH_O, nullptr},
+    {"_torch_description", torch_description, METH_O, nullptr},
+    {"_torch_block", torch_block, METH_O, nullptr},
+    {"_torch_label", torch_label, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 int execute(PyObject* module) {

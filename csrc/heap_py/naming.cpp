@@ -1,10 +1,13 @@
 #include "heap_py/naming.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <functional>
 
 #include "heap_py/description.hpp"
-#include "heap_py/labels.hpp"
+#include "heap_py/interpreter.h"
+#include "heap_py/key_text.hpp"
+#include "heap_py/label_packer.hpp"
+#include "heap_py/node_texts.hpp"
 #include "heapgraph/components.hpp"
 
 namespace gradlife::heap {
@@ -13,22 +16,6 @@ namespace {
 constexpr size_t most_others = size_t{1} << 22;  // labels of references that are on no path
 constexpr size_t most_in_cycle = 10'000;         // of a larger cyclic part only the native objects' are labelled
 constexpr size_t searched_one_by_one = 8;
-
-bool is_identifier(const std::string& text, size_t first, size_t last) {
-  for (size_t i = first; i < last; ++i)
-    if (std::isalnum(static_cast<unsigned char>(text[i])) == 0 && text[i] != '_') return false;
-  return first < last && std::isdigit(static_cast<unsigned char>(text[first])) == 0;
-}
-
-// A key or attribute as it may stand in a file that strangers see: identifiers are the program's, other text is data.
-std::string without_user_text(const Label& label) {
-  if (label.relation == Relation::attribute)
-    return is_identifier(label.text, 0, label.text.size()) ? label.text : "<str>";
-  if (label.relation != Relation::dict_value && label.relation != Relation::dict_key) return label.text;
-  if (label.text.find('\'') == std::string::npos) return label.text;
-  if (label.text.front() == '(') return "<tuple>";
-  return is_identifier(label.text, 1, label.text.size() - 1) ? label.text : "<str>";
-}
 
 // The labels of many references of one container, in one pass over it.
 class ContainerLabels {
@@ -40,30 +27,36 @@ class ContainerLabels {
     } else {
       PyObject** items = PyList_Check(source) ? reinterpret_cast<PyListObject*>(source)->ob_item
                                               : reinterpret_cast<PyTupleObject*>(source)->ob_item;
-      for (Py_ssize_t i = 0; i < Py_SIZE(source); ++i) places_.emplace(items[i], Place{Relation::item, nullptr, i});
+      for (Py_ssize_t i = 0; i < Py_SIZE(source); ++i) add(items[i], Relation::item, nullptr);
     }
+    std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
+      return a.target != b.target ? std::less<>()(a.target, b.target) : a.nth < b.nth;
+    });
   }
   Label of(PyObject* target) const {
-    const auto found = places_.find(target);
-    if (found == places_.end()) return {};
-    const Place& place = found->second;
-    return {place.relation, place.key != nullptr ? describe_key(place.key) : std::string(), place.index};
+    const Place* place = std::lower_bound(places_.begin(), places_.end(), target, [](const Place& a, PyObject* wanted) {
+      return std::less<>()(a.target, wanted);
+    });
+    if (place == places_.end() || place->target != target) return {};
+    if (place->key == nullptr) return {place->relation, "", static_cast<int64_t>(place->nth)};
+    return {place->relation, describe_key(place->key), -1, place->key};
   }
 
  private:
   struct Place {
+    PyObject *target, *key;
+    size_t nth;  // the first of several tells
     Relation relation;
-    PyObject* key;
-    int64_t index;
   };
+  void add(PyObject* target, Relation relation, PyObject* key) {
+    places_.push_back({target, key, places_.size(), relation});
+  }
   void read_dict(PyObject* dict) {
     PyObject *key, *value;
-    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;)
-      places_.emplace(value, Place{Relation::dict_value, key, -1});
-    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;)
-      places_.emplace(key, Place{Relation::dict_key, key, -1});
+    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) add(value, Relation::dict_value, key);
+    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) add(key, Relation::dict_key, key);
   }
-  std::unordered_map<PyObject*, Place> places_;
+  Buffer<Place> places_;
 };
 
 class Namer {
@@ -72,16 +65,19 @@ class Namer {
       : graph_(frozen.graph),
         paths_(frozen.need_paths()),
         describer_(graph_, providers),
-        with_user_text_(with_user_text) {}
+        packer_(graph_, describer_, words_.texts, with_user_text) {}
 
   Words run() {
-    words_.descriptions.reserve(graph_.size());
-    for (size_t node = 0; node < graph_.size(); ++node)
-      words_.descriptions.push_back(words_.texts.add(describer_.describe(static_cast<NodeId>(node))));
+    add_descriptions(graph_, describer_, words_);
     words_.arrivals.assign_zero(graph_.size());
     mark_cycles();
     sort_arrivals();
-    for (size_t node = 0; node < graph_.size(); ++node) label_row(static_cast<NodeId>(node));
+    for (size_t node = 0; node < graph_.size(); ++node) {
+      prefetch(node + 10);
+      if (node + 4 < graph_.size() && first_[node + 4] != first_[node + 5])
+        packer_.prefetch(static_cast<NodeId>(node + 4));
+      label_row(static_cast<NodeId>(node));
+    }
     words_.texts.close();
     return std::move(words_);
   }
@@ -92,7 +88,7 @@ class Namer {
     return kind != NodeKind::python && kind != NodeKind::root;
   }
   void mark_cycles() {
-    components_ = find_components(graph_);
+    components_ = find_components(graph_.references);
     has_native_.assign_zero(components_.sizes.size());
     for (size_t i = 0; i < graph_.size(); ++i)
       if (components_.of_node[i] != Components::none && is_native(static_cast<NodeId>(i)))
@@ -116,6 +112,13 @@ class Namer {
         arrived_[first_[paths_.parent(static_cast<NodeId>(i)) + 1]++] = static_cast<NodeId>(i);
   }
 
+  void prefetch(size_t node) const {
+    if (node >= graph_.size() || first_[node] == first_[node + 1]) return;
+    const char* next = reinterpret_cast<const char*>(object(static_cast<NodeId>(node)));
+    __builtin_prefetch(next);
+    __builtin_prefetch(next - 32);  // where an instance's attributes are looked up
+  }
+
   void label_row(NodeId source) {
     const Row arrivals = {arrived_.data() + first_[source], arrived_.data() + first_[source + 1]};
     const bool is_whole = needs_whole_row(source);
@@ -126,37 +129,43 @@ class Namer {
     if (wanted > searched_one_by_one && graph_.type_of(source).kind == NodeKind::python &&
         ContainerLabels::knows(object(source)))
       labels = std::make_unique<ContainerLabels>(object(source));
-    for (NodeId target : arrivals) words_.arrivals[target] = packed(label(source, target, labels.get()));
+    for (NodeId target : arrivals) words_.arrivals[target] = label(source, target, labels.get());
     if (!is_whole) return;
-    const uint32_t first = graph_.references.first[source];
-    uint32_t edge = first;
-    for (NodeId target : graph_.references.of(source))
-      words_.others.push_back({edge++, packed(label(source, target, labels.get()))});
+    uint32_t edge = graph_.references.first[source];
+    const Row row = graph_.references.of(source);
+    for (const NodeId* target = row.begin(); target != row.end(); ++target) {
+      const size_t nth = earlier(row, target);
+      words_.others.push_back(
+          {edge++, nth == 0 ? label(source, *target, labels.get()) : packer_.another_reference(source, *target, nth)});
+    }
+  }
+  // How many references of its row to the same target come before this one; long rows are not looked through again.
+  static size_t earlier(const Row& row, const NodeId* at) {
+    constexpr size_t most_compared = 64;
+    if (row.size() > most_compared) return 0;
+    return static_cast<size_t>(std::count(row.begin(), at, *at));
   }
   // What it refers to in one look: each look reads memory that may not be there, which costs system calls.
   void label_native(NodeId source) {
-    const std::vector<Describer::NativeEdge> edges = describer_.native_edges(source);
+    std::vector<Describer::NativeEdge> edges = describer_.native_edges(source);
     uint32_t edge = graph_.references.first[source];
     for (NodeId target : graph_.references.of(source)) {
       const auto found = std::find_if(edges.begin(), edges.end(), [&](const Describer::NativeEdge& known) {
         return known.target == object(target);
       });
-      const uint32_t label = found != edges.end() ? packed(found->label) : 0;
-      if (paths_.parent(target) == source) words_.arrivals[target] = label;
+      const uint32_t label = found != edges.end() ? packer_.pack(found->label) : 0;
+      if (found != edges.end()) found->target = nullptr;  // the next reference to it has a name of its own
+      if (paths_.parent(target) == source && words_.arrivals[target] == 0) words_.arrivals[target] = label;
       if (words_.others.size() < most_others) words_.others.push_back({edge, label});
       ++edge;
     }
   }
-  Label label(NodeId source, NodeId target, const ContainerLabels* labels) const {
+  uint32_t label(NodeId source, NodeId target, const ContainerLabels* labels) {
     Label found;
     if (labels != nullptr && graph_.type_of(target).kind == NodeKind::python) found = labels->of(object(target));
-    return found.relation != Relation::unknown ? found : describer_.describe_edge(source, target);
-  }
-  uint32_t packed(const Label& label) {
-    const uint8_t relation = static_cast<uint8_t>(label.relation);
-    if (label.relation == Relation::item)
-      return PackedLabel::pack(relation, label.index >= 0 ? static_cast<uint64_t>(label.index) : PackedLabel::most);
-    return PackedLabel::pack(relation, words_.texts.add(with_user_text_ ? label.text : without_user_text(label)));
+    if (found.relation == Relation::unknown) return packer_.reference(source, target);
+    describer_.add_key(found);
+    return packer_.pack(found);
   }
   PyObject* object(NodeId node) const {
     return reinterpret_cast<PyObject*>(static_cast<uintptr_t>(graph_.addresses[node]));
@@ -165,8 +174,8 @@ class Namer {
   const Graph& graph_;
   const PathTree& paths_;
   const Describer describer_;
-  const bool with_user_text_;
   Words words_;
+  LabelPacker packer_;
   Components components_;
   Buffer<uint8_t> has_native_;
   Buffer<uint32_t> first_;
@@ -188,11 +197,23 @@ std::unordered_map<NodeId, uint32_t> uneven_counts(FrozenGraph& frozen) {
   known.assign_zero(graph.size());
   for (NodeId target : graph.references.targets) ++known[target];
   std::unordered_map<NodeId, uint32_t> counts;
-  for (size_t node = graph.tracked_begin; node < graph.tracked_end; ++node) {
+  const auto note = [&](size_t node) {
     const auto* object = reinterpret_cast<PyObject*>(static_cast<uintptr_t>(graph.addresses[node]));
+    if (gl_is_immortal(object) != 0) return;
     const uint32_t count = static_cast<uint32_t>(std::min<int64_t>(Py_REFCNT(object), UINT32_MAX));
     if (count != known[node]) counts[static_cast<NodeId>(node)] = count;
+  };
+  constexpr size_t ahead = 12;
+  for (size_t node = graph.tracked_begin; node < graph.tracked_end; ++node) {
+    if (node + ahead < graph.tracked_end)
+      __builtin_prefetch(reinterpret_cast<const void*>(static_cast<uintptr_t>(graph.addresses[node + ahead])));
+    note(node);
   }
+  // Of the others, too many to note all, those whose fate is not plain.
+  for (size_t node = graph.tracked_end; frozen.paths != nullptr && node < graph.size(); ++node)
+    if (!frozen.paths->is_reached(static_cast<NodeId>(node)) &&
+        graph.type_of(static_cast<NodeId>(node)).kind == NodeKind::python)
+      note(node);
   return counts;
 }
 

@@ -6,7 +6,7 @@
 namespace gradlife::heap {
 namespace {
 
-constexpr uint32_t most_levels = 10;
+constexpr uint32_t most_levels = 14;
 constexpr size_t most_words = 100000;  // of one search
 
 int own_data;  // stands in this library's static data
@@ -56,6 +56,11 @@ void NativeScan::note_static_types() {
             [&](NodeId a, NodeId b) { return graph_.addresses[a] < graph_.addresses[b]; });
 }
 
+void NativeScan::add_native_target(Address object) {
+  is_for_natives_ = true;
+  add_target(object);
+}
+
 std::vector<NativeHolder> NativeScan::run() {
   for (uint32_t i = 0; i < targets_.size(); ++i) {
     Item item;
@@ -66,6 +71,8 @@ std::vector<NativeHolder> NativeScan::run() {
     target_nodes_.push_back(graph_.find(targets_[i]));
   }
   for (uint32_t level = 0; level < most_levels && !seekers_.empty(); ++level) search(level);
+  for (uint32_t i = 0; i < items_.size(); ++i)
+    if (items_[i].name != nullptr && plain_blocks(i) <= 1) origins_[items_[i].origin].outermost = i;
   std::vector<NativeHolder> holders;
   for (uint32_t i = 0; i < origins_.size(); ++i) {
     if (!origins_[i].is_closed) offer_block(i);
@@ -125,13 +132,14 @@ void NativeScan::arrive(Address at, uint32_t item, uint32_t level) {
     if (place.library->is_python || !read_shape(at, items_[item], &found.is_function)) return;
     found.end = NativeHolder::End::thread_local_data;
     found.library = place.library;
+    found.locals = place.first;
     found.sureness = Sureness::sure;
   }
   offer(origin_of(item, level), found);
 }
 
 void NativeScan::arrive_in_process(Address at, uint32_t item, uint32_t level) {
-  if (level == 0 && is_weak_list(at, targets_[item])) return;
+  if (level == 0 && !is_for_natives_ && is_weak_list(at, targets_[item])) return;
   Offer found;
   found.at = at;
   found.item = item;
@@ -191,26 +199,30 @@ void NativeScan::settle(const Arrival& arrival, uint32_t level) {
 
 // --- what is told
 
+int NativeScan::plain_blocks(uint32_t item) const {
+  int count = 0;
+  for (uint32_t at = item; items_[at].shape != Shape::target; at = items_[at].inner) count += is_plain(at) ? 1 : 0;
+  return count;
+}
+
 // A way is as sure as its least sure step, and no surer than its blocks: one of an unknown kind may have uses of its
 // own for a word, two in a row may be anything.
 void NativeScan::offer(uint32_t origin, Offer offer) {
-  int plain_blocks = 0;
-  for (uint32_t at = offer.item; items_[at].shape != Shape::target; at = items_[at].inner) {
+  for (uint32_t at = offer.item; items_[at].shape != Shape::target; at = items_[at].inner)
     offer.sureness = std::max(offer.sureness, items_[at].sureness);
-    plain_blocks += is_plain(at) ? 1 : 0;
-  }
-  if (plain_blocks > 1) offer.sureness = Sureness::unsure;
+  if (plain_blocks(offer.item) > 1) offer.sureness = Sureness::unsure;
   Origin& found = origins_[origin];
   if (found.is_closed || (found.has_offer && found.best.sureness <= offer.sureness)) return;
   found.has_offer = true;
   found.best = offer;
 }
 
-// Nothing that can be named points at what was met.
+// Nothing that can be named points at what was met: the outermost object of C++ on the way is told, or the first block.
 void NativeScan::offer_block(uint32_t origin) {
   Offer found;
   found.item = origins_[origin].item;
   if (found.item == 0 || origins_[origin].is_stale) return;
+  if (origins_[origin].outermost != 0) found.item = origins_[origin].outermost;
   if (items_[found.item].name != nullptr) found.sureness = Sureness::likely;
   offer(origin, found);
 }

@@ -26,7 +26,7 @@ struct NativeHolder {
   End end = End::block;
   std::string description;  // from the outside in: "SinBackward0 +232 → PyFunctionPostHook +8"
   std::string library;      // of static and thread-local data
-  std::string symbol;       // of static data, where the library exports it
+  std::string symbol;       // of that data, where the library's file says it
   Sureness sureness = Sureness::unsure;
 };
 const char* end_name(NativeHolder::End end);
@@ -38,7 +38,8 @@ class NativeScan {
   // Error: std::bad_alloc, std::runtime_error (see `why_not`). The graph must have its referrers.
   explicit NativeScan(const Graph& graph);
   void add_target(Address object) { targets_.push_back(object); }
-  std::vector<NativeHolder> run();  // once
+  void add_native_target(Address object);  // of C++, instead of Python's: all in one scan are of one kind
+  std::vector<NativeHolder> run();         // once
   uint64_t bytes_read() const { return search_.bytes_read(); }
 
  private:
@@ -49,6 +50,7 @@ class NativeScan {
     uint32_t item = 0;
     Address at = 0;                    // the outermost word
     const Library* library = nullptr;  // of static and thread-local data
+    Address locals = 0;                // where thread-local data begin
     uint64_t thread = 0;
     NodeId node = no_node;
     bool is_function = false;
@@ -58,8 +60,9 @@ class NativeScan {
     uint32_t target;
     bool is_closed = false;  // explained, stale, or named
     bool has_offer = false;
-    bool is_stale = false;  // met where a reference would be known: nothing is told of it unless something else is met
-    uint32_t item = 0;      // the first block on the way
+    bool is_stale = false;   // met where a reference would be known: nothing is told of it unless something else is met
+    uint32_t item = 0;       // the first block on the way
+    uint32_t outermost = 0;  // the last that is an object of C++
     Offer best;
   };
   enum class Shape : uint8_t { target, block, vector, map_node, captures };
@@ -107,6 +110,8 @@ class NativeScan {
     return own_library_ != nullptr && libraries_.library_of(address) == own_library_;
   }
   bool is_dead_object(const Block& block) const;
+  bool is_unused_pool(const Block& block) const;
+  int plain_blocks(uint32_t item) const;  // on the way inwards
   bool is_plain(uint32_t item) const;
   bool is_no_holder(const Arrival& arrival, const std::string& name) const;
   bool is_trusted(PyTypeObject* type) const;
@@ -128,6 +133,7 @@ class NativeScan {
   MemoryReader reader_;
   MemorySearch search_;
   const Library* own_library_ = nullptr;
+  bool is_for_natives_ = false;
   ScanVector<NodeId> static_types_;  // in order
   ScanVector<Address> targets_;
   ScanVector<NodeId> target_nodes_;

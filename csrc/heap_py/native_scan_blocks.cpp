@@ -44,6 +44,15 @@ bool NativeScan::is_no_holder(const Arrival& arrival, const std::string& name) c
   return name.find("StorageImplE") != std::string::npos && items_[arrival.item].shape != Shape::target;
 }
 
+// Memory that an allocator of its own has not given out: it begins with one free entry of the whole size. Of that kind
+// is what each C++ runtime keeps for exceptions when memory is out; what was there before has never been written over.
+bool NativeScan::is_unused_pool(const Block& block) const {
+  constexpr uint64_t least_pool = 1024, rounding = 64;
+  uint64_t entry[2];  // size, next
+  return block.bytes() >= least_pool && reader_.read(block.first, entry, sizeof entry) && entry[1] == 0 &&
+         entry[0] <= block.bytes() && entry[0] + rounding > block.bytes();
+}
+
 void NativeScan::add_block(const Arrival& arrival, uint32_t origin) {
   for (const Item* item = &items_[arrival.item]; item->shape != Shape::target; item = &items_[item->inner])
     if (item->first == arrival.block.first) return;
@@ -55,6 +64,7 @@ void NativeScan::add_block(const Arrival& arrival, uint32_t origin) {
     origins_[origin].is_stale = true;
     return;
   }
+  if (item.name == nullptr && is_unused_pool(arrival.block)) return;
   item.is_function = arrival.is_function;
   item.inner = arrival.item;
   item.origin = origin;

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "heap_py/class_families.hpp"
+
 namespace gradlife::heap {
 namespace {
 
 std::string short_class(const std::string& mangled) {
-  const std::string readable = ClassNames::readable(mangled);
+  const std::string readable = readable_class(mangled);
   const size_t colon = readable.rfind("::", readable.find('<'));
   return colon == std::string::npos ? readable : readable.substr(colon + 2);
 }
@@ -36,7 +38,9 @@ NativeHolder NativeScan::tell(const Origin& origin) const {
   holder.end = offer.end;
   holder.sureness = offer.sureness;
   if (offer.library != nullptr) holder.library = offer.library->path;
-  if (offer.end == NativeHolder::End::static_data) holder.symbol = Libraries::symbol_at(offer.at);
+  if (offer.end == NativeHolder::End::static_data) holder.symbol = libraries_.symbol_at(offer.at);
+  if (offer.end == NativeHolder::End::thread_local_data)
+    holder.symbol = Libraries::thread_local_symbol(*offer.library, offer.at - offer.locals);
   holder.description = outermost_text(offer, holder.symbol) + (offer.is_function ? " → std::function" : "");
   for (const Item* at = &items_[offer.item]; at->shape != Shape::target; at = &items_[at->inner])
     holder.description += (holder.description.empty() ? "" : " → ") + item_text(*at);
@@ -51,7 +55,8 @@ std::string NativeScan::outermost_text(const Offer& offer, const std::string& sy
     case NativeHolder::End::static_data:
       return (symbol.empty() ? "static data of " : symbol + " in ") + offer.library->name();
     case NativeHolder::End::thread_local_data:
-      return "thread-local data of " + offer.library->name() + " in " + ThreadMemory::name_of(offer.thread);
+      return (symbol.empty() ? "thread-local data of " : "thread-local " + symbol + " in ") + offer.library->name() +
+             " in " + ThreadMemory::name_of(offer.thread);
     case NativeHolder::End::stack:
       return "the stack of " + ThreadMemory::name_of(offer.thread);
     case NativeHolder::End::block:

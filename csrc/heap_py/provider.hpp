@@ -16,6 +16,11 @@ class ReferenceSink {
   virtual void python(PyObject* target, Relation relation, const char* label, int64_t index = -1) = 0;
   virtual void native(const void* target, uint32_t type, const char* label, int64_t index = -1) = 0;
 
+  // The native object behind a wrapper that lives on, its references gone, while this object has other owners.
+  virtual void keeper(const void* target, uint32_t type, const char* label) { native(target, type, label); }
+  // The wrapper of the native object that is shown: its count has one for all that own the object beside it.
+  virtual void coupled(PyObject* wrapper, const char* label) { python(wrapper, Relation::native, label); }
+
  protected:
   ~ReferenceSink() = default;
 };
@@ -29,6 +34,8 @@ class Provider {
   virtual void start(Builder& builder) = 0;
   // Whether instances of this type have more to show than their traverse; asked once a walk and type.
   virtual bool knows(PyTypeObject* type) = 0;
+  // What it refers to beside that where its traverse shows nothing: its attributes, unless more is known.
+  virtual void expand_silent(PyObject* object, ReferenceSink& sink);
   virtual void expand_python(PyObject* object, ReferenceSink& sink) = 0;
   virtual bool owns_type(uint32_t type) const = 0;
   virtual void expand_native(const void* object, uint32_t type, ReferenceSink& sink) = 0;
@@ -37,6 +44,8 @@ class Provider {
   virtual std::string describe_python(PyObject* object) = 0;  // "float32 [64, 32]", a word or two beside the type
   virtual std::string describe_native(const void* object, uint32_t type) = 0;
   virtual uint64_t native_bytes(const void* object, uint32_t type) = 0;
+  // Bytes that a Python object owns beside itself and that its type does not show.
+  virtual uint64_t outside_bytes(const PyObject*) { return 0; }
   // What this provider could not read here, a sentence each.
   virtual const std::vector<std::string>& limits() const = 0;
 };

@@ -1,14 +1,28 @@
 #include "heap_py/providers.hpp"
 
 #include "heap_py/engine_provider.hpp"
+#include "heap_py/interpreter.h"
+#include "heap_py/numpy_provider.hpp"
 #include "heap_py/torch_provider.hpp"
 
 namespace gradlife::heap {
+
+void Provider::expand_silent(PyObject* object, ReferenceSink& sink) {
+  if (PyObject* dict = gl_existing_dict(object)) sink.python(dict, Relation::internal, "__dict__");
+  gl_visit_inline_attributes(
+      object,
+      [](PyObject*, PyObject* value, void* state) {
+        static_cast<ReferenceSink*>(state)->python(value, Relation::unknown, "");
+      },
+      &sink);
+}
 
 Providers::Providers() {
   if (const HeapInterface* engine = EngineProvider::find_interface())
     owned_.push_back(std::make_unique<EngineProvider>(*engine));
   if (const TorchLayout* layout = torch_layout()) owned_.push_back(std::make_unique<TorchProvider>(*layout));
+  if (PyTypeObject* arrays = NumpyProvider::find_array_type())
+    owned_.push_back(std::make_unique<NumpyProvider>(arrays));
   for (const auto& provider : owned_) all_.push_back(provider.get());
 }
 

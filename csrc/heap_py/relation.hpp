@@ -1,6 +1,9 @@
 // How one object refers to another, in words that a report can use.
 #pragma once
 
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
 #include <cstdint>
 #include <string>
 
@@ -30,6 +33,7 @@ struct Label {
   Relation relation = Relation::unknown;
   std::string text;  // a name, or a key as it would be written
   int64_t index = -1;
+  PyObject* key = nullptr;  // of a dict's entry, borrowed while nothing runs
 };
 
 }  // namespace gradlife::heap

@@ -117,7 +117,7 @@ bool ThreadMemory::is_behind_guard(Address address) const {
 
 ThreadMemory::Place ThreadMemory::find(Address address) const {
   for (const Part& part : parts_)
-    if (part.contains(address)) return {part.what, part.thread, part.library};
+    if (part.contains(address)) return {part.what, part.thread, part.library, part.first};
   return {};
 }
 

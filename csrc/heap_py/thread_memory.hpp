@@ -13,6 +13,7 @@ class ThreadMemory {
     What what = What::nothing;
     uint64_t thread = 0;               // its number to the system
     const Library* library = nullptr;  // of thread-local data
+    Address first = 0;                 // where it begins
   };
   // Needs the interpreter lock: the threads are those that it knows.
   ThreadMemory(const MemoryMap& map, const Libraries& libraries, ScanArena& arena);

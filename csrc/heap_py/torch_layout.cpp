@@ -13,32 +13,58 @@ std::unique_ptr<TorchLayout>& current() {
   return *layout;
 }
 
+constexpr unsigned long largest_offset = 1 << 16;
+
 struct OffsetField {
   const char* name;
   uint32_t TorchLayout::* offset;
 };
-constexpr OffsetField offset_fields[] = {{"impl_in_wrapper", &TorchLayout::impl_in_wrapper},
-                                         {"impl_in_storage_wrapper", &TorchLayout::impl_in_storage_wrapper},
-                                         {"node_in_wrapper", &TorchLayout::node_in_wrapper},
-                                         {"node_in_context", &TorchLayout::node_in_context},
-                                         {"count_in_target", &TorchLayout::count_in_target},
-                                         {"storage_in_impl", &TorchLayout::storage_in_impl},
-                                         {"meta_in_impl", &TorchLayout::meta_in_impl},
-                                         {"wrapper_in_impl", &TorchLayout::wrapper_in_impl},
-                                         {"wrapper_in_storage", &TorchLayout::wrapper_in_storage},
-                                         {"bytes_in_storage", &TorchLayout::bytes_in_storage},
-                                         {"grad_in_meta", &TorchLayout::grad_in_meta},
-                                         {"node_in_meta", &TorchLayout::node_in_meta},
-                                         {"edges_in_node", &TorchLayout::edges_in_node},
-                                         {"edge_bytes", &TorchLayout::edge_bytes},
-                                         {"wrapper_in_node", &TorchLayout::wrapper_in_node},
-                                         {"context_in_node", &TorchLayout::context_in_node},
-                                         {"variable_in_accumulator", &TorchLayout::variable_in_accumulator},
-                                         {"dict_in_hook", &TorchLayout::dict_in_hook},
-                                         {"dict_in_metadata", &TorchLayout::dict_in_metadata},
-                                         {"pack_in_hooks", &TorchLayout::pack_in_hooks},
-                                         {"unpack_in_hooks", &TorchLayout::unpack_in_hooks},
-                                         {"packed_in_hooks", &TorchLayout::packed_in_hooks}};
+constexpr OffsetField offset_fields[] = {
+    {"impl_in_wrapper", &TorchLayout::impl_in_wrapper},
+    {"impl_in_storage_wrapper", &TorchLayout::impl_in_storage_wrapper},
+    {"tensor_hooks_in_wrapper", &TorchLayout::tensor_hooks_in_wrapper},
+    {"post_accumulate_hooks_in_wrapper", &TorchLayout::post_accumulate_hooks_in_wrapper},
+    {"node_in_wrapper", &TorchLayout::node_in_wrapper},
+    {"node_in_context", &TorchLayout::node_in_context},
+    {"to_save_in_context", &TorchLayout::to_save_in_context},
+    {"saved_for_forward_in_context", &TorchLayout::saved_for_forward_in_context},
+    {"non_differentiable_in_context", &TorchLayout::non_differentiable_in_context},
+    {"dirty_in_context", &TorchLayout::dirty_in_context},
+    {"count_in_target", &TorchLayout::count_in_target},
+    {"storage_in_impl", &TorchLayout::storage_in_impl},
+    {"meta_in_impl", &TorchLayout::meta_in_impl},
+    {"wrapper_in_impl", &TorchLayout::wrapper_in_impl},
+    {"wrapper_in_storage", &TorchLayout::wrapper_in_storage},
+    {"bytes_in_storage", &TorchLayout::bytes_in_storage},
+    {"device_in_storage", &TorchLayout::device_in_storage},
+    {"dimensions_in_impl", &TorchLayout::dimensions_in_impl},
+    {"sizes_in_impl", &TorchLayout::sizes_in_impl},
+    {"dtype_in_impl", &TorchLayout::dtype_in_impl},
+    {"grad_in_meta", &TorchLayout::grad_in_meta},
+    {"node_in_meta", &TorchLayout::node_in_meta},
+    {"tangents_in_meta", &TorchLayout::tangents_in_meta},
+    {"list_in_tangents", &TorchLayout::list_in_tangents},
+    {"edges_in_node", &TorchLayout::edges_in_node},
+    {"edge_bytes", &TorchLayout::edge_bytes},
+    {"wrapper_in_node", &TorchLayout::wrapper_in_node},
+    {"context_in_node", &TorchLayout::context_in_node},
+    {"variable_in_accumulator", &TorchLayout::variable_in_accumulator},
+    {"dict_in_hook", &TorchLayout::dict_in_hook},
+    {"dict_in_metadata", &TorchLayout::dict_in_metadata},
+    {"pack_in_hooks", &TorchLayout::pack_in_hooks},
+    {"unpack_in_hooks", &TorchLayout::unpack_in_hooks},
+    {"packed_in_hooks", &TorchLayout::packed_in_hooks},
+    {"slots_in_node", &TorchLayout::slots_in_node},
+    {"grad_fn_in_slot", &TorchLayout::grad_fn_in_slot},
+    {"accumulator_in_slot", &TorchLayout::accumulator_in_slot}};
+
+struct FlagField {
+  const char* name;
+  bool TorchLayout::* flag;
+};
+constexpr FlagField flag_fields[] = {{"are_counts_coupled", &TorchLayout::are_counts_coupled},
+                                     {"are_nodes_coupled", &TorchLayout::are_nodes_coupled},
+                                     {"context_owns_node", &TorchLayout::context_owns_node}};
 
 struct TypeField {
   const char* name;
@@ -70,12 +96,30 @@ void read_names(TorchLayout& layout, PyObject* classes) {
   }
 }
 
+void read_numbered(std::unordered_map<int64_t, std::string>& into, PyObject* names) {
+  PyObject *number, *name;
+  for (Py_ssize_t position = 0; PyDict_Next(names, &position, &number, &name) != 0;) {
+    const long long key = PyLong_AsLongLong(number);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    into[key] = utf8(name);
+  }
+}
+
+bool set_class(TorchLayout& layout, const std::string& name, PyObject* value) {
+  for (size_t what = 1; what < torch_class_count; ++what) {
+    if (name != torch_class_names[what]) continue;
+    layout.classes[what] = utf8(value);
+    return true;
+  }
+  return false;
+}
+
 void set_field(TorchLayout& layout, const std::string& name, PyObject* value) {
   for (const OffsetField& field : offset_fields) {
     if (name != field.name) continue;
     const unsigned long offset = PyLong_AsUnsignedLong(value);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    layout.*field.offset = static_cast<uint32_t>(offset);
+    if (offset < largest_offset) layout.*field.offset = static_cast<uint32_t>(offset);  // else it stays absent
     return;
   }
   for (const TypeField& field : type_fields) {
@@ -83,12 +127,20 @@ void set_field(TorchLayout& layout, const std::string& name, PyObject* value) {
     layout.*field.type = as_type(Py_NewRef(value), name);  // kept for good: torch is not unloaded either
     return;
   }
+  for (const FlagField& field : flag_fields) {
+    if (name != field.name) continue;
+    layout.*field.flag = value == Py_True;
+    return;
+  }
+  if (set_class(layout, name, value)) return;
   if (name == "node_wrapper_type") {
     layout.node_traverse = as_type(value, name)->tp_traverse;
-  } else if (name == "are_counts_coupled") {
-    layout.are_counts_coupled = PyObject_IsTrue(value) == 1;
   } else if (name == "saved_names" && PyDict_Check(value)) {
     read_names(layout, value);
+  } else if (name == "device_names" && PyDict_Check(value)) {
+    read_numbered(layout.device_names, value);
+  } else if (name == "dtype_names" && PyDict_Check(value)) {
+    read_numbered(layout.dtype_names, value);
   } else {
     PyErr_Format(PyExc_ValueError, "torch's layout has no '%s'", name.c_str());
     throw PythonErrorSet();

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "heap_py/torch_classes.hpp"
+
 namespace gradlife::heap {
 
 struct TorchLayout {
@@ -22,8 +24,14 @@ struct TorchLayout {
   traverseproc node_traverse = nullptr;        // of the wrappers of C++ nodes, which have no base of their own
   uint32_t impl_in_wrapper = absent;
   uint32_t impl_in_storage_wrapper = absent;
+  uint32_t tensor_hooks_in_wrapper = absent;
+  uint32_t post_accumulate_hooks_in_wrapper = absent;
   uint32_t node_in_wrapper = absent;
   uint32_t node_in_context = absent;
+  uint32_t to_save_in_context = absent;  // these four hold tuples while forward runs
+  uint32_t saved_for_forward_in_context = absent;
+  uint32_t non_differentiable_in_context = absent;
+  uint32_t dirty_in_context = absent;
   // C++'s side.
   uint32_t count_in_target = absent;  // the strong count: the low half of a word
   uint32_t storage_in_impl = absent;
@@ -31,9 +39,15 @@ struct TorchLayout {
   uint32_t wrapper_in_impl = absent;
   uint32_t wrapper_in_storage = absent;
   uint32_t bytes_in_storage = absent;
+  uint32_t device_in_storage = absent;  // two bytes: type and index
+  uint32_t dimensions_in_impl = absent;
+  uint32_t sizes_in_impl = absent;  // five at most stand here, else the address of all
+  uint32_t dtype_in_impl = absent;  // two bytes
   uint32_t grad_in_meta = absent;
   uint32_t node_in_meta = absent;
-  uint32_t edges_in_node = absent;  // a vector
+  uint32_t tangents_in_meta = absent;
+  uint32_t list_in_tangents = absent;  // its entries: next, level, tensor
+  uint32_t edges_in_node = absent;     // a vector
   uint32_t edge_bytes = absent;
   uint32_t wrapper_in_node = absent;
   uint32_t context_in_node = absent;  // of a custom Function's node
@@ -43,9 +57,17 @@ struct TorchLayout {
   uint32_t pack_in_hooks = absent;  // of a saved tensor's pair of hooks
   uint32_t unpack_in_hooks = absent;
   uint32_t packed_in_hooks = absent;
+  uint32_t slots_in_node = absent;    // where what every node has ends
+  uint32_t grad_fn_in_slot = absent;  // of a saved tensor: from where its data stand
+  uint32_t accumulator_in_slot = absent;
+  TorchClassTable classes;
+  std::unordered_map<int64_t, std::string> device_names;  // by the number of the type: "cuda"
+  std::unordered_map<int64_t, std::string> dtype_names;   // "float32"
   // The names of each node class's saved tensors, in the order in which they stand.
   std::unordered_map<std::string, std::vector<std::string>> saved_names;
   bool are_counts_coupled = false;  // an impl with several owners owns its wrapper, since 2.10
+  bool are_nodes_coupled = false;   // the same of nodes
+  bool context_owns_node = false;   // that reference was a weak one
 };
 
 // The layout in use, or nullptr: no torch, or one whose layout did not verify.
@@ -56,5 +78,11 @@ PyObject* set_torch_layout(PyObject* module, PyObject* layout);
 PyObject* find_word(PyObject* module, PyObject* arguments);
 PyObject* class_at(PyObject* module, PyObject* address);
 PyObject* read_word(PyObject* module, PyObject* address);  // read_word(address) -> int or None
+// torch_references(object or address) -> [(label, index, kind, address), ...]: what the provider shows of it.
+PyObject* torch_references(PyObject* module, PyObject* object);
+// torch_description(address) -> (as a tensor, as a storage, its device, its bytes): of an object that is one of these.
+PyObject* torch_description(PyObject* module, PyObject* address);
+PyObject* torch_block(PyObject* module, PyObject* address);    // bytes of the block that the object stands in
+PyObject* torch_label(PyObject* module, PyObject* arguments);  // torch_label(source, target) -> what that is called
 
 }  // namespace gradlife::heap

@@ -1,8 +1,8 @@
 #include "heap_py/torch_provider.hpp"
 
-#include <malloc.h>
+#include <algorithm>
 
-#include <cstring>
+#include "heap_py/object_block.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -10,33 +10,23 @@ namespace {
 Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<uintptr_t>(pointer)); }
 void* pointer_to(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
 
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
-// "N5torch8autograd9generated12SinBackward0E" -> "SinBackward0": the last part of a qualified mangled name.
-std::string last_part(const std::string& mangled) {
-  const std::string readable = ClassNames::readable(mangled);
-  const size_t arguments = readable.find('<');
-  const size_t colon = readable.rfind("::", arguments);
-  return colon == std::string::npos ? readable : readable.substr(colon + 2);
-}
-
 constexpr size_t largest_block = 4096;
 constexpr uint64_t largest_vector = 1 << 16;
 
 }  // namespace
 
-TorchProvider::TorchProvider(const TorchLayout& layout) : layout_(layout) {
+TorchProvider::TorchProvider(const TorchLayout& layout)
+    : layout_(layout), classes_(layout.classes), descriptions_(layout, reader_) {
   limits_.push_back(
-      "C++ hooks that are no Python functions, a backward pass that is under way, and what C++ extensions keep in "
-      "classes of "
-      "their own");
+      "in PyTorch: hooks that are no Python functions, a backward pass that is under way, functions that remake views, "
+      "and what C++ extensions keep in classes of their own");
 }
 
 void TorchProvider::start(Builder& builder) {
   builder_ = &builder;
+  reader_.forget();
   rows_.clear();
   kinds_.clear();
-  for (auto& [vtable, known] : classes_) known.row = 0;
 }
 
 bool TorchProvider::knows(PyTypeObject* type) {
@@ -45,75 +35,48 @@ bool TorchProvider::knows(PyTypeObject* type) {
   return layout_.node_traverse != nullptr && type->tp_traverse == layout_.node_traverse;
 }
 
-// --- classes
-// -----------------------------------------------------------------------------------------------------------
-
-TorchProvider::Known TorchProvider::classify(const std::string& mangled) {
-  Known known;
-  known.name = last_part(mangled);
-  if (contains(mangled, "UndefinedTensorImpl")) {
-    known.what = Class::undefined;
-  } else if (contains(mangled, "TensorImplE")) {
-    known.what = Class::tensor;
-  } else if (contains(mangled, "StorageImplE")) {
-    known.what = Class::storage;
-  } else if (contains(mangled, "autograd12AutogradMetaE") || contains(mangled, "DifferentiableViewMetaE")) {
-    known.what = Class::meta;
-  } else if (contains(mangled, "autograd14AccumulateGradE")) {
-    known.what = Class::accumulator;
-  } else if (contains(mangled, "autograd6PyNodeE")) {
-    known.what = Class::py_node;
-  } else if (contains(mangled, "PySavedVariableHooksE")) {
-    known.what = Class::saved_hooks;
-  } else if (contains(mangled, "PyAnomalyMetadataE")) {
-    known.what = Class::metadata;
-  } else if (contains(mangled, "autograd") && contains(mangled, "PyFunction") && contains(mangled, "Hook")) {
-    known.what = Class::hook;
-  } else if (contains(mangled, "5torch8autograd") && !contains(mangled, "Hook") && !contains(mangled, "Metadata")) {
-    known.what = Class::node;
-  }
-  return known;
-}
-
-const TorchProvider::Known& TorchProvider::class_of_vtable(uint64_t vtable) {
-  static const Known* unknown = new Known;
-  const auto found = classes_.find(vtable);
-  if (found != classes_.end()) return found->second;
-  const std::string* mangled = names_.of_vtable(vtable);
-  return mangled != nullptr ? classes_.emplace(vtable, classify(*mangled)).first->second : *unknown;
-}
-
-const TorchProvider::Known& TorchProvider::class_of(Address object) {
+const KnownClass& TorchProvider::class_of(Address object) {
   uint64_t vtable = 0;
   if (!looks_like_pointer(object) || !reader_.read_word(object, &vtable)) vtable = 0;
-  return class_of_vtable(vtable);
+  return classes_.of_vtable(vtable);
 }
 
-uint32_t TorchProvider::row_of(const Known& known, NodeKind kind) {
-  const std::string key = std::string(kind_name(kind)) + known.name;
+uint32_t TorchProvider::row_of(const KnownClass& known, NodeKind kind, Address object) {
+  std::string name = known.name;
+  if (kind == NodeKind::storage) {
+    const std::string device = descriptions_.device(object);
+    if (device != "cpu") name += device.empty() ? " on an unknown device" : " " + device;
+  }
+  const std::string key = std::string(kind_name(kind)) + name;
   const auto found = rows_.find(key);
   if (found != rows_.end()) return found->second;
-  const uint32_t row = builder_->add_type({"torch::" + known.name, kind, 0, 2});
-  kinds_.resize(row + 1, Class::none);
+  const uint32_t row = builder_->add_type({"torch::" + name, kind, 0, 2});
+  kinds_.resize(row + 1, TorchClass::none);
   kinds_[row] = known.what;
   rows_[key] = row;
   return row;
 }
 
 void TorchProvider::refer(ReferenceSink& sink, Address target, const char* label, int64_t index) {
-  const Known& known = class_of(target);
-  switch (known.what) {
-    case Class::tensor:
-      return sink.native(pointer_to(target), row_of(known, NodeKind::tensor), label, index);
-    case Class::storage:
-      return sink.native(pointer_to(target), row_of(known, NodeKind::storage), label, index);
-    case Class::node:
-    case Class::accumulator:
-    case Class::py_node:
-      return sink.native(pointer_to(target), row_of(known, NodeKind::grad_node), label, index);
-    default:
-      return;  // not what the layout says stands here: nothing is told of it
+  const KnownClass& known = class_of(target);
+  NodeKind kind = NodeKind::grad_node;
+  if (known.what == TorchClass::tensor) {
+    kind = NodeKind::tensor;
+  } else if (known.what == TorchClass::storage) {
+    kind = NodeKind::storage;
+  } else if (!is_node(known.what)) {
+    return;  // not what the layout says stands here: nothing is told of it
   }
+  if (!is_alive(target, kind)) return;
+  sink.native(pointer_to(target), row_of(known, kind, target), label, index);
+}
+
+// A freed object may still look like one, while malloc has not given its memory again; but nobody counts on it.
+bool TorchProvider::is_alive(Address object, NodeKind kind) const {
+  if (layout_.count_in_target == TorchLayout::absent) return true;
+  if (kind == NodeKind::grad_node && !layout_.are_nodes_coupled) return true;  // these stand behind a count of its own
+  uint64_t count;
+  return reader_.read_word(object + layout_.count_in_target, &count) && static_cast<int32_t>(count) > 0;
 }
 
 // --- reading
@@ -123,27 +86,19 @@ bool TorchProvider::read(Address object, uint32_t offset, Address* word) const {
   return offset != TorchLayout::absent && reader_.read_word(object + offset, word) && *word != 0;
 }
 
-// All of a block that operator new gave. Its object is alive, so the allocator knows its size.
+// All of an object that operator new or make_shared gave.
 bool TorchProvider::read_block(Address object, std::vector<uint64_t>& words) const {
-  const size_t bytes = std::min(malloc_usable_size(pointer_to(object)), largest_block);
+  const size_t bytes = std::min<uint64_t>(object_bytes(reader_, object), largest_block);
   words.resize(bytes / sizeof(uint64_t));
   return !words.empty() && reader_.read(object, words.data(), words.size() * sizeof(uint64_t));
 }
 
 std::vector<TorchProvider::Word> TorchProvider::typed_words(const std::vector<uint64_t>& words) {
-  std::vector<Address> candidates;
-  std::vector<uint32_t> offsets;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (!looks_like_pointer(words[i])) continue;
-    candidates.push_back(words[i]);
-    offsets.push_back(static_cast<uint32_t>(i * sizeof(uint64_t)));
-  }
-  std::vector<uint64_t> vtables;
-  reader_.read_words(candidates, vtables);
   std::vector<Word> found;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    const Known& known = class_of_vtable(vtables[i]);
-    if (known.what != Class::none) found.push_back({offsets[i], candidates[i], &known});
+  for (size_t i = 0; i < words.size(); ++i) {
+    const KnownClass& known = class_of(words[i]);
+    if (known.what != TorchClass::none)
+      found.push_back({static_cast<uint32_t>(i * sizeof(uint64_t)), words[i], &known});
   }
   return found;
 }
@@ -159,9 +114,8 @@ bool TorchProvider::is_allocation(Address begin, uint64_t bytes) const {
 }
 
 // What stands in vectors of the block: three words, begin, end and end of storage.
-std::vector<TorchProvider::Word> TorchProvider::typed_words_of_vectors(const std::vector<uint64_t>& words,
-                                                                       uint32_t skipped) {
-  std::vector<Word> found;
+std::vector<TorchProvider::Vector> TorchProvider::typed_vectors(const std::vector<uint64_t>& words, uint32_t skipped) {
+  std::vector<Vector> found;
   for (size_t i = 1; i + 2 < words.size(); ++i) {
     const uint64_t begin = words[i], end = words[i + 1], limit = words[i + 2];
     if (i * sizeof(uint64_t) == skipped || !looks_like_pointer(begin) || begin >= end || end > limit) continue;
@@ -169,7 +123,7 @@ std::vector<TorchProvider::Word> TorchProvider::typed_words_of_vectors(const std
     if (!is_allocation(begin, limit - begin)) continue;
     std::vector<uint64_t> content((end - begin) / sizeof(uint64_t));
     if (!reader_.read(begin, content.data(), end - begin)) continue;
-    for (const Word& word : typed_words(content)) found.push_back(word);
+    found.push_back({static_cast<uint32_t>(i * sizeof(uint64_t)), typed_words(content)});
   }
   return found;
 }
@@ -198,121 +152,204 @@ void TorchProvider::expand_python(PyObject* object, ReferenceSink& sink) {
   const auto is_a = [&](const PyTypeObject* base) {
     return base != nullptr && PyType_IsSubtype(type, const_cast<PyTypeObject*>(base)) != 0;
   };
+  if (is_a(layout_.context_type)) return expand_context(object, sink);
   uint32_t offset = layout_.node_in_wrapper;
   if (is_a(layout_.tensor_type)) offset = layout_.impl_in_wrapper;
   if (is_a(layout_.storage_type)) offset = layout_.impl_in_storage_wrapper;
-  if (is_a(layout_.context_type)) offset = layout_.node_in_context;
   Address target;
-  if (read(address_of(object), offset, &target)) refer(sink, target, "its C++ object");
-  if (is_a(layout_.context_type)) expand_context(object, sink);
+  if (read(address_of(object), offset, &target)) refer_to_impl(sink, target, is_a(layout_.tensor_type));
 }
 
-// What save_for_backward kept stands in a vector inside the context itself.
+// Up to PyTorch 2.9 a tensor's wrapper outlived its references while its impl had other owners than it.
+void TorchProvider::refer_to_impl(ReferenceSink& sink, Address impl, bool is_tensor) {
+  const KnownClass& known = class_of(impl);
+  if (is_tensor && !layout_.are_counts_coupled && known.what == TorchClass::tensor)
+    return sink.keeper(pointer_to(impl), row_of(known, NodeKind::tensor, impl), "its C++ object");
+  refer(sink, impl, "its C++ object");
+}
+
+// What save_for_backward kept stands in a vector inside the context itself. Its node is told only where that knows it:
+// what a weak reference of an older release points at may be something else by now.
 void TorchProvider::expand_context(PyObject* context, ReferenceSink& sink) {
+  Address node, back;
+  if (layout_.context_owns_node && read(address_of(context), layout_.node_in_context, &node) &&
+      read(node, layout_.context_in_node, &back) && back == address_of(context))
+    refer(sink, node, "its C++ object");
   std::vector<uint64_t> words(static_cast<size_t>(layout_.context_type->tp_basicsize) / sizeof(uint64_t));
   if (words.empty() || !reader_.read(address_of(context), words.data(), words.size() * sizeof(uint64_t))) return;
-  int64_t index = 0;
-  for (const Word& word : typed_words_of_vectors(words, TorchLayout::absent)) {
-    if (word.known->what == Class::tensor) refer(sink, word.target, "saved for backward", index);
-    if (word.known->what == Class::tensor || word.known->what == Class::undefined) ++index;
-    expand_holder(word, "hooks", sink);
+  for (const Vector& vector : typed_vectors(words, TorchLayout::absent)) {
+    int64_t index = 0;
+    for (const Word& word : vector.words) {
+      if (is_tensor_or_none(word.known->what)) expand_slot(vector.words, word, "saved_tensors", index++, sink);
+      expand_holder(word, sink);
+    }
   }
 }
 
 void TorchProvider::expand_native(const void* object, uint32_t type, ReferenceSink& sink) {
   const Address address = address_of(object);
-  const Known& known = class_of(address);
-  if (known.what != kinds_[type]) return;  // it is no longer what it was
+  const KnownClass& known = class_of(address);
+  if (known.what == kinds_[type]) expand_address(address, sink);  // else it is no longer what it was
+}
+
+void TorchProvider::expand_address(Address address, ReferenceSink& sink) {
+  const KnownClass& known = class_of(address);
   switch (known.what) {
-    case Class::tensor:
-      return expand_tensor(address, sink);
-    case Class::storage:
-      return refer_to_wrapper(sink, address, layout_.wrapper_in_storage);
+    case TorchClass::tensor:
+      return expand_tensor(address, known, sink);
+    case TorchClass::storage:
+      if (layout_.are_counts_coupled)
+        refer_to_wrapper(sink, address, layout_.wrapper_in_storage, layout_.impl_in_storage_wrapper);
+      return;
     default:
-      return expand_node(address, known, sink);
+      if (is_node(known.what)) expand_node(address, known, sink);
   }
 }
 
-// An impl owns its wrapper while it has other owners than that.
-void TorchProvider::refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset) {
+// What owns its wrapper does so while it has other owners than that. The wrapper knows it too.
+void TorchProvider::refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset,
+                                     uint32_t object_in_wrapper) {
   uint64_t count;
-  if (!layout_.are_counts_coupled || layout_.count_in_target == TorchLayout::absent) return;
+  if (layout_.count_in_target == TorchLayout::absent || object_in_wrapper == TorchLayout::absent) return;
   if (!reader_.read_word(object + layout_.count_in_target, &count) || static_cast<uint32_t>(count) < 2) return;
-  refer_to_object(sink, object, wrapper_offset, "its wrapper");
+  Address wrapper, back;
+  if (read(object, wrapper_offset, &wrapper) && is_object(wrapper) && read(wrapper, object_in_wrapper, &back) &&
+      back == object)
+    sink.coupled(static_cast<PyObject*>(pointer_to(wrapper)), "its wrapper");
 }
 
-void TorchProvider::expand_tensor(Address impl, ReferenceSink& sink) {
-  refer_to_wrapper(sink, impl, layout_.wrapper_in_impl);
+void TorchProvider::expand_tensor(Address impl, const KnownClass& known, ReferenceSink& sink) {
+  if (layout_.are_counts_coupled) refer_to_wrapper(sink, impl, layout_.wrapper_in_impl, layout_.impl_in_wrapper);
   Address target;
   if (read(impl, layout_.storage_in_impl, &target)) refer(sink, target, "storage");
-  if (read(impl, layout_.meta_in_impl, &target) && class_of(target).what == Class::meta) expand_meta(target, sink);
+  if (read(impl, layout_.meta_in_impl, &target) && class_of(target).what == TorchClass::meta) expand_meta(target, sink);
+  std::vector<uint64_t> words;
+  if (known.is_base || !read_block(impl, words)) return;
+  for (const Word& word : typed_words(words))  // sparse and nested tensors, and those of functorch, are made of others
+    if (word.known->what == TorchClass::tensor) refer(sink, word.target, "part");
 }
 
 void TorchProvider::expand_meta(Address meta, ReferenceSink& sink) {
   std::vector<uint64_t> words;
   if (!read_block(meta, words)) return;
   for (const Word& word : typed_words(words)) {
-    if (word.known->what == Class::tensor)
+    if (word.known->what == TorchClass::tensor)
       refer(sink, word.target, word.offset == layout_.grad_in_meta ? "grad" : "base");
     if (word.offset == layout_.node_in_meta) refer(sink, word.target, "grad_fn");
-    expand_holder(word, "post-accumulate hooks", sink);
+    expand_holder(word, sink);
   }
-  for (const Word& word : typed_words_of_vectors(words, TorchLayout::absent)) expand_holder(word, "tensor hooks", sink);
+  for (const Vector& vector : typed_vectors(words, TorchLayout::absent))
+    for (const Word& word : vector.words) expand_holder(word, sink);
+  expand_tangents(meta, sink);
 }
 
-void TorchProvider::expand_node(Address node, const Known& known, ReferenceSink& sink) {
-  refer_to_wrapper(sink, node, known.what == Class::py_node ? layout_.context_in_node : layout_.wrapper_in_node);
+// Of forward-mode differentiation: a hash map's list of entries.
+void TorchProvider::expand_tangents(Address meta, ReferenceSink& sink) {
+  Address tangents, entry;
+  if (!read(meta, layout_.tangents_in_meta, &tangents) || !read(tangents, layout_.list_in_tangents, &entry)) return;
+  constexpr int most_levels = 64;
+  for (int i = 0; i < most_levels && looks_like_pointer(entry); ++i) {
+    uint64_t words[3];  // next, level, tensor
+    if (!reader_.read(entry, words, sizeof words)) return;
+    refer(sink, words[2], "tangent");
+    entry = words[0];
+  }
+}
+
+void TorchProvider::expand_node(Address node, const KnownClass& known, ReferenceSink& sink) {
+  const bool is_context = known.what == TorchClass::context_node;
+  if (layout_.are_nodes_coupled)
+    refer_to_wrapper(sink, node, is_context ? layout_.context_in_node : layout_.wrapper_in_node,
+                     is_context ? layout_.node_in_context : layout_.node_in_wrapper);
+  else if (is_context)
+    refer_to_object(sink, node, layout_.context_in_node, "its wrapper");
   expand_edges(node, sink);
   std::vector<uint64_t> words;
   if (!read_block(node, words)) return;
   const std::vector<Word> own = typed_words(words);
-  expand_saved(own, known, sink);
+  const std::vector<Vector> vectors = typed_vectors(words, layout_.edges_in_node);
+  expand_saved(own, vectors, known, sink);
   for (const Word& word : own) {
     // Other nodes hold nodes by their edges; what else points at one in them does not own it.
-    if (word.known->what == Class::node && known.name == "CopySlices") refer(sink, word.target, "the operation before");
-    expand_holder(word, "hooks", sink);
+    if (word.known->what == TorchClass::node && known.name == "CopySlices")
+      refer(sink, word.target, "replayed operation");
+    expand_holder(word, sink);
   }
-  for (const Word& word : typed_words_of_vectors(words, layout_.edges_in_node)) {
-    if (word.known->what == Class::tensor) refer(sink, word.target, "saved");
-    expand_holder(word, "hooks", sink);
-  }
+  for (const Vector& vector : vectors)
+    for (const Word& word : vector.words) expand_holder(word, sink);
 }
 
 void TorchProvider::expand_edges(Address node, ReferenceSink& sink) {
   Address begin, end;
-  if (layout_.edge_bytes == 0 || !read(node, layout_.edges_in_node, &begin)) return;
+  const size_t step = layout_.edge_bytes / sizeof(uint64_t);
+  if (layout_.edge_bytes == TorchLayout::absent || step == 0) return;
+  if (!read(node, layout_.edges_in_node, &begin)) return;
   if (!read(node, layout_.edges_in_node + 8, &end) || end < begin || end - begin > largest_vector) return;
   std::vector<uint64_t> words((end - begin) / sizeof(uint64_t));
   if (words.empty() || !reader_.read(begin, words.data(), words.size() * sizeof(uint64_t))) return;
-  const size_t step = layout_.edge_bytes / sizeof(uint64_t);
   for (size_t i = 0; i < words.size(); i += step) refer(sink, words[i], "next edge", static_cast<int64_t>(i / step));
 }
 
-// Named where the class's names are as many as its slots; a slot without a tensor counts.
-void TorchProvider::expand_saved(const std::vector<Word>& words, const Known& known, ReferenceSink& sink) {
-  if (known.what == Class::accumulator) {
-    for (const Word& word : words)
+// Named where the class's names are as many as its slots and lists of slots, in the order in which they stand; a slot
+// without a tensor counts.
+void TorchProvider::expand_saved(const std::vector<Word>& own, const std::vector<Vector>& vectors,
+                                 const KnownClass& known, ReferenceSink& sink) {
+  if (known.what == TorchClass::accumulator) {
+    for (const Word& word : own)
       if (word.offset == layout_.variable_in_accumulator) refer(sink, word.target, "variable");
     return;
   }
+  struct Place {
+    uint32_t offset;
+    const Word* slot;      // or
+    const Vector* vector;  // a list of slots
+  };
+  std::vector<Place> places;
+  for (const Word& word : own) {
+    if (!is_tensor_or_none(word.known->what)) continue;
+    if (word.offset >= layout_.slots_in_node || layout_.slots_in_node == TorchLayout::absent) {
+      places.push_back({word.offset, &word, nullptr});
+    } else {
+      refer(sink, word.target, "input metadata");  // of nested tensors these have a tensor of sizes
+    }
+  }
+  for (const Vector& vector : vectors)
+    if (std::any_of(vector.words.begin(), vector.words.end(),
+                    [](const Word& word) { return is_tensor_or_none(word.known->what); }))
+      places.push_back({vector.offset, nullptr, &vector});
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.offset < b.offset; });
   const auto names = layout_.saved_names.find(known.name);
-  size_t slots = 0;
-  for (const Word& word : words)
-    slots += word.known->what == Class::tensor || word.known->what == Class::undefined ? 1 : 0;
-  const bool has_names = names != layout_.saved_names.end() && names->second.size() == slots;
-  size_t slot = 0;
+  const bool has_names = names != layout_.saved_names.end() && names->second.size() == places.size();
+  for (size_t place = 0; place < places.size(); ++place) {
+    const char* name = has_names ? names->second[place].c_str() : "saved";
+    if (places[place].slot != nullptr) {
+      expand_slot(own, *places[place].slot, name, -1, sink);
+      continue;
+    }
+    int64_t index = 0;
+    for (const Word& word : places[place].vector->words)
+      if (is_tensor_or_none(word.known->what)) expand_slot(places[place].vector->words, word, name, index++, sink);
+  }
+}
+
+// A saved tensor's place has its data, and where they were packed what it was made from.
+void TorchProvider::expand_slot(const std::vector<Word>& words, const Word& data, const char* name, int64_t index,
+                                ReferenceSink& sink) {
+  if (data.known->what == TorchClass::tensor) refer(sink, data.target, name, index);
   for (const Word& word : words) {
-    if (word.known->what != Class::tensor && word.known->what != Class::undefined) continue;
-    if (word.known->what == Class::tensor) refer(sink, word.target, has_names ? names->second[slot].c_str() : "saved");
-    ++slot;
+    if (!is_node(word.known->what) || word.offset < data.offset) continue;
+    const uint32_t distance = word.offset - data.offset;
+    if (distance == layout_.grad_fn_in_slot) refer(sink, word.target, "saved grad_fn");
+    if (distance == layout_.accumulator_in_slot) refer(sink, word.target, "saved accumulator");
   }
 }
 
 // Python objects behind small C++ ones: dicts of hooks, metadata, pack and unpack functions.
-void TorchProvider::expand_holder(const Word& word, const char* hooks_label, ReferenceSink& sink) {
-  if (word.known->what == Class::hook) refer_to_object(sink, word.target, layout_.dict_in_hook, hooks_label);
-  if (word.known->what == Class::metadata) refer_to_object(sink, word.target, layout_.dict_in_metadata, "metadata");
-  if (word.known->what != Class::saved_hooks) return;
+void TorchProvider::expand_holder(const Word& word, ReferenceSink& sink) {
+  const TorchClass what = word.known->what;
+  if (const char* label = hooks_label(what)) refer_to_object(sink, word.target, layout_.dict_in_hook, label);
+  if (what == TorchClass::metadata) refer_to_object(sink, word.target, layout_.dict_in_metadata, "metadata");
+  if (what != TorchClass::saved_hooks) return;
   refer_to_object(sink, word.target, layout_.pack_in_hooks, "pack hook");
   refer_to_object(sink, word.target, layout_.unpack_in_hooks, "unpack hook");
   refer_to_object(sink, word.target, layout_.packed_in_hooks, "packed");
@@ -321,26 +358,61 @@ void TorchProvider::expand_holder(const Word& word, const char* hooks_label, Ref
 // --- words
 // -------------------------------------------------------------------------------------------------------------
 
-// Traverse shows a node's face or hooks in its tensor's place where only the tensor owns them.
+// What a type's own traverse shows has no name there: the fields of wrappers, and where only a tensor owns its node,
+// that node's face or hooks in its tensor's place.
 Label TorchProvider::describe_edge(PyObject* source, PyObject* target) {
-  if (layout_.tensor_type == nullptr ||
-      PyType_IsSubtype(Py_TYPE(source), const_cast<PyTypeObject*>(layout_.tensor_type)) == 0)
-    return {};
+  struct Field {
+    uint32_t offset;
+    const char* label;
+  };
+  const auto is_a = [&](const PyTypeObject* base) {
+    return base != nullptr && PyType_IsSubtype(Py_TYPE(source), const_cast<PyTypeObject*>(base)) != 0;
+  };
+  const Field of_tensor[] = {{layout_.tensor_hooks_in_wrapper, "tensor hooks"},
+                             {layout_.post_accumulate_hooks_in_wrapper, "post-accumulate hooks"}};
+  const Field of_context[] = {{layout_.to_save_in_context, "to_save"},
+                              {layout_.saved_for_forward_in_context, "saved_for_forward"},
+                              {layout_.non_differentiable_in_context, "non_differentiable"},
+                              {layout_.dirty_in_context, "dirty_tensors"}};
+  const auto stands_at = [&](const Field& field) {
+    Address found;
+    return read(address_of(source), field.offset, &found) && found == address_of(target);
+  };
+  if (is_a(layout_.context_type)) {
+    const Field* field = std::find_if(std::begin(of_context), std::end(of_context), stands_at);
+    return field != std::end(of_context) ? Label{Relation::native, field->label} : Label{};
+  }
+  if (!is_a(layout_.tensor_type)) return PyDict_Check(target) ? Label{Relation::native, "hooks"} : Label{};
+  const Field* field = std::find_if(std::begin(of_tensor), std::end(of_tensor), stands_at);
+  if (field != std::end(of_tensor)) return {Relation::native, field->label};
   if (PyDict_Check(target)) return {Relation::native, "hooks"};
   return knows(Py_TYPE(target)) ? Label{Relation::native, "grad_fn"} : Label{};
 }
 
-std::string TorchProvider::describe_python(PyObject*) { return ""; }
-std::string TorchProvider::describe_native(const void*, uint32_t) { return ""; }
+std::string TorchProvider::describe_python(PyObject* object) {
+  Address impl;
+  const auto behind = [&](const PyTypeObject* type, uint32_t offset, TorchClass what) {
+    return type != nullptr && PyType_IsSubtype(Py_TYPE(object), const_cast<PyTypeObject*>(type)) != 0 &&
+           read(address_of(object), offset, &impl) && class_of(impl).what == what;
+  };
+  if (behind(layout_.tensor_type, layout_.impl_in_wrapper, TorchClass::tensor)) return descriptions_.tensor(impl);
+  if (behind(layout_.storage_type, layout_.impl_in_storage_wrapper, TorchClass::storage))
+    return descriptions_.storage(impl);
+  return "";
+}
+
+std::string TorchProvider::describe_native(const void* object, uint32_t type) {
+  const Address address = address_of(object);
+  if (class_of(address).what != kinds_[type]) return "";
+  if (kinds_[type] == TorchClass::tensor) return descriptions_.tensor(address);
+  return kinds_[type] == TorchClass::storage ? descriptions_.storage(address) : "";
+}
 
 uint64_t TorchProvider::native_bytes(const void* object, uint32_t type) {
   const Address address = address_of(object);
-  const Known& known = class_of(address);
-  if (known.what != kinds_[type]) return 0;
-  uint64_t bytes = malloc_usable_size(pointer_to(address));
-  Address content;
-  if (known.what == Class::storage && read(address, layout_.bytes_in_storage, &content)) bytes += content;
-  return bytes;
+  if (class_of(address).what != kinds_[type]) return 0;
+  const uint64_t bytes = object_bytes(reader_, address);
+  return kinds_[type] == TorchClass::storage ? bytes + descriptions_.bytes(address) : bytes;
 }
 
 }  // namespace gradlife::heap

@@ -4,6 +4,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <unordered_map>
 #include <vector>
 
 #include "heap_py/provider.hpp"
@@ -20,8 +21,9 @@ class TypeTable {
 
   struct Entry {
     traverseproc traverse = nullptr;
-    bool asks_is_gc = false;       // instances are tracked or not, one by one: types
-    Provider* provider = nullptr;  // has more to show
+    bool asks_is_gc = false;         // instances are tracked or not, one by one: types
+    Provider* provider = nullptr;    // has more to show
+    std::vector<Py_ssize_t> fields;  // of objects that the collector never sees: where they refer to others
   };
   uint32_t row_of(PyTypeObject* type) {
     const size_t at = place_of(type);
@@ -41,6 +43,7 @@ class TypeTable {
     return at;
   }
   uint32_t add(PyTypeObject* type);
+  std::string bases_of(PyTypeObject* type);
   void grow();
 
   Builder& builder_;
@@ -49,6 +52,7 @@ class TypeTable {
   unsigned shift_ = 0;
   size_t used_ = 0;
   std::vector<Entry> entries_;
+  std::unordered_map<PyTypeObject*, std::string> names_;  // of bases
 };
 
 }  // namespace gradlife::heap

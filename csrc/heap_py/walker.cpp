@@ -1,6 +1,9 @@
 #include "heap_py/walker.hpp"
 
+#include <algorithm>
+
 #include "heap_py/interpreter.h"
+#include "heap_py/step_costs.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -20,8 +23,19 @@ void visit_labelled(const char*, PyObject* target, void* builder) {
 class WalkSink final : public ReferenceSink {
  public:
   explicit WalkSink(Builder& builder) : builder_(builder) {}
+  void begin_own() { silent_ = count_; }
   void python(PyObject* target, Relation, const char*, int64_t) override {
-    if (target != nullptr) builder_.refer(address_of(target));
+    if (target == nullptr) return;
+    builder_.refer(address_of(target));
+    ++count_;
+  }
+  void keeper(const void* target, uint32_t type, const char* label) override {
+    builder_.keep_wrapper(silent_);
+    native(target, type, label, -1);
+  }
+  void coupled(PyObject* wrapper, const char*) override {
+    builder_.begin_coupled();
+    builder_.refer(address_of(wrapper));
   }
   void native(const void* target, uint32_t type, const char*, int64_t) override {
     if (target != nullptr) builder_.refer(address_of(target), type);
@@ -29,6 +43,8 @@ class WalkSink final : public ReferenceSink {
 
  private:
   Builder& builder_;
+  uint32_t count_ = 0;
+  uint32_t silent_ = 0;  // references of a wrapper whose traverse shows none
 };
 
 bool is_below(PyObject* source, const std::string& folder) {
@@ -58,18 +74,22 @@ Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provi
     : graph_(graph),
       options_(options),
       providers_(providers),
-      builder_(graph, gl_estimate_tracked() * (options.with_leaves ? 2 : 1) + 4096, options.with_leaves),
+      builder_(graph, 2 * options.budget, options.with_leaves),
       types_(builder_, providers_),
       modules_(PyImport_GetModuleDict()) {
   for (const PyObject* object : options.hidden_objects) builder_.hide(address_of(object));
 }
 
-void Walker::run() {
+bool Walker::run() {
   for (Provider* provider : providers_) provider->start(builder_);
   add_roots();
-  add_tracked();
+  // Without the tracked objects ahead, the walk goes outwards from the roots.
+  graph_.tracked_begin = graph_.tracked_end = graph_.size();
+  if (options_.budget == 0) add_tracked();
+  const size_t last = options_.budget != 0 ? graph_.size() + options_.budget : SIZE_MAX;
   constexpr size_t ahead = 12;
-  for (size_t node = 0; node < graph_.size(); ++node) {
+  size_t node = 0;
+  for (; node < graph_.size() && node < last; ++node) {
     if (node + ahead < graph_.size()) {
       const char* next = static_cast<const char*>(pointer_to(graph_.addresses[node + ahead]));
       __builtin_prefetch(next);
@@ -77,9 +97,17 @@ void Walker::run() {
     }
     builder_.begin_next();
     expand(static_cast<NodeId>(node));
-    if (builder_.is_full() || node + 1 == graph_.size()) builder_.resolve();
+    if (builder_.is_full() || node + 1 == graph_.size() || node + 1 == last) builder_.resolve();
   }
+  graph_.is_partial = node < graph_.size();
+  for (; node < graph_.size(); ++node) {
+    builder_.begin_next();
+    if (graph_.types[node] == Builder::unknown_type) name_type(static_cast<NodeId>(node));
+  }
+  builder_.resolve();
+  raise_step_costs(graph_, builder_);
   builder_.finish();
+  return !graph_.is_partial;
 }
 
 // --- roots
@@ -121,12 +149,22 @@ void Walker::expand_root(NodeId node) {
   } else if (type == roots_.thread) {
     gl_visit_thread(static_cast<PyThreadState*>(address), visit_labelled, &builder_);
   } else {
-    gl_frame frame;
-    if (gl_read_frame(address, &frame) == 0) return;
+    expand_frame(address);
+  }
+}
+
+// What stands on the stack is told from what was taken off and freed by being known to the collector.
+void Walker::expand_frame(void* address) {
+  gl_frame frame;
+  if (gl_read_frame(address, &frame) == 0) return;
+  if (!frame.is_generator)  // a generator shows these itself
     for (PyObject* held : {frame.function, frame.locals, frame.frame_object, reinterpret_cast<PyObject*>(frame.code)})
       visit_reference(held, &builder_);
-    for (int i = 0; i < frame.fast_count + frame.stack_count; ++i) visit_reference(frame.fast[i], &builder_);
-  }
+  for (int i = 0; i < frame.fast_count; ++i) visit_reference(frame.fast[i], &builder_);
+  const int height = gl_stack_height(address);
+  for (int i = frame.fast_count; i < frame.fast_count + height; ++i)
+    if (i < frame.fast_count + frame.stack_count || graph_.is_tracked(builder_.find(address_of(frame.fast[i]))))
+      visit_reference(frame.fast[i], &builder_);
 }
 
 // --- objects
@@ -170,6 +208,11 @@ void Walker::expand_static_type(PyTypeObject* type) {
     visit_reference(held, &builder_);
 }
 
+void Walker::expand_fields(PyObject* object, const std::vector<Py_ssize_t>& fields) {
+  for (Py_ssize_t offset : fields)
+    visit_reference(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset), &builder_);
+}
+
 void Walker::expand(NodeId node) {
   const uint32_t type = graph_.types[node];
   if (type == Builder::unknown_type) {
@@ -183,20 +226,65 @@ void Walker::expand(NodeId node) {
   }
 }
 
-void Walker::expand_python(NodeId node, PyObject* object) {
+uint32_t Walker::name_type(NodeId node) {
+  const auto* object = static_cast<PyObject*>(pointer_to(graph_.addresses[node]));
   const uint32_t row = types_.row_of(Py_TYPE(object));
   graph_.types[node] = object == modules_ ? modules_row(row) : row;
-  const TypeTable::Entry& entry = types_.entry(row);
+  return row;
+}
+
+void Walker::expand_python(NodeId node, PyObject* object) {
+  const TypeTable::Entry& entry = types_.entry(name_type(node));
   const bool is_container = graph_.is_tracked(node) || !entry.asks_is_gc || PyObject_IS_GC(object);
+  if (entry.provider != nullptr) return expand_wrapper(object, entry);
   if (entry.traverse != nullptr && is_container) entry.traverse(object, visit_reference, &builder_);
   if (!is_container && PyType_Check(object)) {
     builder_.begin_hidden();
     expand_static_type(reinterpret_cast<PyTypeObject*>(object));
   }
-  if (entry.provider == nullptr) return;
+  if (entry.fields.empty()) return;
   builder_.begin_hidden();
+  expand_fields(object, entry.fields);
+}
+
+namespace {
+
+struct Shown {
+  Builder& builder;
+  const PyObject* type;
+  bool is_empty;  // nothing but its type was shown
+};
+
+int visit_of_wrapper(PyObject* target, void* state) {
+  Shown& shown = *static_cast<Shown*>(state);
+  if (target != shown.type) shown.is_empty = false;
+  return visit_reference(target, &shown.builder);
+}
+
+}  // namespace
+
+void Walker::expand_wrapper(PyObject* object, const TypeTable::Entry& entry) {
+  Shown shown{builder_, reinterpret_cast<PyObject*>(Py_TYPE(object)), true};
+  if (entry.traverse != nullptr && PyObject_IS_GC(object)) entry.traverse(object, visit_of_wrapper, &shown);
+  builder_.begin_hidden();
+  expand_fields(object, entry.fields);
   WalkSink sink(builder_);
+  if (shown.is_empty) entry.provider->expand_silent(object, sink);
+  sink.begin_own();
   entry.provider->expand_python(object, sink);
+}
+
+bool walk_heap(Graph& graph, WalkOptions options, const std::vector<Provider*>& providers) {
+  const bool is_whole = Walker(graph, options, providers).run();
+  if (!is_whole || options.budget == 0) return is_whole;
+  options.budget = 0;
+  graph = Graph();
+  return Walker(graph, options, providers).run();
+}
+
+std::string budget_limit(size_t budget) {
+  return "only the " + std::to_string(budget) +
+         " objects nearest to the roots were looked at (the budget): this answer is partial";
 }
 
 }  // namespace gradlife::heap

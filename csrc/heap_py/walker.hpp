@@ -17,6 +17,7 @@ struct WalkOptions {
   bool with_leaves = true;     // objects that refer to nothing: numbers, text, bytes
   std::string hidden_sources;  // frames of code below this folder are the tool's own
   std::vector<PyObject*> hidden_objects;
+  size_t budget = 0;  // so many objects are looked at, those nearest to the roots; 0: all
 };
 
 // References to an object that stand in the tool's own frames of this thread; with `is_argument`, the call's, too.
@@ -26,7 +27,9 @@ int64_t count_own_references(const PyObject* object, const WalkOptions& options,
 class Walker {
  public:
   Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers);
-  void run();
+  // False: the budget ended before the heap did; then nothing is known of what its last objects refer to, and of those
+  // that no root reaches.
+  bool run();
 
  private:
   void add_roots();
@@ -35,7 +38,11 @@ class Walker {
   void add_tracked();
   void expand(NodeId node);
   void expand_root(NodeId node);
+  void expand_frame(void* address);
+  void expand_fields(PyObject* object, const std::vector<Py_ssize_t>& fields);
   void expand_python(NodeId node, PyObject* object);
+  uint32_t name_type(NodeId node);  // the row of its type proper
+  void expand_wrapper(PyObject* object, const TypeTable::Entry& entry);
   uint32_t modules_row(uint32_t row);
   void expand_static_type(PyTypeObject* type);
 
@@ -49,5 +56,10 @@ class Walker {
     uint32_t process, interpreter, thread, frame;
   } roots_{};
 };
+
+// A walk within the budget; where the heap is no larger, all of it, what no root reaches too. False: partial.
+bool walk_heap(Graph& graph, WalkOptions options, const std::vector<Provider*>& providers);
+// What a partial walk did not see, as a sentence.
+std::string budget_limit(size_t budget);
 
 }  // namespace gradlife::heap

@@ -2,8 +2,10 @@
 //
 // A slot has the node and the low bits of the address's hash. The hash is a bijection of the address, and a slot lies
 // near its home, so the stored bits and the place together identify the address: a lookup never reads the node itself.
+// The number of slots is any number: a power of two would be half empty on average, and empty slots cost memory, too.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "heapgraph/graph.hpp"
@@ -12,30 +14,26 @@ namespace gradlife::heap {
 
 class AddressIndex {
  public:
-  explicit AddressIndex(size_t expected) { allocate(bits_for(expected)); }
+  explicit AddressIndex(size_t expected) { allocate(slots_for(expected)); }
 
   // The node of an address, or no_node. Addresses are multiples of 8 below 2^48.
   NodeId find(Address address) const {
     const uint64_t hash = mix(address);
     const uint32_t tag = static_cast<uint32_t>(hash);
-    size_t at = home(hash);
-    for (size_t steps = 0; steps < reach; ++steps, at = (at + 1) & mask_) {
-      const Slot slot = slots_[at];
-      if (slot.node == 0) return no_node;
-      if (slot.tag == tag) return slot.node - 1;
-    }
+    const Slot* slot = slots_.data() + home(hash);
+    for (const Slot* end = slot + reach_; slot != end && slot->node != 0; ++slot)
+      if (slot->tag == tag) return slot->node - 1;
     return no_node;
   }
   void prefetch(Address address) const { __builtin_prefetch(&slots_[home(mix(address))]); }
 
   // The address must not be there yet. `addresses`: of all nodes up to this one, for when the table grows.
   void insert(Address address, NodeId node, const Buffer<Address>& addresses) {
-    if (2 * (used_ + 1) > slots_.size() || !place(address, node)) grow(addresses, size_t{node} + 1);
+    if (used_ >= most_used_ || !place(address, node)) grow(addresses, size_t{node} + 1);
   }
   // Makes room for so many, of which the first `indexed` are there.
   void reserve(size_t expected, const Buffer<Address>& addresses, size_t indexed) {
-    if (bits_for(expected) > hash_bits - shift_ && !fill(bits_for(expected), addresses, indexed))
-      grow(addresses, indexed);
+    if (slots_for(expected) > homes_ && !fill(slots_for(expected), addresses, indexed)) grow(addresses, indexed);
   }
   size_t bytes() const { return slots_.bytes(); }
 
@@ -45,52 +43,55 @@ class AddressIndex {
     uint32_t tag;
   };
   static constexpr unsigned hash_bits = 45;  // of address >> 3
-  static constexpr unsigned least_bits = 20;
-  // Homes less than this apart differ in the bits that a tag has of them; slots lie no farther from their home.
-  static constexpr size_t reach = size_t{1} << (least_bits + 31 - hash_bits);
+  static constexpr unsigned home_bits = 30;  // of the hash: its highest, which make the home
+  static constexpr size_t least_slots = size_t{1} << 20;
 
-  static unsigned bits_for(size_t expected) {
-    unsigned bits = least_bits;
-    while ((size_t{1} << bits) < 2 * expected) ++bits;
-    return bits;
-  }
+  static size_t slots_for(size_t expected) { return std::max(least_slots, expected + expected / 4); }
   static uint64_t mix(Address address) {
     constexpr uint64_t all = (uint64_t{1} << hash_bits) - 1;
     return ((address >> 3) * 0x9E3779B97F4A7C15ull) & all;  // odd, so a bijection
   }
-  size_t home(uint64_t hash) const { return static_cast<size_t>(hash >> shift_); }
+  size_t home(uint64_t hash) const {
+    return static_cast<size_t>(((hash >> (hash_bits - home_bits)) * homes_) >> home_bits);
+  }
 
-  void allocate(unsigned bits) {
-    slots_.assign_zero(size_t{1} << bits);
-    mask_ = slots_.size() - 1;
-    shift_ = hash_bits - bits;
+  void allocate(size_t homes) {
+    homes_ = homes;
+    // Hashes with the same tag differ by 2^32 or more, so their homes by this; slots lie no farther from their home.
+    reach_ = (homes >> (hash_bits - 32)) - 1;
+    most_used_ = homes - homes / 6;
+    slots_.assign_zero(homes + reach_);
     used_ = 0;
   }
   bool place(Address address, NodeId node) {
     const uint64_t hash = mix(address);
-    size_t at = home(hash);
-    for (size_t steps = 0; steps < reach; ++steps, at = (at + 1) & mask_) {
-      if (slots_[at].node != 0) continue;
-      slots_[at] = {node + 1, static_cast<uint32_t>(hash)};
+    Slot* slot = slots_.data() + home(hash);
+    for (const Slot* end = slot + reach_; slot != end; ++slot) {
+      if (slot->node != 0) continue;
+      *slot = {node + 1, static_cast<uint32_t>(hash)};
       ++used_;
       return true;
     }
     return false;
   }
   void grow(const Buffer<Address>& addresses, size_t count) {
-    unsigned bits = hash_bits - shift_ + 1;
-    while (!fill(bits, addresses, count)) ++bits;
+    size_t homes = homes_ + homes_ / 2;
+    while (!fill(homes, addresses, count)) homes += homes / 2;
   }
-  bool fill(unsigned bits, const Buffer<Address>& addresses, size_t count) {
-    allocate(bits);
-    for (size_t i = 0; i < count; ++i)
+  bool fill(size_t homes, const Buffer<Address>& addresses, size_t count) {
+    constexpr size_t ahead = 16;
+    allocate(homes);
+    for (size_t i = 0; i < count; ++i) {
+      if (i + ahead < count) prefetch(addresses[i + ahead]);
       if (!place(addresses[i], static_cast<NodeId>(i))) return false;
+    }
     return true;
   }
 
   Buffer<Slot> slots_;
-  size_t mask_ = 0;
-  unsigned shift_ = 0;
+  size_t homes_ = 0;
+  size_t reach_ = 0;
+  size_t most_used_ = 0;
   size_t used_ = 0;
 };
 

@@ -1,12 +1,12 @@
-// A growing array of plain values. It grows through realloc, so that a large one is moved by the kernel and not copied.
+// A growing array of plain values. A large one that grows is moved by the kernel and not copied.
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
-#include <cstring>
 #include <new>
 #include <type_traits>
 #include <utility>
+
+#include "heapgraph/pages.hpp"
 
 namespace gradlife::heap {
 
@@ -30,7 +30,9 @@ class Buffer {
     std::swap(capacity_, other.capacity_);
     return *this;
   }
-  ~Buffer() { std::free(data_); }
+  ~Buffer() {
+    if (data_ != nullptr) free_array(data_, bytes());
+  }
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -66,9 +68,10 @@ class Buffer {
   }
   void assign_zero(size_t size) {
     Buffer fresh;
-    fresh.data_ = static_cast<T*>(std::calloc(size != 0 ? size : 1, sizeof(T)));
+    fresh.size_ = size;
+    fresh.capacity_ = size != 0 ? size : 1;
+    fresh.data_ = static_cast<T*>(allocate_zeros(fresh.bytes()));
     if (fresh.data_ == nullptr) throw std::bad_alloc();
-    fresh.size_ = fresh.capacity_ = size;
     *this = std::move(fresh);
   }
   void reserve(size_t capacity) {
@@ -76,7 +79,7 @@ class Buffer {
   }
   bool try_reserve(size_t capacity) noexcept {
     if (capacity <= capacity_) return true;
-    void* grown = std::realloc(static_cast<void*>(data_), capacity * sizeof(T));
+    void* grown = resize_array(data_, bytes(), capacity * sizeof(T));
     if (grown == nullptr) return false;
     data_ = static_cast<T*>(grown);
     capacity_ = capacity;
@@ -84,7 +87,7 @@ class Buffer {
   }
   void shrink() {
     if (size_ == capacity_ || size_ == 0) return;
-    void* shrunk = std::realloc(static_cast<void*>(data_), size_ * sizeof(T));
+    void* shrunk = resize_array(data_, bytes(), size_ * sizeof(T));
     if (shrunk == nullptr) return;
     data_ = static_cast<T*>(shrunk);
     capacity_ = size_;

@@ -4,12 +4,15 @@
 
 namespace gradlife::heap {
 
+namespace {
+
+// Of programs that were looked at: objects for each that the collector knows, beside those that every process has.
+size_t expected_nodes(size_t tracked) { return tracked + tracked / 4 * 3 + (size_t{1} << 17); }
+
+}  // namespace
+
 Builder::Builder(Graph& graph, size_t expected_nodes, bool adds_unknown)
     : graph_(graph), index_(expected_nodes), adds_unknown_(adds_unknown) {
-  graph_.addresses.reserve(expected_nodes);
-  graph_.types.reserve(expected_nodes);
-  graph_.references.first.reserve(expected_nodes + 1);
-  graph_.references.targets.reserve(2 * expected_nodes);
   pending_.reserve(2 * chunk);
   graph_.type_rows.push_back({"?", NodeKind::python, 0, 1});
 }
@@ -28,7 +31,12 @@ void Builder::index_appended() {
   constexpr size_t ahead = 16;
   const Buffer<Address>& addresses = graph_.addresses;
   if (addresses.size() >= no_node - 1) throw std::length_error("more than four billion objects");
-  index_.reserve(addresses.size(), addresses, indexed_);
+  const size_t expected = adds_unknown_ ? expected_nodes(addresses.size()) : addresses.size();
+  index_.reserve(expected, addresses, indexed_);
+  graph_.addresses.reserve(expected);
+  graph_.types.reserve(expected);
+  graph_.references.first.reserve(expected + 1);
+  graph_.references.targets.reserve(expected * 5 / 2);
   for (; indexed_ < addresses.size(); ++indexed_) {
     if (indexed_ + ahead < addresses.size()) index_.prefetch(addresses[indexed_ + ahead]);
     index_.insert(addresses[indexed_], static_cast<NodeId>(indexed_), addresses);
@@ -38,15 +46,6 @@ void Builder::index_appended() {
 uint32_t Builder::add_type(TypeRow row) {
   graph_.type_rows.push_back(std::move(row));
   return static_cast<uint32_t>(graph_.type_rows.size() - 1);
-}
-
-void Builder::refer_to(Address address, uint32_t type) {
-  NodeId node = index_.find(address);
-  if (node == no_node) {
-    if ((!adds_unknown_ && type == unknown_type) || is_hidden(address)) return;
-    node = add(address, type);
-  }
-  graph_.references.targets.push_back(node);
 }
 
 void Builder::resolve() {
@@ -63,6 +62,10 @@ void Builder::resolve() {
     } else if (item == hidden_mark) {
       graph_.first_hidden[static_cast<NodeId>(edges.first.size() - 1)] =
           static_cast<uint32_t>(edges.targets.size()) - edges.first.back();
+    } else if (item == coupled_mark) {
+      graph_.coupled.push_back(static_cast<NodeId>(edges.first.size() - 1));
+    } else if (item == (wrapper_mark | typed_mark)) {
+      graph_.kept_wrappers[static_cast<NodeId>(edges.first.size() - 1)] = static_cast<uint32_t>(pending_[++i]);
     } else if ((item & typed_mark) != 0) {
       refer_to(item & ~typed_mark, static_cast<uint32_t>(pending_[++i]));
     } else {

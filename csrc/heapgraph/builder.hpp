@@ -18,6 +18,7 @@ class Builder {
   bool append(Address address) noexcept {
     return graph_.addresses.try_push_back(address) && graph_.types.try_push_back(unknown_type);
   }
+  // Makes room for what is to come, too.
   void index_appended();
   uint32_t add_type(TypeRow row);
   Graph& graph() { return graph_; }
@@ -34,6 +35,13 @@ class Builder {
   }
   // What follows, of the same node, is unknown to the collector.
   void begin_hidden() noexcept { push(hidden_mark); }
+  // The node is a wrapper that its native object keeps; so many references are hidden only for that.
+  void keep_wrapper(uint32_t references) noexcept {
+    push(wrapper_mark | typed_mark);
+    push(references);
+  }
+  // What follows next, of the same native node, is its wrapper, which counts all the node's other owners as one.
+  void begin_coupled() noexcept { push(coupled_mark); }
   // What is referred to here is left out: the tool's own objects.
   void hide(Address address) { hidden_.push_back(address); }
   bool is_hidden(Address address) const {
@@ -52,11 +60,20 @@ class Builder {
   static constexpr size_t chunk = 8192;
   static constexpr Address row_mark = 2;  // no address: those are multiples of 8
   static constexpr Address hidden_mark = 4;
+  static constexpr Address coupled_mark = 6;
+  static constexpr Address wrapper_mark = 10;
   static constexpr Address typed_mark = 1;
   void push(Address item) noexcept {
     if (!pending_.try_push_back(item)) ran_out_ = true;
   }
-  void refer_to(Address address, uint32_t type);
+  void refer_to(Address address, uint32_t type) {
+    NodeId node = index_.find(address);
+    if (node == no_node) {
+      if ((!adds_unknown_ && type == unknown_type) || is_hidden(address)) return;
+      node = add(address, type);
+    }
+    graph_.references.targets.push_back(node);
+  }
 
   Graph& graph_;
   AddressIndex index_;

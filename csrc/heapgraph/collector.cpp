@@ -2,43 +2,78 @@
 
 #include <algorithm>
 
+#include "heapgraph/components.hpp"
+#include "heapgraph/garbage.hpp"
+
 namespace gradlife::heap {
 namespace {
 
 constexpr size_t most_legs = 16;
 
-bool is_collectable(const Graph& graph, NodeId node) {
-  return graph.is_tracked(node) && graph.type_of(node).kind == NodeKind::python;
-}
-
-bool sees(const Graph& graph, NodeId referrer, NodeId node) {
-  if (!is_collectable(graph, referrer)) return false;
-  const Row row = graph.visible_of(referrer);
-  return std::find(row.begin(), row.end(), node) != row.end();
-}
-
-int64_t seen_references(const Graph& graph, NodeId node) {
-  int64_t count = 0;
-  NodeId previous = no_node;
-  for (NodeId referrer : graph.referrers.of(node)) {
-    if (referrer == previous || !is_collectable(graph, referrer)) continue;  // they come sorted: one look at each
-    previous = referrer;
-    for (NodeId target : graph.visible_of(referrer)) count += target == node ? 1 : 0;
+// What lives on among objects that no root reaches, however often the collector runs and whatever goes with what it
+// frees. Whoever lives on keeps what it refers to, so a cycle lives as a whole: when a count in it is higher than the
+// graph explains, when it has a reference that the collector does not see, or when the collector sees nothing of it.
+class Survivors {
+ public:
+  explicit Survivors(const Garbage& garbage) : garbage_(garbage) { alive_.assign_zero(garbage.size()); }
+  Buffer<uint8_t> run() {
+    keep_unexplained();
+    keep_unseen_cycles();
+    keep_native_cycles();
+    keep_what_they_refer_to();
+    return std::move(alive_);
   }
-  return count;
-}
+
+ private:
+  void keep(uint32_t i) {
+    if (alive_[i] != 0) return;
+    alive_[i] = 1;
+    found_.push_back(i);
+  }
+  void keep_unexplained() {
+    for (uint32_t i = 0; i < garbage_.size(); ++i)
+      if (garbage_.unexplained(i) > 0) keep(i);
+  }
+  void keep_unseen_cycles() {
+    const Components cycles = find_components(garbage_.references);
+    for (uint32_t from = 0; from < garbage_.size(); ++from) {
+      if (cycles.of_node[from] == Components::none) continue;
+      for (size_t edge = garbage_.references.first[from]; edge < garbage_.references.first[from + 1]; ++edge) {
+        const uint32_t to = garbage_.references.targets[edge];
+        if (garbage_.is_leg(edge) && cycles.of_node[to] == cycles.of_node[from]) keep(to);
+      }
+    }
+  }
+  void keep_native_cycles() {
+    Edges native;
+    for (uint32_t from = 0; from < garbage_.size(); ++from) {
+      native.first.push_back(static_cast<uint32_t>(native.targets.size()));
+      if (garbage_.is_collectable(from)) continue;
+      for (uint32_t to : garbage_.references.of(from))
+        if (!garbage_.is_collectable(to)) native.targets.push_back(to);
+    }
+    native.first.push_back(static_cast<uint32_t>(native.targets.size()));
+    const Components cycles = find_components(native);
+    for (uint32_t i = 0; i < garbage_.size(); ++i)
+      if (cycles.of_node[i] != Components::none) keep(i);
+  }
+  void keep_what_they_refer_to() {
+    for (size_t next = 0; next < found_.size(); ++next)
+      for (uint32_t to : garbage_.references.of(found_[next])) keep(to);
+  }
+
+  const Garbage& garbage_;
+  Buffer<uint8_t> alive_;
+  Buffer<uint32_t> found_;
+};
 
 std::vector<NodeId> unseen_referrers(const Graph& graph, NodeId node) {
   std::vector<NodeId> found;
   for (NodeId referrer : graph.referrers.of(node)) {
-    if (!found.empty() && found.back() == referrer) continue;
+    if (!found.empty() && found.back() == referrer) continue;  // they come sorted: one look at each
     const Row all = graph.references.of(referrer);
-    const Row seen = graph.visible_of(referrer);
-    for (const NodeId* at = seen.last; at != all.last; ++at)
-      if (*at == node) {
-        found.push_back(referrer);
-        break;
-      }
+    const Row seen = is_collectable(graph, referrer) ? graph.visible_of(referrer) : Row{all.first, all.first};
+    if (std::find(seen.last, all.last, node) != all.last) found.push_back(referrer);
   }
   return found;
 }
@@ -50,26 +85,34 @@ const char* lifetime_name(Lifetime lifetime) {
   return names[static_cast<size_t>(lifetime)];
 }
 
-// Backwards from the object along the references that the collector sees: it frees the object unless it finds somewhere
-// on the way a count that these do not explain.
-Fate decide_fate(const Graph& graph, const PathTree& paths, NodeId node, const RefCount& count) {
-  Fate fate;
-  if (paths.is_reached(node)) return fate;
-  fate.lifetime = Lifetime::gc;
+Fates::Fates(const Graph& graph, const PathTree& paths, const RefCount& count) : graph_(graph) {
+  lifetimes_.assign_zero(graph.size());
+  const Garbage garbage(graph, paths, count);
+  const Buffer<uint8_t> alive = Survivors(garbage).run();
+  for (uint32_t i = 0; i < garbage.size(); ++i) {
+    lifetimes_[garbage.nodes[i]] = static_cast<uint8_t>(alive[i] != 0 ? Lifetime::never : Lifetime::gc);
+    if (garbage.is_collectable(i) && garbage.unseen(i) > 0) unseen_[garbage.nodes[i]] = garbage.unseen(i);
+  }
+}
+
+// Backwards from the object to what the collector starts from: behind that nothing more is needed to keep it.
+Fate Fates::of(NodeId node) const {
+  Fate fate{lifetime(node), {}};
+  if (fate.lifetime != Lifetime::never) return fate;
   Buffer<uint8_t> is_found;
-  is_found.assign_zero(graph.size());
+  is_found.assign_zero(graph_.size());
   Buffer<NodeId> found;
   found.push_back(node);
   is_found[node] = 1;
-  for (size_t next = 0; next < found.size(); ++next) {
+  for (size_t next = 0; next < found.size() && fate.legs.size() < most_legs; ++next) {
     const NodeId at = found[next];
-    const int64_t unseen = is_collectable(graph, at) ? count(at) - seen_references(graph, at) : 0;
-    if (unseen > 0) {
-      fate.lifetime = Lifetime::never;
-      if (fate.legs.size() < most_legs) fate.legs.push_back({at, unseen, unseen_referrers(graph, at)});
+    const auto unseen = unseen_.find(at);
+    if (unseen != unseen_.end()) {
+      fate.legs.push_back({at, unseen->second, unseen_referrers(graph_, at)});
+      continue;
     }
-    for (NodeId referrer : graph.referrers.of(at)) {
-      if (is_found[referrer] != 0 || !sees(graph, referrer, at)) continue;
+    for (NodeId referrer : graph_.referrers.of(at)) {
+      if (is_found[referrer] != 0 || lifetime(referrer) != Lifetime::never) continue;
       is_found[referrer] = 1;
       found.push_back(referrer);
     }

@@ -1,7 +1,8 @@
-// What the cyclic collector would do with objects that no root reaches.
+// What the cyclic collector would do with the objects that no root reaches: all of them in one pass.
 #pragma once
 
 #include <functional>
+#include <unordered_map>
 #include <vector>
 
 #include "heapgraph/graph.hpp"
@@ -11,7 +12,7 @@ namespace gradlife::heap {
 
 enum class Lifetime : uint8_t {
   held,   // a root reaches it
-  gc,     // the collector would free it
+  gc,     // the collector would free it, or what it frees would
   never,  // it would not: something that it does not see holds on
 };
 const char* lifetime_name(Lifetime lifetime);
@@ -20,7 +21,7 @@ const char* lifetime_name(Lifetime lifetime);
 struct Leg {
   NodeId node;
   int64_t unseen;                 // references that no traverse shows
-  std::vector<NodeId> referrers;  // of those, the native ones that the graph knows
+  std::vector<NodeId> referrers;  // of those, the ones that the graph knows
 };
 
 struct Fate {
@@ -29,7 +30,19 @@ struct Fate {
 };
 
 using RefCount = std::function<int64_t(NodeId)>;  // of a Python object
-// Plays the collector for one object. `paths` must be a whole tree, and the graph must have its referrers.
-Fate decide_fate(const Graph& graph, const PathTree& paths, NodeId node, const RefCount& count);
+
+// `paths` must be a whole tree, and the graph must have its referrers; both must outlive this.
+class Fates {
+ public:
+  Fates(const Graph& graph, const PathTree& paths, const RefCount& count);
+  Lifetime lifetime(NodeId node) const { return static_cast<Lifetime>(lifetimes_[node]); }
+  Fate of(NodeId node) const;
+  size_t bytes() const { return lifetimes_.bytes(); }
+
+ private:
+  const Graph& graph_;
+  Buffer<uint8_t> lifetimes_;
+  std::unordered_map<NodeId, int64_t> unseen_;  // references that no traverse shows, where there are any
+};
 
 }  // namespace gradlife::heap

@@ -14,11 +14,11 @@ struct Placed {
 };
 
 // A radix sort: addresses come in no order, and from files also from people who mean harm to a hash table.
-Buffer<Placed> by_address(const Graph& graph) {
+Buffer<Placed> by_address(const Graph& graph, size_t begin, size_t end) {
   constexpr unsigned digit_bits = 13;
   constexpr size_t digits = size_t{1} << digit_bits;
-  Buffer<Placed> sorted(graph.size()), other(graph.size());
-  for (size_t i = 0; i < graph.size(); ++i) sorted[i] = {graph.addresses[i], static_cast<NodeId>(i)};
+  Buffer<Placed> sorted(end - begin), other(end - begin);
+  for (size_t i = begin; i < end; ++i) sorted[i - begin] = {graph.addresses[i], static_cast<NodeId>(i)};
   for (unsigned shift = 0; shift < 64; shift += digit_bits) {
     Buffer<size_t> first;
     first.assign_zero(digits + 1);
@@ -67,7 +67,24 @@ class ObjectComparison {
       : before_(before), after_(after), examples_(examples), types_(before, after), rows_(types_.rows()) {}
 
   std::vector<TypeChange> run() {
-    const Buffer<Placed> olds = by_address(before_), news = by_address(after_);
+    const size_t shorter = std::min(before_.size(), after_.size());
+    size_t head = 0, tail = 0;
+    for (; head < shorter && is_same(head, head); ++head) meet(static_cast<NodeId>(head), static_cast<NodeId>(head));
+    for (; tail < shorter - head && is_same(before_.size() - 1 - tail, after_.size() - 1 - tail); ++tail)
+      meet(static_cast<NodeId>(before_.size() - 1 - tail), static_cast<NodeId>(after_.size() - 1 - tail));
+    compare_sorted(by_address(before_, head, before_.size() - tail), by_address(after_, head, after_.size() - tail));
+    const auto is_unchanged = [](const TypeChange& row) {
+      return row.appeared.count + row.vanished.count + row.grown.count == 0;
+    };
+    rows_.erase(std::remove_if(rows_.begin(), rows_.end(), is_unchanged), rows_.end());
+    return std::move(rows_);
+  }
+
+ private:
+  // The collector keeps its objects in their order, so most stand at both ends of both graphs as they stood.
+  bool is_same(size_t old, size_t fresh) const { return before_.addresses[old] == after_.addresses[fresh]; }
+
+  void compare_sorted(const Buffer<Placed>& olds, const Buffer<Placed>& news) {
     size_t at = 0;
     for (const Placed& fresh : news) {
       for (; at < olds.size() && olds[at].address < fresh.address; ++at) vanish(olds[at].node);
@@ -78,14 +95,7 @@ class ObjectComparison {
       }
     }
     for (; at < olds.size(); ++at) vanish(olds[at].node);
-    const auto is_same = [](const TypeChange& row) {
-      return row.appeared.count + row.vanished.count + row.grown.count == 0;
-    };
-    rows_.erase(std::remove_if(rows_.begin(), rows_.end(), is_same), rows_.end());
-    return std::move(rows_);
   }
-
- private:
   void vanish(NodeId node) { count(rows_[types_.before(before_.types[node])].vanished, bytes_of(before_, node)); }
   void appear(NodeId node) {
     TypeChange& row = rows_[types_.after(after_.types[node])];

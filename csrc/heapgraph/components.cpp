@@ -5,56 +5,63 @@
 namespace gradlife::heap {
 namespace {
 
-// Tarjan's algorithm with its stack on the heap.
+// Tarjan's algorithm with its stack on the heap. Of a node only its number is kept, or that its part is closed; what
+// else is asked of those on the way stands in the frames, which are read in order.
 class Tarjan {
  public:
-  explicit Tarjan(const Graph& graph) : graph_(graph), order_(graph.size(), unseen), low_(graph.size()) {
-    components_.of_node.assign(graph.size(), Components::none);
-    on_stack_.assign_zero(graph.size());
+  explicit Tarjan(const Edges& references) : references_(references), order_(references.rows(), unseen) {
+    components_.of_node.assign(references.rows(), Components::none);
   }
   Components run() {
-    for (size_t node = 0; node < graph_.size(); ++node)
+    for (size_t node = 0; node < references_.rows(); ++node)
       if (order_[node] == unseen) search(static_cast<NodeId>(node));
     return std::move(components_);
   }
 
  private:
   static constexpr uint32_t unseen = UINT32_MAX;
+  static constexpr uint32_t closed = UINT32_MAX - 1;  // larger than every number: no way back
   struct Frame {
     NodeId node;
-    uint32_t next;
+    uint32_t next, end;  // of its references
+    uint32_t low;
   };
 
   void enter(NodeId node) {
-    order_[node] = low_[node] = count_++;
+    const uint32_t first = references_.first[node], end = references_.first[node + 1];
+    if (first == end) {  // refers to nothing: a part of its own
+      order_[node] = closed;
+      return;
+    }
+    order_[node] = count_;
     open_.push_back(node);
-    on_stack_[node] = 1;
-    frames_.push_back({node, graph_.references.first[node]});
+    frames_.push_back({node, first, end, count_++});
   }
   void search(NodeId start) {
     enter(start);
     while (!frames_.empty()) {
       Frame& frame = frames_.back();
-      if (frame.next < graph_.references.first[frame.node + 1]) {
-        const NodeId target = graph_.references.targets[frame.next++];
+      if (frame.next < frame.end) {
+        const NodeId target = references_.targets[frame.next++];
         if (order_[target] == unseen) {
           enter(target);
-        } else if (on_stack_[target] != 0) {
-          low_[frame.node] = std::min(low_[frame.node], order_[target]);
+        } else {
+          frame.low = std::min(frame.low, order_[target]);
         }
         continue;
       }
       const NodeId node = frame.node;
+      const uint32_t low = frame.low;
       frames_.pop_back();
-      if (!frames_.empty()) low_[frames_.back().node] = std::min(low_[frames_.back().node], low_[node]);
-      if (low_[node] == order_[node]) close(node);
+      if (!frames_.empty()) frames_.back().low = std::min(frames_.back().low, low);
+      if (low == order_[node]) close(node);
     }
   }
   void close(NodeId root) {
     size_t first = open_.size();
     do {
       --first;
-      on_stack_[open_[first]] = 0;
+      order_[open_[first]] = closed;
     } while (open_[first] != root);
     const size_t size = open_.size() - first;
     if (size > 1 || refers_to_itself(root)) {
@@ -65,14 +72,13 @@ class Tarjan {
     open_.resize(first);
   }
   bool refers_to_itself(NodeId node) const {
-    const Row row = graph_.references.of(node);
+    const Row row = references_.of(node);
     return std::find(row.begin(), row.end(), node) != row.end();
   }
 
-  const Graph& graph_;
+  const Edges& references_;
   Components components_;
-  Buffer<uint32_t> order_, low_;
-  Buffer<uint8_t> on_stack_;
+  Buffer<uint32_t> order_;
   Buffer<NodeId> open_;
   Buffer<Frame> frames_;
   uint32_t count_ = 0;
@@ -80,6 +86,6 @@ class Tarjan {
 
 }  // namespace
 
-Components find_components(const Graph& graph) { return Tarjan(graph).run(); }
+Components find_components(const Edges& references) { return Tarjan(references).run(); }
 
 }  // namespace gradlife::heap

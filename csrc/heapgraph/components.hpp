@@ -11,6 +11,6 @@ struct Components {
   Buffer<uint32_t> of_node;
   Buffer<uint32_t> sizes;  // nodes of each part
 };
-Components find_components(const Graph& graph);
+Components find_components(const Edges& references);
 
 }  // namespace gradlife::heap

@@ -41,8 +41,12 @@ void check_graph(const Graph& graph, uint64_t nodes, uint64_t edges) {
   demand(are_below(graph.types, graph.type_rows.size()), "an object is of no known type");
   demand(is_rising(graph.references.first, edges), "its rows of references overlap");
   demand(are_below(graph.references.targets, nodes), "a reference leads nowhere");
+  demand(are_below(graph.coupled, nodes), "a wrapper belongs to no object");
   for (const auto& [node, hidden] : graph.first_hidden)
     demand(hidden <= graph.references.of(node).size(), "a reference lies outside of its object");
+  for (const auto& [node, attributes] : graph.kept_wrappers)
+    demand(attributes <= graph.references.of(node).size() - graph.visible_of(node).size(),
+           "a wrapper has too many references");
   for (size_t node = 0; node < graph.size(); ++node)
     demand(graph.sizes[node] != Graph::big_size || graph.big_sizes.count(static_cast<NodeId>(node)) != 0,
            "the size of an object is missing");

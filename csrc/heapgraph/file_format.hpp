@@ -51,8 +51,18 @@ enum class Section : uint32_t {
   text_ends,
   texts,
   notes,
+  type_bases,  // of each type its bases, ended by a zero
+  long_rows,   // nodes of so many references that their number does not fit where the others' stand
+  coupled,
+  kept_wrappers,
 };
-constexpr uint32_t most_sections = 17;
+constexpr uint32_t most_sections = 21;
+
+// Some arrays come in two widths, which their elements' size tells: types of 2 or 4 bytes; sizes of 2 or 4, where the
+// largest number refers to big_sizes; first_references of 4, or numbers of references of 1, where 255 refers to
+// long_rows.
+constexpr uint16_t big_short_size = UINT16_MAX;
+constexpr uint8_t long_row = UINT8_MAX;
 
 struct SectionEntry {
   uint32_t section;

@@ -120,7 +120,6 @@ class Reader {
 
   void read_nodes(Graph& graph) {
     graph.addresses = read_exactly<Address>(Section::addresses, header_.nodes);
-    graph.sizes = read_exactly<uint32_t>(Section::sizes, header_.nodes);
     graph.tracked_begin = header_.tracked_begin;
     graph.tracked_end = header_.tracked_end;
     if (need(Section::types).element_bytes == sizeof(uint16_t)) {
@@ -128,15 +127,48 @@ class Reader {
     } else {
       graph.types = read_exactly<uint32_t>(Section::types, header_.nodes);
     }
+    read_sizes(graph);
+  }
+  void read_sizes(Graph& graph) {
+    if (need(Section::sizes).element_bytes == sizeof(uint16_t)) {
+      for (uint16_t bytes : read_exactly<uint16_t>(Section::sizes, header_.nodes))
+        graph.sizes.push_back(bytes != big_short_size ? bytes : Graph::big_size);
+    } else {
+      graph.sizes = read_exactly<uint32_t>(Section::sizes, header_.nodes);
+    }
     for (const BigSize& big : read<BigSize>(Section::big_sizes, header_.nodes)) {
       if (big.node >= header_.nodes) throw FileError("is damaged: a size belongs to no object");
-      graph.big_sizes[static_cast<NodeId>(big.node)] = big.bytes;
+      graph.set_size(static_cast<NodeId>(big.node), big.bytes);
     }
   }
   void read_references(Graph& graph) {
-    graph.references.first = read_exactly<uint32_t>(Section::first_references, header_.nodes + 1);
+    if (need(Section::first_references).element_bytes == sizeof(uint8_t)) {
+      graph.references.first = read_row_lengths();
+    } else {
+      graph.references.first = read_exactly<uint32_t>(Section::first_references, header_.nodes + 1);
+    }
     graph.references.targets = read_exactly<NodeId>(Section::references, header_.edges);
     read_numbers(Section::first_hidden, graph.first_hidden);
+    if (has(Section::kept_wrappers)) read_numbers(Section::kept_wrappers, graph.kept_wrappers);
+    if (has(Section::coupled)) graph.coupled = read<NodeId>(Section::coupled, header_.nodes);
+  }
+  Buffer<uint32_t> read_row_lengths() {
+    const Buffer<uint8_t> lengths = read_exactly<uint8_t>(Section::first_references, header_.nodes);
+    const Buffer<NodeNumber> long_rows = read<NodeNumber>(Section::long_rows, header_.nodes);
+    Buffer<uint32_t> first;
+    first.reserve(lengths.size() + 1);
+    uint64_t sum = 0;
+    const NodeNumber* next = long_rows.begin();
+    for (size_t node = 0; node <= lengths.size(); ++node) {
+      first.push_back(static_cast<uint32_t>(sum));
+      if (node == lengths.size()) break;
+      const bool is_long = lengths[node] == long_row;
+      if (is_long && (next == long_rows.end() || next->node != node))
+        throw FileError("is damaged: a number of references is missing");
+      sum += is_long ? next++->number : lengths[node];
+      if (sum > header_.edges) throw FileError("is damaged: it has more references than it says");
+    }
+    return first;
   }
   void read_numbers(Section section, std::unordered_map<NodeId, uint32_t>& numbers) {
     for (const NodeNumber& entry : read<NodeNumber>(section, header_.nodes)) {
@@ -155,6 +187,17 @@ class Reader {
       graph.type_rows.push_back({std::string(names.data() + ends[i], ends[i + 1] - ends[i]),
                                  static_cast<NodeKind>(info[i].kind), info[i].address,
                                  static_cast<uint8_t>(info[i].step_cost)});
+    }
+    if (has(Section::type_bases)) read_bases(graph);
+  }
+  void read_bases(Graph& graph) {
+    const Buffer<char> bases = read<char>(Section::type_bases, UINT32_MAX);
+    const char *at = bases.data(), *end = at + bases.size();
+    for (TypeRow& row : graph.type_rows) {
+      const char* stop = std::find(at, end, '\0');
+      if (stop == end) throw FileError("is damaged: bases of a type are missing");
+      row.bases.assign(at, stop);
+      at = stop + 1;
     }
   }
   Words read_words() {

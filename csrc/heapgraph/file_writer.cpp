@@ -36,14 +36,13 @@ class Writer {
     } else {
       add(Section::types, graph_.types);
     }
-    add(Section::sizes, graph_.sizes);
-    for (const auto& [node, bytes] : graph_.big_sizes) big_sizes_.push_back({node, bytes});
-    std::sort(big_sizes_.begin(), big_sizes_.end(), [](BigSize a, BigSize b) { return a.node < b.node; });
-    add(Section::big_sizes, big_sizes_);
-    add(Section::first_references, graph_.references.first);
+    add_sizes();
+    add_row_lengths();
     add(Section::references, graph_.references.targets);
     add_numbers(Section::first_hidden, graph_.first_hidden, first_hidden_);
     add_numbers(Section::counts, frozen_.counts, counts_);
+    add(Section::coupled, graph_.coupled);
+    add_numbers(Section::kept_wrappers, graph_.kept_wrappers, kept_wrappers_);
     add_types();
   }
   void add_words(const Words& words) {
@@ -88,16 +87,37 @@ class Writer {
     std::sort(sorted.begin(), sorted.end(), [](NodeNumber a, NodeNumber b) { return a.node < b.node; });
     add(section, sorted);
   }
+  void add_sizes() {
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const uint64_t bytes = graph_.size_of(static_cast<NodeId>(i));
+      short_sizes_.push_back(static_cast<uint16_t>(std::min<uint64_t>(bytes, big_short_size)));
+      if (bytes >= big_short_size) big_sizes_.push_back({i, bytes});
+    }
+    add(Section::sizes, short_sizes_);
+    add(Section::big_sizes, big_sizes_);
+  }
+  void add_row_lengths() {
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const NodeId node = static_cast<NodeId>(i);
+      const size_t length = graph_.references.of(node).size();
+      row_lengths_.push_back(static_cast<uint8_t>(std::min<size_t>(length, long_row)));
+      if (length >= long_row) long_rows_.push_back({node, static_cast<uint32_t>(length)});
+    }
+    add(Section::first_references, row_lengths_);
+    add(Section::long_rows, long_rows_);
+  }
   void add_types() {
     name_ends_.push_back(0);
     for (const TypeRow& row : graph_.type_rows) {
       type_info_.push_back({row.address, static_cast<uint32_t>(row.kind), row.step_cost});
       names_ += row.name;
       name_ends_.push_back(static_cast<uint32_t>(names_.size()));
+      bases_.append(row.bases.c_str(), row.bases.size() + 1);
     }
     add(Section::type_info, type_info_);
     add(Section::type_name_ends, name_ends_);
     add(Section::type_names, names_.data(), names_.size(), 1);
+    add(Section::type_bases, bases_.data(), bases_.size(), 1);
   }
   FileHeader make_header(uint64_t file_bytes) const {
     FileHeader header = {};
@@ -119,12 +139,13 @@ class Writer {
   const Graph& graph_;
   Buffer<SectionEntry> table_;
   Buffer<const void*> contents_;
-  Buffer<uint16_t> short_types_;
+  Buffer<uint16_t> short_types_, short_sizes_;
+  Buffer<uint8_t> row_lengths_;
   Buffer<BigSize> big_sizes_;
-  Buffer<NodeNumber> first_hidden_, counts_;
+  Buffer<NodeNumber> long_rows_, first_hidden_, counts_, kept_wrappers_;
   Buffer<TypeInfo> type_info_;
   Buffer<uint32_t> name_ends_;
-  std::string names_;
+  std::string names_, bases_;
 };
 
 }  // namespace

@@ -9,6 +9,13 @@ PathTree& FrozenGraph::need_paths() {
   return *paths;
 }
 
+Fates& FrozenGraph::need_fates(const RefCount& count) {
+  need_paths();
+  graph.build_referrers();
+  if (fates == nullptr) fates = std::make_unique<Fates>(graph, need_paths(), count);
+  return *fates;
+}
+
 Dominators& FrozenGraph::need_dominators() {
   if (graph.sizes.empty()) throw std::runtime_error("this graph was walked without sizes");
   graph.build_referrers();
@@ -25,7 +32,7 @@ int64_t FrozenGraph::count_of(NodeId node) {
 
 size_t FrozenGraph::bytes() const {
   return graph.bytes() + (paths != nullptr ? paths->bytes() : 0) + (dominators != nullptr ? dominators->bytes() : 0) +
-         (words != nullptr ? words->bytes() : 0);
+         (words != nullptr ? words->bytes() : 0) + (fates != nullptr ? fates->bytes() : 0);
 }
 
 }  // namespace gradlife::heap

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "heapgraph/collector.hpp"
 #include "heapgraph/dominators.hpp"
 #include "heapgraph/search.hpp"
 #include "heapgraph/words.hpp"
@@ -13,12 +14,14 @@ struct FrozenGraph {
   Graph graph;
   std::unique_ptr<PathTree> paths;
   std::unique_ptr<Dominators> dominators;
+  std::unique_ptr<Fates> fates;
   std::unique_ptr<Words> words;                 // of a snapshot with labels
   std::unordered_map<NodeId, uint32_t> counts;  // of a snapshot: reference counts that are not the known referrers'
   std::vector<std::string> limits;              // what could not be seen, a sentence each
   std::string notes;                            // of a file: what its writer says of it
 
   PathTree& need_paths();
+  Fates& need_fates(const RefCount& count);
   Dominators& need_dominators();  // std::runtime_error: without sizes
   int64_t count_of(NodeId node);  // of a snapshot: the reference count
   size_t bytes() const;

@@ -13,6 +13,13 @@ NodeId Graph::find(Address address) const {
   return no_node;
 }
 
+void Graph::find_all(std::unordered_map<Address, NodeId>& wanted) const {
+  for (size_t node = 0; node < size(); ++node) {
+    const auto found = wanted.find(addresses[node]);
+    if (found != wanted.end() && found->second == no_node) found->second = static_cast<NodeId>(node);
+  }
+}
+
 Row Graph::visible_of(NodeId node) const {
   Row row = references.of(node);
   if (type_of(node).kind != NodeKind::python) return {row.first, row.first};
@@ -47,7 +54,7 @@ void Graph::build_referrers() {
 }
 
 size_t Graph::bytes() const {
-  return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes();
+  return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes() + coupled.bytes();
 }
 
 }  // namespace gradlife::heap

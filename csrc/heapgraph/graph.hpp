@@ -24,6 +24,7 @@ struct TypeRow {
   Address address;  // of the Python type object, 0 for others
   uint8_t
       step_cost;  // of a path's step onto a node of this type: people can act on a variable, not on an internal table
+  std::string bases = {};  // of a Python type: its method resolution order between itself and object, a name a line
 };
 
 struct Row {
@@ -39,6 +40,7 @@ struct Edges {
   Buffer<uint32_t> first;
   Buffer<NodeId> targets;
   Row of(NodeId node) const { return {targets.data() + first[node], targets.data() + first[node + 1]}; }
+  size_t rows() const { return first.empty() ? 0 : first.size() - 1; }
   size_t bytes() const { return first.bytes() + targets.bytes(); }
 };
 
@@ -52,8 +54,14 @@ struct Graph {
   std::unordered_map<NodeId, uint64_t> big_sizes;
   // Where in a Python object's row the references begin that its own traverse does not show.
   std::unordered_map<NodeId, uint32_t> first_hidden;
+  // Native objects that their wrapper's count has one for, whoever and how many their owners beside the wrapper are.
+  Buffer<NodeId> coupled;
+  // Wrappers that live as long as their native object has other owners: how many references stand first among the
+  // hidden ones because their traverse shows none meanwhile.
+  std::unordered_map<NodeId, uint32_t> kept_wrappers;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
   size_t tracked_end = 0;
+  bool is_partial = false;  // there was more than was looked at
 
   size_t size() const { return addresses.size(); }
   const TypeRow& type_of(NodeId node) const { return type_rows[types[node]]; }
@@ -63,6 +71,8 @@ struct Graph {
   void set_size(NodeId node, uint64_t bytes);
   // Linear in the number of nodes, some 0.5 ms a million.
   NodeId find(Address address) const;
+  // The same for many, some 10 ms a million nodes: fills in the nodes of those that are there.
+  void find_all(std::unordered_map<Address, NodeId>& wanted) const;
   // The references that the collector sees: none of a native object's.
   Row visible_of(NodeId node) const;
   bool has_referrers() const { return !referrers.first.empty(); }

@@ -99,7 +99,7 @@ std::vector<HolderRow> holders_of_type(FrozenGraph& frozen, const std::string& n
 
 std::vector<CyclicPart> cyclic_parts(FrozenGraph& frozen) {
   const Graph& graph = frozen.graph;
-  const Components components = find_components(graph);
+  const Components components = find_components(graph.references);
   const PathTree& paths = frozen.need_paths();
   std::vector<CyclicPart> parts(components.sizes.size(), CyclicPart{no_node, 0, 0, false, false});
   for (size_t i = 0; i < graph.size(); ++i) {

@@ -45,8 +45,13 @@ PathTree::PathTree(const Graph& graph, NodeId target) : parents_(graph.size(), n
   Frontier frontier;
   frontier.push(0, process_root, process_root);
   for (size_t distance = 0; !frontier.empty(); ++distance) {
+    constexpr size_t ahead = 12;
     Frontier::Waiting& waiting = frontier.at(distance);
     for (size_t i = 0; i < waiting.nodes.size(); ++i) {
+      if (i + ahead < waiting.nodes.size()) {
+        __builtin_prefetch(&parents_[waiting.nodes[i + ahead]]);
+        __builtin_prefetch(&graph.references.first[waiting.nodes[i + ahead]]);
+      }
       const NodeId node = waiting.nodes[i];
       if (parents_[node] != no_node) continue;
       parents_[node] = waiting.sources[i];

@@ -33,11 +33,11 @@ struct Words {
   Buffer<uint32_t> arrivals;      // by node, the label of the reference by which its path comes to it
   Buffer<EdgeLabel> others;       // of references on no path that a report can need all the same, in order
 
-  // 0: not kept.
-  uint32_t label_of(const Graph& graph, const PathTree& paths, NodeId from, NodeId to) const {
-    if (paths.parent(to) == from) return arrivals[to];
+  // Of the nth reference of one node to the other. 0: not kept.
+  uint32_t label_of(const Graph& graph, const PathTree& paths, NodeId from, NodeId to, size_t nth) const {
+    if (nth == 0 && paths.parent(to) == from) return arrivals[to];
     for (uint32_t edge = graph.references.first[from]; edge < graph.references.first[from + 1]; ++edge)
-      if (graph.references.targets[edge] == to) return label_of_edge(edge);
+      if (graph.references.targets[edge] == to && nth-- == 0) return label_of_edge(edge);
     return 0;
   }
   uint32_t label_of_edge(uint32_t edge) const {

@@ -1,14 +1,14 @@
 """A framework of a few lines, for tests of everything around frameworks.
 
 This module is the backend and the framework that its children import: tensors that are plain Python objects, with a
-storage each and no autograd. Two profiles of it tell one lifetime story differently: in `fake-leaky` every tensor is
-kept for ever.
+storage each and no autograd. Two profiles of it tell one lifetime story differently: in `fake-leaky` every tensor has a
+reference that nobody gives back.
 """
 
 from __future__ import annotations
 
+import ctypes
 import platform
-from typing import Any
 
 from gradlife.backends.base import WorkerSpec, this_platform
 from gradlife.errors import UnknownNameError
@@ -18,7 +18,6 @@ __version__ = "1.0"
 
 PROFILES = ("fake-1.0", "fake-leaky")
 
-_kept: list[Any] = []
 _in_force = [PROFILES[0]]
 
 
@@ -73,10 +72,10 @@ class Tensor:
 
 
 def ones(size: int) -> Tensor:
-    """A new tensor, kept for ever under the leaky profile."""
+    """A new tensor, with a reference too many under the leaky profile."""
     tensor = Tensor(size)
     if _in_force[0] == "fake-leaky":
-        _kept.append(tensor)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(tensor))
     return tensor
 
 

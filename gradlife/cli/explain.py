@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from gradlife.backends.registry import DEFAULT_BACKENDS, backend_names
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
 from gradlife.model import Declared, RunReport, ScenarioInfo, SystemInfo
-from gradlife.reports.explaining import Explanation, Fix, print_explanation, print_pattern
-from gradlife.reports.patterns import is_code
+from gradlife.patterns import SENTENCES, is_code
+from gradlife.reports.explaining import Explanation, Fix, print_explanation
+from gradlife.reports.pattern import print_pattern
 from gradlife.reports.source_diff import body_lines, source_diff
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
@@ -49,13 +50,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def stories_about(code: str) -> list[ScenarioInfo]:
-    """The built-in stories with a pattern."""
+    """The built-in stories with a pattern; UnknownNameError of a code that no pattern has."""
     known = api.select()
-    chosen = [story for story in known if story.pattern == code]
-    if not chosen:
-        codes = sorted({story.pattern for story in known if story.pattern})
+    codes = sorted({*SENTENCES, *(story.pattern for story in known if story.pattern)})
+    if code not in codes:
         raise UnknownNameError("pattern", code, codes, hint="one of " + " ".join(codes))
-    return chosen
+    return [story for story in known if story.pattern == code]
 
 
 def find(name: str) -> tuple[Story, Sequence[Story]]:

@@ -30,10 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--holders", metavar="TYPE", help="who holds objects of a type")
     parser.add_argument("--why", metavar="ADDRESS|TYPE", help="why an object is alive")
     parser.add_argument("--json", metavar="FILE", help="write what is shown as JSON; - for standard output")
+    parser.add_argument("-i", "--interactive", action="store_true", help="ask the snapshot at a prompt")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show the tables, or why one object is alive."""
+    """Show the tables, or why one object is alive, or ask for questions."""
+    if args.interactive:
+        return ask(args.file)
     with open_output(args.json) as output:
         snapshot = open_snapshot(args.file)
         if args.why is not None:
@@ -46,6 +49,18 @@ def run(args: argparse.Namespace) -> int:
         if args.json != STDOUT:
             print_heap(make_console(sys.stdout), view)
         output.write(heap_text(view))
+    return 0
+
+
+def ask(file: str) -> int:
+    """A session; the prompt's module is loaded for it alone."""
+    from gradlife.interactive.patient import SavedPatient
+    from gradlife.interactive.session import Session
+    from gradlife.interactive.terminal import history
+
+    session = Session(SavedPatient(file))
+    with history():
+        session.cmdloop()
     return 0
 
 

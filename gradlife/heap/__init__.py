@@ -9,8 +9,9 @@ try:
 except ImportError as error:
     raise ExtensionMissingError("gradlife._heap") from error
 
+from gradlife.heap.census import Census, census
 from gradlife.heap.scan import scan
 from gradlife.heap.snapshot import Snapshot, diff, open_snapshot, snapshot
 from gradlife.heap.why import refs, why
 
-__all__ = ["Snapshot", "diff", "open_snapshot", "refs", "scan", "snapshot", "why"]
+__all__ = ["Census", "Snapshot", "census", "diff", "open_snapshot", "refs", "scan", "snapshot", "why"]

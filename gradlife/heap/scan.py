@@ -37,10 +37,32 @@ def scan(objects: Sequence[object]) -> list[tuple[NativeHolder, ...]]:
     return [holders_of(found) for _, _, found in _heap.scan([*objects], OWN_FOLDER)]
 
 
+def scan_natives(addresses: Sequence[int]) -> list[tuple[NativeHolder, ...]]:
+    """The same for C++ objects, by their addresses, as `gradlife.heap.native_census.native_objects` gives them.
+
+    For those that nothing in Python reaches: of a tensor in a frozen TorchScript graph the way up to the compilation unit
+    that has the graph. Takes a pass over memory for each step outwards. Raises as `scan` does; ValueError also for what
+    is no address.
+    """
+    if len(addresses) > MOST_OBJECTS:
+        raise ValueError(f"a scan looks for {MOST_OBJECTS:,} objects at most, not {len(addresses):,}")
+    if any(not 0 < address < 1 << 64 for address in addresses):
+        raise ValueError("an address is a number between 1 and 2 ** 64 - 1")
+    ensure_calibrated()
+    return [holders_of(found) for found in _heap.scan_natives([*addresses], OWN_FOLDER)]
+
+
+def scan_unknown(obj: object) -> tuple[int, tuple[NativeHolder, ...]]:
+    """Of an object that the heap graph does not have: how many references it has beside ours, and what may hold them."""
+    ensure_calibrated()
+    [(references, _, found)] = _heap.scan([obj], OWN_FOLDER)
+    return references - 1, holders_of(found)  # the list has one
+
+
 def holders_of(raw: Iterable[RawHolder]) -> tuple[NativeHolder, ...]:
     """The surest first."""
     holders = [NativeHolder(text, end, library, symbol, Sureness(sure)) for end, text, library, symbol, sure in raw]
     return tuple(sorted(holders, key=lambda holder: BY_SURENESS.index(holder.sureness)))
 
 
-__all__ = ["scan"]
+__all__ = ["scan", "scan_natives"]

@@ -8,22 +8,22 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from gradlife import _heap
 from gradlife._version import __version__
 from gradlife.errors import UnknownNameError, UsageError
 from gradlife.heap.diff import compare
 from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
+from gradlife.heap.links import RawStep, short_type
 from gradlife.heap.objects import large_object
-from gradlife.heap.steps import RawStep, merged_steps, short_type
+from gradlife.heap.steps import merged_steps
 from gradlife.heap.torch import ensure_calibrated
-from gradlife.heap.why import OWN_FOLDER, trace_of
+from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of
 from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, TypeCount
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.output import OutputFile
-
-UNKNOWN_DEVICE = "unknown device"
 
 
 class Snapshot:
@@ -80,13 +80,7 @@ class Snapshot:
 
     def devices(self) -> dict[str, int]:
         """Bytes of tensors' storages by device, those of shared storages once."""
-        known = dict(self._notes)
-        found: Counter[str] = Counter()
-        for row in self.types():
-            if row.kind == "storage":
-                is_ours = row.type.startswith("engine::")
-                found["cpu" if is_ours else known.get("torch_device", UNKNOWN_DEVICE)] += row.bytes
-        return dict(found)
+        return by_device((row.type, row.bytes) for row in self.types() if row.kind == "storage")
 
     def largest(self, count: int = 10) -> tuple[LargeObject, ...]:
         """The objects that retain most: with each of them so many bytes would be freed.
@@ -117,7 +111,10 @@ class Snapshot:
     def cycles(self, count: int = 10) -> tuple[Cycle, ...]:
         """The cyclic parts of the heap: those with native references first, then by size.
 
-        The collector frees a cycle that no root reaches unless a native reference leads into it (``never``).
+        The collector frees a cycle that no root reaches unless a native reference leads into it (``never``). Where all that
+        keeps it are references that nothing in the heap explains, such as those that a library has registered its
+        classes with, it is ``unknown``: whether native code holds it or nobody gives them back, `why` with ``scan=True``
+        can tell in the live process.
         """
         return tuple(self._cycle(*part) for part in self._graph.cyclic_parts()[:count])
 
@@ -127,9 +124,13 @@ class Snapshot:
         return Cycle(objects, nbytes, lifetime, bool(has_native), merged_steps(raw, is_cycle=True))
 
     def _fate(self, cycle: Sequence[RawStep]) -> Lifetime:
-        """What becomes of a cycle that no root reaches: the collector sees Python objects only, so one of them says it."""
-        seen = next((node for node, kind, *_ in cycle if kind == "python"), None)
-        return Lifetime.NEVER if seen is None else Lifetime(self._graph.story(seen)["lifetime"])
+        """What becomes of a cycle that no root reaches."""
+        seen = self._seen(cycle)
+        return Lifetime.NEVER if seen is None else fate_of(self._graph.story(seen))
+
+    def _seen(self, cycle: Sequence[RawStep]) -> int | None:
+        """Of a cycle an object that the collector sees, Python's, which says what becomes of all; None if there is none."""
+        return next((node for node, kind, *_ in cycle if kind == "python"), None)
 
     def why(self, what: int | str) -> Trace:
         """Why an object is alive: the one at an address, or of the objects of a type the one that retains most."""
@@ -137,7 +138,8 @@ class Snapshot:
         kind, name, *_ = self._graph.describe(node)
         found = self._graph.story(node)
         if kind != "python" and found["cycle"]:
-            found["lifetime"] = self._fate(found["cycle"])
+            seen = self._seen(found["cycle"])
+            found["lifetime"] = Lifetime.NEVER if seen is None else self._graph.story(seen)["lifetime"]
         return trace_of(short_type(name), found, self._graph, self.limits)
 
     def diff(self, later: Snapshot) -> HeapDiff:
@@ -179,15 +181,18 @@ class Snapshot:
         return sorted(nodes, key=self._graph.retained, reverse=True)
 
 
-def snapshot(*, labels: bool = True, user_text: bool = False) -> Snapshot:
+def snapshot(*, labels: bool = True, user_text: bool = False, budget: int | None = None) -> Snapshot:
     """Freezes the heap of this process: every object with its type, size and references.
 
     Takes some 0.3 s and 40 MB a million objects; runs no code of the program and changes nothing. With ``labels`` the
     names of attributes, variables and keys are kept for what reports can need; of keys and attributes that are no
     identifiers only that they are text, unless ``user_text`` is asked for. What strings say is never kept.
+
+    With a ``budget`` only so many objects are looked at, those nearest to the roots, and `limits` says so: counts, sizes
+    and what is retained are then of those. Raises ValueError for a budget below 1.
     """
     unseen = ensure_calibrated()
-    graph = _heap.freeze(labels, user_text, OWN_FOLDER)
+    graph = _heap.freeze(labels, user_text, OWN_FOLDER, checked_budget(budget))
     return Snapshot(graph, tuple(make_notes((*graph.limits, *unseen))))
 
 
@@ -212,16 +217,24 @@ def make_notes(limits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     torch = sys.modules.get("torch")
     if torch is not None:
         yield "torch", str(getattr(torch, "__version__", "?"))
-        yield "torch_device", torch_device()
     for limit in limits:
         yield "limit", limit
 
 
-def torch_device() -> str:
-    """Where torch's storages lie: on the CPU unless an accelerator was ever set up."""
-    cuda = sys.modules.get("torch.cuda")
-    is_used = getattr(cuda, "_initialized", False) or "torch_npu" in sys.modules or "torch_xla" in sys.modules
-    return UNKNOWN_DEVICE if is_used or sys.platform == "darwin" else "cpu"
+def by_device(storages: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Bytes of storages by device, which their types name: ``torch::StorageImpl cuda:0``; those on the CPU name none."""
+    found: Counter[str] = Counter()
+    for type_, nbytes in storages:
+        found[type_.partition(" ")[2].removeprefix("on an ") or "cpu"] += nbytes
+    return dict(found)
+
+
+def fate_of(story: dict[str, Any]) -> Lifetime:
+    """What becomes of an object, where a reference that nothing explains is not taken for one that nobody gives back."""
+    lifetime = Lifetime(story["lifetime"])
+    known = [referrers for *_, referrers in story["legs"]]
+    is_unexplained = lifetime is Lifetime.NEVER and bool(known) and not any(known)
+    return Lifetime.UNKNOWN if is_unexplained else lifetime
 
 
 def process_identity() -> str:

@@ -6,70 +6,115 @@ its C++ object. Each such row of links becomes one step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
 
-from gradlife.model.trace import Step
+from gradlife.heap.folds import fold
+from gradlife.heap.framework_folds import TABLES
+from gradlife.heap.links import ARGUMENT, HOOK_TABLES, ITS_IMPL, Link, Links, RawStep, is_half, short_type, words
+from gradlife.model.trace import Hop, Step
 
-#: (node, kind, type, address, description, relation, label, index), as the extension gives them.
-RawStep = tuple[int, str, str, int, str, str, str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One object of a raw path, and its reference to the next."""
-
-    node: int
-    kind: str
-    type: str
-    address: int
-    detail: str
-    relation: str
-    label: str
-    index: int
-
-
-Links = Sequence[Link]
-#: How a fold reads: the links that it takes, and what stands between the first and what comes after the last.
-Fold = tuple[int, str]
-
-ITS_IMPL = "its C++ object"
-ITS_WRAPPER = "its wrapper"
-#: What a node holds that is no saved tensor.
-NODE_FIELDS = {
-    "next edge",
-    "hooks",
-    "metadata",
-    "variable",
-    "context",
-    "pack hook",
-    "unpack hook",
-    "packed",
-    "saved grad_fn",
-    "saved accumulator",
-    "replayed operation",
-}
+#: References to what only stands between an object and what it refers to.
+INNER_LABELS = {"__dict__", "__globals__", "__kwdefaults__", "f_locals", ITS_IMPL}
 
 
 def merged_steps(raw: Sequence[RawStep], is_cycle: bool = False) -> tuple[Step, ...]:
     """The steps of a path or of a cycle, with internal links folded into the references that they stand for."""
     links = [Link(*step) for step in raw]
+    if is_cycle:
+        links = begun_outside(links)
     steps: list[Step] = []
     at = 0 if is_cycle else skip_to_module(links)
     while at < len(links):
         taken, via = fold(links, at)
         is_last = at + 1 == len(links) and not is_cycle
         if not is_half(links[at]):
-            steps.append(step_of(links[at], "" if is_last else via))
+            steps.append(step_of(links[at], "" if is_last else via, () if is_last else links[at : at + taken]))
         elif steps and not is_cycle and at + 1 == len(links):  # the object itself is an impl
             steps.append(step_of(links[at], ""))
         at += taken
     return tuple(steps)
 
 
-def step_of(link: Link, via: str) -> Step:
+def last_reference(links: Links) -> tuple[Link, str]:
+    """Of objects that refer each to the next, the last to something else: to whom that belongs, and what it is called."""
+    at, taken, via = 0, 0, ""
+    while at + taken < len(links):
+        at += taken
+        taken, via = fold(links, at)
+    return links[at], via
+
+
+def spans_of(raw: Sequence[RawStep]) -> list[set[int]]:
+    """Of each step of a path the nodes that it stands for: the object, and what is folded into its reference."""
+    links = [Link(*step) for step in raw]
+    spans: list[set[int]] = []
+    at = skip_to_module(links)
+    while at < len(links):
+        taken, _ = fold(links, at)
+        if not is_half(links[at]) or (spans and at + 1 == len(links)):
+            spans.append({link.node for link in links[at : at + taken]})
+        at += taken
+    return spans
+
+
+def step_of(link: Link, via: str, hops: Links = ()) -> Step:
     """The step of one object."""
-    return Step(short_type(link.type), link.detail, link.kind, via, link.relation)
+    return Step(
+        object=short_type(link.type),
+        detail=link.detail,
+        kind=link.kind,
+        via=via,
+        relation=link.relation,
+        type=link.type,
+        bases=tuple(link.bases.splitlines()),
+        hops=tuple(Hop(hop.type, hop.relation, name_in_program(hop.label), hop.index) for hop in hops),
+        length=number_after("len ", link.detail),
+        most=number_after("at most ", link.detail),
+    )
+
+
+def name_in_program(label: str) -> str:
+    """What a program calls it: a parameter without the word for one, a table of hooks by the attribute that shows it."""
+    return HOOK_TABLES.get(label, label.removeprefix(ARGUMENT))
+
+
+def number_after(words: str, detail: str) -> int | None:
+    """The number that a description gives after these words."""
+    found = re.search(rf"\b{words}(\d+)", detail)
+    return int(found[1]) if found else None
+
+
+def begun_outside(links: list[Link]) -> list[Link]:
+    """A cycle turned so that it does not begin amidst links that are folded into one reference: back to their beginning."""
+    if not links:
+        return links
+    start = len(links)
+    while start > 1 and is_inside(links, start % len(links)):
+        start -= 1
+    return links[start:] + links[:start]
+
+
+def is_inside(ring: Links, at: int) -> bool:
+    """Does this object of a ring only stand between the one before it and what that refers to?"""
+    before = ring[at - 1].label
+    if before.strip("'") in TABLES:
+        return True
+    is_inner = before in INNER_LABELS or before.startswith(("__closure__:", "__defaults__:"))
+    return is_inner or ring[at].relation == "cell" or is_half(ring[at])
+
+
+def tail_steps(raw: Sequence[RawStep], cycle: Sequence[RawStep]) -> tuple[Step, ...]:
+    """The steps from a cycle to what hangs on it, from the object on to which the reference belongs."""
+    if not raw:
+        return ()
+    links, ring = [Link(*step) for step in raw], [Link(*step) for step in cycle]
+    at = next((i for i, link in enumerate(ring) if link.node == links[0].node), 0)
+    lead: list[RawStep] = []
+    while is_inside(ring, at) and len(lead) < len(ring):
+        at -= 1
+        lead.insert(0, cycle[at])
+    return merged_steps([*lead, *raw])
 
 
 def skip_to_module(links: Links) -> int:
@@ -78,120 +123,4 @@ def skip_to_module(links: Links) -> int:
     return 2 if found else 0
 
 
-def is_half(link: Link) -> bool:
-    """Is this a C++ object that only stands for its wrapper, the next link?"""
-    return link.kind not in {"python", "root"} and link.label == ITS_WRAPPER
-
-
-def short_type(name: str) -> str:
-    """``collections.OrderedDict`` is OrderedDict, ``engine::MulBackward0`` is MulBackward0."""
-    head, mark, tail = name.rpartition("<locals>.")
-    return (head and mark and tail) or name.rpartition("::")[2].rpartition(".")[2]
-
-
-# --- folds -------------------------------------------------------------------------------------------------------------
-
-
-def fold(links: Links, at: int) -> Fold:
-    """How many links make one reference for a reader, and what that is called."""
-    for attempt in FOLDS:
-        found = attempt(links, at)
-        if found is not None:
-            return found
-    return 1, words(links[at])
-
-
-def follows(links: Links, at: int, *relations: str) -> bool:
-    """Do links of these relations come next?"""
-    rest = links[at : at + len(relations)]
-    return len(rest) == len(relations) and all(
-        link.relation == relation for link, relation in zip(rest, relations, strict=True)
-    )
-
-
-def fold_dict_of_names(links: Links, at: int) -> Fold | None:
-    """A module's globals, a function's, an instance's attributes: object -> dict -> value."""
-    link = links[at]
-    if not follows(links, at + 1, "dict_value") or link.label not in {"__dict__", "__globals__"}:
-        return None
-    name = links[at + 1].label.strip("'")
-    if link.type == "module" or link.label == "__globals__":
-        return 2, f"global variable '{name}'"
-    return 2, f".{name}"
-
-
-def fold_frame_dict(links: Links, at: int) -> Fold | None:
-    """The frame of a module or class body keeps its variables in a dict."""
-    if links[at].label != "f_locals" or not follows(links, at + 1, "dict_value"):
-        return None
-    kind = "global" if links[at].detail.startswith("<module>") else "local"
-    return 2, f"{kind} variable {links[at + 1].label}"
-
-
-def fold_closure(links: Links, at: int) -> Fold | None:
-    """function -> tuple of cells -> cell -> value."""
-    if not links[at].label.startswith("__closure__:") or not follows(links, at + 1, "item", "cell"):
-        return None
-    return 3, f"closure variable '{name_at(links[at].label, links[at + 1].index)}'"
-
-
-def fold_default(links: Links, at: int) -> Fold | None:
-    """function -> tuple of defaults -> value."""
-    if not links[at].label.startswith("__defaults__:") or not follows(links, at + 1, "item"):
-        return None
-    return 2, f"default argument '{name_at(links[at].label, links[at + 1].index)}'"
-
-
-def fold_wrapper(links: Links, at: int) -> Fold | None:
-    """wrapper -> its C++ object -> what that refers to."""
-    if links[at].label != ITS_IMPL or at + 1 >= len(links):
-        return None
-    return 2, words(links[at + 1])
-
-
-FOLDS: tuple[Callable[[Links, int], Fold | None], ...] = (
-    fold_dict_of_names,
-    fold_frame_dict,
-    fold_closure,
-    fold_default,
-    fold_wrapper,
-)
-
-
-def name_at(label: str, index: int) -> str:
-    """The name of one item of a tuple whose label lists the names of all."""
-    names = label.partition(":")[2].split(",")
-    return names[index] if 0 <= index < len(names) else str(index)
-
-
-def words(link: Link) -> str:
-    """One reference as one would write it."""
-    match link.relation:
-        case "attribute" | "slot":
-            return f".{link.label}"
-        case "dict_value":
-            return f"[{link.label}]"
-        case "dict_key":
-            return "a key"
-        case "item":
-            return f"[{link.index}]" if link.index >= 0 else "an item"
-        case "member":
-            return "an element"
-        case "local":
-            return f"local variable '{link.label}'"
-        case "stack":
-            return "a value that it computes with"
-        case "cell":
-            return "the closure cell's contents"
-        case "native":
-            return native_words(link)
-        case "unknown":
-            return "a reference without a name"
-    return link.label.partition(":")[0]
-
-
-def native_words(link: Link) -> str:
-    """A reference in C++."""
-    if link.kind != "grad_node" or link.label in NODE_FIELDS:
-        return link.label
-    return f"saved tensor '{link.label}'"
+__all__ = ["Link", "RawStep", "is_half", "merged_steps", "short_type", "spans_of", "words"]

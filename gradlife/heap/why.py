@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gradlife import _heap
-from gradlife.heap.scan import OWN_FOLDER, holders_of
+from gradlife.heap.links import Link, short_type
+from gradlife.heap.scan import OWN_FOLDER, holders_of, scan_unknown
 from gradlife.heap.statuses import with_statuses
-from gradlife.heap.steps import Link, is_half, merged_steps, short_type, words
+from gradlife.heap.steps import is_half, last_reference, merged_steps, tail_steps
+from gradlife.heap.tensors import tensor_facts
 from gradlife.heap.torch import ensure_calibrated
 from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
 
 
-def why(obj: object, *, scan: bool = False) -> Trace:
+def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
     """Why ``obj`` is alive: the references that lead to it from a root, or the cycle that keeps it where none does.
 
     Walks the whole heap once, natively, while nothing else runs; takes about 0.3 s a million objects. Changes nothing: no
     object is made while it looks, no code of the program runs, no hook is called. The trace holds no object.
 
     With ``scan=True`` references that nothing in the heap explains are looked for in memory (see `refs`).
+
+    With a ``budget`` the walk goes outwards from the roots and ends after so many objects. A way that it finds is a way;
+    where it finds none the lifetime is unknown, and `limits` says so. A heap that is no larger is walked as a whole.
+    Raises ValueError for a budget below 1.
     """
     unseen = ensure_calibrated()
-    graph, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan)
+    graph, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan, checked_budget(budget))
     limits = (*graph.limits, *unseen)
+    if found is None and graph.is_partial:
+        return Trace(
+            short_type(type_name(obj)), "", Lifetime.UNKNOWN, (), (), Ledger(0, (), is_partial=True), limits=limits
+        )
     if found is None:
-        return unknown_object(obj, limits)
+        ledger = unknown_ledger(obj) if scan else Ledger(0, ())
+        return Trace(type_name(obj), "", Lifetime.GC, (), (), ledger, limits=limits)
     return trace_of(short_type(type_name(obj)), found, graph, limits, scan)
 
 
@@ -39,9 +51,11 @@ def trace_of(
         lifetime=Lifetime(found["lifetime"]),
         steps=with_statuses(steps),
         cycle=merged_steps(found["cycle"], is_cycle=True),
-        ledger=ledger_of(found, is_scanned),
+        tail=tail_steps(found["tail"], found["cycle"]),
+        ledger=ledger_of(found, is_scanned, graph.is_partial),
         legs=tuple(leg_text(leg, graph) for leg in found["legs"]),
         limits=limits,
+        tensor=tensor_facts(graph, found["node"]),
     )
 
 
@@ -54,21 +68,34 @@ def refs(obj: object, *, scan: bool = False) -> Ledger:
     x86-64 or arm64.
     """
     ensure_calibrated()
-    _, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan)
-    return ledger_of(found, scan) if found is not None else Ledger(0, ())
+    _, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan, 0)
+    if found is not None:
+        return ledger_of(found, scan)
+    return unknown_ledger(obj) if scan else Ledger(0, ())
+
+
+def unknown_ledger(obj: object) -> Ledger:
+    """The references to an object that nothing in the graph refers to: those of native code."""
+    count, holders = scan_unknown(obj)
+    return Ledger(max(count, 0), (), native=holders[: max(count, 0)], is_scanned=True)
 
 
 def type_name(obj: object) -> str:
     return type(obj).__qualname__  # type(), not __class__: that may be a property of the user's
 
 
-def unknown_object(obj: object, limits: tuple[str, ...]) -> Trace:
-    """An object that only the question itself refers to: a number or text that nobody else keeps."""
-    return Trace(type_name(obj), "", Lifetime.GC, (), (), Ledger(0, ()), limits=limits)
+def checked_budget(budget: int | None) -> int:
+    """As the extension takes it: 0 is none."""
+    if budget is not None and budget < 1:
+        raise ValueError(f"a budget is a number of objects from 1 on, not {budget}")
+    return budget or 0
 
 
-def ledger_of(found: dict[str, Any], is_scanned: bool = False) -> Ledger:
-    links = [Link(*step) for step in found["referrers"]]
+def ledger_of(found: dict[str, Any], is_scanned: bool = False, is_partial: bool = False) -> Ledger:
+    links = [
+        [Link(*step) for step in (*above, step)]
+        for above, step in zip(found["owners"], found["referrers"], strict=True)
+    ]
     unaccounted = max(0, found["references"] - found["referrer_count"])
     return Ledger(
         count=found["references"],
@@ -76,13 +103,15 @@ def ledger_of(found: dict[str, Any], is_scanned: bool = False) -> Ledger:
         more_referrers=found["referrer_count"] - len(links),
         native=holders_of(found["native"])[:unaccounted],
         is_scanned=is_scanned,
+        is_partial=is_partial,
     )
 
 
-def referrer_of(link: Link) -> Referrer:
-    is_native = link.kind not in {"python", "root"}
-    via = "holds its wrapper" if is_half(link) else words(link)
-    return Referrer(short_type(link.type), link.detail, via, is_native)
+def referrer_of(links: Sequence[Link]) -> Referrer:
+    """The last of these objects refers to what was asked about; it may be a part of those above it only."""
+    is_native = links[-1].kind not in {"python", "root"}
+    owner, via = last_reference(links)
+    return Referrer(short_type(owner.type), owner.detail, "holds its wrapper" if is_half(owner) else via, is_native)
 
 
 def leg_text(leg: tuple[int, str, int, list[int]], graph: _heap.Graph) -> str:

@@ -62,6 +62,7 @@ class ExpectationResult:
     got: Json  # None if there was no such reading
     because: str
     verdict: str  # a Verdict
+    is_of_graph: bool = False  # the heap graph's answer against what was measured, rather than against a declaration
 
     @property
     def is_contradiction(self) -> bool:

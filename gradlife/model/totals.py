@@ -47,5 +47,8 @@ class Totals:
     contradictions: int = 0
     failures: int = 0
     unavailable: int = 0
+    graph_judged: int = 0  # living subjects of which the heap graph said what becomes of them
+    graph_agrees: int = 0  # and of these, those of which the same then came
+    graph_inconclusive: int = 0  # subjects that the graph could not tell of
     seconds: float = 0.0
     pairs: tuple[PairTotals, ...] = ()

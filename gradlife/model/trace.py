@@ -12,6 +12,7 @@ class Lifetime(StrEnum):
     HELD = "held"  # a root still reaches it
     GC = "gc"  # no root does, and the cyclic collector will free it
     NEVER = "never"  # no root does, and the collector cannot free it
+    UNKNOWN = "unknown"  # the search ended before it could tell
 
 
 class StepStatus(StrEnum):
@@ -20,6 +21,18 @@ class StepStatus(StrEnum):
     EXPECTED = "expected"  # it should be alive, and so should all above it
     UNKNOWN = "unknown"
     LEAKING = "leaking"  # it should be gone, and so should all below it
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One reference as it stands in memory; a step's reference to the next stands for one or several."""
+
+    type: str  # of the object that refers, in full: "collections.OrderedDict"
+    relation: (
+        str  # attribute, slot, dict_value, dict_key, item, member, local, stack, cell, internal, native, root, unknown
+    )
+    label: str  # the name or key where it has one
+    index: int = -1  # of an item
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +51,24 @@ class Step:
     status: StepStatus = StepStatus.UNKNOWN
     reason: str = ""
     is_suspect: bool = False  # the reference to the next step lies between what is expected and what leaks
+    type: str = ""  # in full: "torch.nn.modules.linear.Linear"
+    bases: tuple[str, ...] = ()  # of a Python type: its method resolution order between itself and object
+    hops: tuple[Hop, ...] = ()  # what `via` stands for
+    length: int | None = None  # of a container
+    most: int | None = None  # how much it may hold: a deque's maxlen, an lru_cache's maxsize
+
+    def is_a(self, *types: str) -> bool:
+        """Is its type one of these, or derived from one? Full names."""
+        return self.type in types or any(base in types for base in self.bases)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFacts:
+    """What hangs on the tensor that a trace leads to."""
+
+    grad_fn: str = ""  # the type of its grad node; empty: none
+    is_view: bool = False
+    storage_bytes: int | None = None  # of the whole storage, where sizes were measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +96,7 @@ class NativeHolder:
     description: str  # from the outside in: "SinBackward0 +232 → PyFunctionPostHook +8"; offsets in bytes
     kind: str  # where the way ends: object, static, thread_local, stack; block: at a block that nothing points at
     library: str  # path, of static and thread-local data
-    symbol: str  # the variable, where the library exports it
+    symbol: str  # the variable, where the library's file says it
     sureness: Sureness
 
 
@@ -78,16 +109,26 @@ class Ledger:
     more_referrers: int = 0  # known too, but left out of `referrers`
     native: tuple[NativeHolder, ...] = ()  # of the unaccounted, the surest first; at most as many
     is_scanned: bool = False  # whether memory was searched for them
+    is_partial: bool = False  # only a part of the heap was looked at: more referrers may be known than were seen
 
     @property
     def unaccounted(self) -> int:
-        """References that nothing in the graph explains: held by native code, or by a frame's value stack."""
-        return max(0, self.count - len(self.referrers) - self.more_referrers)
+        """References that nothing in the graph explains: held by native code, or by a frame's value stack.
+
+        Of a part of the heap it can't be told, and is 0.
+        """
+        return 0 if self.is_partial else max(0, self.count - len(self.referrers) - self.more_referrers)
 
     @property
     def unexplained(self) -> int:
         """Unaccounted references for which no word of memory was found that surely or likely holds them."""
         return self.unaccounted - sum(holder.sureness is not Sureness.UNSURE for holder in self.native)
+
+    def __str__(self) -> str:
+        """The ledger as `print` shows it: a line a reference."""
+        from gradlife.model.trace_text import ledger_lines, text_of  # which knows these classes
+
+        return text_of(ledger_lines(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,5 +145,13 @@ class Trace:
     steps: tuple[Step, ...]
     cycle: tuple[Step, ...]
     ledger: Ledger
+    tail: tuple[Step, ...] = ()  # from one of the cycle to the object, where that only hangs on it
     legs: tuple[str, ...] = ()  # of `never`: where references stand that the collector does not see
     limits: tuple[str, ...] = ()
+    tensor: TensorFacts | None = None  # where the object is a tensor
+
+    def __str__(self) -> str:
+        """The trace as `print` shows it: the verdict, the way from the root down, the references."""
+        from gradlife.model.trace_text import text_of, trace_lines  # which knows these classes
+
+        return text_of(trace_lines(self))

@@ -15,10 +15,16 @@ class Probe:
     question: str
     engine_only: bool = False  # only the mini engine can answer it
     incomparable: tuple[str, ...] = ()  # subjects whose values depend on more than the story
+    checks: str = ""  # the probe of the same run that its answers are held against, rather than another system's
 
 
 PROBES: tuple[Probe, ...] = (
     Probe("liveness", "When did it die after its last name went: del, gc, or never, or what still holds it?"),
+    Probe(
+        "graph",
+        "What becomes of it by the heap graph, asked before the collector: gc, never or held?",
+        checks="liveness",
+    ),
     Probe("expiry", "Is it alive now?"),
     Probe("identity", "Does one C++ object come back as one Python object, with what was put on it?"),
     Probe("refcount", "How many references has it beyond an object that has one name, and how many C++ owners?"),
@@ -42,4 +48,4 @@ def get_probe(name: str) -> Probe:
 def is_comparable(probe: str, subject: str) -> bool:
     """May values of two systems be held against each other?"""
     known = _BY_NAME.get(probe)
-    return known is None or subject not in known.incomparable
+    return known is None or (not known.checks and subject not in known.incomparable)

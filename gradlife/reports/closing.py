@@ -25,6 +25,18 @@ def pair_sentence(system: str, against: str, probes: list[PairTotals]) -> str:
     return f"{system} against {against}: {same:,} of {counted(compared, 'reading')} the same, {verdict}, {expected:,} explained"
 
 
+def agreement(report: RunReport) -> list[str]:
+    """How often the heap graph said before the collector ran what then came: a sentence, if it was asked."""
+    totals = report.totals
+    if not totals.graph_judged and not totals.graph_inconclusive:
+        return []
+    told = (
+        f"the heap graph judged {counted(totals.graph_judged, 'living subject')}, {totals.graph_agrees:,} as measured"
+    )
+    unknown = f"; of {totals.graph_inconclusive:,} it could not tell" if totals.graph_inconclusive else ""
+    return [told + unknown]
+
+
 def sums(report: RunReport) -> str:
     """What was done."""
     totals = report.totals

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from gradlife.model import Declared, RunOk, RunReport, ScenarioInfo
+from gradlife.patterns import sentence
 from gradlife.reports.grid import Grid
 from gradlife.reports.layout import Hanging
 from gradlife.reports.owning import ownership_lines
-from gradlife.reports.patterns import family, sentence
 from gradlife.reports.prose import folded_prose
 from gradlife.reports.suites import ANSWERS, add_stages, detail_for
 from gradlife.reports.terminal import mark_legend
@@ -153,14 +153,3 @@ def fix_lines(fix: Fix) -> Iterator[RenderableType]:
 def no_twin(story: ScenarioInfo) -> str:
     """Why there is nothing to repair."""
     return f"this is the repaired form of {story.fixed_of}." if story.fixed_of else "nothing in this story is a fault."
-
-
-def print_pattern(console: Console, code: str, stories: Iterable[ScenarioInfo]) -> None:
-    """Print what a pattern is, and the stories about it."""
-    console.print(Hanging(Text(f"{code}  ", TITLE), Text(sentence(code))), end="")
-    name, told = family(code)
-    console.print(Hanging(Text(f"{code[:3]}xx  ", QUIET), Text(f"{name}: {told}", QUIET)), end="")
-    console.print()
-    for story in stories:
-        lead = "    + " if story.fixed_of else "  "
-        console.print(Hanging(Text(lead, NOTE), Text.assemble((story.name, GOOD), f"  {story.title}")), end="")

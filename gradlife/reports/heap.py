@@ -17,6 +17,7 @@ FATES = {
     Lifetime.HELD: ("held", ""),
     Lifetime.GC: ("waits for the collector", NOTE),
     Lifetime.NEVER: ("never freed", BAD),
+    Lifetime.UNKNOWN: ("not known", NOTE),
 }
 
 

@@ -8,9 +8,11 @@ from dataclasses import asdict
 from typing import Any
 
 from gradlife._version import __version__
-from gradlife.model import RunReport, ScenarioInfo, codec
+from gradlife.model import RunReport, ScenarioInfo, codec, hunt_codec
 from gradlife.model.heap import HeapDiff, HeapView
+from gradlife.model.hunt import HuntReport
 from gradlife.model.trace import Trace
+from gradlife.reports.hunt_trace import trace_drawing
 
 LIST_FORMAT = "gradlife.list/1"
 HEAP_FORMAT = "gradlife.heap/1"
@@ -43,6 +45,11 @@ def trace_text(trace: Trace) -> str:
     """Why an object is alive as `gradlife.why/1`."""
     ledger = {**asdict(trace.ledger), "unaccounted": trace.ledger.unaccounted}
     return whole(TRACE_FORMAT, {**asdict(trace), "ledger": ledger})
+
+
+def hunt_text(report: HuntReport) -> str:
+    """What a hunt found as `gradlife.hunt/1`; `gradlife.model.hunt_codec` reads it back."""
+    return hunt_codec.dumps(report, trace_drawing)
 
 
 def whole(form: str, content: dict[str, Any]) -> str:

@@ -13,10 +13,14 @@ LEAST_TEXT = 16
 
 @dataclass(frozen=True)
 class Hanging:
-    """A lead-in, and a text that stays to the right of it where it is folded. No line has blanks at its end."""
+    """A lead-in, and a text that stays to the right of it where it is folded. No line has blanks at its end.
+
+    `below` stands in the place of the lead-in on the further lines, as wide as it: blanks, if nothing is given.
+    """
 
     lead: Text
     text: Text
+    below: Text | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         indent = self.lead.cell_len
@@ -26,4 +30,4 @@ class Hanging:
             whole = Text.assemble(lead, line, no_wrap=True)
             whole.rstrip()
             yield whole
-            lead = Text(" " * indent)
+            lead = Text(" " * indent) if self.below is None else self.below

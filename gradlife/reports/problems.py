@@ -39,7 +39,18 @@ def gathered(problems: Iterable[Problem]) -> list[Problem]:
 
 def contradictions(report: RunReport) -> list[Problem]:
     """Readings that are other than their story declares."""
-    return gathered(contradiction(result) for result in report.contradictions)
+    return gathered(contradiction(result) for result in report.contradictions if not result.is_of_graph)
+
+
+def disagreements(report: RunReport) -> list[Problem]:
+    """Subjects of which the heap graph said one thing, and another came."""
+    return gathered(disagreement(result) for result in report.contradictions if result.is_of_graph)
+
+
+def disagreement(result: ExpectationResult) -> Problem:
+    """One subject."""
+    told = f"{result.subject} at {result.stage!r}: {result.got} by the heap graph, {result.declared} as measured"
+    return Problem("CONTRADICTED", result.scenario, [told], [result.system])
 
 
 def contradiction(result: ExpectationResult) -> Problem:

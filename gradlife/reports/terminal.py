@@ -40,7 +40,11 @@ def parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
     report = view.report
     yield from problem_section("Differences from the release that a system imitates", differing(view))
     yield from problem_section(
-        "Contradictions: a reading is other than its story declares", problems.contradictions(report)
+        "Contradictions: a reading is other than its story declares",
+        problems.contradictions(report),
+    )
+    yield from problem_section(
+        "Disagreements: the heap graph said other than what came", problems.disagreements(report)
     )
     yield from problem_section("Stories that did not come to their end", problems.failures(report))
     yield from unavailable_part(view)
@@ -137,7 +141,7 @@ def unavailable_line(why: str, count: int, systems: list[str]) -> RenderableType
 def closing_part(report: RunReport) -> Iterator[RenderableType]:
     """Sums, and the last line, which says what the exit status says."""
     yield Hanging(Text("  "), Text(closing.sums(report)))
-    for sentence in closing.faithfulness(report):
+    for sentence in (*closing.faithfulness(report), *closing.agreement(report)):
         yield Hanging(Text("  "), Text(sentence))
     word, style = {EXIT_CLEAN: ("clean", GOOD), EXIT_COULD_NOT_TELL: ("could not tell", NOTE)}.get(
         report.exit_status, ("FOUND", BAD)

@@ -17,7 +17,7 @@ LIVENESS = "liveness"
 PROBE_ORDER = {
     probe: number
     for number, probe in enumerate(
-        ("liveness", "expiry", "identity", "value", "exit", "refcount", "memory", "events", "live")
+        ("liveness", "graph", "expiry", "identity", "value", "exit", "refcount", "memory", "events", "live")
     )
 }
 

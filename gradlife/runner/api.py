@@ -17,7 +17,7 @@ from gradlife.model.run import ScenarioRun
 from gradlife.model.story import ScenarioInfo
 from gradlife.runner.compare import compare
 from gradlife.runner.discover import Story, discover
-from gradlife.runner.expectations import check_expectations
+from gradlife.runner.expectations import check_expectations, check_graph
 from gradlife.runner.jobs import tell_here, tell_in_child
 from gradlife.runner.selecting import selector
 from gradlife.runner.server import ForkServer
@@ -197,6 +197,8 @@ def conclude(runs: tuple[ScenarioRun, ...], plan: Plan, against: str, seconds: f
     systems = tuple(backend.describe() for backend in plan.backends)
     scenarios = tuple(story.info for story in plan.stories)
     runs = compare(runs, systems, scenarios, against)
-    expectations = check_expectations(runs, systems, scenarios)
+    judged = check_graph(runs)
+    disagreements = tuple(result for result in judged if result.is_contradiction)
+    expectations = check_expectations(runs, systems, scenarios) + disagreements
     report = RunReport(systems, scenarios, runs, against, expectations)
-    return replace(report, totals=sum_up(report, seconds))
+    return replace(report, totals=sum_up(report, seconds, judged))

@@ -63,7 +63,7 @@ def stories_of(server: ForkServer, path: str) -> list[Story]:
         stories = load(server, place)
         return [pick(stories, name)] if name else stories
     if place.suffix == ".py" or len(place.parts) > 2:
-        raise ScenarioError(f"there is no file {file}")
+        raise ScenarioError(f"there is no file {file}", "a file of scenarios, or gradlife list")
     return [pick(load_all(server, files_in(builtin_folder())), path)]
 
 

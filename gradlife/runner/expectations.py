@@ -1,16 +1,19 @@
-"""Holds readings against what their scenario declares."""
+"""Holds readings against what their scenario declares, and the heap graph's against what was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradlife.model.comparison import ExpectationResult, Verdict
-from gradlife.model.reading import Reading
+from gradlife.model.reading import Reading, ReadingKey
 from gradlife.model.run import RunOk, ScenarioRun
 from gradlife.model.story import Declared, ScenarioInfo
 from gradlife.model.system import SystemInfo
 from gradlife.runner.compare import same_value
 from gradlife.scenario import speaks_of
+
+GRAPH = "graph"
+LIVENESS = "liveness"
 
 
 def check_expectations(
@@ -46,6 +49,34 @@ def applicable(scenario: ScenarioInfo, system: SystemInfo) -> tuple[Declared, ..
         if speaks_of(declared.on, system.name, system.profile):
             chosen.setdefault((declared.subject, declared.probe, declared.stage), declared)
     return tuple(chosen.values())
+
+
+def check_graph(runs: Iterable[ScenarioRun]) -> tuple[ExpectationResult, ...]:
+    """Every subject that the heap graph judged, against what then became of it."""
+    return tuple(result for run in runs for result in check_graph_of(run))
+
+
+def check_graph_of(run: ScenarioRun) -> Iterator[ExpectationResult]:
+    """The subjects of one run."""
+    measured = {reading.key: reading for reading in run.readings if reading.probe == LIVENESS}
+    for reading in run.readings:
+        came = measured.get(ReadingKey(reading.scenario, reading.stage, reading.subject, LIVENESS))
+        if reading.probe != GRAPH or came is None:
+            continue
+        is_told = reading.is_conclusive and came.is_conclusive
+        is_same = same_value(reading.value, came.value)
+        yield ExpectationResult(
+            scenario=run.scenario,
+            system=run.system,
+            stage=reading.stage,
+            subject=reading.subject,
+            probe=GRAPH,
+            declared=came.value,
+            got=reading.value,
+            because="",
+            verdict=(Verdict.NOT_AVAILABLE if not is_told else Verdict.MET if is_same else Verdict.CONTRADICTED).value,
+            is_of_graph=True,
+        )
 
 
 def find_reading(readings: Iterable[Reading], declared: Declared) -> Reading | None:

@@ -39,7 +39,6 @@ UNSEEN = {
         "storage_identity": "a storage is a new object at each call",
         "hook_references": "there are no saved-tensor hooks",
         "unpack_schedule": "there are no saved-tensor hooks",
-        "interpreter_exit": "there are no packed data that could outlive the interpreter",
     }
 }
 

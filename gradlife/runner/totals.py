@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from gradlife.model.comparison import Comparison, Status, Verdict
+from gradlife.model.comparison import Comparison, ExpectationResult, Status, Verdict
 from gradlife.model.reading import Json, ReadingKey
 from gradlife.model.report import RunReport
 from gradlife.model.run import RunUnavailable, ScenarioRun
@@ -17,14 +17,18 @@ from gradlife.runner.compare import same_value
 _COMPARED = (Status.SAME, Status.DIFFERS, Status.EXPECTED)
 
 
-def sum_up(report: RunReport, seconds: float) -> Totals:
-    """The totals of a report whose readings have been compared and whose expectations have been checked."""
+def sum_up(report: RunReport, seconds: float, judged: Sequence[ExpectationResult] = ()) -> Totals:
+    """The totals of a report whose readings have been compared and whose expectations have been checked.
+
+    judged: what the heap graph said of each subject, against what became of it.
+    """
     comparisons = report.comparisons
     pairs = pair_totals(comparisons, report.systems, report.against)
     faithful = [pair for pair in pairs if pair.faithful]
     telling = telling_keys(report.runs)
     compared = faithful_keys(comparisons, {pair.system for pair in faithful})
     verdicts = Counter(result.verdict for result in report.expectations)
+    by_graph = Counter(result.verdict for result in judged)
     return Totals(
         systems=len(report.systems),
         scenarios=len(report.scenarios),
@@ -41,6 +45,9 @@ def sum_up(report: RunReport, seconds: float) -> Totals:
         contradictions=verdicts[Verdict.CONTRADICTED],
         failures=len(report.failures),
         unavailable=sum(isinstance(run, RunUnavailable) for run in report.runs),
+        graph_judged=by_graph[Verdict.MET] + by_graph[Verdict.CONTRADICTED],
+        graph_agrees=by_graph[Verdict.MET],
+        graph_inconclusive=by_graph[Verdict.NOT_AVAILABLE],
         seconds=round(seconds, 3),
         pairs=pairs,
     )

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 Gradlife = Callable[..., tuple[int, str, str]]
 
 SCRIPT = """
@@ -39,7 +38,7 @@ def run(*arguments: str, folder: Path, **environment: str) -> subprocess.Complet
         text=True,
         cwd=folder,
         timeout=120,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**os.environ, **environment},
     )
 
 

@@ -141,8 +141,3 @@ def test_what_torch_refuses_is_refused_in_its_words(name: str) -> None:
             REFUSALS[name](fw)
         errors.append((type(raised.value), str(raised.value)))
     assert errors[0] == errors[1]
-
-
-def test_there_is_one_generator() -> None:
-    with pytest.raises(RuntimeError, match=r"^gradlife's engine draws from one generator: no generator="):
-        mini.ones(2).normal_(generator=object())

@@ -75,3 +75,43 @@ def test_what_is_no_state_is_refused(state: Any) -> None:
     with pytest.raises((TypeError, OverflowError)):
         _engine._set_generator_state(state)
     assert _engine._generator_state() == before
+
+
+DRAWS = {
+    "rand": lambda fw, generator: fw.rand(3, generator=generator),
+    "randn": lambda fw, generator: fw.randn(3, generator=generator),
+    "randint": lambda fw, generator: fw.randint(0, 1000, (3,), generator=generator),
+    "randperm": lambda fw, generator: fw.randperm(9, generator=generator),
+    "normal": lambda fw, generator: fw.normal(0.0, 1.0, (3,), generator=generator),
+    "uniform_": lambda fw, generator: fw.empty(3).uniform_(generator=generator),
+    "kaiming_normal_": lambda fw, generator: fw.nn.init.kaiming_normal_(fw.empty(3, 3), generator=generator),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_draw_from_a_generator_repeats_with_its_seed_and_leaves_the_default_one_alone(name: str) -> None:
+    generator = torch.Generator()
+    default = torch.get_rng_state().tolist()
+    first = DRAWS[name](torch, generator.manual_seed(3)).tolist()
+    again = DRAWS[name](torch, generator.manual_seed(3)).tolist()
+    other = DRAWS[name](torch, generator).tolist()
+    assert first == again != other
+    assert torch.get_rng_state().tolist() == default
+
+
+def test_an_error_in_a_draw_gives_the_default_generator_back() -> None:
+    generator = torch.Generator()
+    default = torch.get_rng_state().tolist()
+    with pytest.raises(RuntimeError, match="negative dimension"):
+        torch.rand(-1, generator=generator)
+    assert torch.get_rng_state().tolist() == default
+
+
+def test_what_is_no_generator_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"argument 'generator' must be torch\.Generator, not int"):
+        torch.rand(2, generator=3)
+
+
+def test_what_draws_nothing_takes_no_generator() -> None:
+    with pytest.raises(TypeError, match=r"zeros\(\) got an unexpected keyword argument 'generator'"):
+        torch.zeros(2, generator=torch.Generator())

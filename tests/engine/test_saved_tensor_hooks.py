@@ -98,6 +98,7 @@ def test_retrieving_the_unpack_hook_and_the_data_adds_one_reference_each_and_run
 
 
 @leaves(hook=0)
+@pytest.mark.unsound
 def test_a_borrowed_reference_is_one_too_few() -> None:
     with torch.profile("torch-2.13", hook_references="borrowed"):
         hooks, x = Counted(), leaf()

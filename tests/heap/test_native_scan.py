@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
-import io
 import os
-import shutil
 import subprocess
 import sys
-import sysconfig
 import threading
 import weakref
 from collections.abc import Iterator
@@ -18,25 +14,30 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rich.console import Console
 
+from extensions import compiled
 from gradlife import _heap
 from gradlife.heap import refs, scan, why
-from gradlife.model.trace import Ledger, NativeHolder, Sureness
-from gradlife.reports.trace import ledger_lines
+from gradlife.heap.scan import scan_natives
+from gradlife.model.trace import NativeHolder, Sureness
 
-SOURCE = Path(__file__).with_name("native_holders.cpp")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the native scan works on Linux")
+pytestmark = [
+    pytest.mark.scan,
+    pytest.mark.skipif(sys.platform != "linux", reason="the native scan works on Linux"),
+]
 
-#: How each kind of holder is named; those in unnamed variables by the library.
+#: How each kind of holder is named.
 DESCRIPTIONS = {
     "static": "planted_static in native_holders.so",
     "vector": "planted_vector in native_holders.so → std::vector[0]",
-    "member": "static data of native_holders.so → std::vector[0] → Holder +16",
-    "map": "static data of native_holders.so → std::map node +40",
-    "lambda": "static data of native_holders.so → std::vector[0] → std::function",
-    "large lambda": "static data of native_holders.so → std::vector[0] → std::function → captured variables +16",
-    "thread-local": "thread-local data of native_holders.so in the main thread",
+    "member": "(anonymous namespace)::members in native_holders.so → std::vector[0] → Holder +16",
+    "map": "(anonymous namespace)::map in native_holders.so → std::map node +40",
+    "lambda": "(anonymous namespace)::lambdas in native_holders.so → std::vector[0] → std::function",
+    "large lambda": (
+        "(anonymous namespace)::large_lambdas in native_holders.so"
+        " → std::vector[0] → std::function → captured variables +16"
+    ),
+    "thread-local": "thread-local (anonymous namespace)::locals in native_holders.so in the main thread",
 }
 IS_SURE = {"static", "thread-local"}
 
@@ -47,34 +48,13 @@ class Thing:
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
-    if compiler is None:
-        pytest.skip("this machine has no C++ compiler")
-    path = tmp_path_factory.mktemp("native_holders") / "native_holders.so"
-    include = sysconfig.get_paths()["include"]
-    command = [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", f"-I{include}", str(SOURCE), "-o", str(path)]
-    subprocess.run(command, check=True, timeout=120)
-    spec = importlib.util.spec_from_file_location("native_holders", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return compiled(Path(__file__).with_name("native_holders.cpp"), tmp_path_factory.mktemp("native_holders"))
 
 
 @pytest.fixture
 def planted(library: Any) -> Iterator[Any]:
     yield library
     library.let_go()
-
-
-def text_of(ledger: Ledger) -> str:
-    console = Console(file=io.StringIO(), width=200)
-    for line in ledger_lines(ledger):
-        console.print(line)
-    output = console.file
-    assert isinstance(output, io.StringIO)
-    return output.getvalue()
 
 
 def believed(holders: tuple[NativeHolder, ...]) -> list[NativeHolder]:
@@ -95,6 +75,52 @@ def test_each_kind_of_holder_is_named(planted: Any, kind: str) -> None:
     assert ledger.native[0].kind == ("thread_local" if kind == "thread-local" else "static")
     assert ledger.native[0].library == planted.__file__
     assert ledger.unexplained == 0
+
+
+def test_variables_of_a_stripped_library_are_named_if_it_exports_them(tmp_path: Path) -> None:
+    stripped = compiled(Path(__file__).with_name("native_holders.cpp"), tmp_path, "-s")
+    things = Thing(), Thing(), Thing()
+    for kind, thing in zip(("static", "map", "thread-local"), things, strict=True):
+        stripped.hold(kind, thing)
+    try:
+        found = [[holder.description for holder in believed(holders)] for holders in scan(things)]
+    finally:
+        stripped.let_go()
+    assert found == [
+        ["planted_static in native_holders.so"],
+        ["static data of native_holders.so → std::map node +40"],
+        ["thread-local data of native_holders.so in the main thread"],
+    ]
+
+
+def test_a_library_whose_file_is_gone_or_another_is_named_without_its_variables(tmp_path: Path) -> None:
+    library = compiled(Path(__file__).with_name("native_holders.cpp"), tmp_path)
+    thing = Thing()
+    library.hold("map", thing)
+    path = tmp_path / "native_holders.so"
+    found = []
+    try:
+        for content in (None, b"", b"\x7fELF", b"\x7fELF\2\1\1" + bytes(57), os.urandom(5000)):
+            path.unlink(missing_ok=True)
+            if content is not None:
+                path.write_bytes(content)
+            found += [holder.description for holder in believed(scan([thing])[0])]
+    finally:
+        library.let_go()
+    assert found == ["static data of native_holders.so → std::map node +40"] * 5
+
+
+def test_an_object_that_only_native_code_knows(planted: Any) -> None:
+    def new_text() -> str:
+        text = "".join(["un", "known", " text"])
+        planted.hold("vector", text)
+        planted.hold("count", text)
+        return text
+
+    ledger = refs(new_text(), scan=True)
+    assert (ledger.count, ledger.unaccounted, ledger.unexplained) == (2, 2, 1)
+    assert [holder.description for holder in ledger.native] == [DESCRIPTIONS["vector"]]
+    assert why(new_text(), scan=True).ledger.unaccounted == 2
 
 
 def test_an_exported_variable_is_a_symbol(planted: Any) -> None:
@@ -119,14 +145,14 @@ def test_a_reference_that_stands_nowhere_is_said_to_be_so(planted: Any) -> None:
     assert ledger.unaccounted == 1
     assert believed(ledger.native) == []
     assert ledger.unexplained == 1
-    assert "1 reference that no memory word explains" in text_of(ledger)
+    assert "1 reference that no memory word explains" in str(ledger)
 
 
 def test_the_report_names_the_holder_and_how_sure_it_is(planted: Any) -> None:
     thing = Thing()
     planted.hold("map", thing)
-    assert f"  native code: {DESCRIPTIONS['map']}   likely\n" in text_of(refs(thing, scan=True))
-    assert "1 that nothing here explains: native code holds it" in text_of(refs(thing))
+    assert f"  native code: {DESCRIPTIONS['map']}   likely" in str(refs(thing, scan=True)).splitlines()
+    assert "1 that nothing here explains: native code holds it" in str(refs(thing))
 
 
 def test_why_has_the_holders_in_its_ledger(planted: Any) -> None:
@@ -152,7 +178,9 @@ def test_a_thread_local_of_another_thread(planted: Any) -> None:
     [found] = believed(scan([thing])[0])
     may_end.set()
     thread.join()
-    assert found.description == f"thread-local data of native_holders.so in thread {thread.native_id}"
+    assert found.description == (
+        f"thread-local (anonymous namespace)::locals in native_holders.so in thread {thread.native_id}"
+    )
 
 
 def test_a_thousand_planted_holders_of_six_kinds(planted: Any) -> None:
@@ -286,6 +314,19 @@ def test_more_than_a_thousand_objects_are_refused() -> None:
 
 def test_no_object_has_no_holders() -> None:
     assert scan([]) == []
+    assert scan_natives([]) == []
+
+
+def test_numbers_that_are_no_addresses_are_refused() -> None:
+    for number in (0, -8, 1 << 64):
+        with pytest.raises(ValueError, match=r"an address is a number between 1 and 2 \*\* 64 - 1"):
+            scan_natives([number])
+    with pytest.raises(ValueError, match="a scan looks for 1,000 objects at most, not 1,001"):
+        scan_natives([8] * 1001)
+    with pytest.raises(TypeError, match=r"scan_natives\(\) takes a list of up to 1,000 addresses"):
+        _heap.scan_natives((8,), None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        _heap.scan_natives(["8"], None)  # type: ignore[list-item]
 
 
 # --- one pass ---

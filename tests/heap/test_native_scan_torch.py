@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -102,3 +104,48 @@ def test_no_sure_holder_among_objects_of_the_whole_process() -> None:
     objects = [held for held in gc.get_objects() if type(held) in {list, dict, tuple, set}][::50][:200]
     for held, found in zip(objects, scan(objects), strict=True):
         assert not [holder for holder in found if holder.sureness is Sureness.SURE], type(held)
+
+
+def run_alone(program: str) -> None:
+    """In an interpreter of its own, whose memory has nothing of other tests."""
+    path = os.pathsep.join([os.path.dirname(__file__), os.path.dirname(os.path.dirname(__file__))])
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": path})
+
+
+def test_a_constant_of_a_frozen_graph_hangs_on_its_graph() -> None:
+    run_alone("""
+import gc, torch
+from gradlife import _heap
+from gradlife.heap.native_census import native_objects
+from gradlife.heap.scan import scan_natives
+
+def freeze():
+    return torch.jit.freeze(torch.jit.trace(torch.nn.Linear(64, 64).eval(), torch.ones(2, 64)))
+
+freeze()
+gc.collect()
+before = set(native_objects("c10::StorageImpl"))
+freeze()
+gc.collect()
+constants = sorted(set(native_objects("c10::StorageImpl")) - before)
+graph = _heap.walk()
+assert [graph.find(address) for address in constants] == [None, None]
+for holders in scan_natives(constants):
+    ways = [holder.description for holder in holders if holder.sureness != "unsure"]
+    assert any("Graph" in way and "TensorImpl" in way for way in ways), holders
+""")
+
+
+def test_no_false_holder_in_a_process_that_trains() -> None:
+    run_alone("""
+import torch
+model = torch.nn.Sequential(torch.nn.Conv2d(3, 16, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(14400, 10))
+optimizer = torch.optim.Adam(model.parameters())
+for _ in range(5):
+    optimizer.zero_grad()
+    model(torch.randn(8, 3, 32, 32)).sum().backward()
+    optimizer.step()
+import test_native_scan as here
+from gradlife.heap import scan
+assert [holders for holders in map(here.believed, scan(here.fully_explained())) if holders] == []
+""")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import glheap
 from gradlife.errors import GradlifeError
-from gradlife.heap import Snapshot, open_snapshot
+from gradlife.heap import Snapshot, open_snapshot, snapshot
 from gradlife.heap.files import SnapshotFileError
 from gradlife.model.trace import Lifetime
 
@@ -41,8 +42,9 @@ def ask_everything(snapshot: Snapshot) -> None:
         graph.dominator(node)
 
 
-def test_file_made_by_hand_is_read(tmp_path: Path) -> None:
-    snapshot = opened(glheap.small_heap().data(), tmp_path)
+@pytest.mark.parametrize("made", [glheap.small_heap, glheap.narrow_heap])
+def test_file_made_by_hand_is_read(made: Callable[[], glheap.Sketch], tmp_path: Path) -> None:
+    snapshot = opened(made().data(), tmp_path)
     assert (snapshot.objects, snapshot.references, snapshot.bytes) == (4, 7, 5_000_000_168)
     assert snapshot.devices() == {"cpu": 5_000_000_000}
     assert (snapshot.retained(0x7020), snapshot.retained(0x7030)) == (5_000_000_104, 5_000_000_048)
@@ -104,6 +106,41 @@ def test_number_that_is_no_place(section: int, values: tuple[str, list[int]], me
     sketch.sections[section] = (sketch.sections[section][0], glheap.numbers(*values)[1])
     with pytest.raises(SnapshotFileError, match=f"x.glheap is damaged: {message}"):
         opened(sketch.data(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "message"),
+    [
+        (glheap.FIRST, ("B", [1, 1, 1, 255, 2, 1]), "it has more references than it says"),
+        (glheap.FIRST, ("B", [1, 1, 1, 255, 1, 0]), "its rows of references overlap"),
+        (glheap.FIRST, ("B", [1, 1, 1, 255, 255, 0]), "a number of references is missing"),
+        (glheap.FIRST, ("B", [1, 1, 1, 255, 2]), "a section has the wrong size"),
+        (glheap.LONG_ROWS, ("I", []), "a number of references is missing"),
+        (glheap.LONG_ROWS, ("I", [2, 2]), "a number of references is missing"),
+        (glheap.LONG_ROWS, ("I", [3, 0xFFFFFFFF]), "it has more references than it says"),
+        (glheap.SIZES, ("H", [0xFFFF, 0, 64, 56, 48, 0xFFFF]), "the size of an object is missing"),
+        (glheap.SIZES, ("B", [0] * 6), "a section has the wrong size"),
+    ],
+)
+def test_narrow_number_that_is_wrong(section: int, values: tuple[str, list[int]], message: str, tmp_path: Path) -> None:
+    sketch = glheap.narrow_heap()
+    width = 8 if section == glheap.LONG_ROWS else glheap.numbers(*values)[0]
+    sketch.sections[section] = (width, glheap.numbers(*values)[1])
+    with pytest.raises(SnapshotFileError, match=f"x.glheap is damaged: {message}"):
+        opened(sketch.data(), tmp_path)
+
+
+def test_rows_and_sizes_of_any_length_come_back_as_they_were(tmp_path: Path) -> None:
+    held = [[object() for _ in range(length)] for length in (0, 1, 254, 255, 256, 70_000)]
+    before = snapshot()
+    before.save(tmp_path / "x.glheap")
+    after = open_snapshot(tmp_path / "x.glheap")
+    for each in held:
+        node = before._graph.find(id(each))
+        assert node is not None
+        assert after._graph.describe(node) == before._graph.describe(node)
+        assert after._graph.referents(node) == before._graph.referents(node)
+        assert len(after._graph.referents(node)) == len(each)
 
 
 @pytest.mark.parametrize("section", range(1, 18))
@@ -182,6 +219,31 @@ def test_any_bytes_are_refused(tmp_path: Path, data: bytes) -> None:
     for content in (data, glheap.small_heap().data()[:80] + data):
         with pytest.raises(SnapshotFileError):
             opened(content, tmp_path)
+
+
+@given(st.data())
+@fuzzed
+def test_sections_at_any_place_and_of_any_length_are_refused_or_harmless(tmp_path: Path, data: st.DataObject) -> None:
+    """The table of sections is wrong; its checksum, and the header's, are right."""
+    whole = glheap.small_heap().data()
+    count = struct.unpack_from("<Q", whole, 40)[0]
+    table = bytearray(whole[80 : 80 + 32 * count])
+    for _ in range(data.draw(st.integers(1, 3))):
+        row = data.draw(st.integers(0, count - 1)) * 32
+        field, code = data.draw(st.sampled_from([(0, "<I"), (4, "<I"), (8, "<Q"), (16, "<Q")]))
+        value = data.draw(st.integers(0, len(whole) + 64) | st.integers(0, (1 << 8 * struct.calcsize(code)) - 1))
+        struct.pack_into(code, table, row + field, value)
+    head = bytearray(whole[:72])
+    struct.pack_into("<Q", head, 64, glheap.checksum(bytes(table)))
+    changed = bytes(head) + struct.pack("<Q", glheap.checksum(bytes(head))) + bytes(table) + whole[80 + 32 * count :]
+    refusal = ""
+    try:
+        ask_everything(opened(changed, tmp_path))
+    except GradlifeError as error:
+        refusal = str(error)
+    assert "\n" not in refusal
+    assert "its header" not in refusal
+    assert "its table" not in refusal
 
 
 # --- files that are none ---

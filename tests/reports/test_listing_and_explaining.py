@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 from fabricated import PLAIN, STORY, TWIN, seven_systems, troubled
 from gradlife.model import codec
-from gradlife.reports.explaining import Explanation, Fix, print_explanation, print_pattern
+from gradlife.patterns.codes import SENTENCES, is_code, sentence
+from gradlife.reports.explaining import Explanation, Fix, print_explanation
 from gradlife.reports.json import list_text, run_text
 from gradlife.reports.listing import print_list
-from gradlife.reports.patterns import SENTENCES, is_code, sentence
+from gradlife.reports.pattern import print_pattern
 from printing import printed, widest
 
 
@@ -108,16 +110,36 @@ def test_no_line_of_an_explanation_is_wider_than_the_terminal(width: int) -> Non
     assert widest("\n".join(explained(width, report=troubled()))) <= width
 
 
-def test_a_pattern_is_told_with_its_family_and_its_stories() -> None:
-    assert printed(lambda console: print_pattern(console, "GL101", [STORY, TWIN])).splitlines() == [
+def test_a_pattern_is_told_with_its_family_its_looks_and_its_stories() -> None:
+    lines = printed(lambda console: print_pattern(console, "GL101", [STORY, TWIN])).splitlines()
+    assert lines[:4] == [
         "GL101  ctx keeps an output of its own Function, so output, grad node and ctx",
         "       hold one another.",
         "GL1xx  function and ctx ownership: a custom Function, its ctx and its grad node",
         "       hold one another",
-        "",
+    ]
+    assert "Ctx keeps its own output" in lines
+    assert "  trace    Tensor grad_fn → MulByTwoBackward .result → the same Tensor" in lines
+    assert "             ctx.save_for_backward(value)" in lines
+    assert "  see      pytorch/pytorch#25340, pytorch/pytorch#5569" in lines
+    assert lines[-3:] == [
+        "Told in",
         "  ctx_keeps_output  ctx keeps its own output",
         "    + ctx_keeps_detached_output  ctx keeps a detached copy of its output",
     ]
+
+
+def test_of_a_pattern_that_no_trace_gives_away_the_repairs_are_told() -> None:
+    repaired = replace(TWIN, fix="let go of it")
+    lines = printed(lambda console: print_pattern(console, "GL110", [STORY, repaired])).splitlines()
+    assert "  do       let go of it" in lines
+
+
+@pytest.mark.parametrize("code", sorted(SENTENCES))
+def test_every_code_is_told_without_a_gap(code: str) -> None:
+    text = printed(lambda console: print_pattern(console, code, []))
+    assert text.startswith(code)
+    assert not re.search(r"\{\w+_?\w*\}", text.replace("{}", ""))
 
 
 def test_a_pattern_without_a_sentence_has_that_of_its_family() -> None:

@@ -115,6 +115,25 @@ def test_contradictions_come_with_what_was_declared_and_why() -> None:
     ]
 
 
+def test_what_the_graph_said_wrongly_is_told_apart_from_what_a_story_declared_wrongly() -> None:
+    report = troubled()
+    wrong = replace(report.expectations[0], is_of_graph=True, declared="gc", got="never")
+    text = report_text(replace(report, expectations=(wrong,)))
+    assert part(text, "Disagreements") == [
+        "  CONTRADICTED function_ownership/ctx_keeps_output on mini:torch-2.13",
+        "    ctx at 'output dropped': never by the heap graph, gc as measured",
+    ]
+    assert "Contradictions" not in text
+
+
+def test_sum_of_what_the_graph_said_is_told_where_it_was_asked() -> None:
+    report = seven_systems()
+    assert "heap graph" not in report_text(report)
+    totals = replace(report.totals, graph_judged=1200, graph_agrees=1199, graph_inconclusive=2)
+    [line] = [line for line in report_text(replace(report, totals=totals)).splitlines() if "heap graph" in line]
+    assert line == "  the heap graph judged 1,200 living subjects, 1,199 as measured; of 2 it could"
+
+
 def test_one_contradiction_on_two_systems_is_told_once() -> None:
     report = troubled()
     twice = (*report.expectations, replace(report.expectations[0], system="mini:torch-1.10"))

@@ -43,13 +43,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(tensor: _T, a: float = 0.0, b: float = 1.0, generator: Any = None) -> _T:
     """Draws from the uniform distribution on ``[a, b)``."""
     with no_grad():
-        return tensor.uniform_(a, b)
+        return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: _T, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> _T:
     """Draws from the normal distribution."""
     with no_grad():
-        return tensor.normal_(mean, std)
+        return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: _T, val: float) -> _T:
@@ -71,12 +71,12 @@ def zeros_(tensor: _T) -> _T:
 def xavier_uniform_(tensor: _T, gain: float = 1.0, generator: Any = None) -> _T:
     """Draws uniformly, so that variances stay the same forwards and backwards."""
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_fans(tensor)))
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: _T, gain: float = 1.0, generator: Any = None) -> _T:
     """Draws normally, so that variances stay the same forwards and backwards."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))))
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
 def kaiming_uniform_(
@@ -86,7 +86,7 @@ def kaiming_uniform_(
     if 0 in tensor.shape:
         return tensor
     bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
@@ -95,7 +95,7 @@ def kaiming_normal_(
     """Draws normally, so that variances stay the same through layers followed by ``nonlinearity``."""
     if 0 in tensor.shape:
         return tensor
-    return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)))
+    return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
 
 
 def _fan(tensor: Tensor, mode: str) -> int:

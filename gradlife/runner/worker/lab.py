@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Sequence
 
 from gradlife.runner.worker.eventlog import EventReader, count_kinds, live_counts
 from gradlife.runner.worker.identity import identity_aspects
+from gradlife.runner.worker.judging import lifetimes_of
 from gradlife.runner.worker.plain import exception_text, simple
 from gradlife.runner.worker.settle import settle
 from gradlife.runner.worker.watching import Control, Watch, beyond, is_tensor, live_bytes, watch_object, watch_storage
@@ -150,9 +151,13 @@ class WorkerLab(Lab):
             raise StoryError("all names were said to be gone, but one of {} was left".format(", ".join(names_left)))
         self.release()
         settle(self.fw)
+        unexpected = []
         for name, verdict in self._verdicts.items():
             if verdict == "held" and self._watches[name].alive():  # not by what the story held
                 self._read_now("liveness", name, "never")
+                unexpected.append(self._watches[name])
+        for name, lifetime in lifetimes_of(unexpected).items():
+            self._read_graph(name, lifetime)
 
     def flush(self) -> None:
         """Hand on the readings taken since the last stage."""
@@ -205,13 +210,20 @@ class WorkerLab(Lab):
     def _judge(self) -> None:
         """The lifetime verdict of every subject: dead already, dead after the collector, held, or never."""
         before = {watch.name: watch.alive() for watch in self._watches.values()}
+        lifetimes = lifetimes_of(self._watches.values())
         settle(self.fw)
         self._events.take()
         for watch in self._watches.values():
             verdict = verdict_of(before[watch.name], watch.alive(), bool(self._held))
             self._verdicts[watch.name] = verdict
             self._read_now("liveness", watch.name, verdict)
+            if watch.name in lifetimes:
+                self._read_graph(watch.name, lifetimes[watch.name])
         self._events.forget()
+
+    def _read_graph(self, name: str, lifetime: str) -> None:
+        """Held against what is measured here, not against another system's."""
+        self._read_now("graph", name, lifetime, status="not comparable")
 
     def _read_engine(self) -> None:
         events = self._events.end_stage()

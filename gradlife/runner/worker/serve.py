@@ -16,6 +16,7 @@ from typing import Any
 
 from gradlife.runner.worker.child import run_forked, run_fresh
 from gradlife.runner.worker.framework import describe, load_compiler, load_framework, load_numpy
+from gradlife.runner.worker.judging import load_graph
 from gradlife.runner.worker.plain import exception_text
 from gradlife.runner.worker.supervise import Supervision
 
@@ -42,6 +43,7 @@ def bring_up(module: str) -> dict[str, Any]:
     """Import the framework and put all that it made out of the collector's way."""
     fw = load_framework(module, None)
     load_numpy()
+    load_graph()
     put_aside()
     gc.disable()
     return describe(fw, module)

@@ -19,7 +19,7 @@ WriteStory = Callable[..., str]
 STORY = """
 @scenario(
     title="a tensor goes with its name",
-    expects=[Expect("x", "never", on="fake-leaky", because="it is kept on purpose"), Expect("x", "del")],
+    expects=[Expect("x", "never", on="fake-leaky", because="it has a reference too many"), Expect("x", "del")],
 )
 def tensor_goes(lab):
     x = lab.tensor()
@@ -55,6 +55,39 @@ def test_systems_that_differ_are_told_apart_by_their_readings(write_story: Write
     assert [result.verdict for result in report.expectations] == ["met", "met"]
     assert report.totals.telling_any == 5  # expiry and liveness of the tensor and of its storage; bytes
     assert report.totals.telling == 0  # no two systems of one profile were compared
+
+
+def test_a_subject_is_judged_by_the_graph_before_the_collector_shows_what_becomes_of_it(
+    write_story: WriteStory,
+) -> None:
+    report = api.run([write_story(STORY)], backends=["fake", "fake:fake-leaky"])
+    judged = [(r.system, r.subject, r.value, r.status) for r in report.readings if r.probe == "graph"]
+    assert judged == [
+        ("fake:fake-leaky", "x", "never", "not compared"),
+        ("fake:fake-leaky", "x.storage", "never", "not compared"),
+    ]
+    totals = report.totals
+    assert (totals.graph_judged, totals.graph_agrees, totals.graph_inconclusive) == (2, 2, 0)
+
+
+def test_a_subject_that_a_root_holds_though_its_story_does_not_is_a_contradiction(write_story: WriteStory) -> None:
+    path = write_story(
+        """
+        kept = []
+        @scenario(title="kept by its file")
+        def keeps(lab):
+            kept.append(lab.tensor())
+            lab.watch("x", kept[0])
+            lab.stage("done", all_names_gone=True)
+        """
+    )
+    report = api.run([path], backends=["fake"])
+    assert [(c.subject, c.declared, c.got, c.is_of_graph) for c in report.contradictions] == [
+        ("x", "never", "held", True),
+        ("x.storage", "never", "held", True),
+    ]
+    assert report.exit_status == 1
+    assert (report.totals.graph_judged, report.totals.graph_agrees) == (2, 0)
 
 
 def test_a_report_survives_its_json(write_story: WriteStory) -> None:

@@ -129,7 +129,9 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_one_clear_line() -> None:
-    with pytest.raises(ScenarioError, match=r"^there is no file no/such/file.py$"):
+    with pytest.raises(
+        ScenarioError, match=r"^there is no file no/such/file.py \(try: a file of scenarios, or gradlife list\)$"
+    ):
         discover(["no/such/file.py"])
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 
 from gradlife.backends import fake
+from gradlife.runner.worker import judging
 from gradlife.runner.worker.lab import StoryError, WorkerLab
+from gradlife.runner.worker.watching import watch_object
 
 Record = dict[str, Any]
 
@@ -97,6 +100,38 @@ def test_a_verdict_of_held_is_corrected_if_something_else_held_it_too(lab: Worke
     lab.stage("held", all_names_gone=True)
     lab.finish()
     assert [r["value"] for r in records if r["probe"] == "liveness"] == ["held", "never"]
+
+
+def test_the_graph_is_asked_of_what_lives_before_the_collector_runs(lab: WorkerLab, records: list[Record]) -> None:
+    ring: Any = Plain()
+    ring.itself = ring
+    lab.watch("ring", ring)
+    lab.watch("gone", Plain())
+    held = Plain()
+    lab.watch("held", held)
+    lab.hold(held)
+    del ring, held
+    lab.stage("judged", all_names_gone=True)
+    assert values(records, "graph") == {"ring": "gc", "held": "held"}
+    assert values(records, "liveness") == {"ring": "gc", "gone": "del", "held": "held"}
+
+
+def test_the_graph_is_asked_again_once_what_the_story_held_is_released(lab: WorkerLab, records: list[Record]) -> None:
+    subject = Plain()
+    lab.watch("it", subject)
+    lab.hold(subject)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(subject))
+    del subject
+    lab.stage("held", all_names_gone=True)
+    lab.finish()
+    assert [r["value"] for r in records if r["probe"] == "graph"] == ["held", "never"]
+    assert [r["value"] for r in records if r["probe"] == "liveness"] == ["held", "never"]
+
+
+def test_an_old_interpreter_does_without_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "OLDEST_PYTHON", (9, 0))
+    kept = Plain()
+    assert judging.lifetimes_of([watch_object("it", kept)]) == {}
 
 
 def test_a_story_that_left_a_name_is_told_so(lab: WorkerLab) -> None:

@@ -1,20 +1,68 @@
 """Modules: pieces of a model that hold parameters and can be called."""
 
-from gradlife.engine.nn.modules import activation, container, layers, linear, loss, parameter_container
-from gradlife.engine.nn.modules.activation import *  # noqa: F403
-from gradlife.engine.nn.modules.container import *  # noqa: F403
-from gradlife.engine.nn.modules.layers import *  # noqa: F403
-from gradlife.engine.nn.modules.linear import *  # noqa: F403
-from gradlife.engine.nn.modules.loss import *  # noqa: F403
+from gradlife.engine.nn.modules.activation import (
+    ELU,
+    GELU,
+    Hardtanh,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    ReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Tanh,
+    Threshold,
+)
+from gradlife.engine.nn.modules.container import ModuleDict, ModuleList, Sequential
+from gradlife.engine.nn.modules.layers import Dropout, Embedding, Flatten, LayerNorm
+from gradlife.engine.nn.modules.linear import Identity, Linear
+from gradlife.engine.nn.modules.loss import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+)
 from gradlife.engine.nn.modules.module import Module
-from gradlife.engine.nn.modules.parameter_container import *  # noqa: F403
+from gradlife.engine.nn.modules.parameter_container import ParameterDict, ParameterList
 
 __all__ = [
+    "ELU",
+    "GELU",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Tanh",
+    "Threshold",
+    "ModuleDict",
+    "ModuleList",
+    "Sequential",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "LayerNorm",
+    "Identity",
+    "Linear",
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "L1Loss",
+    "MSELoss",
+    "NLLLoss",
+    "SmoothL1Loss",
     "Module",
-    *activation.__all__,
-    *container.__all__,
-    *layers.__all__,
-    *linear.__all__,
-    *loss.__all__,
-    *parameter_container.__all__,
+    "ParameterDict",
+    "ParameterList",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 FAMILIES = {
+    0: ("no family", "no pattern is known under this number"),
     1: ("function and ctx ownership", "a custom Function, its ctx and its grad node hold one another"),
     2: ("wrapper identity", "a Python object stands for a C++ one, and may be lost, made anew, or held by it"),
     3: ("saved tensors and hooks", "what a grad node saves for backward, and the callables around it"),
@@ -17,6 +18,7 @@ FAMILIES = {
 }
 
 SENTENCES = {
+    "GL000": "No known pattern: nothing in the trace is of a kind that is known to be a leak or not.",
     "GL101": "ctx keeps an output of its own Function, so output, grad node and ctx hold one another.",
     "GL102": "ctx keeps a result computed after its node, which leads back to the node through the graph.",
     "GL103": "An attribute of ctx lives as long as its node: backward releases saved tensors, not attributes.",
@@ -70,6 +72,21 @@ SENTENCES = {
     "GL506": "A class is made for each call: a ring by birth, which keeps the closures of its methods.",
     "GL507": "A suspended generator, coroutine or task keeps the locals of its frame.",
     "GL508": "A log record that waits in a buffer keeps the arguments that it will be written with.",
+    "GL509": "A queue is filled faster than it is emptied, or by nobody.",
+    "GL510": "An interactive session keeps what its cells displayed.",
+    "GL511": "A dictionary gets an entry under a new key at each step, and none is removed.",
+    "GL512": "A list, a deque or a set gets an item at each step, and none is removed.",
+    "GL513": "A cache without a limit, or with a large one, keeps the result of every different call.",
+    "GL516": "Objects refer to one another in a ring, which waits for the cyclic collector with all that hangs on it.",
+    "GL517": "A kept frame object keeps the local variables of its call.",
+    "GL518": "Each object of a chain keeps the one before it.",
+    "GL519": "itertools.cycle and tee keep every item that went through them.",
+    "GL520": "A mock keeps the arguments of every call that it records.",
+    "GL521": "A callback that is registered for later keeps its arguments until then.",
+    "GL522": "A context variable or a thread's local data live as long as their context or thread.",
+    "GL523": "A thread keeps its target and its arguments until it ends.",
+    "GL524": "A cache of torch.compile keeps what it compiled, guarded or traced.",
+    "GL525": "An attribute or variable keeps the tensors of a finished step until the next one replaces them.",
     "GL601": "An optimizer keeps parameters that its model has let go: in its groups, and as keys of its state.",
     "GL602": "A function kept on an optimizer closes over the optimizer, which owns all its parameters.",
     "GL603": "Gradients stay between steps, filled with zeros, or are new objects in each: the release decides.",
@@ -79,9 +96,22 @@ SENTENCES = {
     "GL607": "A full backward hook of a module puts the module behind each of its outputs.",
     "GL608": "A child module keeps its parent, which owns the child.",
     "GL609": "A state dict shares the memory of the parameters that it was taken from.",
+    "GL610": "A whole copy of the weights is kept for each epoch.",
+    "GL612": "A hook is put on an optimizer again and again and never removed.",
+    "GL613": "A learning rate scheduler and its optimizer refer to one another.",
+    "GL614": "An iterator of a DataLoader that has not ended keeps the batches that wait in it.",
+    "GL615": "A module gets a new child, parameter or buffer at each step.",
+    "GL616": "A traced module, its graph and the graph's nodes refer to one another.",
     "GL701": "A view, an array or a saved slice keeps the whole memory that it is a part of.",
     "GL702": "A base carries a view of itself, which owns the base.",
     "GL703": "A storage carries its tensor, which owns the storage.",
+    "GL801": "Native code took a reference and never gave it back: no object that can be seen holds it.",
+    "GL802": "TorchScript keeps the constants of a compiled graph after the Python object is gone.",
+    "GL803": "A container or a static variable of C++ code holds tensors that no Python object knows.",
+    "GL804": "A profiler that is not closed keeps what it recorded.",
+    "GL901": "Memory that was shared with another process stays registered.",
+    "GL902": "The handle of an operation between processes keeps its tensors until it is waited for.",
+    "GL903": "An object of a device's runtime keeps memory of the device: a captured graph, a pool, a stream.",
 }
 
 

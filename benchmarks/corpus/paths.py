@@ -1,0 +1,115 @@
+"""Does a trace name what a label says that it should? Attributes, keys, variables, in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+#: A label's entry that is written as one accesses something: `.handler (MemoryHandler)`, `f_locals['image']`, `[i]`.
+ACCESS = re.compile(r"(?:\.[A-Za-z_]\w*|f_locals(?=\[)|\[[^\]]*\])+")
+PART = re.compile(r"\.([A-Za-z_]\w*)|\['([^']*)'\]|\[\"([^\"]*)\"\]")
+#: How Python keeps variables and attributes; a trace names the variable or the attribute instead.
+STRUCTURE = {"__dict__", "__closure__", "cell_contents", "f_locals"}
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+#: Entries that name an object: what stands in brackets is the name.
+FORMS = (
+    re.compile(r"(?:state)$"),
+    re.compile(r"module global ([A-Za-z_]\w*)"),
+    re.compile(r"(?:class|type) '?([A-Za-z_]\w*)'?"),
+    re.compile(r"function ([A-Za-z_]\w*)"),
+    re.compile(r"(?:\w+ )?frame of ([A-Za-z_]\w*)"),
+    re.compile(r"cell '([A-Za-z_]\w*)'"),
+)
+#: `Tensor mask`: a variable, where a closure has it; elsewhere only what the author calls it.
+KIND_AND_NAME = re.compile(r"[A-Za-z]\w* ([A-Za-z_]\w*)$")
+
+Alternatives = frozenset[str]
+
+
+def expected_names(path: Sequence[str]) -> list[Alternatives]:
+    """The names that a trace has to have, in order; of each some alternatives.
+
+    Prose ("saved activations") asks for nothing, nor do indices and types of objects. Where no Python object
+    refers to a survivor there is no name to be told.
+    """
+    if path and path[0].startswith("(no Python referrer"):
+        return []
+    names: list[Alternatives] = []
+    for number, entry in enumerate(path):
+        before = path[number - 1] if number else ""
+        names += names_in(entry.partition(";")[0].strip(), before.startswith(".__closure__"))
+        if ";" in entry:  # another way is told of from here on
+            break
+    return names
+
+
+def names_in(entry: str, is_in_closure: bool) -> list[Alternatives]:
+    """The names of one entry."""
+    ways = [way.strip() for way in entry.split(" / ")]
+    if len(ways) > 1:
+        either = frozenset(name for way in ways for name in IDENTIFIER.findall(way) if not name[0].isupper())
+        return [either] if either and ways[0].startswith((".", "[")) else []
+    access = ACCESS.match(entry)
+    if access is not None:
+        found = ["".join(groups) for groups in PART.findall(access.group())]
+        cell = re.search(r"\(cell '([A-Za-z_]\w*)'\)", entry)
+        names = [name for name in found if name and name not in STRUCTURE] + ([cell[1]] if cell else [])
+        return [frozenset({name}) for name in names]
+    name = named_in(entry.partition(" (")[0], is_in_closure)
+    return [frozenset({name})] if name else []
+
+
+def named_in(entry: str, is_in_closure: bool) -> str:
+    """The name of an object, where an entry is of a form that has one."""
+    for form in FORMS:
+        found = form.match(entry)
+        if found is not None:
+            return found[1] if form.groups else found[0]
+    variable = KIND_AND_NAME.match(entry) if is_in_closure else None
+    return variable[1] if variable is not None else ""
+
+
+def trace_words(trace: dict[str, Any]) -> list[str]:
+    """The words of a trace in its order: a cycle is gone round twice, for a label may begin anywhere in it, then on."""
+    steps, cycle = list(trace.get("steps") or ()), list(trace.get("cycle") or ())
+    rows = steps + cycle + cycle + list(trace.get("tail") or ())
+    words = [word for row in rows for word in step_words(row)]
+    words += re.findall(r"\w+", f"{trace.get('object', '')} {trace.get('label', '')}")
+    grad_fn = str((trace.get("tensor") or {}).get("grad_fn") or "")
+    return words + (["grad_fn", grad_fn] if grad_fn else [])
+
+
+def step_words(step: dict[str, Any]) -> Iterable[str]:
+    """The words of one step: what it is, then how it refers to the next."""
+    via = str(step.get("via", ""))
+    keys = re.findall(r"\['([^']+)'\]|'([^']+)'", via)
+    told = f"{step.get('object', '')} {step.get('label', '')} {via}"
+    hops = [word for hop in step.get("hops") or () for word in re.findall(r"\w+", str(hop.get("label", "")))]
+    return [*re.findall(r"\w+", told), *("".join(pair) for pair in keys), *hops]
+
+
+def missing(path: Sequence[str], trace: dict[str, Any]) -> list[str]:
+    """The names of a label that a trace lacks, or has not in this order."""
+    return lacking_words(expected_names(path), trace)
+
+
+def lacking_words(names: Iterable[Collection[str]], trace: dict[str, Any]) -> list[str]:
+    """The names that a trace lacks; what follows a missing one is looked for all the same.
+
+    An attribute is known by the property that shows it, too: `_owning_module` by `owning_module`.
+    """
+    words = trace_words(trace)
+    lacking: list[str] = []
+    at = 0
+    for alternatives in names:
+        places = [
+            number
+            for number in range(at, len(words))
+            if words[number] in alternatives or words[number].lstrip("_") in alternatives
+        ]
+        if places:
+            at = places[0] + 1
+        else:
+            lacking.append("|".join(sorted(alternatives)))
+    return lacking

@@ -1,0 +1,77 @@
+"""A hunt as a user starts it: one process for each variant of each case."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpus.cases import Case
+from benchmarks.corpus.judge import Judgement, judge
+
+
+@dataclass(frozen=True)
+class Hunted:
+    """What a process left."""
+
+    document: dict[str, Any] | None
+    status: int
+    said: str
+    seconds: float
+    cpu_seconds: float
+
+
+def hunt(target: str, folder: Path, limit: float, arguments: tuple[str, ...] = ()) -> Hunted:
+    """Run `gradlife hunt TARGET --json FILE` in a folder; killed with its children after so many seconds."""
+    report = folder / f"{abs(hash((target, arguments)))}-{time.monotonic_ns()}.json"
+    command = [sys.executable, "-m", "gradlife", "hunt", "--json", str(report), target, *arguments]
+    started = time.perf_counter()
+    with open(report.with_suffix(".out"), "wb+") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        status, cpu = wait(process, started + limit)
+        output.seek(0)
+        lines = output.read().decode(errors="replace").strip().splitlines()
+    seconds = time.perf_counter() - started
+    return Hunted(read(report), status, lines[-1] if lines else "", seconds, cpu)
+
+
+def wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, float]:
+    """Exit status and CPU seconds of a process and the children it waited for; killed at the deadline."""
+    while True:
+        found, code, usage = os.wait4(process.pid, os.WNOHANG)
+        if found:
+            process.returncode = os.waitstatus_to_exitcode(code)
+            return process.returncode, usage.ru_utime + usage.ru_stime
+        if time.perf_counter() > deadline:
+            os.killpg(process.pid, signal.SIGKILL)
+            deadline = float("inf")
+        time.sleep(0.02)
+
+
+def read(report: Path) -> dict[str, Any] | None:
+    """The report, if there is one."""
+    try:
+        document = json.loads(report.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def judged(case: Case, copy: Path, variant: str, limit: float) -> Judgement:
+    """The judgement of a hunt of one variant."""
+    hunted = hunt(f"{copy}::{variant}", copy.parent, limit)
+    found = judge(case, variant, hunted.document, hunted.status, hunted.said)
+    return replace(found, seconds=round(hunted.seconds, 2), cpu_seconds=round(hunted.cpu_seconds, 2))

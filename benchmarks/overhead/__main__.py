@@ -1,0 +1,175 @@
+"""CPU for each step under gradlife's passes and under its peers, beside the bare loop. Run with `make bench-hunt`.
+
+Every run is a process of its own; the runs of a round follow one another, so that what disturbs one disturbs the next. A
+step's figure is the median of a run; what a pass does between steps, its looks at the heap, stands apart, as CPU seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.overhead.loop import MODELS, OBSERVERS
+
+LOOP = str(Path(__file__).with_name("loop.py"))
+BARE = "bare loop"
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A way to run the loop: what stands before it, what after, and the ratios that it should stay below."""
+
+    name: str
+    before: tuple[str, ...] = ()
+    observer: str = "none"
+    targets: tuple[float, float] | None = None  # mlp, transformer
+    share: float = 1.0  # of the steps: what takes fifty times as long needs no more
+
+
+PASSES = (
+    Pass(BARE),
+    Pass("gradlife hunt, counting", ("-m", "gradlife", "hunt"), targets=(1.05, 1.05)),
+    Pass("gradlife.watch", observer="watch", targets=(1.05, 1.05)),
+    Pass("gradlife hunt, creation lines", observer="lines", targets=(1.4, 1.2)),  # in every step, as in the second pass
+    *(
+        Pass(name, observer=name, share=0.1 if "scan" in name else 1.0)
+        for name in OBSERVERS
+        if name not in {"none", "watch", "lines"}
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process."""
+
+    step: float  # CPU seconds, median
+    between: float  # CPU seconds of all that took long: looks
+    peak: int  # bytes more than at the first measured step
+    growth: float  # bytes a step, over the second half
+
+
+@dataclass(frozen=True)
+class Row:
+    """A pass on a model."""
+
+    model: str
+    name: str
+    ratio: float
+    step_ms: float
+    between: float
+    peak: int
+    growth: float
+    target: float | None
+
+
+def run_once(one: Pass, model: str, folder: Path, factor: float) -> Run | str:
+    """The figures of a process, or why there are none."""
+    out = folder / "out.json"
+    out.unlink(missing_ok=True)
+    command = [sys.executable, *one.before, LOOP, model, str(out), "--observer", one.observer, "--steps"]
+    command.append(str(factor * one.share))
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+    if not out.exists():
+        return (done.stderr.strip() or "it left no figures").splitlines()[-1]
+    found = json.loads(out.read_text(encoding="utf-8"))
+    times = found["times"]
+    median = statistics.median(times)
+    return Run(
+        step=median,
+        between=sum(value - median for value in times if value > 10 * median),
+        peak=found["peak"] - found["start"],
+        growth=(found["end"] - found["half"]) / (len(times) / 2),
+    )
+
+
+def measure(models: Sequence[str], rounds: int, factor: float, text: str) -> tuple[list[Row], dict[str, str]]:
+    """Rounds of all passes, each beside the bare loop of its own round."""
+    passes = [one for one in PASSES if text in one.name or one.name == BARE]
+    ratios: dict[tuple[str, str], list[float]] = {}
+    runs: dict[tuple[str, str], list[Run]] = {}
+    absent: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="overhead-") as folder:
+        for number in range(rounds):
+            for model in models:
+                bare = 0.0
+                for one in (one for one in passes if one.name not in absent):
+                    done = run_once(one, model, Path(folder), factor)
+                    if isinstance(done, str):
+                        absent[one.name] = done
+                        continue
+                    bare = bare or done.step
+                    ratios.setdefault((model, one.name), []).append(done.step / bare)
+                    runs.setdefault((model, one.name), []).append(done)
+                    print(f"round {number + 1} {model} {one.name}: {done.step / bare:.3f}", file=sys.stderr)
+    targets = {
+        (model, one.name): one.targets and one.targets[list(MODELS).index(model)] for one in passes for model in MODELS
+    }
+    rows = [
+        Row(
+            *key,
+            ratio=statistics.median(ratios[key]),
+            step_ms=1e3 * min(run.step for run in found),
+            between=statistics.median(run.between for run in found),
+            peak=min(run.peak for run in found),
+            growth=statistics.median(run.growth for run in found),
+            target=targets[key],
+        )
+        for key, found in runs.items()
+    ]
+    return sorted(rows, key=lambda row: list(MODELS).index(row.model)), absent
+
+
+def print_rows(rows: Sequence[Row], absent: dict[str, str]) -> None:
+    """A row a pass."""
+    console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 130)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for head in ("model", "pass", "CPU ratio", "target", "ms a step", "CPU s between", "added peak MB", "bytes a step"):
+        table.add_column(head, justify="left" if head in {"model", "pass"} else "right")
+    bare = {row.model: row for row in rows if row.name == BARE}
+    for row in rows:
+        target = f"{row.target:.2f}" if row.target else ""
+        peak = (row.peak - bare[row.model].peak) / MEGABYTE
+        figures = (
+            f"{row.ratio:.3f}",
+            target,
+            f"{row.step_ms:.3f}",
+            f"{row.between:.2f}",
+            f"{peak:.1f}",
+            f"{row.growth:.0f}",
+        )
+        table.add_row(row.model, row.name, *figures)
+    console.print(table)
+    for name, why in absent.items():
+        console.print(f"{name}: not measured: {why}")
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(prog="benchmarks.overhead", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=float, default=1.0, help="factor on the number of steps")
+    parser.add_argument("-k", metavar="TEXT", default="", help="only passes with this in their name, and the bare loop")
+    parser.add_argument("--model", choices=MODELS, action="append", help="only this model")
+    parser.add_argument("--json", metavar="FILE", help="write the rows here as well")
+    arguments = parser.parse_args()
+    rows, absent = measure(arguments.model or list(MODELS), arguments.rounds, arguments.steps, arguments.k)
+    print_rows(rows, absent)
+    if arguments.json:
+        document = {"rows": [asdict(row) for row in rows], "absent": absent}
+        Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+// How much a container may hold, where it says so: a deque's maxlen, the maxsize of an lru_cache.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <string>
+
+namespace gradlife::heap {
+
+bool is_bounded(PyTypeObject* type);  // may its instances say how much they may hold?
+// "len 3, at most 100", "len 3", "load (train.py:12), at most 128"; empty for what is neither.
+std::string describe_bounded(PyObject* object);
+// "Model.forward (train.py:12)": the line of the `def`, or of its first decorator.
+std::string describe_code(PyCodeObject* code, PyObject* qualified_name);
+
+}  // namespace gradlife::heap

@@ -1,0 +1,15 @@
+// The census of native objects as Python gets it.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+namespace gradlife::heap {
+
+// native_census() -> ([(class, family, count, bytes), ...], [(device, count, bytes), ...], heaps that were lost, bytes
+// read, CPU seconds)
+PyObject* native_census(PyObject* module, PyObject* unused);
+// native_objects(class) -> [address, ...], ascending
+PyObject* native_objects(PyObject* module, PyObject* name);
+
+}  // namespace gradlife::heap

@@ -1,0 +1,86 @@
+// Notes where a program's objects are created, by the blocks that they are made in: a hook in Python's allocator looks
+// at the sizes that are asked for, and at the stack where one of those is that matter. It keeps addresses and numbers
+// only.
+//
+// A block's last note is of the object that stands there, for every object of such a size passes here. That is not true
+// of types that Python reuses without its allocator (list, dict, tuple, float): nobody may ask for these.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "heap_py/call_sites.hpp"
+
+namespace gradlife::heap {
+
+// How the grad node is told that a new tensor's operation made.
+struct TensorWatch {
+  std::vector<const PyTypeObject*> types;  // of the wrappers; they are compared only
+  size_t bytes_before = 0;                 // of their blocks, in front of the object
+  size_t sequence_in_node = 0;             // offset of the number that tells nodes apart
+  uint64_t (*next_sequence)() = nullptr;   // the number that the thread's next node will get
+};
+
+struct NodeNote {
+  uint64_t sequence;
+  uint32_t site;
+};
+
+class CreationRecorder {
+ public:
+  CreationRecorder(CallSites sites, TensorWatch tensors) : sites_(std::move(sites)), tensors_(std::move(tensors)) {}
+  CreationRecorder(const CreationRecorder&) = delete;
+  CreationRecorder& operator=(const CreationRecorder&) = delete;
+
+  static constexpr size_t large = 64 * 1024;  // blocks of so many bytes are noted, whatever their size is
+
+  void want(size_t bytes);  // blocks of this size matter from now on
+  void start();             // the caller holds the interpreter lock
+  // True if the hook is out of the way, and the recorder may be destroyed; else it stays behind another hook, and is
+  // idle.
+  bool stop();
+
+  void settle();  // the last tensor's node, before the notes are read
+  const CallSites& sites() const { return sites_; }
+  const std::unordered_map<uintptr_t, uint32_t>& blocks() const { return blocks_; }
+  const std::unordered_map<uintptr_t, NodeNote>& nodes() const { return nodes_; }
+
+ private:
+  // Notes that are kept at most: about 16 MB.
+  static constexpr size_t most_notes = 200'000;
+  static constexpr size_t largest_class = 4096, granule = 16;
+  struct Pending {
+    void* block = nullptr;
+    uint32_t site = CallSites::unknown;
+    uint64_t first = 0, end = 0;  // numbers of the nodes that were made since the note before
+  };
+
+  static void* allocate(void* self, size_t bytes);
+  static void* allocate_zeroed(void* self, size_t count, size_t bytes);
+  static void* resize(void* self, void* block, size_t bytes);
+  static void release(void* self, void* block);
+
+  bool wants(size_t bytes) const {
+    return bytes <= largest_class ? wanted_[(bytes + granule - 1) / granule] : bytes >= large;
+  }
+  void note(void* block, size_t bytes);
+  void await_tensor(void* block, size_t bytes, uint32_t site);
+
+  CallSites sites_;
+  TensorWatch tensors_;
+  PyMemAllocatorEx inner_{};
+  bool is_on_ = false, is_busy_ = false;
+  std::array<bool, largest_class / granule + 1> wanted_{};
+  std::unordered_map<uintptr_t, uint32_t> blocks_;
+  std::unordered_map<uintptr_t, NodeNote> nodes_;
+  Pending pending_;
+  uint64_t sequence_ = 0;
+  PyThreadState* thread_ = nullptr;
+};
+
+}  // namespace gradlife::heap

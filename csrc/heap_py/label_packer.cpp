@@ -1,0 +1,143 @@
+#include "heap_py/label_packer.hpp"
+
+#include <cctype>
+
+#include "heap_py/interpreter.h"
+#include "heap_py/key_text.hpp"
+#include "heap_py/type_labels.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+bool is_identifier(const std::string& text, size_t first, size_t last) {
+  for (size_t i = first; i < last; ++i)
+    if (std::isalnum(static_cast<unsigned char>(text[i])) == 0 && text[i] != '_') return false;
+  return first < last && std::isdigit(static_cast<unsigned char>(text[first])) == 0;
+}
+
+// A key or attribute as it may stand in a file that strangers see: identifiers are the program's, other text is data.
+std::string without_user_text(const Label& label) {
+  if (label.relation == Relation::attribute)
+    return is_identifier(label.text, 0, label.text.size()) ? label.text : "<str>";
+  if (label.relation != Relation::dict_value && label.relation != Relation::dict_key) return label.text;
+  if (label.text.find('\'') == std::string::npos) return label.text;
+  if (label.text.front() == '(') return "<tuple>";
+  return is_identifier(label.text, 1, label.text.size() - 1) ? label.text : "<str>";
+}
+
+constexpr uint32_t not_found = UINT32_MAX;
+
+struct KeySearch {
+  PyObject *target, *key;
+};
+uint32_t place_in(PyObject* const* items, Py_ssize_t count, const PyObject* held) {
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (items[i] == held) return PackedLabel::pack(static_cast<uint8_t>(Relation::item), static_cast<uint64_t>(i));
+  return not_found;
+}
+
+void note_key(PyObject* name, PyObject* value, void* state) {
+  KeySearch& search = *static_cast<KeySearch*>(state);
+  if (value == search.target) search.key = name;
+}
+
+}  // namespace
+
+LabelPacker::LabelPacker(const Graph& graph, const Describer& describer, Texts& texts, bool with_user_text)
+    : graph_(graph), describer_(describer), texts_(texts), with_user_text_(with_user_text) {
+  for (const TypeRow& row : graph.type_rows) shapes_.push_back(shape_of(row));
+  known_.assign_zero(kept_keys);
+}
+
+LabelPacker::Shape LabelPacker::shape_of(const TypeRow& row) const {
+  if (row.kind != NodeKind::python || row.address == 0) return Shape::other;
+  const auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
+  if (type == &PyDict_Type) return Shape::dict;
+  if (type == &PyList_Type) return Shape::list;
+  if (type == &PyTuple_Type) return Shape::tuple;
+  if (type == &PyCell_Type) return Shape::cell;
+  if (type == &PyFunction_Type) return Shape::function;
+  const bool is_heap_type = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+  return is_heap_type && describer_.manner_of(row) == Manner::nothing ? Shape::instance : Shape::other;
+}
+
+uint32_t LabelPacker::pack(const Label& label) {
+  const uint8_t relation = static_cast<uint8_t>(label.relation);
+  if (label.relation == Relation::item)
+    return PackedLabel::pack(relation, label.index >= 0 ? static_cast<uint64_t>(label.index) : PackedLabel::most);
+  std::string text = with_user_text_ ? label.text : without_user_text(label);
+  if (label.index >= 0 && text != "next edge") text += "[" + std::to_string(label.index) + "]";
+  return PackedLabel::pack(relation, texts_.add(text));
+}
+
+uint32_t LabelPacker::reference(NodeId source, NodeId target) {
+  if (graph_.type_of(source).kind == NodeKind::python && graph_.type_of(target).kind == NodeKind::python) {
+    const uint32_t found = plain_reference(source, target);
+    if (found != not_found) return found;
+  }
+  return pack(describer_.describe_edge(source, target));
+}
+
+uint32_t LabelPacker::another_reference(NodeId source, NodeId target, size_t nth) {
+  return pack(describer_.describe_edge(source, target, nth));
+}
+
+void LabelPacker::prefetch(NodeId source) const {
+  const PyObject* holder = object(source);
+  const Shape shape = shapes_[graph_.types[source]];
+  if (shape == Shape::dict) {
+    __builtin_prefetch(reinterpret_cast<const PyDictObject*>(holder)->ma_keys);
+    __builtin_prefetch(reinterpret_cast<const PyDictObject*>(holder)->ma_values);
+  } else if (shape == Shape::list) {
+    __builtin_prefetch(reinterpret_cast<const PyListObject*>(holder)->ob_item);
+  }
+}
+
+// What most references are, without putting texts together: values of dicts, items, cells, attributes of instances.
+uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
+  PyObject *holder = object(source), *held = object(target);
+  switch (shapes_[graph_.types[source]]) {
+    case Shape::dict: {
+      PyObject *key, *value;
+      for (Py_ssize_t at = 0; PyDict_Next(holder, &at, &key, &value) != 0;)
+        if (value == held) return keyed(Relation::dict_value, key);
+      return not_found;
+    }
+    case Shape::list:
+      return place_in(reinterpret_cast<PyListObject*>(holder)->ob_item, Py_SIZE(holder), held);
+    case Shape::tuple:
+      return place_in(reinterpret_cast<PyTupleObject*>(holder)->ob_item, Py_SIZE(holder), held);
+    case Shape::function: {
+      const auto* function = reinterpret_cast<PyFunctionObject*>(holder);
+      if (function->func_closure != held) return not_found;
+      return known(Relation::closure, function->func_code, [&] { return describer_.describe_edge(source, target); });
+    }
+    case Shape::cell:
+      return known(Relation::cell, &PyCell_Type, [&] { return describer_.describe_edge(source, target); });
+    case Shape::instance:
+      return of_instance(holder, held);
+    case Shape::other:
+      break;
+  }
+  return not_found;
+}
+
+uint32_t LabelPacker::of_instance(PyObject* holder, PyObject* held) {
+  KeySearch search{held, nullptr};
+  gl_visit_inline_attributes(holder, note_key, &search);
+  if (search.key != nullptr) return keyed(Relation::attribute, search.key);
+  const Label slot = label_in_members(holder, held);
+  if (slot.relation == Relation::slot) return pack(slot);
+  if (gl_existing_dict(holder) != held) return not_found;
+  return known(Relation::internal, &PyDict_Type, [] { return Label{Relation::internal, "__dict__"}; });
+}
+
+uint32_t LabelPacker::keyed(Relation relation, PyObject* key) {
+  return known(relation, key, [&] {
+    Label label{relation, relation == Relation::attribute ? text_of(key) : describe_key(key), -1, key};
+    if (relation == Relation::dict_value) describer_.add_key(label);
+    return label;
+  });
+}
+
+}  // namespace gradlife::heap

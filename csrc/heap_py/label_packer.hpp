@@ -1,0 +1,51 @@
+// Labels as they are kept: a number each, the texts once.
+#pragma once
+
+#include "heap_py/description.hpp"
+#include "heapgraph/words.hpp"
+
+namespace gradlife::heap {
+
+class LabelPacker {
+ public:
+  // `with_user_text`: names that are no identifiers are kept too, not only that they are text.
+  LabelPacker(const Graph& graph, const Describer& describer, Texts& texts, bool with_user_text);
+  uint32_t pack(const Label& label);
+  uint32_t reference(NodeId source, NodeId target);  // of one live object to another, or to a native one
+  uint32_t another_reference(NodeId source, NodeId target, size_t nth);  // where it has several to that one
+  void prefetch(NodeId source) const;  // the source itself is near already: what it has outside of itself
+
+ private:
+  static constexpr size_t kept_keys = 8192;
+  struct Known {
+    const void* key;
+    Relation relation;
+    uint32_t label;
+  };
+  // What a type's instances are to `plain_reference`.
+  enum class Shape : uint8_t { other, dict, list, tuple, cell, function, instance };
+  Shape shape_of(const TypeRow& row) const;
+
+  uint32_t plain_reference(NodeId source, NodeId target);
+  uint32_t of_instance(PyObject* holder, PyObject* held);
+  uint32_t keyed(Relation relation, PyObject* key);
+  // A label that depends on the key and the relation only.
+  template <class Make>
+  uint32_t known(Relation relation, const void* key, Make make) {
+    Known& known = known_[(reinterpret_cast<uintptr_t>(key) >> 4) % kept_keys];
+    if (known.key != key || known.relation != relation) known = {key, relation, pack(make())};
+    return known.label;
+  }
+  PyObject* object(NodeId node) const {
+    return reinterpret_cast<PyObject*>(static_cast<uintptr_t>(graph_.addresses[node]));
+  }
+
+  const Graph& graph_;
+  const Describer& describer_;
+  Texts& texts_;
+  const bool with_user_text_;
+  Buffer<Shape> shapes_;  // by row of the types
+  Buffer<Known> known_;   // by key
+};
+
+}  // namespace gradlife::heap

@@ -1,0 +1,40 @@
+// Guarded reading of many small things that lie close together: a page is copied once, with those behind it, and then
+// read from the copy.
+#pragma once
+
+#include "heap_py/memory_reader.hpp"
+#include "heapgraph/buffer.hpp"
+
+namespace gradlife::heap {
+
+// Shows memory as it was when its page was first read: for the time of one walk, while no Python code runs.
+class PageCache {
+ public:
+  bool read(Address address, void* into, size_t bytes) const;
+  bool read_word(Address address, uint64_t* word) const { return read(address, word, sizeof *word); }
+  void forget();  // what is read from here on is read anew
+
+ private:
+  static constexpr size_t page_bytes = 4096;
+  static constexpr size_t page_count = 2048;  // each page of memory has one place here
+  static constexpr size_t pages_ahead = 8;    // read with a missing one
+
+  static size_t place_of(Address page) { return page / page_bytes % page_count; }
+  // Round numbers are what is mistaken for addresses: their low bits are all the same.
+  static size_t unreadable_place_of(Address page) {
+    return (page / page_bytes * 0x9E3779B97F4A7C15ull >> 32) % page_count;
+  }
+  bool has(Address page) const {
+    return pages_[place_of(page)] == page || (unreadable_[unreadable_place_of(page)] != page && fill(page));
+  }
+  void start() const;
+  bool fill(Address page) const;
+
+  MemoryReader reader_;
+  // By place; 0: none. Pages that can't be read stand apart, so that they do not drive out those that can.
+  mutable Buffer<char> copies_;
+  mutable Buffer<Address> pages_;
+  mutable Buffer<Address> unreadable_;
+};
+
+}  // namespace gradlife::heap

@@ -1,0 +1,94 @@
+#include "heapgraph/hanging.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace gradlife::heap {
+namespace {
+
+// All that leads to one node and that no root reaches, the nearest first.
+class Above {
+ public:
+  Above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) : graph_(graph) {
+    order_.push_back(node);
+    next_[node] = node;
+    for (size_t i = 0; i < order_.size() && order_.size() < most; ++i)
+      for (NodeId referrer : graph.referrers.of(order_[i]))
+        if (!paths.is_reached(referrer) && next_.emplace(referrer, order_[i]).second) order_.push_back(referrer);
+    peel();
+  }
+  const std::vector<NodeId>& order() const { return order_; }
+  // What lies in a cycle, or between two of them.
+  bool is_core(NodeId node) const { return core_.count(node) != 0; }
+  std::vector<NodeId> way_from(NodeId node) const {
+    std::vector<NodeId> way = {node};
+    while (way.back() != order_.front()) way.push_back(next_.at(way.back()));
+    return way;
+  }
+
+ private:
+  // Nodes that nothing here leads to are in no cycle, and so on; nor are those that lead to none that is left.
+  void peel() {
+    for (NodeId node : order_) core_[node] = 0;
+    peel_by([this](NodeId node) { return graph_.referrers.of(node); },
+            [this](NodeId node) { return graph_.references.of(node); });
+    peel_by([this](NodeId node) { return graph_.references.of(node); },
+            [this](NodeId node) { return graph_.referrers.of(node); });
+  }
+  template <class Before, class After>
+  void peel_by(Before before, After after) {
+    std::vector<NodeId> loose;
+    for (auto& [node, count] : core_) {
+      count = 0;
+      for (NodeId other : before(node)) count += core_.count(other);
+      if (count == 0) loose.push_back(node);
+    }
+    while (!loose.empty()) {
+      const NodeId node = loose.back();
+      loose.pop_back();
+      core_.erase(node);
+      for (NodeId other : after(node)) {
+        const auto found = core_.find(other);
+        if (found != core_.end() && --found->second == 0) loose.push_back(other);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<NodeId> order_;
+  std::unordered_map<NodeId, NodeId> next_;  // one step nearer
+  std::unordered_map<NodeId, size_t> core_;
+};
+
+// A shortest cycle through a node among those of the core.
+std::vector<NodeId> cycle_in(const Graph& graph, const Above& above, NodeId start) {
+  std::unordered_map<NodeId, NodeId> from;
+  std::vector<NodeId> queue = {start};
+  for (size_t i = 0; i < queue.size(); ++i) {
+    for (NodeId target : graph.references.of(queue[i])) {
+      if (target == start) {
+        std::vector<NodeId> cycle = {queue[i]};
+        while (cycle.back() != start) cycle.push_back(from.at(cycle.back()));
+        std::reverse(cycle.begin(), cycle.end());
+        return cycle;
+      }
+      if (above.is_core(target) && from.emplace(target, queue[i]).second) queue.push_back(target);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Hanging cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) {
+  if (paths.is_reached(node)) return {};
+  const Above above(graph, paths, node, most);
+  for (NodeId at : above.order()) {
+    if (!above.is_core(at)) continue;
+    std::vector<NodeId> cycle = cycle_in(graph, above, at);
+    if (!cycle.empty()) return {std::move(cycle), above.way_from(at)};
+  }
+  return {};
+}
+
+}  // namespace gradlife::heap

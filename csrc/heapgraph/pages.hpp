@@ -1,0 +1,76 @@
+// Memory for large arrays: mapped for each of them, so that it goes back to the system at once and the allocator of the
+// program keeps its habits; in huge pages, for what is looked up in no order misses the translation buffer otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+#define GRADLIFE_MAPS_ARRAYS 1
+#include <sys/mman.h>
+#endif
+
+namespace gradlife::heap {
+
+#ifdef GRADLIFE_MAPS_ARRAYS
+
+constexpr size_t least_mapped_bytes = size_t{4} << 20;
+constexpr size_t least_huge_bytes = size_t{12} << 20;
+constexpr size_t huge_page_bytes = size_t{2} << 20;
+constexpr size_t small_page_bytes = size_t{64} << 10;  // or less: Linux has pages of 4, 16 or 64 KiB
+
+inline bool is_mapped_array(size_t bytes) { return bytes >= least_mapped_bytes; }
+inline size_t whole_pages(size_t bytes) { return (bytes + small_page_bytes - 1) / small_page_bytes * small_page_bytes; }
+
+// Zeros; nullptr: no memory.
+inline void* map_array(size_t bytes) {
+  const size_t length = whole_pages(bytes);
+  const size_t spare = bytes >= least_huge_bytes ? huge_page_bytes : 0;  // to begin at a huge page
+  void* found = mmap(nullptr, length + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (found == MAP_FAILED) return nullptr;
+  if (spare == 0) return found;
+  char* first = static_cast<char*>(found);
+  const size_t skipped = (huge_page_bytes - reinterpret_cast<uintptr_t>(first) % huge_page_bytes) % huge_page_bytes;
+  if (skipped != 0) munmap(first, skipped);
+  if (skipped != spare) munmap(first + skipped + length, spare - skipped);
+  madvise(first + skipped, length, MADV_HUGEPAGE);  // a wish: without it the array is as good
+  return first + skipped;
+}
+
+inline void free_array(void* data, size_t bytes) {
+  if (is_mapped_array(bytes)) {
+    munmap(data, whole_pages(bytes));
+  } else {
+    std::free(data);
+  }
+}
+
+inline void* allocate_zeros(size_t bytes) { return is_mapped_array(bytes) ? map_array(bytes) : std::calloc(1, bytes); }
+
+// As realloc; `old_bytes`: as they were asked for.
+inline void* resize_array(void* data, size_t old_bytes, size_t bytes) {
+  if (!is_mapped_array(old_bytes) && !is_mapped_array(bytes)) return std::realloc(data, bytes);
+  if (is_mapped_array(old_bytes) && is_mapped_array(bytes)) {
+    void* moved = mremap(data, whole_pages(old_bytes), whole_pages(bytes), MREMAP_MAYMOVE);
+    return moved != MAP_FAILED ? moved : nullptr;
+  }
+  void* fresh = is_mapped_array(bytes) ? map_array(bytes) : std::malloc(bytes);
+  if (fresh == nullptr) return nullptr;
+  if (data != nullptr) {
+    std::memcpy(fresh, data, old_bytes < bytes ? old_bytes : bytes);
+    free_array(data, old_bytes);
+  }
+  return fresh;
+}
+
+#else
+
+inline void free_array(void* data, size_t) { std::free(data); }
+inline void* allocate_zeros(size_t bytes) { return std::calloc(1, bytes); }
+inline void* resize_array(void* data, size_t, size_t bytes) { return std::realloc(data, bytes); }
+
+#endif
+
+}  // namespace gradlife::heap

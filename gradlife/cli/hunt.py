@@ -1,0 +1,215 @@
+"""`gradlife hunt`: run a program, find what grows, and tell who holds it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+from gradlife.cli.late_options import take_late_options
+from gradlife.errors import EXIT_FOUND, GradlifeError, UsageError
+from gradlife.hunting.exporting import NoScenario, export_first
+from gradlife.hunting.guard import Guard, Result
+from gradlife.hunting.memory import Memory
+from gradlife.hunting.prove import proven
+from gradlife.hunting.settings import Settings
+from gradlife.hunting.targets import ScriptTarget, parse
+from gradlife.model import hunt_codec
+from gradlife.model.codec import CodecError
+from gradlife.model.hunt import HuntReport, HuntVerdict
+from gradlife.model.verifying import verify
+from gradlife.output import STDOUT, NoOutput, OutputFile, OutputStream, open_output, reason
+from gradlife.reports.hunt import print_hunt
+from gradlife.reports.hunt_markdown import hunt_markdown
+from gradlife.reports.hunt_verify import print_verification
+from gradlife.reports.json import hunt_text
+from gradlife.reports.theme import make_console
+
+EPILOG = """\
+TARGET is a script with its own arguments, file.py::function or module:function.
+What stands after a script that reads its command line is the script's own.
+A function is called once a step; setup() beside it, if there, gives its first
+argument, and the step's number is the second if it takes two.
+
+Exit status: 0 clean; 1 a leak was found; 2 asked wrongly; 3 could not tell; a
+script that fails itself keeps its own.
+"""
+
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.epilog = EPILOG
+    add_options(parser)
+    parser.add_argument("target", metavar="TARGET", help="what to hunt in; see below")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the script's own arguments")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after so many counted steps")
+    parser.add_argument("--step-on", default="", metavar="MODULE:FUNCTION", help="a step is one call of this")
+    parser.add_argument(
+        "--lines",
+        action="store_true",
+        help="record where objects are created in every round; else it is where something grows",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the report as JSON; - for standard output")
+    parser.add_argument("--markdown", metavar="FILE", help="write the report for an issue or the summary of a job")
+    parser.add_argument(
+        "--export-scenario",
+        metavar="FILE",
+        help="write the worst leak as a small story for a bug report, if it can be one",
+    )
+    parser.add_argument(
+        "--verify", metavar="BEFORE", help="compare with a report from before a fix; TARGET may be a report, too"
+    )
+    parser.add_argument(
+        "--fail-on", choices=["leak", "needs-gc"], default="leak", help="what makes the exit status 1 (%(default)s)"
+    )
+    parser.add_argument(
+        "--at-rss",
+        type=share,
+        default=0.9,
+        metavar="PERCENT",
+        help="take stock when so much of the memory limit is resident (90%%)",
+    )
+    parser.add_argument(
+        "--memory-limit", type=size, metavar="SIZE", help="the limit, where it is not the machine's: 8G"
+    )
+    parser.add_argument("-i", "--interactive", action="store_true", help="stop at the first leak, and ask at a prompt")
+    parser.add_argument(
+        "--prove",
+        action="store_true",
+        help="run again with the suspect reference cut after each step, and compare rates",
+    )
+    parser.add_argument("--full", action="store_true", help="tell every finding with its trace")
+
+
+def number(text: str) -> int:
+    """A number of steps."""
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps")
+    return int(text)
+
+
+def share(text: str) -> float:
+    """``90%`` as a part of one."""
+    found = re.fullmatch(r"([0-9]{1,3})%?", text)
+    if found is None or not 0 < int(found[1]) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage")
+    return int(found[1]) / 100
+
+
+def size(text: str) -> int:
+    """``8G`` in bytes."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT]?)(?:i?[bB])?", text)
+    if found is None or float(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: 500M, 8G")
+    return int(float(found[1]) * UNITS[found[2].lower()])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Hunt, show the report, write it; or hold it against one from before."""
+    args = take_late_options(args, add_options, args.target if is_script(args.target) else None)
+    before = read_report(args.verify) if args.verify else None
+    if before is not None and args.target.endswith(".json"):
+        return compare(before, read_report(args.target))
+    target = parse(args.target, tuple(args.arguments))
+    settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, args.lines, args.interactive)
+    outputs = (open_output(args.json), open_output(args.markdown), open_output(args.export_scenario))
+    with outputs[0] as output, outputs[1] as page, outputs[2] as story:
+        show = Show(args, is_script=isinstance(target, ScriptTarget))
+        hears = nobody if args.prove else show.answer
+        result = Guard(settings, Memory(args.memory_limit, args.at_rss), hears).run()
+        if args.prove and result.report is not None:
+            result = replace(result, report=proven(result.report, settings, quietly(args)))
+        status = finish(result, show, output, args.fail_on)
+        if result.report is not None:
+            page.write(hunt_markdown(result.report))
+            export(result.report, story, args.export_scenario)
+        if before is not None and result.report is not None:
+            return result.status or compare(before, result.report)
+        return status
+
+
+def is_script(target: str) -> bool:
+    """Is it a program with a command line of its own, not a function or a report?"""
+    return "::" not in target and (target.endswith(".py") or os.path.isfile(target)) and not target.endswith(".json")
+
+
+def export(report: HuntReport, story: OutputFile | OutputStream | NoOutput, path: str | None) -> None:
+    """Write the worst leak as a scenario, or say in a line why not."""
+    if path is None:
+        return
+    try:
+        story.write(export_first(report.findings))
+        print(f"gradlife: the leak as a story: gradlife run {path}", file=sys.stderr)
+    except NoScenario as reason:
+        print(f"gradlife: no scenario was written: {reason}", file=sys.stderr)
+
+
+def nobody(report: HuntReport) -> None:
+    """Shows nothing yet: the report is not complete."""
+
+
+def quietly(args: argparse.Namespace) -> Callable[[Settings], HuntReport | None]:
+    """Another hunt of the same program, of which only the report is wanted."""
+    return lambda settings: Guard(settings, Memory(args.memory_limit, args.at_rss), nobody, is_quiet=True).run().report
+
+
+def read_report(path: str) -> HuntReport:
+    """A report that an earlier hunt left."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return hunt_codec.loads(file.read())
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {reason(error)}", "gradlife hunt --json FILE TARGET makes one") from None
+    except (CodecError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}", "") from None
+
+
+def compare(before: HuntReport, after: HuntReport) -> int:
+    """Tell what became of each leak; the exit status."""
+    found = verify(before, after)
+    print_verification(make_console(sys.stdout), found)
+    return found.exit_status
+
+
+class Show:
+    """Where the report is shown: once, as soon as it is known."""
+
+    def __init__(self, args: argparse.Namespace, is_script: bool) -> None:
+        self._in_full = args.full
+        self._stream = sys.stderr if is_script or args.json == STDOUT else sys.stdout
+        self.is_done = False
+
+    def answer(self, report: HuntReport) -> None:
+        """Show it."""
+        print_hunt(make_console(self._stream), report, self._in_full)
+        self._stream.flush()
+        self.is_done = True
+
+
+def finish(result: Result, show: Show, output: OutputFile | OutputStream | NoOutput, fail_on: str) -> int:
+    """Show what was not shown yet, write the JSON, and tell the exit status."""
+    report = result.report
+    if report is None:
+        if result.status:
+            return result.status
+        raise GradlifeError("the program left no report", "gradlife hunt --help")
+    if not show.is_done or report.trouble:
+        show.answer(report)
+    output.write(hunt_text(report))
+    return result.status or status_of(report, fail_on)
+
+
+def status_of(report: HuntReport, fail_on: str) -> int:
+    """The report's own status; `needs-gc` may count as found."""
+    if fail_on == "needs-gc" and report.verdict is HuntVerdict.NEEDS_GC:
+        return EXIT_FOUND
+    return report.exit_status

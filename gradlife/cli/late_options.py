@@ -1,0 +1,98 @@
+"""Options that stand after what a command runs: are they gradlife's, or the program's own?
+
+A function is given none, and a script that reads no command line cannot mean any: what gradlife knows of them is its own,
+and it says so. To a script that does read its command line everything goes that stands after its name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+
+from gradlife.cli.parser import Parser
+
+#: What a program reads its command line with.
+READERS = re.compile(
+    r"\b(argv|argparse|optparse|getopt|click|typer|fire|tyro|absl|hydra|docopt|plac|jsonargparse|configargparse"
+    r"|simple_parsing|HfArgumentParser|LightningCLI|pydantic_settings|sacred|runpy)\b"
+)
+
+
+def take_late_options(
+    args: argparse.Namespace, add_options: Callable[[argparse.ArgumentParser], None], script: str | None
+) -> argparse.Namespace:
+    """The arguments with those options read; `args.arguments` keeps the program's. ``--`` ends gradlife's own."""
+    words: list[str] = args.arguments
+    if words[:1] == ["--"]:
+        return with_arguments(args, words[1:])
+    parser = Parser(prog="gradlife hunt", add_help=False, allow_abbrev=False)
+    add_options(parser)
+    own = [word for word in words if word.partition("=")[0] in parser._option_string_actions]
+    if not own:
+        return args
+    sources = "\n".join(texts(script)) if script is not None else ""
+    if script is not None and READERS.search(sources):
+        tell_of_lost([word for word in own if word.lstrip("-").partition("=")[0] not in sources], script)
+        return args
+    if script is not None:
+        say(
+            f"{' '.join(own)}: taken as gradlife's own, for {script} reads no command line; -- before them hands them on"
+        )
+    taken, rest = parser.parse_known_args(words, with_arguments(args, []))
+    return with_arguments(taken, rest)
+
+
+def with_arguments(args: argparse.Namespace, words: list[str]) -> argparse.Namespace:
+    """The same, with other arguments for the program."""
+    return argparse.Namespace(**{**vars(args), "arguments": words})
+
+
+def tell_of_lost(words: list[str], script: str) -> None:
+    """Options of gradlife's that a script gets and does not seem to know."""
+    if words:
+        say(f"{' '.join(words)} is handed to {script}; gradlife's own options stand before the script")
+
+
+def say(words: str) -> None:
+    """A word on standard error."""
+    print(f"gradlife: {words}", file=sys.stderr)
+
+
+def texts(script: str) -> Iterator[str]:
+    """The sources of a script, and of the modules beside it that it imports."""
+    folder = os.path.dirname(os.path.abspath(script))
+    waiting, seen = [script], {os.path.abspath(script)}
+    while waiting:
+        text = text_of(waiting.pop())
+        yield text
+        for name in imported(text):
+            for path in (os.path.join(folder, f"{name}.py"), os.path.join(folder, name, "__init__.py")):
+                if path not in seen and os.path.isfile(path):
+                    seen.add(path)
+                    waiting.append(path)
+
+
+def text_of(path: str) -> str:
+    """A source, or nothing where there is none to be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def imported(text: str) -> Iterator[str]:
+    """The names of modules at the top of packages that a source imports."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (one.name.partition(".")[0] for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]

@@ -1,0 +1,75 @@
+"""What hangs on a tensor, read from a frozen graph: its grad node, its base, its storage."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.links import short_type
+from gradlife.model.trace import TensorFacts
+
+
+def tensor_facts(graph: _heap.Graph, node: int) -> TensorFacts | None:
+    """Of a node that is a tensor, or the Python object that stands for one."""
+    impl = node if kind_of(graph, node) == "tensor" else first_of_kind(graph, node, "tensor")
+    if impl is None:
+        return None
+    storage = first_of_kind(graph, impl, "storage")
+    return TensorFacts(
+        grad_fn=grad_fn_of(graph, impl) or grad_fn_of(graph, node),
+        is_view=storage is not None and any(has_storage(graph, other, storage) for other in tensors_of(graph, impl)),
+        storage_bytes=content_bytes(graph, storage) if storage is not None else None,
+    )
+
+
+def content_bytes(graph: _heap.Graph, storage: int) -> int | None:
+    """What a storage holds, without the object that holds it; None where sizes were not measured."""
+    _, name, _, nbytes = graph.describe(storage)
+    return nbytes if nbytes is None or name.startswith("engine::") else max(0, nbytes - storage_header())
+
+
+def storage_header() -> int:
+    """Bytes of torch's object itself, which a graph counts with what it holds: those of an empty one."""
+    kind = getattr(sys.modules.get("torch"), "UntypedStorage", None)
+    return block_of_empty(kind) if kind is not None else 0
+
+
+@functools.cache
+def block_of_empty(kind: Any) -> int:
+    """Bytes of the block that malloc gives for a storage of nothing."""
+    empty = kind(0)
+    return _heap._torch_block(empty._cdata)
+
+
+def kind_of(graph: _heap.Graph, node: int) -> str:
+    """python, tensor, storage, grad_node, native, root."""
+    return graph.describe(node)[0]
+
+
+def first_of_kind(graph: _heap.Graph, node: int, kind: str) -> int | None:
+    """What an object refers to of a kind: a tensor's storage, its node."""
+    return next((target for target in graph.referents(node) if kind_of(graph, target) == kind), None)
+
+
+def tensors_of(graph: _heap.Graph, impl: int) -> list[int]:
+    """Other tensors that a tensor holds: its gradient, its base."""
+    return [other for other in graph.referents(impl) if other != impl and kind_of(graph, other) == "tensor"]
+
+
+def has_storage(graph: _heap.Graph, impl: int, storage: int) -> bool:
+    """Is this one a base, rather than a gradient?"""
+    return storage in graph.referents(impl)
+
+
+def grad_fn_of(graph: _heap.Graph, node: int) -> str:
+    """The type of a tensor's grad node; of a custom Function that of its ctx."""
+    found = first_of_kind(graph, node, "grad_node")
+    if found is None:
+        return ""
+    name = short_type(graph.describe(found)[1])
+    if name != "PyNode":
+        return name
+    ctx = first_of_kind(graph, found, "python")
+    return short_type(graph.describe(ctx)[1]) if ctx is not None else name

@@ -1,0 +1,235 @@
+"""Is the layout that was found right? What the extension tells of toy objects, against what is known of them.
+
+A field that a wrong answer depends on is given up: better a part of the heap that is said to be unseen than a wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.heap.torch_layout import (
+    are_counts_coupled,
+    are_nodes_coupled,
+    context_owns_node,
+    node_behind,
+    node_of_context,
+)
+from gradlife.heap.torch_toys import CONTEXT_TUPLES, Toys
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was to be told, what was told, and the fields that this comes from, the most particular first."""
+
+    fields: tuple[str, ...]
+    expected: object
+    told: object
+
+
+Checks = Iterator[Check]
+
+
+def told_of(shown: object) -> dict[tuple[str, int], int]:
+    """The references of an object, or of the native one at an address: by label and index."""
+    return {(label, index): address for label, index, _, address in _heap._torch_references(shown)}
+
+
+def references(shown: object, known: dict[tuple[str, int], tuple[object, tuple[str, ...]]]) -> Checks:
+    """One check for each reference that an object has; one more for those that it has not.
+
+    `known`: by label and index the address, None where there is to be none, and the fields that it comes from.
+    """
+    told = told_of(shown)
+    for key, (address, fields) in known.items():
+        yield Check(fields, address, told.get(key))
+    every = tuple(dict.fromkeys(field for _, fields in known.values() for field in fields))
+    yield Check(every, set(), {key for key in told if key not in known})
+
+
+def of_wrappers(toys: Toys) -> Checks:
+    """From Python objects to what stands behind them."""
+    impl = "its C++ object", -1
+    leaf, storage, node = toys.leaf, toys.storage, toys.node
+    tensor_fields = ("impl_in_wrapper", "tensor_type", "tensor_class")
+    yield from references(leaf, {impl: (leaf._cdata, tensor_fields)})
+    storage_fields = ("impl_in_storage_wrapper", "storage_type", "storage_class")
+    yield from references(storage, {impl: (storage._cdata, storage_fields)})
+    node_fields = ("node_in_wrapper", "node_wrapper_type", "node_class")
+    yield from references(node, {impl: (node_behind(node), node_fields)})
+    yield Check(("tensor_hooks_in_wrapper",), "tensor hooks", _heap._torch_label(leaf, leaf._backward_hooks))
+    posted = _heap._torch_label(leaf, leaf._post_accumulate_grad_hooks)
+    yield Check(("post_accumulate_hooks_in_wrapper",), "post-accumulate hooks", posted)
+    others = [base for base in (dict, object, int) if _heap._torch_references(base())]
+    yield Check(("tensor_type", "storage_type", "context_type", "node_wrapper_type"), [], others)
+
+
+def of_contexts(toys: Toys) -> Checks:
+    """From a ctx to its node and what it saved, and back."""
+    ctx = toys.custom.grad_fn
+    node = node_of_context(ctx)
+    owned = node if context_owns_node(toys) else None
+    saved = ("context_type", "tensor_class")
+    node_fields = ("node_in_context", "context_in_node", "context_owns_node", "context_node_class")
+    yield from references(
+        ctx,
+        {
+            ("its C++ object", -1): (owned, node_fields),
+            ("saved_tensors", 0): (toys.leaf._cdata, saved),
+            ("saved_tensors", 1): (toys.result._cdata, saved),
+        },
+    )
+    toys.apply(toys.leaf, toys.result)  # with the layout that is in use
+    for name in CONTEXT_TUPLES:
+        yield Check((f"{name.removesuffix('_tensors')}_in_context",), name, toys.labels_in_forward.get(name))
+    told = told_of(node) if node is not None else {}
+    yield Check(node_fields, id(ctx), told.get(("its wrapper", -1)))
+
+
+def of_tensors(toys: Toys) -> Checks:
+    """From an impl to its storage, and to what differentiation knows of it."""
+    leaf, meta = toys.leaf, ("meta_in_impl", "meta_class")
+    coupled = ("wrapper_in_impl", "are_counts_coupled", "count_in_target")
+    is_coupled = are_counts_coupled(toys.torch)
+    yield from references(
+        leaf._cdata,
+        {
+            ("storage", -1): (toys.storage._cdata, ("storage_in_impl", "storage_class")),
+            ("grad", -1): (leaf.grad._cdata, ("grad_in_meta", *meta)),
+            ("tensor hooks", -1): (id(leaf._backward_hooks), ("tensor_hook_class", "dict_in_hook", *meta)),
+            ("post-accumulate hooks", -1): (
+                id(leaf._post_accumulate_grad_hooks),
+                ("post_accumulate_hook_class", "dict_in_hook", *meta),
+            ),
+            ("its wrapper", -1): (id(leaf) if is_coupled else None, coupled),
+        },
+    )
+    lone = toys.torch.ones(2, device="cpu")
+    yield Check(coupled, None, told_of(lone._cdata).get(("its wrapper", -1)))
+    held = toys.storage
+    told = told_of(held._cdata).get(("its wrapper", -1))
+    yield Check(("wrapper_in_storage", "are_counts_coupled", "count_in_target"), id(held) if is_coupled else None, told)
+    told_of_result = told_of(toys.result._cdata).get(("grad_fn", -1))
+    yield Check(("node_in_meta", "node_class", *meta), node_behind(toys.node), told_of_result)
+    yield Check(("grad_in_meta", *meta), leaf._cdata, told_of(toys.view._cdata).get(("base", -1)))
+    yield Check(("undefined_class",), {}, told_of_undefined(toys))
+
+
+def told_of_undefined(toys: Toys) -> dict[tuple[str, int], int]:
+    """Of the impl that stands where there is none: it is no tensor, and refers to nothing."""
+    packed = node_behind(toys.packed_leaf.grad_fn)
+    if packed is None:
+        return {}
+    return {key: address for key, address in told_of(packed).items() if key[0] in {"self", "saved"}}
+
+
+def of_tangents(toys: Toys) -> Checks:
+    """From an impl to its tangent."""
+    fields = ("tangents_in_meta", "list_in_tangents", "meta_in_impl", "meta_class")
+    with toys.dual() as dual:
+        yield Check(fields, toys.tangent._cdata, told_of(dual._cdata).get(("tangent", -1)))
+
+
+def of_nodes(toys: Toys) -> Checks:
+    """From a node to its neighbours, its hooks and what it saved."""
+    node, leaf = node_behind(toys.node), toys.leaf._cdata
+    edges = ("edges_in_node", "edge_bytes")
+    accumulator = told_of(node).get(("next edge", 0)) if node is not None else None
+    wrapper = id(toys.node) if are_nodes_coupled(toys) else None
+    yield from references(
+        node,
+        {
+            ("next edge", 0): (accumulator, (*edges, "accumulator_class")),
+            ("self", -1): (leaf, ("slots_in_node", "saved_names", "tensor_class")),
+            ("metadata", -1): (id(toys.node.metadata), ("dict_in_metadata", "metadata_class")),
+            ("its wrapper", -1): (wrapper, ("wrapper_in_node", "are_nodes_coupled", "count_in_target")),
+        },
+    )
+    fields = ("variable_in_accumulator", "accumulator_class", *edges)
+    yield Check(fields, {("variable", -1): leaf}, without_wrapper(accumulator))
+    result, hooks, prehooks = toys.hooked
+    told = told_of(node_behind(result.grad_fn))
+    yield Check(("hook_class", "dict_in_hook"), id(hooks), told.get(("hooks", -1)))
+    yield Check(("prehook_class", "dict_in_hook"), id(prehooks), told.get(("prehooks", -1)))
+    yield from of_saved_names(toys)
+
+
+def without_wrapper(address: int | None) -> dict[tuple[str, int], int]:
+    """What is told of a node but for its wrapper and hooks."""
+    inner = {"its wrapper", "tensor hooks", "post-accumulate hooks"}
+    return {key: value for key, value in told_of(address).items() if key[0] not in inner} if address is not None else {}
+
+
+def of_saved_names(toys: Toys) -> Checks:
+    """A node of two slots and two edges, and one whose slots stand in a list."""
+    told = told_of(node_behind(toys.product.grad_fn))
+    leaf, result = toys.leaf._cdata, toys.result._cdata
+    found = {key: told.get(key) for key in (("self", -1), ("other", -1))}
+    yield Check(("saved_names", "tensor_class"), {("self", -1): leaf, ("other", -1): result}, found)
+    fields = ("edges_in_node", "edge_bytes", "node_class", "accumulator_class")
+    yield Check(fields, {0, 1}, {index for label, index in told if label == "next edge"})
+    yield Check(fields, node_behind(toys.node), told.get(("next edge", 1)))
+    picked = told_of(node_behind(toys.picked.grad_fn))
+    yield Check(("saved_names", "tensor_class"), toys.indices._cdata, picked.get(("indices", 0)))
+
+
+def of_saved(toys: Toys) -> Checks:
+    """From a node to what was packed for it, and to what that was made from."""
+    node = node_behind(toys.packed_leaf.grad_fn)
+    told = told_of(node)
+    holders = {"pack hook": toys.pack, "unpack hook": toys.unpack, "packed": toys.packed}
+    for label, known in holders.items():
+        yield Check((f"{label.split()[0]}_in_hooks", "saved_hooks_class"), id(known), told.get((label, -1)))
+    accumulator = ("accumulator_in_slot", "undefined_class", "accumulator_class")
+    yield Check(accumulator, told.get(("next edge", 0)), told.get(("saved accumulator", -1)))
+    yield Check(accumulator, None, told.get(("saved grad_fn", -1)))
+    told = told_of(node_behind(toys.packed_result.grad_fn))
+    yield Check(
+        ("grad_fn_in_slot", "undefined_class", "node_class"), node_behind(toys.node), told.get(("saved grad_fn", -1))
+    )
+
+
+def of_descriptions(toys: Toys) -> Checks:
+    """Sizes, dtypes, devices, bytes."""
+    sizes = ("dimensions_in_impl", "sizes_in_impl")
+    for tensor in (toys.shaped, toys.deep, toys.big):
+        text = _heap._torch_description(tensor._cdata)
+        told = text[0].partition(" ")[2] if text else None
+        yield Check(sizes, str([*tensor.shape]), told)
+    for name, (tensor, _) in toys.tensors_of_dtypes().items():
+        text = _heap._torch_description(tensor._cdata)
+        yield Check(("dtype_in_impl", "dtype_names"), name, text[0].partition(" ")[0] if text else None)
+    memory = ("device_in_storage", "device_names", "bytes_in_storage")
+    for storage, device, nbytes in (
+        (toys.big_storage, "cpu", toys.big_storage.nbytes()),
+        (toys.meta_storage, "meta", 0),
+    ):
+        told_storage = _heap._torch_description(storage._cdata)
+        yield Check(memory, (f"{storage.nbytes()} bytes", device, nbytes), told_storage[1:] if told_storage else None)
+
+
+GROUPS = (of_wrappers, of_contexts, of_tensors, of_tangents, of_nodes, of_saved, of_descriptions)
+
+
+def is_nothing(told: object) -> bool:
+    """Was nothing told, right or wrong?"""
+    return not told or (isinstance(told, dict) and not any(told.values()))
+
+
+def failed_fields(toys: Toys, known: set[str]) -> set[str]:
+    """Of each wrong answer with the layout that is in use, the field that is to be given up first. `known`: those in use."""
+    failed: set[str] = set()
+    for group in GROUPS:
+        try:
+            for check in group(toys):
+                in_use = [field for field in check.fields if field in known]
+                is_silent = len(in_use) < len(check.fields) and is_nothing(check.told)
+                if check.told != check.expected and in_use and not is_silent:
+                    failed.add(in_use[0])
+        except Exception:  # what can't be made in this release is not found there either
+            continue
+    return failed
+
+
+__all__ = ["failed_fields"]

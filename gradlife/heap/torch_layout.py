@@ -1,0 +1,320 @@
+"""Where this torch keeps what its public names do not show: found on toy objects whose parts are known.
+
+The offsets differ from release to release, so none is written down here. Each is the place of a known address in a known
+object.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.torch_toys import Toys
+
+Fields = Iterator[tuple[str, Any]]
+
+#: As much of an object as is searched, in bytes: more than any of these classes has before its subclasses' own fields.
+SEARCHED_BYTES = 640
+
+#: What each class is to the walk, which tells classes by their own names and those of their bases.
+CLASSES = {
+    "undefined_class": "c10::UndefinedTensorImpl",
+    "tensor_class": "c10::TensorImpl",
+    "storage_class": "c10::StorageImpl",
+    "meta_class": "torch::autograd::AutogradMeta",
+    "node_class": "torch::autograd::Node",
+    "accumulator_class": "torch::autograd::AccumulateGrad",
+    "context_node_class": "torch::autograd::PyNode",
+    "tensor_hook_class": "torch::autograd::PyFunctionTensorPreHook",
+    "prehook_class": "torch::autograd::PyFunctionPreHook",
+    "hook_class": "torch::autograd::PyFunctionPostHook",
+    "post_accumulate_hook_class": "torch::autograd::PyFunctionTensorPostAccGradHooks",
+    "saved_hooks_class": "torch::autograd::PySavedVariableHooks",
+    "metadata_class": "torch::autograd::PyAnomalyMetadata",
+}
+
+
+def find(base: int | None, value: int | None, class_name: str = "", nbytes: int = SEARCHED_BYTES) -> int | None:
+    """Where `value` stands in the object at `base`; with `class_name`, only if an object of that class is there."""
+    if base is None or value is None or (class_name and class_name not in (_heap._class_at(value) or "")):
+        return None
+    return _heap._find_word(base, nbytes, value)
+
+
+def word_at(base: int | None, offset: int | None) -> int | None:
+    """The word there, or None where nothing can be read."""
+    return _heap._read_word(base + offset) if base is not None and offset is not None else None
+
+
+def pointer_to_class(base: int | None, class_name: str, nbytes: int) -> tuple[int | None, int | None]:
+    """The first word in an object that points at one of this class: its offset, and the word."""
+    for offset in range(0, nbytes, 8) if base is not None else ():
+        value = word_at(base, offset)
+        if value and value % 8 == 0 and class_name in (_heap._class_at(value) or ""):
+            return offset, value
+    return None, None
+
+
+def meta_of(tensor: Any) -> int | None:
+    """The address of what differentiation knows of a tensor."""
+    found = pointer_to_class(tensor._cdata, "AutogradMeta", 160)[1]
+    return found if found is not None else pointer_to_class(tensor._cdata, "DifferentiableViewMeta", 160)[1]
+
+
+def node_behind(wrapper: Any) -> int | None:
+    """The address of the node that a `grad_fn` stands for, which has the same class name."""
+    return pointer_to_class(id(wrapper), type(wrapper).__name__, 48)[1]
+
+
+def node_of_context(ctx: Any) -> int | None:
+    """The address of the node of a custom Function's ctx."""
+    return pointer_to_class(id(ctx), "PyNode", type(ctx).__basicsize__)[1]
+
+
+# --- groups of fields: each stands by itself where another fails -----------------------------------------------------
+
+
+def of_types(toys: Toys) -> Fields:
+    """The Python types whose instances have C++ objects behind them, and the C++ classes."""
+    yield "tensor_type", toys.torch._C.TensorBase
+    yield "storage_type", toys.torch._C.StorageBase
+    yield "context_type", toys.torch._C._FunctionBase
+    yield "node_wrapper_type", type(toys.node)
+    yield from CLASSES.items()
+
+
+def of_tensors(toys: Toys) -> Fields:
+    """Fields of tensors, storages and what differentiation knows of them."""
+    leaf, storage = toys.leaf, toys.storage
+    yield "impl_in_wrapper", find(id(leaf), leaf._cdata, "TensorImpl", type(leaf).__basicsize__)
+    yield "tensor_hooks_in_wrapper", find(id(leaf), id(leaf._backward_hooks), nbytes=64)
+    yield "impl_in_storage_wrapper", find(id(storage), storage._cdata, "StorageImpl", 48)
+    yield "storage_in_impl", find(leaf._cdata, storage._cdata, "StorageImpl", 160)
+    yield "wrapper_in_impl", find(leaf._cdata, id(leaf), nbytes=160)
+    yield "wrapper_in_storage", find(storage._cdata, id(storage), nbytes=104)
+    yield "meta_in_impl", pointer_to_class(leaf._cdata, "AutogradMeta", 160)[0]
+    yield "grad_in_meta", find(meta_of(leaf), leaf.grad._cdata, "TensorImpl", 160)
+    yield "node_in_meta", find(meta_of(toys.result), node_behind(toys.node), "SinBackward0", 160)
+
+
+def of_tangents(toys: Toys) -> Fields:
+    """Forward-mode tangents: a block that has the first of a list of entries, whose third word is the tensor."""
+    with toys.dual() as dual:
+        in_meta, in_block = tangent_offsets(meta_of(dual), toys.tangent._cdata)
+    yield "tangents_in_meta", in_meta
+    yield "list_in_tangents", in_block
+
+
+def tangent_offsets(meta: int | None, tangent: int) -> tuple[int | None, int | None]:
+    """Where the block's address stands, and in the block that of the first entry."""
+    for in_meta in range(8, 184, 8) if meta is not None else ():
+        block = word_at(meta, in_meta)
+        for in_block in range(0, 64, 8) if block and block % 8 == 0 else ():
+            entry = word_at(block, in_block)
+            if entry and entry % 8 == 0 and word_at(entry, 16) == tangent:
+                return in_meta, in_block
+    return None, None
+
+
+def of_descriptions(toys: Toys) -> Fields:
+    """Sizes, dtypes, devices."""
+    big, meta = toys.big_storage._cdata, toys.meta_storage._cdata
+    yield "bytes_in_storage", find(big, toys.big_storage.nbytes(), nbytes=104)
+    numbers = toys.device_names()
+    cpu, other = ({name: number for number, name in numbers.items()}.get(name) for name in ("cpu", "meta"))
+    places = (
+        at
+        for at in range(8, 104, 2)
+        if (half_at(big, at), half_at(meta, at)) == (0xFF00 | (cpu or 0), 0xFF00 | (other or 0))
+    )
+    yield "device_in_storage", next(places, None)
+    yield "device_names", numbers
+    sizes = toys.shaped._cdata
+    at = next(
+        (at for at in range(8, 160, 8) if [word_at(sizes, at + 8 * i) for i in range(5)] == [*toys.shaped.shape]), None
+    )
+    yield "sizes_in_impl", at
+    counts = [at for at in range(8, 160, 8) if word_at(sizes, at) == 5 and word_at(toys.big._cdata, at) == 1]
+    yield "dimensions_in_impl", next((at for at in counts if word_at(toys.deep._cdata, at) == 6), None)
+    yield from of_dtypes(toys)
+
+
+def half_at(base: int, offset: int) -> int:
+    """Two bytes there; 0 where nothing can be read."""
+    return ((word_at(base, offset & ~7) or 0) >> 8 * (offset & 7)) & 0xFFFF
+
+
+def of_dtypes(toys: Toys) -> Fields:
+    """The number that tells a tensor's dtype: small, different for each, and the same for two tensors of one."""
+    tensors = toys.tensors_of_dtypes()
+    for at in range(8, 240, 2):
+        names = {half_at(first._cdata, at): name for name, (first, _) in tensors.items()}
+        same = all(half_at(first._cdata, at) == half_at(second._cdata, at) < 256 for first, second in tensors.values())
+        if same and len(names) == len(tensors):
+            yield "dtype_in_impl", at
+            yield "dtype_names", names
+            return
+    yield "dtype_in_impl", None
+    yield "dtype_names", None
+
+
+def of_counts(toys: Toys) -> Fields:
+    """Who owns whom, and where that is counted."""
+    yield "are_counts_coupled", are_counts_coupled(toys.torch)
+    yield "are_nodes_coupled", are_nodes_coupled(toys)
+    yield "context_owns_node", context_owns_node(toys)
+    yield "count_in_target", count_offset(toys.torch)
+
+
+def are_counts_coupled(torch: Any) -> bool:
+    """Since 2.10 a second owner in C++ adds one to the wrapper's count, and only one."""
+    tensor = torch.ones(2, device="cpu")
+    before = sys.getrefcount(tensor)
+    other = torch.ones(2, device="cpu", requires_grad=True)
+    other.grad = tensor
+    return sys.getrefcount(tensor) == before + 1
+
+
+def are_nodes_coupled(toys: Toys) -> bool:
+    """The same of a node and its wrapper."""
+    result = toys.leaf.sin()
+    node = result.grad_fn
+    before = sys.getrefcount(node)
+    del result
+    return sys.getrefcount(node) == before - 1
+
+
+def context_owns_node(toys: Toys) -> bool:
+    """Does a ctx keep its node, as it does since nodes are counted as tensors are, or merely know it?"""
+    ctx = toys.apply(toys.leaf).grad_fn
+    node = node_of_context(ctx)  # what it was made for is gone by now
+    return node is not None and find(node, id(ctx)) is not None
+
+
+def count_offset(torch: Any) -> int | None:
+    """Where the strong count of an impl stands: the low half of a word that follows `_use_count()`."""
+    tensor = torch.ones(2, device="cpu")
+    owners = []
+    candidates = set(range(8, 32, 8))
+    for _ in range(3):
+        candidates = {
+            at for at in candidates if ((word_at(tensor._cdata, at) or 0) & 0xFFFFFFFF) == tensor._use_count()
+        }
+        owner = torch.ones(2, device="cpu", requires_grad=True)
+        owner.grad = tensor
+        owners.append(owner)
+    return min(candidates, default=None)
+
+
+def of_nodes(toys: Toys) -> Fields:
+    """Fields of nodes, their edges and contexts."""
+    node = node_behind(toys.node)
+    yield "node_in_wrapper", pointer_to_class(id(toys.node), "SinBackward0", 48)[0]
+    edges = edges_offset(node)
+    yield "edges_in_node", edges
+    yield "edge_bytes", edge_bytes(toys, edges)
+    yield "slots_in_node", find(node, toys.leaf._cdata, "TensorImpl")
+    yield "wrapper_in_node", find(node, id(toys.node))
+    accumulator = word_at(word_at(node, edges), 0)
+    yield "variable_in_accumulator", find(accumulator, toys.leaf._cdata, "TensorImpl")
+
+
+def edges_offset(node: int | None) -> int | None:
+    """The vector of edges: its first word points at an edge, whose first word points at the accumulator."""
+    for offset in range(0, 256, 8) if node is not None else ():
+        begin = word_at(node, offset)
+        if not begin or begin % 8 or _heap._class_at(begin):
+            continue
+        accumulator = word_at(begin, 0)
+        if accumulator and "AccumulateGrad" in (_heap._class_at(accumulator) or ""):
+            return offset
+    return None
+
+
+def edge_bytes(toys: Toys, edges: int | None) -> int | None:
+    """The size of one edge: a node of two inputs has two."""
+    address = node_behind(toys.product.grad_fn)
+    begin, end = word_at(address, edges), word_at(address, edges + 8 if edges is not None else None)
+    return (end - begin) // 2 if begin and end and 16 <= (end - begin) // 2 <= 32 else None
+
+
+def of_contexts(toys: Toys) -> Fields:
+    """Fields of the ctx of a custom Function, some of them full while its forward runs only."""
+    ctx = toys.custom.grad_fn
+    yield "node_in_context", pointer_to_class(id(ctx), "PyNode", type(ctx).__basicsize__)[0]
+    yield "context_in_node", find(node_of_context(ctx), id(ctx))
+    for name in ("to_save", "saved_for_forward", "non_differentiable", "dirty"):
+        yield f"{name}_in_context", toys.fields_in_forward.get(name)
+
+
+def of_hooks(toys: Toys) -> Fields:
+    """Fields of the small objects that hold Python's hooks."""
+    _, hooks = pointer_to_class(meta_of(toys.leaf), "PyFunctionTensorPostAccGradHooks", 184)
+    dict_ = toys.leaf._post_accumulate_grad_hooks
+    yield "post_accumulate_hooks_in_wrapper", find(id(toys.leaf), id(dict_), nbytes=64)
+    yield "dict_in_hook", find(hooks, id(dict_), nbytes=32)
+
+
+def of_metadata(toys: Toys) -> Fields:
+    """The dict of a node's metadata."""
+    _, held = pointer_to_class(node_behind(toys.node), "PyAnomalyMetadata", 464)
+    yield "dict_in_metadata", find(held, id(toys.node.metadata), nbytes=128)
+
+
+def of_saved(toys: Toys) -> Fields:
+    """Fields of a saved tensor, and of its pair of hooks."""
+    of_leaf, of_result = (node_behind(packed.grad_fn) for packed in (toys.packed_leaf, toys.packed_result))
+    at, hooks = pointer_to_class(of_leaf, "PySavedVariableHooks", SEARCHED_BYTES)
+    yield "pack_in_hooks", find(hooks, id(toys.pack), nbytes=64)
+    yield "unpack_in_hooks", find(hooks, id(toys.unpack), nbytes=64)
+    yield "packed_in_hooks", find(hooks, id(toys.packed), nbytes=64)
+    slot, _ = pointer_to_class(of_leaf, "UndefinedTensorImpl", SEARCHED_BYTES)
+    for name, node, owner in (
+        ("accumulator_in_slot", of_leaf, "AccumulateGrad"),
+        ("grad_fn_in_slot", of_result, "SinBackward0"),
+    ):
+        found = pointer_to_class(node + at, owner, 64)[0] if node is not None and at is not None else None
+        yield name, at + found - slot if at is not None and found is not None and slot is not None else None
+
+
+def saved_names(toys: Toys) -> Fields:
+    """The saved tensors of every node class, in the order in which they stand in it."""
+    prefix = "_raw_saved_"
+    classes = {name: value for name, value in vars(toys.torch._C._functions).items() if isinstance(value, type)}
+    yield (
+        "saved_names",
+        {
+            name: [field.removeprefix(prefix) for field in vars(value) if field.startswith(prefix)]
+            for name, value in classes.items()
+        },
+    )
+
+
+GROUPS = (
+    of_types,
+    of_tensors,
+    of_tangents,
+    of_descriptions,
+    of_counts,
+    of_nodes,
+    of_contexts,
+    of_hooks,
+    of_metadata,
+    of_saved,
+    saved_names,
+)
+
+
+def find_layout(toys: Toys) -> dict[str, Any]:
+    """Every field of the extension's layout that was found. A group that fails is left out, whatever its failure."""
+    found: dict[str, Any] = {}
+    for group in GROUPS:
+        try:
+            for name, value in group(toys):
+                if value is not None:
+                    found[name] = value
+        except Exception:  # a torch whose private names moved must not break the question that was asked
+            continue
+    return found

@@ -1,0 +1,217 @@
+"""Small objects of torch whose parts are known, on which its layout is found and checked."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gradlife import _heap
+
+DTYPES = (
+    *("float32", "float64", "float16", "bfloat16", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2"),
+    *("uint8", "int8", "int16", "int32", "int64", "bool", "uint16", "uint32", "uint64"),
+)
+#: What a ctx has while its forward runs.
+CONTEXT_TUPLES = ("to_save", "saved_for_forward", "non_differentiable", "dirty_tensors")
+
+
+class Toys:
+    """Made as they are asked for: a release that lacks one lacks the fields that are found on it only."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+        self.fields_in_forward: dict[str, int | None] = {}
+        self.labels_in_forward: dict[str, str | None] = {}
+        self.packed = object()
+        packed = self.packed
+        self.pack: Any = lambda _: packed
+        self.unpack: Any = nothing
+
+    def _ones(self, *sizes: int, **options: Any) -> Any:
+        return self.torch.ones(*sizes, **{"device": "cpu", "dtype": self.torch.float32, **options})
+
+    @functools.cached_property
+    def leaf(self) -> Any:
+        """With a gradient, and hooks of both kinds."""
+        leaf = self._ones(3, requires_grad=True)
+        leaf.grad = self._ones(3)
+        leaf.register_hook(nothing)
+        if hasattr(leaf, "register_post_accumulate_grad_hook"):
+            leaf.register_post_accumulate_grad_hook(nothing)
+        return leaf
+
+    @functools.cached_property
+    def storage(self) -> Any:
+        return self.leaf.untyped_storage()
+
+    @functools.cached_property
+    def result(self) -> Any:
+        return self.leaf.sin()
+
+    @functools.cached_property
+    def node(self) -> Any:
+        """With metadata."""
+        node = self.result.grad_fn
+        assert node.metadata is not None
+        return node
+
+    @functools.cached_property
+    def hooked(self) -> tuple[Any, Any, Any]:
+        """A result, and the dicts of its node's hooks and prehooks."""
+        result = self.leaf.exp()
+        handles = (result.grad_fn.register_hook(nothing), result.grad_fn.register_prehook(nothing))
+        hooks, prehooks = (handle.hooks_dict_ref() for handle in handles)
+        return result, hooks, prehooks
+
+    @functools.cached_property
+    def product(self) -> Any:
+        """Of two others, so that it has two edges and saves two tensors."""
+        return self.leaf * self.result
+
+    @functools.cached_property
+    def view(self) -> Any:
+        return self.leaf.view(3)
+
+    @functools.cached_property
+    def picked(self) -> Any:
+        """Its node saves a list of tensors."""
+        return self.leaf[self.indices]
+
+    @functools.cached_property
+    def indices(self) -> Any:
+        return self.torch.zeros(2, dtype=self.torch.int64, device="cpu")
+
+    @functools.cached_property
+    def tangent(self) -> Any:
+        return self._ones(3)
+
+    @contextmanager
+    def dual(self) -> Iterator[Any]:
+        """A tensor with that tangent, on the level that the program has entered or on one that ends at once."""
+        try:
+            level, is_own = self.torch._C._enter_dual_level(), True
+        except RuntimeError:  # there is one, and only one at a time
+            level, is_own = 0, False
+        try:
+            yield self.torch._make_dual(self._ones(3), self.tangent, level=level)
+        finally:
+            if is_own:
+                self.torch._C._exit_dual_level(level=level)
+
+    @functools.cached_property
+    def big(self) -> Any:
+        return self.torch.empty(123_457, dtype=self.torch.uint8, device="cpu")
+
+    @functools.cached_property
+    def big_storage(self) -> Any:
+        return self.big.untyped_storage()
+
+    @functools.cached_property
+    def meta_storage(self) -> Any:
+        return self.torch.empty(123, dtype=self.torch.uint8, device="meta").untyped_storage()
+
+    @functools.cached_property
+    def shaped(self) -> Any:
+        return self._ones(3, 5, 7, 2, 4)
+
+    @functools.cached_property
+    def deep(self) -> Any:
+        """Of so many dimensions that their sizes stand elsewhere."""
+        return self._ones(3, 5, 7, 2, 4, 6)
+
+    def tensors_of_dtypes(self) -> dict[str, tuple[Any, Any]]:
+        """Two tensors of each dtype that this release has."""
+        dtypes = {name: getattr(self.torch, name) for name in DTYPES if hasattr(self.torch, name)}
+        return {
+            name: (self.torch.empty(1, dtype=dtype, device="cpu"), self.torch.empty(1, dtype=dtype, device="cpu"))
+            for name, dtype in dtypes.items()
+        }
+
+    def device_names(self) -> dict[int, str]:
+        """Of each type of device its number: as the enumeration has them, or of those that are sure."""
+        members = getattr(getattr(self.torch._C._autograd, "DeviceType", None), "__members__", None)
+        if not members:
+            return {0: "cpu", 14: "meta"}
+        return {int(value): name.lower() for name, value in members.items()} | self._private_device(members)
+
+    def _private_device(self, members: Any) -> dict[int, str]:
+        """The name that an extension has given the type that is left to extensions."""
+        name = getattr(self.torch._C, "_get_privateuse1_backend_name", None)
+        return {int(members["PrivateUse1"]): name()} if name is not None and "PrivateUse1" in members else {}
+
+    def apply(self, *inputs: Any) -> Any:
+        """The result of a custom Function."""
+        return function_of(self.torch).apply((self.fields_in_forward, self.labels_in_forward), *inputs)
+
+    @functools.cached_property
+    def custom(self) -> Any:
+        """Its ctx has saved the leaf and its result."""
+        return self.apply(self.leaf, self.result)
+
+    @property
+    def packing(self) -> Any:
+        """Within it what is saved is packed."""
+        return self.torch.autograd.graph.saved_tensors_hooks(self.pack, self.unpack)
+
+    @functools.cached_property
+    def packed_leaf(self) -> Any:
+        """Its node has packed a leaf."""
+        with self.packing:
+            return self.leaf.sin()
+
+    @functools.cached_property
+    def packed_result(self) -> Any:
+        """Its node has packed a result."""
+        with self.packing:
+            return self.result.cos()
+
+
+def nothing(*_: Any) -> None:
+    """A hook."""
+
+
+#: The custom Function of each torch that was looked at: classes are garbage that waits for the collector, so it is kept.
+_functions: dict[int, Any] = {}
+
+
+def function_of(torch: Any) -> Any:
+    """A custom Function that saves its inputs, and notes in its first argument where its ctx keeps what."""
+    if id(torch) not in _functions:
+        _functions[id(torch)] = make_function(torch)
+    return _functions[id(torch)]
+
+
+def make_function(torch: Any) -> Any:
+    """See `function_of`."""
+
+    class Toy(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, found: tuple[dict[str, int | None], dict[str, str | None]], *inputs: Any) -> Any:
+            fields, labels = found
+            result = inputs[0] * 2
+            fields["to_save"] = changed_field(ctx, ctx.save_for_backward, inputs)
+            fields["non_differentiable"] = changed_field(ctx, ctx.mark_non_differentiable, inputs[:1])
+            fields["dirty"] = changed_field(ctx, ctx.mark_dirty, inputs[-1:])
+            if hasattr(ctx, "save_for_forward"):
+                fields["saved_for_forward"] = changed_field(ctx, ctx.save_for_forward, inputs[1:])
+            for name in CONTEXT_TUPLES:
+                labels[name] = _heap._torch_label(ctx, getattr(ctx, name, None))
+            ctx.non_differentiable = ctx.dirty_tensors = None  # it was not true
+            return result
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return None, grad
+
+    return Toy
+
+
+def changed_field(ctx: Any, call: Any, tensors: tuple[Any, ...]) -> int | None:
+    """Where in a ctx something stands after a call that stood elsewhere before; None unless that is one place."""
+    places = range(16, type(ctx).__basicsize__, 8)
+    before = [_heap._read_word(id(ctx) + at) for at in places]
+    call(*tensors)
+    changed = [at for at, was in zip(places, before, strict=True) if _heap._read_word(id(ctx) + at) != was]
+    return changed[0] if len(changed) == 1 else None

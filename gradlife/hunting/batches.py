@@ -1,0 +1,44 @@
+"""Where no optimizer fires: a step is one batch of a DataLoader."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+#: Batches that are taken without any optimizer's firing before they count.
+WARMUP_BATCHES = 8
+
+Step = Callable[[], object]
+
+
+class BatchSteps:
+    """Hears every batch that is taken from a DataLoader in this process."""
+
+    def __init__(self, begin: Callable[[str], Step]) -> None:
+        self._begin = begin
+        self._step: Step | None = None
+        self._taken = 0
+        self.is_wanted = True  # until an optimizer fires
+
+    def attach(self, dataloader_module: Any) -> None:
+        """Wraps the iterators' next."""
+        iterator = dataloader_module._BaseDataLoaderIter
+        plain = iterator.__next__
+
+        @functools.wraps(plain)
+        def next_batch(loader: Any) -> Any:
+            self._about_to_take()
+            return plain(loader)
+
+        iterator.__next__ = next_batch
+
+    def _about_to_take(self) -> None:
+        """The batch before is done with."""
+        if not self.is_wanted:
+            return
+        self._taken += 1
+        if self._step is not None:
+            self._step()
+        elif self._taken > WARMUP_BATCHES:
+            self._step = self._begin("batch of a DataLoader")

@@ -1,0 +1,61 @@
+"""Growth that is meant: a container with a bound that is not reached yet, and tables of libraries that hold no tensors."""
+
+from __future__ import annotations
+
+import sys
+
+from gradlife.model.hunt import Explained, Finding
+from gradlife.model.trace import Step
+
+#: A bound above this many items is none that a run will reach.
+LARGEST_BOUND = 1_000_000
+
+TENSOR = "torch._C.TensorBase"
+
+
+def is_meant(finding: Finding) -> bool:
+    """Is this growth no leak?"""
+    return is_filling(finding) or is_library_table(finding)
+
+
+def is_filling(finding: Finding) -> bool:
+    """A container with a bound fills up with plain tensors; one that is given graphs keeps more than it was made for."""
+    bounded = bounded_step(finding)
+    return bounded is not None and not finding.per_step.graph_nodes
+
+
+def bounded_step(finding: Finding) -> Step | None:
+    """The container on the way that may not hold more than a number of items, and has room left."""
+    for step in finding.trace.steps:
+        if step.most is not None and step.most <= LARGEST_BOUND and (step.length is None or step.length < step.most):
+            return step
+    return None
+
+
+def is_library_table(finding: Finding) -> bool:
+    """Something of the standard library's or of torch's own, without tensors: source lines of generated code, say."""
+    amounts = finding.per_step
+    steps = finding.trace.steps
+    if amounts.tensors or amounts.storages or amounts.graph_nodes or not steps or steps[0].object != "module":
+        return False
+    package = steps[0].detail.partition(".")[0]
+    return package in sys.stdlib_module_names or package == "torch"
+
+
+def explained(finding: Finding) -> Explained:
+    """In a line: what it is, and how much a step."""
+    steps = finding.trace.steps
+    bounded = bounded_step(finding)
+    if bounded is not None:
+        words = f"{bounded.object} {bounded.detail}".strip()
+        return Explained("bounded cache", f"{words}, not full yet", finding.retained_bytes)
+    return Explained(
+        "table of a library", f"{steps[0].object} {steps[0].detail}: {steps[0].via}", finding.retained_bytes
+    )
+
+
+def slowed(finding: Finding) -> Explained:
+    """In a line: where something gets less in every round, as a cache does whose keys come again."""
+    steps = finding.trace.steps
+    place = f"{steps[-2].object} {steps[-2].detail}".strip() if len(steps) > 1 else finding.trace.object
+    return Explained("cache that fills", f"{place} gets less in every round", finding.retained_bytes)

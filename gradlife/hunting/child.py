@@ -1,0 +1,260 @@
+"""The process that the program runs in: hunts while it runs, and leaves reports for the process that watches it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import CodeType
+
+from gradlife.errors import GradlifeError
+from gradlife.hunting.batches import BatchSteps
+from gradlife.hunting.calls import DECORATOR, MAIN, CallSteps
+from gradlife.hunting.cuts import load_cut
+from gradlife.hunting.cutter import Cutter
+from gradlife.hunting.failing import owners_now, told_of
+from gradlife.hunting.imports import when_imported
+from gradlife.hunting.loop import loop_for
+from gradlife.hunting.method import Hunt
+from gradlife.hunting.optimizers import OptimizerSteps
+from gradlife.hunting.reporting import About, report_of
+from gradlife.hunting.reserve import Reserve
+from gradlife.hunting.schedule import schedule_for
+from gradlife.hunting.script import INTERRUPTED, Ended, become_main, compiled, exit_status, run_script, tell
+from gradlife.hunting.settings import Settings, load_settings
+from gradlife.hunting.stepping import Counter, EnoughSteps
+from gradlife.hunting.stock import Stock
+from gradlife.hunting.targets import AskedWrongly, FunctionTarget, ScriptTarget, Stepper, load, parse
+from gradlife.model import hunt_codec
+from gradlife.model.hunt import HuntReport
+
+#: What a report's file is called, by the moment at which it was left.
+ANSWER, STOCK, END = "answer", "stock", "end"
+
+#: What is done with a hunt that knows enough, and a way to its report: more steps may be wanted.
+Afterwards = Callable[[Hunt, Callable[[], HuntReport]], Iterator[int]]
+
+
+class Child:
+    """One hunt in this process."""
+
+    def __init__(self, settings: Settings, afterwards: Afterwards | None = None) -> None:
+        self._settings = settings
+        self._afterwards = afterwards
+        self._hunt = self._new_hunt()
+        self._reserve = Reserve()
+        self._has_ended = False
+        self._stepped_by = ""
+        self._answered: HuntReport | None = None
+        self._is_script = True
+        self._lock = threading.RLock()
+        self.counter: Counter | None = None
+
+    # --- targets ---
+
+    def run(self) -> int:
+        """Runs the target to its end; the status of the process."""
+        target = parse(self._settings.target, self._settings.arguments)
+        Stock(self, self._settings.requests).start()
+        ended = self._run_function(target) if isinstance(target, FunctionTarget) else self._run_script(target)
+        return ended.status
+
+    def _run_function(self, target: FunctionTarget) -> Ended:
+        self._is_script = False
+        sys.argv[:] = [target.place, *self._settings.arguments]
+        found: list[Stepper] = []
+        ended = guarded(lambda: found.append(load(target)))
+        if not found:
+            self.leave(END, ended.status, ended.error)
+            return ended
+        return self._run_steps(found[0], target.function)
+
+    def _run_steps(self, stepper: Stepper, name: str) -> Ended:
+        self._hunt.schedule = schedule_for(self._settings.steps, is_endless=True)
+        loop = loop_for(stepper)
+
+        def run() -> None:
+            state = stepper.setup() if stepper.setup is not None else None
+            done = self.begin(f"call of {name}")
+            loop(state, stepper.step, itertools.count(), lambda: done() or self._answered is not None)
+            if stepper.teardown is not None:
+                stepper.teardown(state)
+
+        ended = guarded(run)
+        self.leave(END, None if ended.status == 0 else ended.status, ended.error)
+        self._hunt.close()
+        return ended
+
+    def _run_script(self, target: ScriptTarget) -> Ended:
+        code = compiled(target.path)
+        counted = None
+        if self._settings.step_on:
+            counted = CallSteps(self._settings.step_on, self._begin_again)
+            code = self._count_calls(counted, target.path) or code
+        else:
+            self._hear_torch()
+        main = become_main(target)
+        if counted is not None:
+            main.__dict__[DECORATOR] = counted.counting
+        ended = run_script(code, main)
+        self.leave(END, ended.status, ended.error)
+        self._hunt.close()
+        return ended
+
+    def _hear_torch(self) -> None:
+        """Optimizers that fire, and batches that are taken."""
+        optimizers, batches = OptimizerSteps(self._begin_again), BatchSteps(self._begin_again)
+        when_imported("torch.optim.optimizer", optimizers.attach)
+        when_imported("torch.utils.data.dataloader", batches.attach)
+
+    def _count_calls(self, counted: CallSteps, path: str) -> CodeType | None:
+        """Has the calls of one function counted; the script's code where it is the script's own."""
+        if counted.module != MAIN:
+            when_imported(counted.module, counted.attach)
+            return None
+        with open(path, "rb") as file:
+            return counted.decorated(file.read(), path)
+
+    # --- stepping ---
+
+    def _begin_again(self, stepped_by: str) -> Callable[[], bool]:
+        if self._answered is not None:  # the hunt is over
+            return lambda: True
+        if self._stepped_by:
+            self._hunt.close()
+            self._hunt = self._new_hunt()
+        return self.begin(stepped_by)
+
+    def _new_hunt(self) -> Hunt:
+        hunt = Hunt(schedule_for(self._settings.steps, is_endless=False), has_lines=self._settings.lines)
+        if self._afterwards is not None:
+            afterwards = self._afterwards
+            hunt.afterwards = lambda hunt: afterwards(hunt, lambda: self._report(None, None))
+        return hunt
+
+    def begin(self, stepped_by: str) -> Callable[[], bool]:
+        """From here on steps are counted."""
+        self._stepped_by = stepped_by
+        counter = self.counter = Counter(self._hunt, self._lock)
+        counter.on_done = self._answer
+        return cutting(self._settings.cut, counter.step) if self._settings.cut else counter.step
+
+    def _answer(self) -> None:
+        if self._answered is None:
+            self._answered = self._report(None, None)
+            write_report(self._answered, self._settings, ANSWER)
+        if self._settings.steps is not None:
+            raise EnoughSteps
+
+    # --- reports ---
+
+    def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
+        """Writes a report of what is known by now, and tells the process that watches."""
+        with self._lock:
+            if moment == STOCK and self._has_ended:  # asked for before the end, and too late
+                return
+            self._has_ended = self._has_ended or moment == END
+            report = self._report(status, error)
+            if moment == STOCK and not report.findings:
+                report = with_owners(report)
+            write_report(report, self._settings, moment)
+
+    def _report(self, status: int | None, error: BaseException | None) -> HuntReport:
+        if error is not None:
+            self._reserve.release()
+        trouble = trouble_of(error, self._hunt.steps_now)
+        about = About(self._settings.target, self._stepped_by, status, trouble, self._is_script, error is not None)
+        with self._lock:
+            if self._answered is None:
+                report = safely(self._hunt, about)
+            else:  # the hunt was over, and knows no more by now
+                report = replace(self._answered, script_status=status, trouble=trouble)
+            return report if error is None else with_failure(report, error)
+
+
+def cutting(cut: str, step: Callable[[], bool]) -> Callable[[], bool]:
+    """A step after which a reference is cut."""
+    cutter = Cutter(load_cut(cut))
+
+    def cut_and_step() -> bool:
+        cutter.cut()
+        return step()
+
+    return cut_and_step
+
+
+def trouble_of(error: BaseException | None, steps: int) -> str:
+    """What the program died of, in a line."""
+    return "" if error is None else f"the program ended with {type(error).__name__} after {steps} counted steps"
+
+
+def with_failure(report: HuntReport, error: BaseException) -> HuntReport:
+    """The report with what the failed step still holds."""
+    try:
+        return replace(report, explained=(*told_of(error), *report.explained))
+    except Exception as own:  # memory may be short
+        limit = f"what the failed step holds could not be told: {type(own).__name__}"
+        return replace(report, limits=(limit, *report.limits))
+
+
+def with_owners(report: HuntReport) -> HuntReport:
+    """Before growth is known: who has most of what there is."""
+    try:
+        return replace(report, explained=(*owners_now(), *report.explained))
+    except Exception:  # memory may be short: there is the rest
+        return report
+
+
+def safely(hunt: Hunt, about: About) -> HuntReport:
+    """The report; an error of the hunt's own is told in it, for the program must go on."""
+    try:
+        return report_of(hunt, about)
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        words = f"the hunt itself failed: {type(error).__name__}: {error} ({os.path.basename(place.filename)}:{place.lineno})"
+        return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), trouble=words)
+
+
+def guarded(run: Callable[[], None]) -> Ended:
+    """A part of the program to its end, its errors told as Python tells them; the command's own are raised."""
+    try:
+        run()
+    except EnoughSteps:
+        return Ended(0)
+    except AskedWrongly:
+        raise
+    except SystemExit as error:
+        return Ended(exit_status(error.code))
+    except BaseException as error:
+        tell(error)
+        return Ended(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, error)
+    return Ended(0)
+
+
+def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
+    """Leaves a report whole or not at all."""
+    path = os.path.join(settings.folder, moment)
+    with open(f"{path}.partial", "w", encoding="utf-8") as file:
+        file.write(hunt_codec.dumps(report))
+    os.replace(f"{path}.partial", path)
+    if settings.channel >= 0:
+        os.write(settings.channel, f"{moment}\n".encode())
+
+
+def main() -> int:
+    """What the watching process starts."""
+    return start(Child)
+
+
+def start(kind: Callable[[Settings], Child]) -> int:
+    """Hunts; what was asked wrongly is told in a line, as the command tells it. The status of the process."""
+    settings = load_settings(sys.argv.pop())
+    try:
+        return kind(settings).run()
+    except GradlifeError as error:
+        print(f"gradlife: error: {error}", file=sys.stderr, flush=True)
+        return error.exit_status

@@ -1,0 +1,108 @@
+"""Leaks that the hunt plants itself, and a clean twin: a hunt that judges them wrongly is not to be believed."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gradlife import _heap
+from gradlife.hunting.growth import Grown
+
+#: The controls make a step for so many of the program's, all at its boundaries, so that its own steps cost nothing more.
+SHARE = 4
+LEAST_STEPS = 3
+
+CYCLE_NAME = "PlantedCycle"
+
+#: Controls of hunts under way: what keeps the held leak, as a variable of a program would.
+planted: list[Controls] = []
+
+
+@contextmanager
+def quiet(torch: Any) -> Iterator[None]:
+    """No mode or hook of the program sees what is planted, and the program's own modes do not change it."""
+    with (
+        torch._C._DisableTorchDispatch(),
+        torch._C.DisableTorchFunction(),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        torch.autograd.graph.saved_tensors_hooks(same, same),
+    ):
+        yield
+
+
+def same(tensor: Any) -> Any:
+    """Packs nothing."""
+    return tensor.detach()
+
+
+class Controls:
+    """One held leak, one cycle that the collector cannot free, and one clean twin."""
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+        self.ring: deque[Any] = deque(maxlen=2)
+        self._contexts: list[weakref.ref[Any]] = []
+        self._function: Any = None
+
+    @property
+    def are_planted(self) -> bool:
+        """Without torch there is nothing to plant."""
+        return self._function is not None
+
+    def plant(self, steps: int = 0) -> None:
+        """The steps of each control that go with so many of the program's."""
+        torch = sys.modules.get("torch")
+        if torch is None or not hasattr(torch, "autograd"):
+            return
+        if self._function is None:
+            self._function = planted_function(torch)
+            planted.append(self)
+        with quiet(torch):
+            for _ in range(max(LEAST_STEPS, steps // SHARE)):
+                self.held.append(torch.ones(4))
+                self.ring.append(torch.ones(4))
+                self._plant_cycle(torch)
+
+    def _plant_cycle(self, torch: Any) -> None:
+        result = self._function.apply(torch.ones(2, requires_grad=True))
+        result.grad_fn.kept = result.sin()
+        self._contexts.append(weakref.ref(result.grad_fn))
+
+    def uproot(self) -> None:
+        """Takes everything out again."""
+        self.held.clear()
+        self.ring.clear()
+        for reference in self._contexts:
+            context = reference()
+            if context is not None:
+                del context.kept
+        self._contexts.clear()
+        if self in planted:
+            planted.remove(self)
+
+
+def planted_function(torch: Any) -> Any:
+    """The Function whose contexts the cycle goes through."""
+
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2
+
+    names = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(CYCLE_NAME, (torch.autograd.Function,), names)
+
+
+def planted_name(graph: _heap.Graph, grown: Grown, controls: Controls) -> str:
+    """Which control a group is, if any."""
+    if grown.group.anchor is not None:
+        address = graph.describe(grown.group.anchor)[2]
+        return {id(controls.held): "held", id(controls.ring): "clean"}.get(address, "")
+    names = (graph.describe(node)[1] for node in grown.group.members)
+    return "cycle" if any(name.endswith(f"{CYCLE_NAME}Backward") for name in names) else ""

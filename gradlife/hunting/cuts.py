@@ -1,0 +1,90 @@
+"""Which reference to cut to prove a finding: found by the way of its trace, told as data that goes to another process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gradlife.model.hunt import Finding, FindingKind
+from gradlife.model.trace import Hop, Lifetime, Step
+from gradlife.patterns.pattern import Case
+from gradlife.patterns.wording import expression, step_family
+
+#: How a reference is cut.
+ITEMS, DETACH, CLEAR = "items", "detach", "clear"
+
+#: Chains of a graph: it is cut behind the tensor that is carried on.
+CHAINS = frozenset({"GL403", "GL404", "GL408"})
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What is done after each step of the run that proves."""
+
+    how: str
+    root: str  # "module train" or "frame loop"
+    hops: tuple[tuple[str, str, int], ...]  # relation, label and index of each reference from there on
+    text: str  # "items of state.history dropped after each step"
+
+    def dump(self) -> str:
+        """As text."""
+        return json.dumps(asdict(self))
+
+
+def load_cut(text: str) -> Cut:
+    """From text."""
+    words: dict[str, Any] = json.loads(text)
+    return Cut(words["how"], words["root"], tuple(tuple(hop) for hop in words["hops"]), words["text"])
+
+
+def cut_of(finding: Finding) -> Cut | None:
+    """Where to cut; None of what no variable of the program leads to."""
+    steps = finding.trace.steps
+    root = root_of(steps[0]) if steps else ""
+    if not root:
+        return None
+    case = Case(finding.trace, FindingKind.GROWTH, Lifetime.HELD)
+    graph = next((token.step for token in case.way if str(token) == "tensor.grad_fn"), None)
+    head = graph if graph is not None else len(steps) - 1
+    if finding.code in CHAINS:
+        return cut_at(DETACH, root, steps, head, "{} detached after each step")
+    if case.site is not None:
+        step = case.way[case.site].step
+        hops = hops_before(steps, step, container_hop(steps[step]))
+        return Cut(ITEMS, root, hops, f"new items of {expression(steps, step) or 'it'} dropped after each step")
+    last = last_attribute(steps, head)
+    return cut_at(CLEAR, root, steps, last, "{} set to None after each step") if last is not None else None
+
+
+def cut_at(how: str, root: str, steps: tuple[Step, ...], step: int, text: str) -> Cut:
+    """A cut of one reference: the one that leads to this step's object."""
+    return Cut(how, root, hops_before(steps, step, 0), text.format(expression(steps, step) or "it"))
+
+
+def root_of(step: Step) -> str:
+    """Where the way begins, if that can be found again."""
+    if step.kind == "root" and step.object == "running frame":
+        return "frame " + step.detail.partition(" (")[0]
+    return f"module {step.detail}" if step.object == "module" else ""
+
+
+def hops_before(steps: tuple[Step, ...], step: int, more: int) -> tuple[tuple[str, str, int], ...]:
+    """All references up to a step, and so many of its own."""
+    hops: list[Hop] = [hop for one in steps[:step] for hop in one.hops]
+    return tuple((hop.relation, hop.label, hop.index) for hop in [*hops, *steps[step].hops[:more]])
+
+
+def container_hop(step: Step) -> int:
+    """How many references of a step lead to the container inside it: of a module's hooks, those to their dict."""
+    return max(0, len(step.hops) - 1)
+
+
+def last_attribute(steps: tuple[Step, ...], head: int) -> int | None:
+    """The step that the last attribute or variable of the program in front of the object leads to."""
+    found = (
+        number + 1
+        for number in range(head - 1, -1, -1)
+        if step_family(steps[number]) in {"object", "nn", "module"} and steps[number].hops
+    )
+    return next(found, None)

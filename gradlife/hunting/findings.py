@@ -1,0 +1,154 @@
+"""From grown groups and garbage to findings: kind, lifetime, trace and diagnosis of each, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gradlife import _heap
+from gradlife.hunting.creations import Noted
+from gradlife.hunting.garbage import Garbage
+from gradlife.hunting.groups import Group
+from gradlife.hunting.growth import Grown
+from gradlife.hunting.looks import storage_content, tensor_type_names
+from gradlife.hunting.naming import finding
+from gradlife.hunting.natives import LEAST_LOOKS, Unreached, grows
+from gradlife.hunting.retained import Kept
+from gradlife.hunting.tracing import heaviest, held_trace, lost_trace, representative, step_that_grows, telling_members
+from gradlife.hunting.weights import weight
+from gradlife.model.hunt import Finding, FindingKind, PerStep
+from gradlife.model.trace import Ledger, Lifetime, Trace
+
+ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.RETAINED, FindingKind.NEEDS_GC]
+
+
+def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
+    """A group that grows."""
+    node = representative(graph, grown.group, grown.containers)
+    if grown.group.anchor is not None:
+        kind, lifetime, trace = FindingKind.GROWTH, Lifetime.HELD, held_trace(graph, node)
+    else:
+        trace = lost_trace(graph, node, Lifetime.NEVER)
+        kind, lifetime = FindingKind.NEVER if trace.cycle else FindingKind.NATIVE, Lifetime.NEVER
+    return finding(
+        kind,
+        lifetime,
+        trace,
+        grown.per_step,
+        survivors=len(grown.group.members),
+        retained_bytes=retained(graph, grown.group),
+        created_at=noted.lines(graph, tellers(graph, grown.group, node, grown.containers)),
+        anchor=step_that_grows(graph, node, grown.containers) if trace.steps else None,
+    )
+
+
+def tellers(graph: _heap.Graph, group: Group, node: int, containers: Iterable[int] = ()) -> Iterator[Iterable[int]]:
+    """Members of a group by whose lines they are told: the one that is shown, those that could be, others like it."""
+    yield [node]
+    yield telling_members(graph, group, containers)
+    yield heaviest(graph, group.members)
+    kind, name = graph.describe(node)[:2]
+    yield [one for one in group.members if graph.describe(one)[:2] == (kind, name)]
+    yield group.tops
+    yield group.members
+
+
+def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Noted) -> list[Finding]:
+    """A finished step that is still held; in a script the loop's own variables hold the step under way."""
+    shown = teller(graph, kept)
+    trace = held_trace(graph, shown)
+    if is_script and is_variable(trace):
+        return []
+    return [
+        finding(
+            FindingKind.RETAINED,
+            Lifetime.HELD,
+            trace,
+            PerStep(),
+            survivors=len(kept.storages),
+            retained_bytes=kept.bytes,
+            created_at=noted.lines(graph, [[shown], kept.storages]),
+        )
+    ]
+
+
+def native_findings(natives: Sequence[Unreached]) -> list[Finding]:
+    """Storages and nodes in memory that nothing in Python reaches, where there are more after every round."""
+    if len(natives) < LEAST_LOOKS or not all(map(grows, natives, natives[1:])):
+        return []
+    rate = natives[-1].since(natives[0])
+    count = natives[-1].counts["storage"] - natives[0].counts["storage"]
+    detail = "of which nothing in Python knows"
+    trace = Trace("StorageImpl" if rate.storages else "grad node", detail, Lifetime.NEVER, (), (), Ledger(0, ()))
+    nbytes = max(0, natives[-1].bytes - natives[0].bytes)
+    return [finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=max(1, count), retained_bytes=nbytes)]
+
+
+def teller(graph: _heap.Graph, kept: Kept) -> int:
+    """Of what is kept the largest, as a Python object or a tensor on a short way."""
+    most = max(storage_content(graph, node) for node in kept.storages)
+    nodes = [node for node in kept.storages if storage_content(graph, node) == most]
+    ways = [graph.path(node) for node in nodes]
+    way = min((way for way in ways if way), key=len, default=nodes[:1])
+    tensors = tensor_type_names()
+    return next((node for node in reversed(way) if graph.describe(node)[1] in tensors), way[-1])
+
+
+def is_variable(trace: Trace) -> bool:
+    """Does a variable of a running frame or of the main module hold it, with nothing but containers between?"""
+    for step in trace.steps[1:]:
+        if step.bases and "torch._C.TensorBase" in step.bases:
+            return True
+        if step.type not in {"list", "tuple", "dict"}:
+            return False
+    return False
+
+
+def garbage_findings(garbage: Garbage, noted: Noted) -> Iterable[Finding]:
+    """What waits for the collector."""
+    for group in garbage.groups:
+        node = representative(garbage.graph, group)
+        trace = lost_trace(garbage.graph, node, Lifetime.GC)
+        rate = weight(garbage.graph, group.members, garbage.steps)
+        yield finding(
+            FindingKind.NEEDS_GC,
+            Lifetime.GC,
+            trace,
+            rate,
+            survivors=len(group.members),
+            retained_bytes=round(rate.bytes * garbage.steps),
+            created_at=noted.lines(garbage.graph, tellers(garbage.graph, group, node)),
+        )
+
+
+def retained(graph: _heap.Graph, group: Group) -> int:
+    """What would be freed with the group."""
+    if group.anchor is not None:
+        return sum(graph.retained(node) for node in group.tops)
+    return sum(graph.describe(node)[3] or 0 for node in group.members)
+
+
+def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Leaks before what waits for the collector; by bytes a step, then by what is retained; keys before their values."""
+    ordered = sorted(findings, key=rank)
+    for value in [one for one in ordered if is_kept_for_a_key(one)]:
+        keys = [one for one in ordered if holder(one) == holder(value) and not is_kept_for_a_key(one)]
+        if keys and ordered.index(keys[0]) > ordered.index(value):
+            ordered.remove(keys[0])
+            ordered.insert(ordered.index(value), keys[0])
+    return tuple(ordered)
+
+
+def is_kept_for_a_key(one: Finding) -> bool:
+    """Is it the value of a dict whose key is an object, as an optimizer's state of a parameter is?"""
+    return any(hop.relation == "dict_value" and hop.label[:1] == "<" for step in one.trace.steps for hop in step.hops)
+
+
+def holder(one: Finding) -> tuple[tuple[str, str], ...]:
+    """The way to what holds it, in words."""
+    *way, last = [(step.object, step.via) for step in one.trace.steps[:-1]] or [("", "")]
+    return (*way, (last[0], ""))
+
+
+def rank(one: Finding) -> tuple[bool, float, int, int]:
+    """The smaller the worse."""
+    return (one.kind is FindingKind.NEEDS_GC, -one.per_step.bytes, -one.retained_bytes, ORDER.index(one.kind))

@@ -1,0 +1,56 @@
+"""What waits for the cyclic collector: seen before it runs, and gone after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.hunting.births import MOST_OF_A_TYPE
+from gradlife.hunting.groups import Group
+from gradlife.hunting.islands import alike, islands
+from gradlife.hunting.looks import Look
+from gradlife.hunting.weights import NATIVE
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Looks around a collection, and the one before the steps whose garbage it freed."""
+
+    start: Look
+    before: Look
+    after: Look
+    steps: int
+
+
+@dataclass(frozen=True)
+class Garbage:
+    """Collectable islands with tensors in them."""
+
+    graph: _heap.Graph
+    groups: tuple[Group, ...]
+    steps: int  # that made them
+
+
+def is_waiting(start: Look, now: Look) -> bool:
+    """Is there anything of torch that is new and that no root reaches? Only then it is worth a collection."""
+    graph = now.graph
+    return any(graph.describe(node)[0] in NATIVE and not graph.path(node) for node in appeared(start.graph, graph))
+
+
+def garbage_of(waiting: Waiting) -> Garbage:
+    """Islands that the collection between two looks freed, and that were not there at the start."""
+    graph = waiting.before.graph
+    found = islands(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
+    groups = [group for group in alike(graph, found) if holds_tensors(graph, group)]
+    return Garbage(graph, tuple(groups), waiting.steps)
+
+
+def appeared(before: _heap.Graph, after: _heap.Graph) -> set[int]:
+    """Nodes of `after` that `before` has not."""
+    rows = _heap.compare_objects(before, after, MOST_OF_A_TYPE)
+    return {node for _, kind, _, _, _, nodes in rows if kind != "root" for node in nodes}
+
+
+def holds_tensors(graph: _heap.Graph, group: Group) -> bool:
+    """Is there anything of torch in it?"""
+    return any(graph.describe(node)[0] in NATIVE for node in group.members)

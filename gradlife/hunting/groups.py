@@ -1,0 +1,115 @@
+"""Survivors gathered by what holds them: all that hang on one place that was there before them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gradlife import _heap
+from gradlife.hunting.births import Births
+
+#: Kinds of nodes that have items: the interpreter's callbacks at exit stand in no Python object.
+HOLDERS = {"python", "root"}
+
+#: Members of a group that are asked for who refers to them.
+MOST_ASKED = 40
+
+
+@dataclass
+class Group:
+    """Survivors that hang on one place, or that no root reaches."""
+
+    anchor: int | None  # the nearest dominator that is no survivor; None where no root reaches the group
+    tops: list[int] = field(default_factory=list)  # members that no other member dominates
+    members: dict[int, int] = field(default_factory=dict)  # each with the top above it
+
+    def absorb(self, other: Group) -> None:
+        """Takes in another group, which is a part of this one's doing."""
+        self.members.update(other.members)
+
+
+def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
+    """Groups that a root reaches; those that another group holds, too, are parts of that one."""
+    groups = anchored(graph, born)
+    home = {node: number for number, group in enumerate(groups) for node in group.members}
+    target = list(range(len(groups)))
+    holders: dict[int, int] = {}
+    for number, group in enumerate(groups):
+        found = next((home[node] for node in above(graph, group) if home.get(node, number) != number), None)
+        if found is None:
+            found = next((holders[node] for node in containers(graph, group, born) if node in holders), None)
+        if found is not None and final(target, found) != number:
+            target[number] = found
+        holders.update(dict.fromkeys(containers(graph, group, born), number))
+    return united(groups, target)
+
+
+def united(groups: list[Group], target: list[int]) -> list[Group]:
+    """Groups with those that are parts of them."""
+    for number, group in enumerate(groups):
+        into = final(target, number)
+        if into != number:
+            groups[into].absorb(group)
+    return [group for number, group in enumerate(groups) if target[number] == number]
+
+
+def final(target: list[int], number: int) -> int:
+    """Where a chain of parts ends."""
+    while target[number] != number:
+        number = target[number]
+    return number
+
+
+def anchored(graph: _heap.Graph, born: Births) -> list[Group]:
+    """Survivors by their anchor and the type of what hangs on it."""
+    tops: dict[int, int] = {}
+    groups: defaultdict[tuple[int, str], Group] = defaultdict(lambda: Group(None))
+    for node in born:
+        top = top_of(graph, node, born, tops)
+        anchor = graph.dominator(top)
+        if anchor is None:
+            continue
+        group = groups[anchor, graph.describe(top)[1]]
+        group.anchor = anchor
+        group.members[node] = top
+        if top == node:
+            group.tops.append(node)
+    return [group for group in groups.values() if group.tops]
+
+
+def top_of(graph: _heap.Graph, node: int, born: Births, known: dict[int, int]) -> int:
+    """The highest survivor on the way up the dominators that has only survivors between it and `node`."""
+    way = []
+    at = node
+    while at not in known:
+        way.append(at)
+        dominator = graph.dominator(at)
+        if dominator is None or dominator not in born:
+            known[at] = at
+            break
+        at = dominator
+    known.update(dict.fromkeys(way, known[at]))
+    return known[node]
+
+
+def asked(group: Group) -> list[int]:
+    """A sample of the tops."""
+    return group.tops[:: max(1, len(group.tops) // MOST_ASKED)]
+
+
+def above(graph: _heap.Graph, group: Group) -> Iterator[int]:
+    """Who holds the tops: those on the way from the root, and all that refer to them."""
+    for top in asked(group)[:3]:
+        yield from graph.path(top)
+        yield from graph.referrers(top)
+
+
+def containers(graph: _heap.Graph, group: Group, born: Births) -> list[int]:
+    """What is older and refers to the tops themselves: Python objects, and roots, which have tables of their own."""
+    found: dict[int, None] = {}
+    for top in asked(group):
+        for node in graph.referrers(top):
+            if node not in born and graph.describe(node)[0] in HOLDERS:
+                found[node] = None
+    return list(found)

@@ -1,0 +1,199 @@
+"""Which groups grow in every round, and which are full or were a passing crowd."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.hunting.births import Births, births
+from gradlife.hunting.groups import Group, containers, held_groups
+from gradlife.hunting.islands import alike, islands
+from gradlife.hunting.looks import Look
+from gradlife.hunting.weights import matters, weight
+from gradlife.model.hunt import PerStep
+
+#: Growth must hold in so many last rounds; those before may be a cache that fills.
+ROUNDS = 3
+
+#: A round may add less for each step than the one that added most; a leak that comes every few steps does.
+LEAST_SHARE = 0.25
+
+#: Something that gets less in every round than in the one before, and in the last this share of the first, fills up: a
+#: cache whose keys repeat. One whose rate falls by less is in doubt.
+SLOWED_SHARE = 0.6
+DOUBTED_SHARE = 0.9
+
+#: Steps of a last round that is long enough to tell so.
+LEAST_TELLING = 29
+
+#: A container that keeps what it is given grows by as much; one that is full does not grow.
+LEAST_GROWTH = 0.5
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A group of which every one of the last rounds left something behind."""
+
+    group: Group
+    per_step: PerStep
+    containers: tuple[int, ...] = ()  # that have more items after every round; none where a graph or a chain grows
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What several looks tell together."""
+
+    looks: Sequence[Look]
+    born: Births
+
+    @property
+    def graph(self) -> _heap.Graph:
+        """The last look's."""
+        return self.looks[-1].graph
+
+    @property
+    def judged(self) -> range:
+        """The rounds by which growth is judged: the last ones."""
+        count = len(self.looks) - 1
+        return range(max(0, count - ROUNDS), count)
+
+    def steps(self, number: int) -> int:
+        """Steps of a round."""
+        return self.looks[number + 1].steps - self.looks[number].steps
+
+
+def evidence_of(looks: Sequence[Look]) -> Evidence:
+    """The looks with what was born between them."""
+    return Evidence(looks, births(looks))
+
+
+def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
+    """Groups that grow in every judged round, and those that grow in some of them only."""
+    sure: list[Group] = []
+    unsure: list[Group] = []
+    for group in held_groups(evidence.graph, evidence.born):
+        counts = counted(group, evidence)
+        if is_filled(group, counts, evidence) or (is_steady(counts, evidence) and is_chain(group, evidence)):
+            (unsure if is_slowing(group, evidence) else sure).append(group)
+        elif sum(count > 0 for count in counts[:-1]) and gathers(group, evidence):
+            unsure.append(group)
+    for group in alike(evidence.graph, islands(evidence.graph, evidence.born)):
+        if is_steady(counted(group, evidence), evidence):
+            sure.append(group)
+    return [grown(group, evidence) for group in sure], unsure
+
+
+def grown(group: Group, evidence: Evidence) -> Grown:
+    """The group with its rate."""
+    members = [node for node in group.members if evidence.born[node] in evidence.judged]
+    rate = weight(evidence.graph, members, sum(map(evidence.steps, evidence.judged)))
+    held_by = containers(evidence.graph, group, evidence.born) if group.anchor is not None else []
+    return Grown(group, rate, tuple(node for node in held_by if grows(node, group, evidence)))
+
+
+def counted(group: Group, evidence: Evidence) -> list[int]:
+    """Members that matter, born in each judged round."""
+    rounds = [evidence.born[node] for node in group.members if matters(evidence.graph, node)]
+    return [rounds.count(number) for number in evidence.judged]
+
+
+def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
+    """Did every judged round leave its share?"""
+    rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged, strict=True)]
+    return len(rates) > 1 and min(rates) > LEAST_SHARE * max(rates)
+
+
+def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE) -> bool:
+    """Does everything that grows and holds the group get ever less?"""
+    held_by = [node for node in containers(evidence.graph, group, evidence.born) if grows(node, group, evidence)]
+    return bool(held_by) and all(slows(increments(node, evidence), evidence, share) for node in held_by)
+
+
+def slows(added: Sequence[int], evidence: Evidence, share: float) -> bool:
+    """Did every judged round add no more for each step than the one before, and the last one clearly less?"""
+    rates = [count / evidence.steps(number) for count, number in zip(added, evidence.judged, strict=True)]
+    falls = all(after <= before for before, after in itertools.pairwise(rates))
+    is_told = len(rates) == ROUNDS and evidence.steps(evidence.judged[-1]) >= LEAST_TELLING
+    return is_told and falls and rates[-1] <= share * rates[0]
+
+
+def gathers(group: Group, evidence: Evidence) -> bool:
+    """Does something grow that holds the group: a container by its items, or a chain by its links?
+
+    Objects that come and go at the same addresses pass for survivors; what holds them stays as large as it was.
+    """
+    if group.anchor and has_grown(retained_amounts(group.anchor, evidence)):
+        return True
+    return is_chain(group, evidence) or any(
+        grows(node, group, evidence) for node in containers(evidence.graph, group, evidence.born)
+    )
+
+
+def is_filled(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
+    """Does a container that holds the group get its share in every judged round?
+
+    Its length tells it even where new objects stand at the addresses of old ones, and pass for these.
+    """
+    held_by = containers(evidence.graph, group, evidence.born)
+    return any(
+        grows(node, group, evidence)
+        and (is_steady(counts, evidence) or (sum(counts) > 0 and is_steady(increments(node, evidence), evidence)))
+        for node in held_by
+    )
+
+
+def is_chain(group: Group, evidence: Evidence) -> bool:
+    """Does one top have objects of every judged round below it, and what holds it retain more after each?"""
+    rounds: dict[int, set[int]] = {}
+    for node, top in group.members.items():
+        if matters(evidence.graph, node):
+            rounds.setdefault(top, set()).add(evidence.born[node])
+    return any(found.issuperset(evidence.judged) for found in rounds.values()) and retains_more(group, evidence)
+
+
+def retains_more(group: Group, evidence: Evidence) -> bool:
+    """A chain is renewed at its end each step; what it hangs on stays, and retains more and more.
+
+    Links that hold many items each, as those of itertools.tee, are not full after every round.
+    """
+    if group.anchor is None or group.anchor == 0:
+        return True
+    amounts = retained_amounts(group.anchor, evidence)
+    return has_grown(amounts) and amounts[-1] > amounts[-2]
+
+
+def has_grown(amounts: Sequence[int]) -> bool:
+    """Never less than before, and more in the end."""
+    return amounts == sorted(amounts) and len(amounts) > 1 and amounts[-1] > amounts[0]
+
+
+def retained_amounts(node: int, evidence: Evidence) -> list[int]:
+    """The bytes that an object retained before and after each judged round, as far as it was there."""
+    kind, name, address, _ = evidence.graph.describe(node)
+    found = ((look.graph, look.graph.find(address)) for look in evidence.looks[evidence.judged.start :])
+    return [graph.retained(at) for graph, at in found if at is not None and graph.describe(at)[:2] == (kind, name)]
+
+
+def increments(container: int, evidence: Evidence) -> list[int]:
+    """By how many references a container had more after each judged round; empty if it was not there before."""
+    kind, name, address, _ = evidence.graph.describe(container)
+    lengths = []
+    for look in evidence.looks[evidence.judged.start :]:
+        node = look.graph.find(address)
+        if node is None or look.graph.describe(node)[:2] != (kind, name):
+            return []
+        lengths.append(len(look.graph.referents(node)))
+    return [after - before for before, after in itertools.pairwise(lengths)]
+
+
+def grows(container: int, group: Group, evidence: Evidence) -> bool:
+    """Does a container have more items after every judged round, about as many as it was given?"""
+    added = increments(container, evidence)
+    inside = set(evidence.graph.referents(container)).intersection(group.tops)
+    rounds = [evidence.born[node] for node in inside]
+    return bool(added) and all(
+        count >= max(1, LEAST_GROWTH * rounds.count(number))
+        for count, number in zip(added, evidence.judged, strict=True)
+    )

@@ -1,0 +1,142 @@
+"""Activations that stay in attributes which a module never declared, and that no later step reads.
+
+A hidden state is such an attribute, too, but the next step reads it. So a few steps are watched: what is read before it is
+replaced is state, and what nothing reads was left behind.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gradlife import _heap
+from gradlife.hunting.births import births
+from gradlife.hunting.looks import Look, storage_content, tensor_type_names
+from gradlife.hunting.retained import LEAST_BYTES, Kept
+
+MODULE = "torch.nn.modules.module.Module"
+
+#: Attributes in which a module declares what belongs to it, or that hold hooks.
+DECLARED = ("_parameters", "_buffers", "_modules", "_forward", "_backward", "_state_dict", "_load_state", "_full")
+
+#: Candidates that are watched at most.
+MOST = 500
+
+
+def undeclared(before: Look, after: Look) -> dict[int, list[int]]:
+    """Tensors born since, by the module in whose own attribute they are, as nodes of the later look."""
+    graph = after.graph
+    tensors = tensor_type_names()
+    found: dict[int, list[int]] = {}
+    for node in births([before, after]):
+        if len(found) < MOST and graph.describe(node)[1] in tensors:
+            module = module_of(graph, node)
+            if module is not None:
+                found.setdefault(module, []).append(node)
+    return found
+
+
+def module_of(graph: _heap.Graph, node: int) -> int | None:
+    """The module in one of whose undeclared attributes an object is, itself or in containers."""
+    steps = graph.path_steps(node)
+    for at in range(len(steps) - 3, -1, -1):
+        if steps[at][1] != "python":
+            return None
+        if MODULE in steps[at][8].split("\n") and steps[at][6] == "__dict__":
+            name = steps[at + 1][6].strip("'")
+            return None if name.startswith(DECLARED) else int(steps[at][0])
+    return None
+
+
+@dataclass(frozen=True)
+class LeftBehind:
+    """What modules were found to have, and what of it was read in the steps that followed."""
+
+    look: Look
+    nodes: tuple[int, ...]
+    read: frozenset[int]
+
+
+def addresses_of(look: Look, found: dict[int, list[int]]) -> dict[int, int]:
+    """What is to be watched, each address with its node."""
+    return {look.graph.describe(node)[2]: node for nodes in found.values() for node in nodes}
+
+
+class Watch:
+    """Notices which of some tensors a step reads. They are told by their addresses, each with its node."""
+
+    def __init__(self, wanted: dict[int, int]) -> None:
+        self._wanted = wanted
+        self._alive: dict[int, weakref.ref[Any]] = {}
+        self._mode: Any = None
+        self.read: set[int] = set()
+
+    def start(self) -> None:
+        """Begins to watch calls of torch on this thread."""
+        torch = sys.modules["torch"]
+        for obj in gc.get_objects():
+            if id(obj) in self._wanted and isinstance(obj, torch._C.TensorBase):
+                self._alive[id(obj)] = weakref.ref(obj)
+        self._mode = watching_mode(torch, self._saw)
+        self._mode.__enter__()
+
+    def stop(self) -> None:
+        """Ends it."""
+        if self._mode is not None:
+            self._mode.__exit__(None, None, None)
+            self._mode = None
+
+    def _saw(self, tensor: Any) -> None:
+        reference = self._alive.get(id(tensor))
+        if reference is not None and reference() is tensor:
+            self.read.add(self._wanted[id(tensor)])
+
+
+def watching_mode(torch: Any, saw: Any) -> Any:
+    """A mode that shows every tensor that a function is called with."""
+
+    def function(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        for value in leaves((args, kwargs)):
+            if isinstance(value, torch._C.TensorBase):
+                saw(value)
+        return func(*args, **(kwargs or {}))
+
+    kind = type("Watching", (torch.overrides.TorchFunctionMode,), {"__torch_function__": function})
+    return kind()
+
+
+def leaves(value: Any, depth: int = 4) -> Iterator[Any]:
+    """What is in nested arguments."""
+    if depth and isinstance(value, (tuple, list)):
+        for item in value:
+            yield from leaves(item, depth - 1)
+    elif depth and isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item, depth - 1)
+    else:
+        yield value
+
+
+def unread(found: LeftBehind) -> list[Kept]:
+    """What no step read, with the modules' shares put together."""
+    graph = found.look.graph
+    nodes = [node for node in found.nodes if node not in found.read]
+    sizes = {node: bytes_of(graph, node) for node in nodes}
+    whole = sum(sizes.values())
+    if whole < LEAST_BYTES:
+        return []
+    return [Kept(max(nodes, key=lambda node: sizes[node]), nodes, whole)]
+
+
+def bytes_of(graph: _heap.Graph, node: int) -> int:
+    """Bytes of the storage behind a tensor object."""
+    for impl in graph.referents(node):
+        if graph.describe(impl)[0] == "tensor":
+            for storage in graph.referents(impl):
+                if graph.describe(storage)[0] == "storage":
+                    return storage_content(graph, storage)
+    return 0

@@ -1,0 +1,94 @@
+"""How much memory the program takes, how much it may, and when it is time to take stock."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+
+#: A program is asked again whenever it takes twice as much as the last time, above so many bytes.
+LEAST_DOUBLED = 256 << 20
+
+#: Near the limit it is asked again whenever it takes so much more: what is killed there should not have been asked long ago.
+MORE = 1.1
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Memory:
+    """Watches one process."""
+
+    def __init__(self, limit: int | None = None, share: float = 0.9) -> None:
+        self.limit = limit or system_limit()
+        self._next = share  # of the limit, at which stock is taken
+        self._last = 0
+        self.resident = 0
+
+    def is_time(self, pid: int) -> bool:
+        """Whether stock should be taken now."""
+        resident, address_space = usage(pid)
+        self.resident = resident or self.resident
+        used = max(resident / self.limit, address_space / address_limit())
+        is_near = used >= self._next
+        if is_near:
+            self._next = used * MORE
+        has_doubled = self.resident >= max(2 * self._last, LEAST_DOUBLED)
+        if has_doubled or is_near:
+            self._last = self.resident
+        return has_doubled or is_near
+
+    @property
+    def words(self) -> str:
+        """``7.9 of 8.0 GiB``."""
+        return f"{self.resident / (1 << 30):.1f} of {self.limit / (1 << 30):.1f} GiB"
+
+
+def usage(pid: int) -> tuple[int, int]:
+    """Resident bytes and bytes of address space; zeros of a process that is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            size, resident = file.read().split()[:2]
+    except (OSError, ValueError):
+        return 0, 0
+    return int(resident) * PAGE, int(size) * PAGE
+
+
+def address_limit() -> float:
+    """What `ulimit -v` allows."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return float("inf") if soft == resource.RLIM_INFINITY else float(soft)
+
+
+def system_limit() -> int:
+    """What the machine or the control groups allow, whichever is less."""
+    return min([total_memory(), *group_limits()])
+
+
+def total_memory() -> int:
+    """Bytes that the machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * PAGE
+
+
+def group_limits() -> Iterator[int]:
+    """Limits of the control groups that this process is in, of both versions."""
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
+            groups = [line.rstrip("\n").split(":", 2) for line in file]
+    except OSError:
+        return
+    for _, controllers, path in (group for group in groups if len(group) == 3):
+        if controllers == "":
+            yield from limits_up("/sys/fs/cgroup", path, "memory.max")
+        elif "memory" in controllers.split(","):
+            yield from limits_up("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes")
+
+
+def limits_up(top: str, path: str, name: str) -> Iterator[int]:
+    """The limits of a group and of all above it."""
+    parts = [part for part in path.split("/") if part]
+    for count in range(len(parts), -1, -1):
+        try:
+            with open(os.path.join(top, *parts[:count], name), encoding="ascii") as file:
+                yield int(file.read())
+        except (OSError, ValueError):
+            continue

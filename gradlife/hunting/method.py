@@ -1,0 +1,208 @@
+"""The method: warm-up, rounds with a look after each, a round without the collector, and what the looks tell together.
+
+It is a plan that is told when so many steps are done: what steps, a loop or an optimizer's hook, only counts down.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from gradlife.hunting.aside import aside
+from gradlife.hunting.controls import Controls
+from gradlife.hunting.creations import Noted
+from gradlife.hunting.garbage import Waiting, garbage_of, is_waiting
+from gradlife.hunting.growth import DOUBTED_SHARE, evidence_of, grown_groups, is_slowing
+from gradlife.hunting.left_behind import LeftBehind, Watch, addresses_of, undeclared
+from gradlife.hunting.looks import ALL, NONE, YOUNG, Look, look
+from gradlife.hunting.malloc import Malloc
+from gradlife.hunting.natives import LEAST_LOOKS as LEAST_NATIVE_LOOKS
+from gradlife.hunting.natives import Unreached, grows, unreached
+from gradlife.hunting.recording import USUAL, Recording
+from gradlife.hunting.schedule import LEAST_ROUNDS, MOST_EXTENSION, PATIENCE, Clock, Schedule
+from gradlife.hunting.suspects import suspects, types_of
+
+
+@dataclass
+class Hunt:
+    """A hunt under way."""
+
+    schedule: Schedule
+    warmup_steps: int = 0
+    looks: list[Look] = field(default_factory=list)
+    waiting: Waiting | None = None
+    natives: list[Unreached] = field(default_factory=list)
+    left_behind: LeftBehind | None = None
+    controls: Controls = field(default_factory=Controls)
+    clock: Clock = field(default_factory=Clock)
+    malloc: Malloc = field(default_factory=Malloc)
+    recording: Recording = field(default_factory=Recording)
+    noted: Noted = field(default_factory=Noted)
+    has_lines: bool = False  # from the first counted step on it is recorded where objects are created
+    steps: int = 0
+    left: Callable[[], int] = lambda: 0  # of the round under way
+    afterwards: Callable[[Hunt], Iterator[int]] | None = None  # what may want more steps when enough is known
+    _asked_for: int = 0
+
+    def plan(self) -> Iterator[int]:
+        """Yields how many steps to take before it is resumed; ends when enough is known."""
+        self.clock.start()
+        yield from self._steps(self.schedule.warmup)
+        self.warmup_steps = self.steps
+        if self.has_lines:
+            self.recording.start(USUAL)
+        self._look(collect=ALL)
+        for number, length in enumerate(self.schedule.rounds):
+            if number + 1 == len(self.schedule.rounds) and not self.schedule.lines:
+                self._suspect()
+            yield from self._steps(length)
+            is_last = number + 1 == len(self.schedule.rounds) or self._is_enough(number + 1)
+            self._look(with_labels=is_last, collect=ALL if is_last else YOUNG)
+            if is_last:
+                break
+        yield from self._native_rounds()
+        yield from self._extension(self._suspect())
+        yield from self._lines_round()
+        yield from self._collector_round()
+        yield from self._watched_round()
+        self.recording.stop()
+        if self.afterwards is not None:
+            yield from self.afterwards(self)
+
+    def close(self) -> None:
+        """Leaves nothing behind in the program."""
+        self.recording.stop()
+        self.controls.uproot()
+
+    @property
+    def steps_now(self) -> int:
+        """Counted steps, those of the round under way among them."""
+        return self.steps + max(0, self._asked_for - max(0, self.left()))
+
+    def _steps(self, count: int) -> Iterator[int]:
+        self._asked_for = count
+        yield count
+        self._asked_for = 0
+        self.steps += count
+
+    def _is_enough(self, rounds: int) -> bool:
+        return rounds >= LEAST_ROUNDS and self.clock.seconds > PATIENCE
+
+    def _look(self, with_labels: bool = False, collect: int = ALL) -> None:
+        self.clock.stop()
+        steps = self.steps - (self.looks[-1].steps if self.looks else 0)
+        self.malloc.before_planting()
+        self.controls.plant(steps)
+        self.malloc.after_planting()
+        self.looks.append(look(self.steps, with_labels=with_labels, collect=collect))
+        self.note(self.looks[-1])
+        if not self.natives and self.malloc.has_changed(steps):
+            self._count_natives()
+        self.clock.start()
+
+    def note(self, latest: Look) -> None:
+        """Keeps what was recorded by the time of a look that was taken just now."""
+        if latest.has_labels and self.recording.is_on:
+            self.noted.add(latest, self.recording.notes())
+
+    def _count_natives(self) -> None:
+        if self.natives and self.natives[-1].steps == self.steps:
+            return
+        found = unreached(self.looks[-1])
+        if found is not None:
+            self.natives.append(found)
+
+    def _native_rounds(self) -> Iterator[int]:
+        """Where there is more in memory that nothing reaches, more rounds tell whether it grows."""
+        if not self.natives:
+            return
+        self._count_natives()
+        for _ in range(LEAST_NATIVE_LOOKS - len(self.natives)):
+            if len(self.natives) > 1 and not grows(*self.natives[-2:]):
+                return
+            yield from self._steps(self.schedule.rounds[0])
+            self._look(with_labels=True)
+            self._count_natives()
+
+    def _extension(self, is_wanted: bool) -> Iterator[int]:
+        """Longer rounds where something grows: a cache that fills slowly shows that it does."""
+        if self._affords(self.schedule.extension) and is_wanted:
+            yield from self._longer(self.schedule.extension)
+            if self._affords(self.schedule.confirmation) and self._slows():
+                yield from self._longer(self.schedule.confirmation)
+
+    def _longer(self, lengths: tuple[int, ...]) -> Iterator[int]:
+        for length in lengths:
+            yield from self._steps(length)
+            self._look(with_labels=length == lengths[-1])
+
+    def _affords(self, lengths: tuple[int, ...]) -> bool:
+        per_step = self.clock.seconds / max(1, self.steps)
+        return bool(lengths) and per_step * sum(lengths) <= MOST_EXTENSION
+
+    def _suspect(self) -> bool:
+        """Does anything grow, or seem to, that the hunt did not plant? From here on its like is recorded as it is made."""
+        self.clock.stop()
+        found = aside(lambda: suspects(self.looks, self.controls))
+        if found.are_there:
+            self.recording.start(found.types)
+        self.clock.start()
+        return found.grow
+
+    def _lines_round(self) -> Iterator[int]:
+        """Where no round was recorded that should have been, one more is."""
+        if self.recording.is_on and self.schedule.lines and not self.noted:
+            yield from self._steps(self.schedule.lines)
+            self._look(with_labels=True)
+
+    def _slows(self) -> bool:
+        """Does anything grow that gets less in every round?"""
+
+        def found() -> bool:
+            evidence = evidence_of(self.looks)
+            sure, unsure = grown_groups(evidence)
+            groups = [*unsure, *(one.group for one in sure)]
+            return any(is_slowing(group, evidence, DOUBTED_SHARE) for group in groups)
+
+        return aside(found)
+
+    def _collector_round(self) -> Iterator[int]:
+        """A few steps in which the collector rests, to see what waits for it; once more to see where that is created."""
+        yield from self._rest_collector(self.looks[-1])
+        first = self.waiting
+        if first is not None and not self.recording.is_on and self.schedule.lines:
+            self.recording.start(aside(lambda: types_of(garbage_of(first))))
+            yield from self._rest_collector(first.after)
+
+    def _rest_collector(self, start: Look) -> Iterator[int]:
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield from self._steps(self.schedule.collector)
+            self.clock.stop()
+            now = look(self.steps, collect=NONE)
+            if aside(lambda: is_waiting(start, now)):
+                before = look(self.steps, with_labels=True, collect=NONE)
+                self.note(before)
+                self.waiting = Waiting(start, before, look(self.steps), self.schedule.collector)
+        finally:
+            if was_enabled:
+                gc.enable()
+        self.clock.start()
+
+    def _watched_round(self) -> Iterator[int]:
+        """Where modules have tensors in attributes that they never declared: does a step read them?"""
+        if not aside(lambda: bool(undeclared(self.looks[-2], self.looks[-1]))):
+            return
+        # The collector's round has replaced some of them since: what is watched is what is there now.
+        now = look(self.steps, with_labels=True)
+        self.note(now)
+        wanted = aside(lambda: addresses_of(now, undeclared(self.looks[-2], now)))
+        watch = Watch(wanted)
+        watch.start()
+        try:
+            yield from self._steps(self.schedule.watched)
+        finally:
+            watch.stop()
+        self.left_behind = LeftBehind(now, tuple(wanted.values()), frozenset(watch.read))

@@ -1,0 +1,35 @@
+"""The name of a finding: that of the pattern that fits its trace, with the versions of the libraries at hand."""
+
+from __future__ import annotations
+
+import sys
+
+from gradlife.model.hunt import Finding, FindingKind, PerStep
+from gradlife.model.trace import Lifetime, Trace
+from gradlife.patterns import diagnose, fingerprint
+
+#: Libraries of which leaks are known.
+LIBRARIES = ("torch", "numpy")
+
+
+def finding(
+    kind: FindingKind,
+    lifetime: Lifetime,
+    trace: Trace,
+    per_step: PerStep,
+    *,
+    survivors: int,
+    retained_bytes: int,
+    anchor: int | None = None,
+    created_at: tuple[str, ...] = (),
+) -> Finding:
+    """A finding with its name, reason and advice. ``anchor``: the step that grows, as in `diagnose`."""
+    diagnosis = diagnose(trace, kind, lifetime, anchor=anchor, versions=versions())
+    printed = fingerprint(trace, anchor=anchor)
+    return Finding(kind, lifetime, diagnosis, trace, per_step, survivors, retained_bytes, printed, created_at)
+
+
+def versions() -> dict[str, str]:
+    """Of the libraries that this process has loaded."""
+    loaded = ((name, sys.modules.get(name)) for name in LIBRARIES)
+    return {name: str(getattr(module, "__version__", "")) for name, module in loaded if module is not None}

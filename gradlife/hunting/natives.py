@@ -1,0 +1,62 @@
+"""Live C++ objects, counted whether or not anything in Python reaches them: what native code alone keeps shows only here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.hunting.aside import aside
+from gradlife.hunting.looks import Look
+from gradlife.model.hunt import PerStep
+
+#: Families that a leak is made of, by what the graph calls such objects: torch's have the same names there.
+FAMILIES = ("tensor", "storage", "grad_node")
+
+
+#: Counts without which no growth is told.
+LEAST_LOOKS = 4
+
+
+@dataclass(frozen=True)
+class Unreached:
+    """Objects at one look that are in memory, and that nothing in Python is known to reach."""
+
+    steps: int
+    counts: dict[str, int]
+    bytes: int  # of storages' contents
+
+    def since(self, before: Unreached) -> PerStep:
+        """What each step added."""
+        steps = max(1, self.steps - before.steps)
+        rates = {family: (self.counts[family] - before.counts[family]) / steps for family in FAMILIES}
+        nbytes = (self.bytes - before.bytes) / steps
+        return PerStep(0.0, 0.0, rates["storage"], rates["grad_node"], max(0.0, nbytes))
+
+
+def unreached(look: Look) -> Unreached | None:
+    """Counts of now, when the look has just been taken; None where memory can't be searched."""
+    try:
+        rows, devices, lost, _, _ = _heap.native_census()
+    except RuntimeError:
+        return None
+    if lost:
+        return None
+    counts: Counter[str] = Counter()
+    for _, family, count, _ in rows:
+        counts[family] += count
+    known, known_bytes = aside(lambda: (look.graph.census(), look.totals.bytes))
+    for _, kind, count, _ in known:
+        counts[kind] -= count
+    nbytes = sum(size for _, _, size in devices) - known_bytes
+    return Unreached(look.steps, {family: counts[family] for family in FAMILIES}, round(nbytes))
+
+
+def grows(before: Unreached, after: Unreached) -> bool:
+    """Are there more, by one in every few steps at least?"""
+    rate = after.since(before)
+    return rate.storages > LEAST_RATE or rate.graph_nodes > LEAST_RATE
+
+
+#: Storages or nodes a step; less is a cache of native code that fills.
+LEAST_RATE = 0.1

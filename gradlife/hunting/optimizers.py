@@ -1,0 +1,88 @@
+"""What is a step of a script: one firing of the optimizer that fires least often, of those that live on."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+#: Firings after which an optimizer is taken for one that lives on.
+WARMUP_FIRINGS = 4
+
+#: Firings of the chosen one during which a rarer one may still take its place.
+DOUBT = 200
+
+Step = Callable[[], object]
+
+
+@dataclass
+class Known:
+    """One optimizer that fired."""
+
+    alive: weakref.ref[Any]
+    name: str
+    firings: int = 0
+    chosen_before: int = 0  # firings of the chosen one when this one fired first
+
+
+class OptimizerSteps:
+    """Hears every optimizer through torch's global hook, and steps with the rarest that lives on."""
+
+    def __init__(self, begin: Callable[[str], Step]) -> None:
+        self._begin = begin
+        self._step: Step | None = None
+        self._known: dict[int, Known] = {}
+        self._chosen = 0
+        self._handle: Any = None
+
+    def attach(self, optimizer_module: Any) -> None:
+        """Registers the hook, which torch has since 2.1."""
+        self._handle = optimizer_module.register_optimizer_step_post_hook(self._fired)
+
+    def detach(self) -> None:
+        """Takes the hook away."""
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+
+    def _fired(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        key = id(optimizer)
+        known = self._known.get(key)
+        if known is None or known.alive() is not optimizer:
+            known = self._add(key, optimizer)
+        known.firings += 1
+        if key == self._chosen and self._step is not None:
+            self._step()
+        else:
+            self._consider(key, known)
+
+    def _add(self, key: int, optimizer: Any) -> Known:
+        before = self._known[self._chosen].firings if self._chosen in self._known else 0
+        known = Known(weakref.ref(optimizer), type(optimizer).__name__, 0, before)
+        if key == self._chosen:  # the chosen one is gone, and another stands in its place
+            self._chosen, self._step = 0, None
+        self._known[key] = known
+        return known
+
+    def _consider(self, key: int, known: Known) -> None:
+        """Another one than the chosen fired: should it be the one?"""
+        chosen = self._known.get(self._chosen) if self._step is not None else None
+        if chosen is not None and chosen.alive() is None:
+            chosen = None
+            self._forget_dead()
+        if known.firings < WARMUP_FIRINGS:
+            return
+        is_rarer = chosen is not None and 2 * known.firings <= chosen.firings - chosen_since(chosen, known) + 1
+        if chosen is None or (is_rarer and chosen.firings <= DOUBT):
+            self._chosen = key
+            self._step = self._begin(f"{known.name}.step")
+
+    def _forget_dead(self) -> None:
+        self._known = {key: known for key, known in self._known.items() if known.alive() is not None}
+        self._chosen, self._step = 0, None
+
+
+def chosen_since(chosen: Known, known: Known) -> int:
+    """Firings of the chosen one before the other's first."""
+    return min(chosen.firings, known.chosen_before)

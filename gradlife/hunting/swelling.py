@@ -1,0 +1,112 @@
+"""Places that hold one thing which takes more after every round: a tensor that `torch.cat` makes longer each step, a view of
+a storage that grows. Their count stays what it was, so that no survivors tell of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.hunting.groups import Group
+from gradlife.hunting.growth import Evidence, Grown, is_steady
+from gradlife.hunting.looks import Look, storage_content
+from gradlife.hunting.retained import dominators
+from gradlife.model.hunt import PerStep
+
+#: Rounds in each of which a place must have grown: a batch may be larger than the last by chance a few times.
+LEAST_ROUNDS = 4
+
+#: What has memory of its own, besides storages.
+ARRAY = "numpy.ndarray"
+
+Place = tuple[str, str, int]  # kind, type and address of the nearest object of Python that was there at every look
+
+
+@dataclass(frozen=True)
+class Body:
+    """What takes memory, and the objects of Python that alone hold it, the nearest first."""
+
+    node: int
+    bytes: int
+    places: tuple[Place, ...]
+
+
+def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
+    """Places that took more in every round, those left out of which is told already."""
+    looks = evidence.looks
+    if len(looks) <= LEAST_ROUNDS or not has_new_sizes(looks):
+        return []
+    found = [bodies_of(look.graph) for look in looks]
+    lasting = set.intersection(*({place for body in one for place in body.places} for one in found))
+    amounts = [amounts_of(one, lasting) for one in found]
+    members = {node for one in known for node in one.group.members}
+    rows = []
+    for place in amounts[-1]:
+        if place is not None and is_swelling([before[place] for before in amounts], evidence):
+            here = [body for body in found[-1] if first_of(body, lasting) == place]
+            if members.isdisjoint(body.node for body in here):
+                rows.append(grown_at(evidence, place, here, [before[place] for before in amounts]))
+    return rows
+
+
+def has_new_sizes(looks: Sequence[Look]) -> bool:
+    """Has anything a size at the last look that nothing had before? What grows has; in most programs nothing does."""
+    sizes = [{nbytes for _, nbytes in sized(look.graph)} for look in looks]
+    return bool(sizes[-1].difference(*sizes[:-1]))
+
+
+def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
+    """Storages, and arrays with memory of their own, with their bytes."""
+    for node in graph.nodes("storage", ""):
+        yield node, storage_content(graph, node)
+    for node in graph.nodes("python", ARRAY):
+        yield node, graph.describe(node)[3] or 0
+
+
+def bodies_of(graph: _heap.Graph) -> list[Body]:
+    """All that takes memory, with its places."""
+    return [Body(node, nbytes, tuple(places_above(graph, node))) for node, nbytes in sized(graph)]
+
+
+def places_above(graph: _heap.Graph, node: int) -> Iterator[Place]:
+    """Dominators that stay where they are."""
+    for above in dominators(graph, node):
+        kind, name, address, _ = graph.describe(above)
+        if kind == "python":
+            yield kind, name, address
+
+
+def first_of(body: Body, lasting: Set[Place]) -> Place | None:
+    """The nearest place of those that were there at every look."""
+    return next((place for place in body.places if place in lasting), None)
+
+
+def amounts_of(bodies: Iterable[Body], lasting: Set[Place]) -> Counter[Place | None]:
+    """The bytes at each place."""
+    sums: Counter[Place | None] = Counter()
+    for body in bodies:
+        sums[first_of(body, lasting)] += body.bytes
+    return sums
+
+
+def is_swelling(amounts: Sequence[int], evidence: Evidence) -> bool:
+    """Is there more after every round, and about as much more for each step?"""
+    added = [after - before for before, after in itertools.pairwise(amounts)]
+    return all(one > 0 for one in added) and is_steady(added[evidence.judged.start :], evidence)
+
+
+def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: Sequence[int]) -> Grown:
+    """The largest thing at a place, with the rate of the place."""
+    graph = evidence.graph
+    body = max(bodies, key=lambda one: one.bytes)
+    way = [body.node]
+    for above in dominators(graph, body.node):
+        if graph.describe(above)[:3] == place:
+            break
+        way.append(above)
+    steps = sum(map(evidence.steps, evidence.judged))
+    rate = PerStep(bytes=(amounts[-1] - amounts[evidence.judged.start]) / steps)
+    return Grown(Group(graph.find(place[2]), [way[-1]], dict.fromkeys(way, way[-1])), rate)

@@ -1,0 +1,112 @@
+"""The trace of a group: of its members the one that says most, and the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.steps import RawStep, short_type, spans_of
+from gradlife.heap.why import trace_of
+from gradlife.hunting.groups import Group
+from gradlife.hunting.looks import tensor_type_names
+from gradlife.model.trace import Lifetime, Trace
+from gradlife.patterns import NO_CONTAINER
+
+#: Members whose paths are compared.
+MOST_COMPARED = 64
+
+#: References that say less than any other way to the same object.
+WEAK_RELATIONS = {"dict_key", "unknown", "member"}
+
+
+def held_trace(graph: _heap.Graph, node: int) -> Trace:
+    """Why a node is alive that a root reaches, by the way that says most."""
+    found = story(graph, node)
+    found["path"] = raw_path(graph, node)
+    return trace_of(name_of(graph, node), found, graph, ())
+
+
+def raw_path(graph: _heap.Graph, node: int) -> list[RawStep]:
+    """The way that says most, as it stands in memory."""
+    return telling_path(graph, graph.path(node)) or graph.path_steps(node)
+
+
+def step_that_grows(graph: _heap.Graph, node: int, containers: Sequence[int]) -> int | None:
+    """The step of a node's trace that one of these containers is a part of; None where the way leads past them."""
+    if not containers:
+        return NO_CONTAINER
+    spans = spans_of(raw_path(graph, node))
+    return next((number for number, nodes in enumerate(spans) if not nodes.isdisjoint(containers)), None)
+
+
+def lost_trace(graph: _heap.Graph, node: int, lifetime: Lifetime) -> Trace:
+    """The cycle that keeps a node which no root reaches, and the way from the cycle to it."""
+    return replace(trace_of(name_of(graph, node), story(graph, node), graph, ()), lifetime=lifetime)
+
+
+def story(graph: _heap.Graph, node: int) -> dict[str, Any]:
+    """What the graph tells of a node."""
+    return graph.story(node)
+
+
+def name_of(graph: _heap.Graph, node: int) -> str:
+    """The type as traces have it."""
+    return short_type(graph.describe(node)[1])
+
+
+def telling_path(graph: _heap.Graph, path: Sequence[int]) -> list[Any] | None:
+    """Another way where the shortest goes through a key: an object is told by who has it as a value."""
+    steps = graph.path_steps(path[-1]) if path else []
+    for at in range(len(steps) - 1, 0, -1):
+        if steps[at - 1][5] != "dict_key":
+            continue
+        for step in story(graph, path[at])["referrers"]:
+            way = graph.path(step[0])
+            if step[5] not in WEAK_RELATIONS and step[1] == "python" and way and path[at] not in way:
+                return [*graph.path_steps(step[0])[:-1], step, *steps[at:]]
+    return None
+
+
+def representative(graph: _heap.Graph, group: Group, containers: Iterable[int] = ()) -> int:
+    """The member to tell of: a tensor with the most bytes, on a short way through what grows if known, and the anchor.
+
+    The latest of a list's items is often held by a variable, too, which is not where the others are.
+    """
+    best = telling_members(graph, group, containers)
+    return best[len(best) // 2]
+
+
+def telling_members(graph: _heap.Graph, group: Group, containers: Iterable[int] = ()) -> list[int]:
+    """All members that say as much as the one that is shown, or a sample of them."""
+    nodes = heaviest(graph, group.members) or group.tops or list(group.members)
+    sample = nodes[:: max(1, len(nodes) // MOST_COMPARED)]
+    growing = set(containers)
+    paths = [graph.path(node) for node in sample]
+    costs = [
+        (growing.isdisjoint(path), group.anchor is not None and group.anchor not in path, len(path)) for path in paths
+    ]
+    return [node for node, cost in zip(sample, costs, strict=True) if cost == min(costs)]
+
+
+def heaviest(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
+    """Tensors, as Python objects where there are such, that hold the largest storages of the group."""
+    names = tensor_type_names()
+    inside = set(members)
+    tensors = [node for node in inside if graph.describe(node)[1] in names]
+    tensors = tensors or [node for node in inside if graph.describe(node)[0] == "tensor"]
+    held = [storage_bytes(graph, node, inside) for node in tensors]
+    most = max(held, default=0)
+    return sorted(node for node, nbytes in zip(tensors, held, strict=True) if nbytes == most)
+
+
+def storage_bytes(graph: _heap.Graph, node: int, inside: set[int]) -> int:
+    """Bytes of the storage that a tensor uses, if it is one of these."""
+    for target in graph.referents(node):
+        kind, _, _, nbytes = graph.describe(target)
+        if kind == "storage" and target in inside:
+            return nbytes or 0
+        if kind == "tensor" and graph.describe(node)[0] == "python":
+            return storage_bytes(graph, target, inside)
+    return 0

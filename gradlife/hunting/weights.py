@@ -1,0 +1,63 @@
+"""What a set of nodes weighs, and whether it is of the kind that a leak is made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from gradlife import _heap
+from gradlife.hunting.looks import NATIVE_COUNTS, storage_content, tensor_type_names
+from gradlife.model.hunt import PerStep
+
+NATIVE = frozenset({"tensor", "storage", "grad_node", "native"})
+
+#: Python objects of which more and more are a leak even where no tensor hangs on them. Plain data is none: a program
+#: may well write down a number each step.
+LEAK_TYPES = frozenset(
+    {
+        "function",
+        "method",
+        "functools.partial",
+        "frame",
+        "traceback",
+        "generator",
+        "coroutine",
+        "async_generator",
+        "type",
+        "module",
+        "numpy.ndarray",
+        "PyCapsule",
+        "_asyncio.Task",
+        "threading.Thread",
+    }
+)
+
+#: Plain Python data of so many bytes a step is a leak, too.
+LARGE_BYTES = 64 * 1024
+
+
+def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> PerStep:
+    """Objects, tensors, storages, graph nodes and storages' bytes, divided by the steps that made them."""
+    sums: Counter[str] = Counter()
+    tensors = tensor_type_names()
+    for node in nodes:
+        kind, name, _, _ = graph.describe(node)
+        sums["objects"] += kind == "python"
+        sums["tensors"] += kind == "python" and name in tensors
+        sums[NATIVE_COUNTS.get(kind, "others")] += 1
+        sums["bytes"] += storage_content(graph, node) if kind == "storage" else 0
+    return PerStep(*(sums[key] / steps for key in ("objects", "tensors", "storages", "graph_nodes", "bytes")))
+
+
+def matters(graph: _heap.Graph, node: int) -> bool:
+    """Is a growing number of such nodes a leak?"""
+    kind, name, _, nbytes = graph.describe(node)
+    return kind in NATIVE or name in LEAK_TYPES or (nbytes or 0) >= LARGE_BYTES
+
+
+FIELDS = ("objects", "tensors", "storages", "graph_nodes", "bytes")
+
+
+def minus(a: PerStep, b: PerStep) -> PerStep:
+    """The difference of two amounts."""
+    return PerStep(*(getattr(a, name) - getattr(b, name) for name in FIELDS))

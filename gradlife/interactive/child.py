@@ -1,0 +1,26 @@
+"""The process of a program that is hunted in, with a session where a leak is found."""
+
+from __future__ import annotations
+
+from gradlife.hunting.child import END, Child, start
+from gradlife.hunting.settings import Settings
+from gradlife.interactive.live import Talk
+
+
+class TalkingChild(Child):
+    """Stops where the hunt knows enough, or at the latest where the program ends."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._talk = Talk()
+        super().__init__(settings, afterwards=self._talk)
+
+    def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
+        """Leaves the report, at the end with the session that there was no step for."""
+        super().leave(moment, status, error)
+        if moment == END and not self._talk.has_begun:
+            self._talk.after_the_end(self._hunt, self._report(status, error))
+
+
+def main() -> int:
+    """What the watching process starts."""
+    return start(TalkingChild)

@@ -1,0 +1,123 @@
+"""A session inside the program that is hunted in: it has stopped at a step's end, and its objects are at hand."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import gradlife
+from gradlife.errors import UsageError
+from gradlife.heap import Snapshot, snapshot, why
+from gradlife.hunting.cuts import cut_of
+from gradlife.hunting.cutter import Cutter
+from gradlife.hunting.looks import look
+from gradlife.hunting.method import Hunt
+from gradlife.hunting.weights import minus
+from gradlife.interactive.session import Session
+from gradlife.interactive.terminal import history
+from gradlife.model.hunt import Finding, HuntReport, Round
+from gradlife.model.trace import Trace
+
+OWN_FOLDER = os.path.dirname(os.path.abspath(gradlife.__file__)) + os.sep
+
+
+class LivePatient:
+    """The program, stopped."""
+
+    def __init__(
+        self, hunt: Hunt, report: HuntReport, rounds: tuple[Round, ...], cuts: list[Cutter], *, is_over: bool = False
+    ) -> None:
+        self._hunt = hunt
+        self.cuts = cuts
+        self._is_over = is_over
+        self.rounds = rounds
+        self.report: HuntReport | None = report
+        self._snapshot: Snapshot | None = None
+
+    @property
+    def title(self) -> str:
+        """Where the program stands."""
+        assert self.report is not None
+        found = len(self.report.findings)
+        counted = f"{found} leak{'s' * (found != 1)}"
+        word = "ended" if self._is_over else "stopped"
+        return f"{self.report.target} has {word} after {self._hunt.steps_now} steps; {counted} found."
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The heap as it is now: the program does not go on meanwhile."""
+        if self._snapshot is None:
+            self._snapshot = snapshot()
+        return self._snapshot
+
+    def why(self, expression: str) -> Trace | None:
+        """Why what an expression gives in the program's innermost frame is alive."""
+        frame = program_frame(sys._getframe())
+        names = {**frame.f_globals, **frame.f_locals} if frame is not None else vars(sys.modules["__main__"])
+        try:
+            return why(eval(expression, names))
+        except Exception as error:
+            raise UsageError(f"{expression!r} gives {type(error).__name__}: {error}", "a type, an address") from None
+
+    def step(self, count: int) -> None:
+        """It can go on, unless it has come to its end."""
+        if self._is_over:
+            raise UsageError("the program has ended: there was no more than this", "a longer run")
+
+    def cut(self, finding: Finding) -> str:
+        """Has the suspect reference taken away whenever the program has made it anew."""
+        found = cut_of(finding)
+        if found is None:
+            raise UsageError("no variable of the program leads to it: there is nothing to cut from outside", "why N")
+        cutter = Cutter(found)
+        cutter.cut()  # what a container has by now is left in it
+        self.cuts.append(cutter)
+        return f"from now on: {found.text}; `step N` tells what is still added"
+
+
+def program_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame that is neither gradlife's nor a library's."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        is_library = f"{os.sep}site-packages{os.sep}" in file or file.startswith((OWN_FOLDER, sys.base_prefix + os.sep))
+        if not is_library and not file.startswith("<frozen"):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+class Talk:
+    """The sessions of one program."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+
+    def __call__(self, hunt: Hunt, report_of: Callable[[], HuntReport]) -> Iterator[int]:
+        """A session at the first leak. Yields how many steps the program is to take before it comes back."""
+        report = report_of()
+        rounds: tuple[Round, ...] = ()
+        cuts: list[Cutter] = []
+        while report.findings:
+            self.has_begun = True
+            session = Session(LivePatient(hunt, report, rounds, cuts))
+            with history():
+                session.cmdloop()
+            count = session.steps_wanted
+            del session
+            if not count:
+                return
+            before = look(hunt.steps)
+            yield count
+            hunt.steps += count
+            for one in cuts:
+                one.cut()
+            rounds += (Round(count, minus(look(hunt.steps).totals, before.totals)),)
+
+    def after_the_end(self, hunt: Hunt, report: HuntReport) -> None:
+        """A session on what is left of a program that was too short for one."""
+        if report.findings:
+            patient = LivePatient(hunt, report, (), [], is_over=True)
+            with history():
+                Session(patient).cmdloop()

@@ -1,0 +1,217 @@
+"""The prompt and its verbs. Each answers from the patient's heap and changes nothing, but for `cut` and `step`."""
+
+from __future__ import annotations
+
+import cmd
+import re
+from typing import NoReturn, TextIO
+
+from gradlife.errors import GradlifeError, UnknownNameError, UsageError
+from gradlife.heap.steps import short_type
+from gradlife.interactive.patient import NeedsProcessError, Patient, findings_of
+from gradlife.model.heap import HeapView
+from gradlife.model.hunt import Finding, HuntReport
+from gradlife.model.trace import Lifetime, Trace
+from gradlife.reports import session as reports
+from gradlife.reports.theme import make_console
+
+#: Rows of a table where no number is given.
+ROWS = 12
+
+
+class Session(cmd.Cmd):
+    """One session; `cmdloop` runs until it is left."""
+
+    prompt = "(gradlife) "
+    doc_header = "Verbs:"
+
+    def __init__(self, patient: Patient, stdin: TextIO | None = None, stdout: TextIO | None = None) -> None:
+        super().__init__(stdin=stdin, stdout=stdout)
+        self._patient = patient
+        self._console = make_console(stdout)
+        self.use_rawinput = stdin is None
+        self.steps_wanted = 0  # how many steps the program takes before it comes back; 0: it goes on by itself
+
+    def preloop(self) -> None:
+        """Where one is; after some steps, what they added."""
+        self._say(self._patient.title)
+        if self._patient.rounds:
+            self._show(reports.round_lines(self._patient.rounds))
+        else:
+            self._say("`leaks` lists what was found, `help` the verbs.")
+
+    # --- verbs ---
+
+    def do_leaks(self, text: str) -> None:
+        """leaks: what was found, numbered; of a file the cycles through native objects that are never freed."""
+        if self._patient.report is not None:
+            self._show(reports.leak_lines(findings_of(self._patient)))
+            return
+        cycles = [
+            one for one in self._patient.snapshot.cycles(1000) if one.lifetime is Lifetime.NEVER and one.has_native
+        ]
+        self._show(reports.file_leak_lines(cycles[:ROWS], len(cycles)))
+
+    def do_why(self, text: str) -> None:
+        """why WHAT: what keeps it alive. WHAT is the number of a leak, an address, a type, or of a live process Python."""
+        finding = self._finding(text)
+        if finding is not None:
+            self._show(reports.finding_lines(finding, self._report()))
+        else:
+            self._show(reports.trace_lines(self._trace(text)))
+
+    def do_refs(self, text: str) -> None:
+        """refs WHAT: who refers to it, and how many references nothing explains."""
+        finding = self._finding(text)
+        self._show(reports.ledger_lines(finding.trace if finding is not None else self._trace(text)))
+
+    def do_cycle(self, text: str) -> None:
+        """cycle [WHAT]: the cycle that keeps it; without a word all cycles, those through native objects first."""
+        if not text:
+            self._show(reports.cycle_list(self._patient.snapshot.cycles(ROWS)))
+            return
+        finding = self._finding(text)
+        self._show(reports.cycle_lines(finding.trace if finding is not None else self._trace(text)))
+
+    def do_retained(self, text: str) -> None:
+        """retained [TYPE | ROWS]: the objects with which most would be freed."""
+        snapshot = self._patient.snapshot
+        if text and not text.isdecimal():
+            self._view(instances=snapshot.instances(text, ROWS))
+        else:
+            self._view(largest=snapshot.largest(int(text or ROWS)))
+
+    def do_types(self, text: str) -> None:
+        """types [ROWS]: the types that take most."""
+        self._view(types=self._patient.snapshot.types()[: rows_of(text)])
+
+    def do_cut(self, text: str) -> None:
+        """cut N: take the suspect reference of a leak away; `step 7` and `leaks` then tell whether that was it."""
+        finding = self._finding(text)
+        if finding is None:
+            if self._patient.report is None:
+                raise NeedsProcessError("cut")
+            raise UsageError("which leak?", "cut 1")
+        self._say(self._patient.cut(finding))
+
+    def do_step(self, text: str) -> bool:
+        """step [N]: let the program take so many steps, and look again."""
+        count = rows_of(text or "1")
+        self._patient.step(count)
+        self.steps_wanted = count
+        return True
+
+    def do_save(self, text: str) -> None:
+        """save FILE: write the heap to a snapshot file; `gradlife open FILE -i` goes on there."""
+        if not text:
+            raise UsageError("save where?", "save FILE")
+        self._patient.snapshot.save(text)
+        self._say(f"saved: gradlife open {text} -i")
+
+    def do_quit(self, text: str) -> bool:
+        """quit: leave the session; a program that was stopped goes on to its end."""
+        return True
+
+    def do_continue(self, text: str) -> bool:
+        """continue: the same."""
+        return True
+
+    def do_EOF(self, text: str) -> bool:
+        """The end of the input."""
+        self._say("")
+        return True
+
+    def do_help(self, text: str) -> None:
+        """help [VERB]: what can be asked."""
+        verbs = [name for name in VERBS if not text or name == text]
+        if not verbs:
+            raise UnknownNameError("verb", text, VERBS)
+        self._show(reports.verb_lines([(getattr(self, f"do_{name}").__doc__ or "") for name in verbs]))
+
+    # --- how a line is read ---
+
+    def onecmd(self, line: str) -> bool:
+        """One line; what goes wrong is told in one, and the session goes on."""
+        try:
+            return bool(super().onecmd(line))
+        except GradlifeError as error:
+            self._say(str(error))
+        except KeyboardInterrupt:
+            self._say("interrupted")
+        return False
+
+    def emptyline(self) -> bool:
+        """An empty line repeats nothing."""
+        return False
+
+    def default(self, line: str) -> NoReturn:
+        """A word that is no verb."""
+        raise UnknownNameError("verb", line.split()[0], VERBS, "help")
+
+    def completenames(self, text: str, *ignored: object) -> list[str]:
+        """Verbs that begin so."""
+        return [name for name in VERBS if name.startswith(text)]
+
+    def completedefault(self, text: str, *ignored: object) -> list[str]:
+        """Types that begin so, and numbers of leaks."""
+        numbers = [str(number) for number in range(1, len(findings_of(self._patient)) + 1)]
+        names = {short_type(row.type) for row in self._patient.snapshot.types()}
+        return [word for word in [*numbers, *sorted(names)] if word.startswith(text)]
+
+    # --- what is meant ---
+
+    def _finding(self, text: str) -> Finding | None:
+        """The leak of a number; None where the text is no such number."""
+        if not re.fullmatch(r"[0-9]{1,3}", text):
+            return None
+        found = findings_of(self._patient)
+        if not 1 <= int(text) <= len(found):
+            many = f"there are {len(found)} leaks" if found else "no leak has a number here"
+            raise UsageError(f"{many}, {text} is none of them", "leaks")
+        return found[int(text) - 1]
+
+    def _trace(self, text: str) -> Trace:
+        """Why the object that a text names is alive: an address, a type, or what Python makes of it."""
+        if not text:
+            raise UsageError("of what?", "a leak's number, an address, a type")
+        if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{4,20}", text):
+            return self._patient.snapshot.why(int(text, 0))
+        try:
+            return self._patient.snapshot.why(text)
+        except UnknownNameError:
+            found = self._patient.why(text)
+            if found is None:
+                raise
+            return found
+
+    def _report(self) -> HuntReport:
+        report = self._patient.report
+        assert report is not None  # only a report has findings
+        return report
+
+    # --- showing ---
+
+    def _show(self, lines: reports.Lines) -> None:
+        for line in lines:
+            self._console.print(line, end="")
+
+    def _view(self, **tables: object) -> None:
+        empty: dict[str, object] = dict.fromkeys(("types", "largest", "cycles", "instances", "holders"), ())
+        view = HeapView("", (), 0, 0, 0, (), **{**empty, **tables})  # type: ignore[arg-type]
+        self._show(reports.view_lines(view))
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, soft_wrap=True)
+
+
+def rows_of(text: str) -> int:
+    """A number, as it was typed; some rows where there is none."""
+    if not text:
+        return ROWS
+    if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) == 0:
+        raise UsageError(f"{text!r} is no number", "a number, as in `step 5`")
+    return int(text)
+
+
+#: In the order of the help.
+VERBS = ("leaks", "why", "refs", "cycle", "retained", "types", "cut", "step", "save", "help", "quit", "continue")

@@ -1,0 +1,164 @@
+"""What a hunt found: the verdict, the leaks with their traces, what grew for a good reason, and how far to believe it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
+from gradlife.model.trace import Lifetime, Trace
+
+#: The code of a finding that no pattern names.
+UNKNOWN_CODE = "GL000"
+
+
+class HuntVerdict(StrEnum):
+    """How a hunt ended."""
+
+    LEAK = "leak"
+    NEEDS_GC = "needs-gc"  # only collectable cycles with tensors in them wait for the collector
+    CLEAN = "clean"
+    INCONCLUSIVE = "inconclusive"  # too few steps, or a control was judged wrongly
+
+
+class FindingKind(StrEnum):
+    """What makes a finding one."""
+
+    GROWTH = "growth"  # held, and more in every round
+    NEVER = "never"  # no root reaches it, and the collector cannot free it
+    NATIVE = "native"  # a reference that native code holds, or one that nothing explains; growing
+    RETAINED = "retained"  # a finished step's graph, activations or frames are still held, though nothing grows
+    NEEDS_GC = "needs-gc"  # a cycle with tensors in it that waits for the collector
+
+
+@dataclass(frozen=True, slots=True)
+class PerStep:
+    """What one step adds, as a median over the rounds; storages shared by several tensors count once."""
+
+    objects: float = 0.0
+    tensors: float = 0.0  # Python tensor objects
+    storages: float = 0.0
+    graph_nodes: float = 0.0
+    bytes: float = 0.0  # of storages
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do about a leak."""
+
+    text: str  # plain words, naming the user's variable and line
+    code: str = ""  # the fix, as lines of Python
+    links: tuple[str, ...] = ()  # "pytorch/pytorch#25340", or a URL
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What became of the rate when the suspect reference was cut."""
+
+    cut: str  # "item of list .history dropped after each step"
+    before: PerStep
+    after: PerStep
+    is_sufficient: bool
+    note: str = ""  # "still held by …"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The name of a leak, why it is one, and its fix: what a pattern makes of a trace."""
+
+    code: str  # "GL401"; UNKNOWN_CODE where no pattern fits
+    title: str
+    reason: str  # plain words, naming the user's variable and line
+    advice: Advice
+    library: str = ""  # whose bug it is where that is not the program's: "torch < 2.12, pytorch/pytorch#183211"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One leak: a group of survivors with the same fingerprint, and the trace of one of them."""
+
+    kind: FindingKind
+    lifetime: Lifetime
+    diagnosis: Diagnosis
+    trace: Trace  # of the representative
+    per_step: PerStep
+    survivors: int = 1  # in the group
+    retained_bytes: int = 0  # what would be freed with the group's holder
+    fingerprint: str = ""  # hexadecimal; of the suspect stretch, without indices, addresses and sizes
+    created_at: tuple[str, ...] = ()  # "train.py:41 in step", the innermost line of the program first
+    proof: Proof | None = None
+
+    @property
+    def code(self) -> str:
+        """GLnnn."""
+        return self.diagnosis.code
+
+    @property
+    def title(self) -> str:
+        """The leak in a line."""
+        return self.diagnosis.title
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Growth that is meant: a bounded cache that fills, optimizer state made at the first step, a pool."""
+
+    kind: str  # "bounded cache", "optimizer state", "warm-up"
+    what: str  # "lru_cache(maxsize=8) of encode (train.py:12)"
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A leak, or a clean twin, that the hunt planted itself and had to judge."""
+
+    name: str
+    expected: str  # "growth", "never", "clean"
+    observed: str
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it was judged as it had to be."""
+        return self.expected == self.observed
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a number of steps added, at a settled step boundary: totals of the round, not per step."""
+
+    steps: int
+    added: PerStep
+
+
+@dataclass(frozen=True, slots=True)
+class HuntReport:
+    """A whole hunt."""
+
+    target: str  # as it was given
+    stepped_by: str  # what was taken for a step: "AdamW.step (train.py:31)"
+    warmup_steps: int
+    rounds: tuple[Round, ...]
+    findings: tuple[Finding, ...]
+    explained: tuple[Explained, ...] = ()
+    controls: tuple[Control, ...] = ()
+    limits: tuple[str, ...] = ()  # what the evidence cannot support, worst first
+    script_status: int | None = None  # how the script itself ended; None where it was no script or still runs
+    trouble: str = ""  # why the hunt could not tell, or was cut short: "killed by signal 9 at 7.9 of 8.0 GiB"
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> HuntVerdict:
+        """A leak that was found stays one; a wrong control or too few steps take back only `clean`."""
+        kinds = {finding.kind for finding in self.findings}
+        is_sound = all(control.is_right for control in self.controls)
+        if kinds - {FindingKind.NEEDS_GC} and is_sound:
+            return HuntVerdict.LEAK
+        if not is_sound or not self.rounds:
+            return HuntVerdict.INCONCLUSIVE
+        return HuntVerdict.NEEDS_GC if kinds else HuntVerdict.CLEAN
+
+    @property
+    def exit_status(self) -> int:
+        """0 clean, 1 a leak was found, 3 could not tell; that of a script that failed is the caller's to keep."""
+        statuses = {HuntVerdict.LEAK: EXIT_FOUND, HuntVerdict.INCONCLUSIVE: EXIT_COULD_NOT_TELL}
+        return statuses.get(self.verdict, EXIT_CLEAN)

@@ -1,0 +1,135 @@
+"""A hunt as versioned JSON, `gradlife.hunt/1`, and back: decode(encode(report)) == report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from gradlife._version import __version__
+from gradlife.model.building import built
+from gradlife.model.codec import CodecError
+from gradlife.model.hunt import Finding, HuntReport
+from gradlife.model.trace import Step, Trace
+
+FORMAT = "gradlife.hunt/1"
+
+#: The rows of steps that a trace has.
+WAYS = ("steps", "cycle", "tail")
+
+
+def no_text(trace: Trace) -> str:
+    """A trace needs no text to be read back."""
+    return ""
+
+
+def dumps(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> str:
+    """The report as JSON text; `text_of` draws a trace for people."""
+    return json.dumps(encode(report, text_of), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def loads(text: str) -> HuntReport:
+    """The report that a JSON text holds; `CodecError` if it holds none."""
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise CodecError(f"this is no JSON: {error}", "gradlife hunt TARGET --json FILE makes one") from None
+    return decode(document)
+
+
+def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dict[str, Any]:
+    """The report as a JSON object."""
+    return {
+        "format": FORMAT,
+        "gradlife": __version__,
+        "verdict": report.verdict.value,
+        "exit_status": report.exit_status,
+        "script_status": report.script_status,
+        "target": report.target,
+        "stepped_by": report.stepped_by,
+        "warmup_steps": report.warmup_steps,
+        "rounds": [asdict(one) for one in report.rounds],
+        "findings": [encode_finding(finding, text_of) for finding in report.findings],
+        "explained": [asdict(one) for one in report.explained],
+        "controls": [{**asdict(control), "is_right": control.is_right} for control in report.controls],
+        "limits": list(report.limits),
+        "trouble": report.trouble,
+        "settings": report.settings,
+    }
+
+
+def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[str, Any]:
+    """One finding, its code and title first."""
+    diagnosis = finding.diagnosis
+    return {
+        "code": diagnosis.code,
+        "title": diagnosis.title,
+        "kind": finding.kind.value,
+        "lifetime": finding.lifetime.value,
+        "reason": diagnosis.reason,
+        "library": diagnosis.library,
+        "per_step": asdict(finding.per_step),
+        "survivors": finding.survivors,
+        "retained_bytes": finding.retained_bytes,
+        "fingerprint": finding.fingerprint,
+        "created_at": list(finding.created_at),
+        "advice": asdict(diagnosis.advice),
+        "proof": asdict(finding.proof) if finding.proof is not None else None,
+        "trace": encode_trace(finding.trace, text_of),
+    }
+
+
+def encode_trace(trace: Trace, text_of: Callable[[Trace], str]) -> dict[str, Any]:
+    """A trace; an object's `label` is what it is beside its type."""
+    first = trace.steps[0] if trace.steps else None
+    return {
+        "root": f"{first.object} {first.detail}".strip() if first is not None else None,
+        "object": trace.object,
+        "label": trace.detail,
+        "lifetime": trace.lifetime.value,
+        **{name: [encode_step(step) for step in getattr(trace, name)] for name in WAYS},
+        "legs": list(trace.legs),
+        "ledger": {**asdict(trace.ledger), "unaccounted": trace.ledger.unaccounted},
+        "limits": list(trace.limits),
+        "tensor": asdict(trace.tensor) if trace.tensor is not None else None,
+        "text": text_of(trace),
+    }
+
+
+def encode_step(step: Step) -> dict[str, Any]:
+    """One object on the way, and how it refers to the next."""
+    item = asdict(step)
+    item["label"] = item.pop("detail")
+    return item
+
+
+def decode(document: Any) -> HuntReport:
+    """The report that a JSON object holds; `CodecError` if it holds none."""
+    if not isinstance(document, dict) or not str(document.get("format", "")).startswith("gradlife.hunt/"):
+        raise CodecError("this is no report of a hunt", "gradlife hunt TARGET --json FILE makes one")
+    if document["format"] != FORMAT:
+        raise CodecError(f"its format is {document['format']}; this gradlife reads {FORMAT}")
+    try:
+        return decode_report(document)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise CodecError(f"the report is damaged: {type(error).__name__}: {error}") from None
+
+
+def decode_report(document: dict[str, Any]) -> HuntReport:
+    """The report."""
+    findings = [finding_item(item) for item in document["findings"]]
+    report: HuntReport = built(HuntReport, {**document, "findings": findings})
+    return report
+
+
+def finding_item(item: dict[str, Any]) -> dict[str, Any]:
+    """A finding as the model has it: its diagnosis apart, `detail` for `label`."""
+    trace = item["trace"]
+    ways = {name: [step_item(step) for step in trace[name]] for name in WAYS if name in trace}
+    return {**item, "diagnosis": item, "trace": {**trace, **ways, "detail": trace["label"]}}
+
+
+def step_item(item: dict[str, Any]) -> dict[str, Any]:
+    """A step as the model has it."""
+    return {**item, "detail": item["label"]}

@@ -1,0 +1,132 @@
+"""A leak trace as text: from the root down, one line an object, one line the reference to the next.
+
+Each line is a row of spans, words with the part that they play in it; what a part looks like is a report's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from gradlife.model.trace import Ledger, Lifetime, Step, StepStatus, Sureness, Trace
+
+
+class Part(StrEnum):
+    """The part that words play in a line."""
+
+    PLAIN = "plain"
+    TITLE = "title"  # an object's type
+    HELD = "held"  # the verdicts
+    GC = "gc"
+    NEVER = "never"
+    UNKNOWN = "unknown"
+    SUSPECT = "suspect"  # a reference to look at
+    ASIDE = "aside"
+    WARNING = "warning"
+
+
+Line = tuple[tuple[str, Part], ...]
+
+HEADS = {
+    Lifetime.HELD: "is held: a root reaches it",
+    Lifetime.GC: "waits for the collector: no root reaches it, it is part of a cycle",
+    Lifetime.NEVER: "is never freed: no root reaches it, and the collector cannot break what keeps it",
+    Lifetime.UNKNOWN: "was not found in the part of the heap that was looked at",
+}
+SURENESS = {Sureness.SURE: "", Sureness.LIKELY: "   likely", Sureness.UNSURE: "   perhaps: it may be a stale copy"}
+MARKS = {StepStatus.EXPECTED: "expected", StepStatus.LEAKING: "this object", StepStatus.UNKNOWN: ""}
+
+
+def plain(text: str) -> Line:
+    """A line of one kind of words."""
+    return ((text, Part.PLAIN),)
+
+
+def text_of(lines: Iterator[Line]) -> str:
+    """Lines without anything but their words."""
+    return "\n".join("".join(words for words, _ in line).rstrip() for line in lines)
+
+
+def trace_lines(trace: Trace) -> Iterator[Line]:
+    """Everything that is known of why an object is alive."""
+    title = f"{trace.object} {trace.detail}".strip()
+    yield ((title, Part.TITLE), (" ", Part.PLAIN), (HEADS[trace.lifetime], Part(trace.lifetime.value)))
+    yield plain(sentence(trace))
+    yield plain("")
+    yield from step_lines(trace.steps)
+    yield from cycle_lines(trace.cycle)
+    if trace.tail:
+        yield plain("On it hangs what keeps this object:")
+        yield from step_lines(trace.tail)
+    yield plain("")
+    yield from ledger_lines(trace.ledger)
+    for leg in trace.legs:
+        yield plain(f"  {leg}")
+    for limit in trace.limits:
+        yield ((f"  not seen: {limit}", Part.ASIDE),)
+
+
+def step_lines(steps: tuple[Step, ...]) -> Iterator[Line]:
+    """The way from the root down."""
+    for number, step in enumerate(steps):
+        is_last = number + 1 == len(steps)
+        lead = "╰→ " if is_last else "├─ " if number else "┌─ "
+        mark = MARKS[step.status]
+        yield (
+            (lead, Part.PLAIN),
+            (step.object, Part.TITLE),
+            (f" {step.detail}".rstrip(), Part.PLAIN),
+            (f"   {mark}" if mark else "", Part.ASIDE),
+        )
+        if not is_last:
+            yield (("│    ", Part.PLAIN), (step.via, Part.SUSPECT if step.is_suspect else Part.PLAIN))
+
+
+def cycle_lines(cycle: tuple[Step, ...]) -> Iterator[Line]:
+    """The ring of objects that keep one another."""
+    if not cycle:
+        return
+    yield plain("A cycle:")
+    for number, step in enumerate(cycle):
+        lead = "┌→ " if number == 0 else "│  "
+        yield ((lead, Part.PLAIN), (step.object, Part.TITLE), (f" {step.detail}".rstrip(), Part.PLAIN))
+        yield plain(("│    " if number + 1 < len(cycle) else "╰─── ") + step.via)
+
+
+def ledger_lines(ledger: Ledger) -> Iterator[Line]:
+    """Who refers to the object, and what nobody explains."""
+    known = len(ledger.referrers) + ledger.more_referrers
+    yield plain(f"{ledger.count} reference{'s' * (ledger.count != 1)}, {min(known, ledger.count)} of them known:")
+    for referrer in ledger.referrers[:10]:
+        yield plain(f"  {referrer.object} {referrer.detail}".rstrip() + f": {referrer.via}")
+    if known > 10:
+        yield plain(f"  and {known - 10} more")
+    yield from native_lines(ledger)
+
+
+def native_lines(ledger: Ledger) -> Iterator[Line]:
+    """What holds the references that no known object explains."""
+    if ledger.unaccounted and not ledger.is_scanned:
+        yield ((f"  {ledger.unaccounted} that nothing here explains: native code holds it", Part.WARNING),)
+        return
+    for holder in ledger.native:
+        yield (
+            ("  native code: ", Part.PLAIN),
+            (holder.description, Part.PLAIN),
+            (SURENESS[holder.sureness], Part.ASIDE),
+        )
+    if ledger.unexplained:
+        count = f"{ledger.unexplained} reference{'s' * (ledger.unexplained != 1)}"
+        yield ((f"  {count} that no memory word explains", Part.WARNING),)
+
+
+def sentence(trace: Trace) -> str:
+    """The trace in one sentence."""
+    if trace.steps:
+        first = trace.steps[0]
+        way = "".join(f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in trace.steps[:-1])
+        return f"{first.object} {first.detail}".strip() + f" keeps it:{way if way.startswith(' ') else ' ' + way}"
+    if trace.cycle:
+        ring = " → ".join(step.object for step in (*trace.cycle, trace.cycle[0]))
+        return f"Nothing but its own cycle keeps it: {ring}"
+    return "Nothing that can be seen refers to it."

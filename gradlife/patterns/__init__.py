@@ -1,0 +1,21 @@
+"""What leaks are called: patterns over the structure of leak traces, with a reason and a fix for each."""
+
+from __future__ import annotations
+
+from gradlife.patterns.codes import FAMILIES, SENTENCES, family, is_code, sentence
+from gradlife.patterns.diagnosing import NO_CONTAINER, diagnose
+from gradlife.patterns.fingerprints import fingerprint
+from gradlife.patterns.table import PATTERNS, patterns_of
+
+__all__ = [
+    "FAMILIES",
+    "NO_CONTAINER",
+    "PATTERNS",
+    "SENTENCES",
+    "diagnose",
+    "family",
+    "fingerprint",
+    "is_code",
+    "patterns_of",
+    "sentence",
+]

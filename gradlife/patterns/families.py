@@ -1,0 +1,185 @@
+"""What the types of frameworks and of the standard library are, to a reader of leaks: a family for each."""
+
+from __future__ import annotations
+
+import re
+
+#: From a full type name, or the beginning of one that ends in a dot, to its family. Of a class of the program the first
+#: base that is known here counts; one without any is an `object`.
+FAMILIES: dict[str, str] = {
+    "list": "list",
+    "tuple": "tuple",
+    "dict": "dict",
+    "set": "set",
+    "frozenset": "set",
+    "mappingproxy": "dict",
+    "collections.OrderedDict": "dict",
+    "collections.defaultdict": "dict",
+    "collections.ChainMap": "dict",
+    "collections.UserDict": "object",
+    "collections.deque": "deque",
+    "types.SimpleNamespace": "object",
+    "module": "module",
+    "type": "class",
+    "function": "function",
+    "method": "method",
+    "builtin_function_or_method": "method",
+    "method-wrapper": "method",
+    "functools.partial": "partial",
+    "functools._lru_cache_wrapper": "lru",
+    "staticmethod": "wrapping",
+    "classmethod": "wrapping",
+    "property": "wrapping",
+    "cell": "cell",
+    "frame": "frame",
+    "traceback": "traceback",
+    "BaseException": "exception",
+    "generator": "generator",
+    "coroutine": "generator",
+    "async_generator": "generator",
+    "_asyncio.Task": "task",
+    "asyncio.tasks.Task": "task",
+    "_asyncio.Future": "future",
+    "asyncio.futures.Future": "future",
+    "concurrent.futures._base.Future": "future",
+    "concurrent.futures.thread._WorkItem": "work",
+    "concurrent.futures.process._WorkItem": "work",
+    "asyncio.events.Handle": "loop",
+    "_contextvars.Context": "context",
+    "Context": "context",
+    "hamt": "context",
+    "weakref.WeakKeyDictionary": "weakdict",
+    "torch.utils.weak.WeakIdKeyDictionary": "weakdict",
+    "torch.utils.weak.WeakTensorKeyDictionary": "weakdict",
+    "weakref.finalize": "finalizer",
+    "weakref.finalize._Info": "finalizer",
+    "weakref.ReferenceType": "weakref",
+    "queue.Queue": "queue",
+    "_queue.SimpleQueue": "queue",
+    "asyncio.queues.Queue": "queue",
+    "multiprocessing.queues.Queue": "sender",
+    "multiprocessing.queues.SimpleQueue": "queue",
+    "logging.LogRecord": "logrecord",
+    "logging.Handler": "loghandler",
+    "threading.Thread": "thread",
+    "_thread._local": "threadlocal",
+    "_thread._localdummy": "threadlocal",
+    "itertools.cycle": "cycle",
+    "itertools._tee": "cycle",
+    "itertools._tee_dataobject": "cycle",
+    "_io.StringIO": "object",
+    "unittest.mock.NonCallableMock": "mock",
+    "unittest.mock._Call": "mock",
+    "unittest.mock._CallList": "mock",
+    "numpy.ndarray": "array",
+    "memoryview": "array",
+    "IPython.core.displayhook.DisplayHook": "session",
+    "IPython.core.interactiveshell.InteractiveShell": "session",
+    "IPython.core.history.HistoryManager": "session",
+    "torch._C.TensorBase": "tensor",
+    "torch.TensorImpl": "tensor",
+    "gradlife._engine.Tensor": "tensor",
+    "torch.UntypedStorage": "storage",
+    "torch.StorageBase": "storage",
+    "torch.storage.UntypedStorage": "storage",
+    "torch.storage.TypedStorage": "storage",
+    "torch.autograd.function.FunctionCtx": "ctx",
+    "torch._C._FunctionBase": "ctx",
+    "torch.autograd.graph.GradientEdge": "edge",
+    "torch.autograd.graph.Node": "node",
+    "torch._C._autograd.SavedTensor": "slot",
+    "torch._C._autograd.saved_tensor": "slot",
+    "torch.nn.modules.module.Module": "nn",
+    "torch.utils.hooks.BackwardHook": "modulehook",
+    "torch.utils.hooks.RemovableHandle": "handle",
+    "torch.optim.optimizer.Optimizer": "optimizer",
+    "torch.optim.lr_scheduler.LRScheduler": "scheduler",
+    "torch.amp.grad_scaler.GradScaler": "scaler",
+    "torch.fx.graph_module.GraphModule": "fx",
+    "torch.fx.": "fx",
+    "torch.jit.": "script",
+    "torch.ScriptModule": "script",
+    "torch.ScriptFunction": "script",
+    "torch._dynamo.": "compiler",
+    "torch._inductor.": "compiler",
+    "torch._functorch.": "compiler",
+    "torch._export.": "compiler",
+    "torch.utils.checkpoint.": "checkpoint",
+    "torch.utils.data.dataloader._BaseDataLoaderIter": "loader",
+    "torch.utils.data.": "data",
+    "torch.multiprocessing.": "sharing",
+    "torch.cuda.": "device",
+    "torch._C._CudaStreamBase": "device",
+    "torch.distributed.": "distributed",
+    "torch._C._distributed_c10d.": "distributed",
+    "torch._C.Future": "distributed",
+    "torch.profiler.": "profiler",
+    "torch.autograd.profiler": "profiler",
+}
+
+ROOTS = {"running frame": "running", "interpreter": "interpreter", "thread": "threadstate", "process": "process"}
+
+#: Names of attributes that mean something to the framework or the library whose type has them. Others are the program's
+#: own, and no pattern looks at those.
+NAMES: dict[str, frozenset[str]] = {
+    "nn": frozenset(
+        {
+            "_parameters",
+            "_buffers",
+            "_modules",
+            "_forward_hooks",
+            "_forward_pre_hooks",
+            "_backward_hooks",
+            "_backward_pre_hooks",
+            "_state_dict_hooks",
+            "_state_dict_pre_hooks",
+            "_load_state_dict_pre_hooks",
+            "_load_state_dict_post_hooks",
+        }
+    ),
+    "optimizer": frozenset(
+        {
+            "state",
+            "param_groups",
+            "_optimizer_step_pre_hooks",
+            "_optimizer_step_post_hooks",
+            "_optimizer_state_dict_pre_hooks",
+            "_optimizer_state_dict_post_hooks",
+            "_optimizer_load_state_dict_pre_hooks",
+            "_optimizer_load_state_dict_post_hooks",
+        }
+    ),
+    "scheduler": frozenset({"optimizer"}),
+    "ctx": frozenset({"run_function", "saved_tensors", "to_save"}),
+    "weakdict": frozenset({"data"}),
+    "queue": frozenset({"queue", "_queue"}),
+    "sender": frozenset({"_buffer"}),
+    "loghandler": frozenset({"buffer", "queue", "records"}),
+    "logrecord": frozenset({"args", "msg", "exc_info"}),
+    "thread": frozenset({"_target", "_args", "_kwargs"}),
+    "mock": frozenset({"call_args", "call_args_list", "mock_calls", "method_calls", "_mock_children"}),
+    "future": frozenset({"_result", "_exception"}),
+    "loader": frozenset({"_task_info", "_data_queue"}),
+}
+
+
+#: A grad node's face in Python has no module in its name.
+NODE_FACE = re.compile(r"[A-Z]\w*Backwards?\d*|AccumulateGrad|CopySlices|GraphRoot")
+
+
+def family_of(type_: str, bases: tuple[str, ...] = (), kind: str = "python") -> str:
+    """The family of an object: of its type, or of the first of its bases that has one."""
+    if kind != "python":
+        native = {"root": ROOTS.get(type_, "root"), "tensor": "tensor", "storage": "storage", "grad_node": "node"}
+        return native.get(kind, "native")
+    if NODE_FACE.fullmatch(type_):
+        return "node"
+    found = (FAMILIES.get(name) or family_of_package(name) for name in (type_, *bases))
+    return next(filter(None, found), "torch" if type_.startswith("torch.") else "object")
+
+
+def family_of_package(name: str) -> str:
+    """The family that all types of a package have, of the innermost that has one."""
+    parts = name.split(".")
+    heads = (".".join(parts[:length]) + "." for length in range(len(parts) - 1, 0, -1))
+    return next((FAMILIES[head] for head in heads if head in FAMILIES), "")

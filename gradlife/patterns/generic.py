@@ -1,0 +1,41 @@
+"""A pattern's sentences without a case: what stands where the program's own names would."""
+
+from __future__ import annotations
+
+import re
+
+WORDS = {
+    "holder": "a variable",
+    "holder_code": "kept",
+    "tensor": "tensor",
+    "reference": "a reference",
+    "what": "the object",
+    "result": "result",
+    "owner": "the object",
+    "attribute": "value",
+    "variable": "a variable",
+    "function": "a function",
+    "frame": "a function",
+    "exception": "an exception",
+    "class_": "a class",
+    "class_short": "Name",
+    "cache": "a cached function",
+    "registry": "atexit, weakref.finalize",
+    "node": "a grad node",
+    "count": "more and more",
+    "most": "without a limit",
+    "unseen": "some",
+    "storage": "a large storage",
+    "ring": "objects of the program",
+}
+
+
+def without_case(template: str) -> str:
+    """The sentence in general terms."""
+    text = code_without_case(template)
+    return text[:1].upper() + text[1:]
+
+
+def code_without_case(template: str) -> str:
+    """The same of lines of code; braces that are code stay."""
+    return re.sub(r"\{(\w+)\}", lambda found: WORDS.get(found[1], found[0]), template)

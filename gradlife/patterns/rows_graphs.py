@@ -1,0 +1,92 @@
+"""GL4xx: graphs kept by training code."""
+
+from __future__ import annotations
+
+from gradlife.model.hunt import FindingKind
+from gradlife.patterns.chains import is_running_total, is_state_chain, is_weight_chain
+from gradlife.patterns.pattern import Case, Pattern
+
+GROWTH = frozenset({FindingKind.GROWTH})
+
+
+def has_graph(case: Case) -> bool:
+    """Does a graph hang on what is kept?"""
+    return case.has_graph
+
+
+GRAPH_WAYS = (
+    Pattern(
+        "GL402",
+        "collected results keep their graphs",
+        "{holder} gets a result of each step that still has its graph ({node}), and a graph keeps what it saved: "
+        "activations, inputs, and the graph behind it.",
+        "Collect numbers: .item() for a scalar, .detach() for a tensor.",
+        "{holder_code}.append({result}.item())    # a number\n"
+        "{holder_code}.append({result}.detach())  # or a tensor without its graph",
+        ways=("@ {growing}|cycle.item {inside}~ tensor.grad_fn ...", "@ {growing}|cycle.item {inside}~ =tensor$"),
+        when=has_graph,
+        kinds=GROWTH,
+        links=("wandb/wandb#354", "https://pytorch.org/docs/stable/notes/faq.html"),
+        example="module train global variable 'losses' → list [41] → Tensor (MseLossBackward0)",
+    ),
+    Pattern(
+        "GL403",
+        "a running total is part of the graph",
+        "{holder} is a sum to which each step adds a tensor with a graph. Its grad_fn, a chain of AddBackward0, holds the "
+        "graph of every step so far.",
+        "Add the number, not the tensor.",
+        "{holder_code} += loss.item()",
+        ways=("tensor.grad_fn ...", "=tensor$"),
+        when=is_running_total,
+        kinds=GROWTH,
+        links=("pytorch/pytorch#1840", "pytorch/pytorch#17568", "https://pytorch.org/docs/stable/notes/faq.html"),
+        example="state .total → Tensor grad_fn → AddBackward0 → AddBackward0 → AddBackward0 → …",
+    ),
+    Pattern(
+        "GL408",
+        "updated weights are chained in one graph",
+        "{holder} is replaced at each step by a result of itself ({node}), so its graph holds every update before it.",
+        "Detach the updated tensor and let it require gradients anew; of an inner loop, at the end of it.",
+        "{holder_code} = updated.detach().requires_grad_()",
+        ways=("tensor.grad_fn ...", "=tensor$"),
+        when=is_weight_chain,
+        kinds=GROWTH,
+        links=("facebookresearch/higher#48", "pytorch/functorch#639"),
+        example="state .fast → dict ['w'] → Tensor grad_fn → SubBackward0 → SubBackward0 → …",
+    ),
+    Pattern(
+        "GL404",
+        "a carried state is not detached",
+        "{holder} is computed at each step from its value in the step before ({node}), with a graph: it leads through all "
+        "earlier steps, and keeps what each of them saved.",
+        "Detach the state between steps.",
+        "{holder_code} = {holder_code}.detach()  # of a tuple: tuple(t.detach() for t in state)",
+        ways=("tensor.grad_fn ...", "=tensor$"),
+        when=is_state_chain,
+        kinds=GROWTH,
+        links=("pytorch/pytorch#2198", "pytorch/pytorch#1536"),
+        example="state .hidden → tuple [1] → Tensor grad_fn → AddBackward0 → MulBackward0 → … → AddBackward0 → MulBackward0",
+    ),
+    Pattern(
+        "GL409",
+        "the last step's graph is still held",
+        "{holder} still has the result of a finished step with its graph ({node}): while the next step is computed both "
+        "graphs are alive.",
+        "Keep a number or a detached tensor, or let go of it before the next forward.",
+        "{holder_code} = {result}.detach()",
+        ways=("tensor.grad_fn ...", "object.attr|nn.attr|*.global|*.local|dict.value|*.item|*.attr =tensor$"),
+        when=has_graph,
+        kinds=frozenset({FindingKind.RETAINED}),
+        links=("Lightning-AI/pytorch-lightning#9336",),
+        example="state .loop → Loop .result → Result .loss → Tensor grad_fn → MeanBackward0 → …",
+    ),
+    Pattern(
+        "GL407",
+        "a leaf outlives its last name in a graph",
+        "Nothing but a graph that accumulates into it keeps this leaf: the graph is held by {holder}.",
+        "Let go of the graph: detach what {holder} keeps.",
+        "",
+        ways=("node.variable =tensor$",),
+        example="state .loss → Tensor grad_fn → MulBackward0 next edge → AccumulateGrad variable → Tensor",
+    ),
+)

@@ -1,0 +1,163 @@
+"""Hunts made up for tests of reports: nothing is run."""
+
+from __future__ import annotations
+
+from gradlife.model.hunt import (
+    Advice,
+    Control,
+    Diagnosis,
+    Explained,
+    Finding,
+    FindingKind,
+    HuntReport,
+    PerStep,
+    Proof,
+    Round,
+)
+from gradlife.model.trace import (
+    Ledger,
+    Lifetime,
+    NativeHolder,
+    Referrer,
+    Step,
+    StepStatus,
+    Sureness,
+    TensorFacts,
+    Trace,
+)
+
+CONTROLS = (
+    Control("a list that grows", "growth", "growth"),
+    Control("a ctx cycle through C++", "never", "never"),
+    Control("a clean twin", "clean", "clean"),
+)
+
+
+def step(text: str, via: str = "", status: str = "unknown", reason: str = "", suspect: bool = False) -> Step:
+    """A step of an object such as ``list len 20``."""
+    name, _, detail = text.partition(" ")
+    return Step(name, detail, "python", via, "attribute", StepStatus(status), reason, suspect)
+
+
+HISTORY = Trace(
+    "Tensor",
+    "float32 []",
+    Lifetime.HELD,
+    (
+        step("module __main__", "global variable 'run'", "expected", "a module lives as long as the process"),
+        step("Run", ".history", "expected", "it is there before the first step"),
+        step("list len 20", "[17]", suspect=True),
+        step("Tensor float32 []", "", "leaking", "made in step 17, which is over"),
+    ),
+    (),
+    Ledger(1, (Referrer("list", "len 20", "[17]", False),)),
+    tensor=TensorFacts("MseLossBackward0", False, 65536),
+)
+LOSSES = Finding(
+    FindingKind.GROWTH,
+    Lifetime.HELD,
+    Diagnosis(
+        "GL402",
+        "A list of losses keeps the graph of each",
+        "Every item of `run.history` (train.py:41) is a loss with its grad_fn, and so with all that backward needs.",
+        Advice(
+            "Keep the number, not the tensor.",
+            'run.history.append(loss.item())  # a float: the graph goes\nif step % 100 == 0:\n    print("mean", 0.5)',
+            ("pytorch/pytorch#1840",),
+        ),
+    ),
+    HISTORY,
+    PerStep(objects=3, tensors=1, storages=1, graph_nodes=4, bytes=65536),
+    survivors=17,
+    retained_bytes=1114112,
+    fingerprint="7c1e09ab",
+    created_at=("train.py:41 in step", "train.py:60 in <module>"),
+)
+PROVEN = Proof("item of list .history dropped after each step", PerStep(tensors=1, bytes=65536), PerStep(), True)
+
+CTX = Trace(
+    "Tensor",
+    "float32 [512, 512]",
+    Lifetime.NEVER,
+    (),
+    (
+        step("RoundBackward", "ctx attribute 'result'", suspect=True),
+        step("Tensor float32 [512, 512]", "grad_fn", "leaking", "backward is over", suspect=True),
+    ),
+    Ledger(2, (), native=(NativeHolder("SinBackward0 +232 → SavedVariable +8", "block", "", "", Sureness.LIKELY),)),
+    legs=("Tensor → RoundBackward: grad_fn",),
+)
+CYCLE = Finding(
+    FindingKind.NEVER,
+    Lifetime.NEVER,
+    Diagnosis(
+        "GL101",
+        "ctx keeps an output of its own Function",
+        "",
+        Advice("Store `y.detach()`."),
+        library="torch < 2.12, pytorch/pytorch#183211",
+    ),
+    CTX,
+    PerStep(objects=2, tensors=1, storages=1, bytes=1048576),
+    survivors=21,
+    fingerprint="00ff",
+)
+WAITING = Finding(
+    FindingKind.NEEDS_GC,
+    Lifetime.GC,
+    Diagnosis("GL505", "An object keeps one of its own bound methods", "", Advice("Use a weak method.")),
+    Trace(
+        "Pooler",
+        "",
+        Lifetime.GC,
+        (),
+        (step("Pooler", ".impl", suspect=True), step("method Pooler.pool", ".__self__", suspect=True)),
+        Ledger(1, ()),
+        tail=(step("Pooler", ".table"), step("Tensor float32 [8]", "", "leaking")),
+    ),
+    PerStep(objects=4, tensors=0.5, storages=0.5, bytes=8192),
+)
+
+
+def rounds(per_step: PerStep, *steps: int) -> tuple[Round, ...]:
+    """Rounds that add the same a step."""
+    added = (
+        PerStep(
+            per_step.objects * count,
+            per_step.tensors * count,
+            per_step.storages * count,
+            per_step.graph_nodes * count,
+            per_step.bytes * count,
+        )
+        for count in steps
+    )
+    return tuple(Round(count, total) for count, total in zip(steps, added, strict=True))
+
+
+def hunt(*findings: Finding, **values: object) -> HuntReport:
+    """A hunt that found these."""
+    everything: dict[str, object] = {
+        "target": "train.py",
+        "stepped_by": "AdamW.step (train.py:31)",
+        "warmup_steps": 3,
+        "rounds": rounds(findings[0].per_step if findings else PerStep(), 7, 7, 7),
+        "findings": findings,
+        "controls": CONTROLS,
+        "limits": (
+            "C++ hooks made before the hunt are not seen → gradlife hunt --scan train.py",
+            "what other processes hold is not seen",
+        ),
+        "script_status": 0,
+    }
+    return HuntReport(**{**everything, **values})  # type: ignore[arg-type]
+
+
+CLEAN = hunt(explained=(Explained("bounded cache", "lru_cache(maxsize=8) of encode (train.py:12)", 81920),))
+LEAKING = hunt(LOSSES)
+EVERYTHING = hunt(
+    LOSSES,
+    CYCLE,
+    WAITING,
+    rounds=rounds(PerStep(objects=9, tensors=2.5, storages=2.5, graph_nodes=4, bytes=1122304), 7, 11, 13),
+    explained=(Explained("optimizer state", "AdamW, at its first step", 4096),),
+)

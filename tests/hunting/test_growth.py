@@ -1,0 +1,128 @@
+"""What grows, what fills and what is only kept, told by a few looks at programs of this process."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import random
+import weakref
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gradlife.hunting.growth import Evidence, evidence_of, grown_groups  # noqa: E402
+from gradlife.hunting.looks import Look, look  # noqa: E402
+from gradlife.hunting.slices import kept_by_slices  # noqa: E402
+from gradlife.hunting.tracing import held_trace, representative  # noqa: E402
+from gradlife.model.trace_text import sentence  # noqa: E402
+
+Step = Callable[[int], object]
+
+
+def evidence(step: Step, *lengths: int) -> Evidence:
+    """What looks after each of these numbers of steps tell."""
+    numbers = itertools.count()
+    looks: list[Look] = []
+    steps = 0
+    for length in lengths:
+        for number in itertools.islice(numbers, length):
+            step(number)
+        steps += length
+        looks.append(look(steps, with_labels=len(looks) == len(lengths) - 1))
+    return evidence_of(looks)
+
+
+def words(found: Evidence) -> tuple[list[str], int]:
+    """The traces of groups with tensors that grow, and how many groups with tensors may."""
+    graph = found.graph
+    sure, unsure = grown_groups(found)
+    mine = [one for one in sure if has_tensors(found, one.group.members)]
+    traces = [sentence(held_trace(graph, representative(graph, one.group, one.containers))) for one in mine]
+    return traces, sum(has_tensors(found, group.members) for group in unsure)
+
+
+def has_tensors(found: Evidence, nodes: Any) -> bool:
+    return any(found.graph.describe(node)[0] == "tensor" for node in nodes)
+
+
+def test_callbacks_at_exit_are_no_item_of_a_python_object_and_grow_all_the_same() -> None:
+    callbacks: list[weakref.ref[Any]] = []
+
+    def step(number: int) -> None:
+        kept = torch.ones(8)
+
+        def callback() -> None:
+            kept.sum()
+
+        callbacks.append(weakref.ref(atexit.register(callback)))
+
+    try:
+        (trace,), _ = words(evidence(step, 3, 5, 7, 11))
+    finally:
+        for callback in callbacks:
+            atexit.unregister(callback() or len)
+    assert "atexit callback" in trace
+    assert "'kept'" in trace
+
+
+def test_a_cache_whose_keys_repeat_fills_ever_more_slowly_and_is_in_doubt() -> None:
+    masks, chance = {}, random.Random(0)
+
+    def step(number: int) -> None:
+        length = chance.randrange(128)
+        if length not in masks:
+            masks[length] = torch.ones(8)
+
+    assert words(evidence(step, 107, 61, 89, 131)) == ([], 1)
+
+
+def test_a_list_of_its_own_limit_that_is_full_at_last_does_not_grow() -> None:
+    memory: list[Any] = []
+    chance = random.Random(0)
+
+    def step(number: int) -> None:
+        if len(memory) < 200:
+            memory.append((torch.ones(8), number))
+        else:
+            memory[chance.randrange(200)] = (torch.ones(8), number)
+
+    traces, _ = words(evidence(step, 66, 41, 61, 89))
+    assert traces == []
+
+
+def test_a_list_that_gets_an_item_every_seven_steps_grows() -> None:
+    best: list[Any] = []
+
+    def step(number: int) -> None:
+        if number % 7 == 3:
+            best.append(torch.ones(8))
+
+    (trace,), _ = words(evidence(step, 20, 17, 29, 41))
+    assert "'best'" in trace
+
+
+def test_a_tee_keeps_what_its_slower_side_has_not_had() -> None:
+    fast, slow = itertools.tee(endless())
+    (trace,), _ = words(evidence(lambda number: next(fast), 107, 61, 61, 89))
+    assert "local variable 'slow'" in trace
+    next(slow)
+
+
+def endless() -> Iterator[Any]:
+    while True:
+        yield torch.ones(8)
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(1, 256 * 1024), (64, 0)])
+def test_a_small_view_is_told_with_the_whole_storage_behind_it(rows: int, kept: int) -> None:
+    state = SimpleNamespace(seen=None)
+
+    def step(number: int) -> None:
+        state.seen = torch.ones(128, 512)[:rows]
+
+    found = evidence(step, 1, 1, 1, 1)
+    assert sum(one.bytes for one in kept_by_slices(found.graph, found.born, ())) == kept

@@ -1,0 +1,78 @@
+"""Whole hunts as a user starts them, each in processes of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+LEAKING = """\
+import sys
+import torch
+
+print("arguments", sys.argv[1:])
+weight = torch.ones(4, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+history = []
+for number in range(60):
+    loss = (weight * number).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    history.append(loss)
+sys.exit(int(sys.argv[1]))
+"""
+
+FUNCTIONS = """\
+import torch
+
+def setup():
+    return {"kept": [], "last": None}
+
+def step(state, number):
+    state["kept"].append(torch.ones(16))
+
+def fixed_step(state, number):
+    state["last"] = torch.ones(16)
+"""
+
+
+def hunt(folder: Path, source: str, target: str, *arguments: str) -> tuple[int, str, dict[str, Any]]:
+    """Exit status, what was printed, and the report."""
+    (folder / "program.py").write_text(source)
+    command = [sys.executable, "-m", "gradlife", "hunt", "--json", "report.json", target, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    return done.returncode, done.stdout, json.loads((folder / "report.json").read_text())
+
+
+def test_a_script_with_a_leak_keeps_its_output_and_is_told_of_its_holder(tmp_path: Path) -> None:
+    status, printed, report = hunt(tmp_path, LEAKING, "program.py", "0")
+    assert (status, report["verdict"], report["script_status"]) == (1, "leak", 0)
+    assert printed == "arguments ['0']\n"
+    assert report["stepped_by"] == "SGD.step"
+    assert "history" in json.dumps(report["findings"][0]["trace"]["steps"])
+
+
+def test_a_script_that_fails_keeps_its_own_status(tmp_path: Path) -> None:
+    status, _, report = hunt(tmp_path, LEAKING, "program.py", "7")
+    assert (status, report["script_status"], report["verdict"]) == (7, 7, "leak")
+
+
+def test_a_function_that_keeps_a_tensor_each_step_leaks_one_a_step(tmp_path: Path) -> None:
+    status, _, report = hunt(tmp_path, FUNCTIONS, "program.py::step")
+    assert (status, report["verdict"], len(report["findings"])) == (1, "leak", 1)
+    assert report["findings"][0]["kind"] == "growth"
+    assert round(report["findings"][0]["per_step"]["tensors"], 1) == 1.0
+    assert all(control["is_right"] for control in report["controls"])
+
+
+def test_its_fixed_twin_is_clean(tmp_path: Path) -> None:
+    status, _, report = hunt(tmp_path, FUNCTIONS, "program.py::fixed_step")
+    assert (status, report["verdict"], report["findings"]) == (0, "clean", [])
+    assert all(control["is_right"] for control in report["controls"])

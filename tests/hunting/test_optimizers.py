@@ -1,0 +1,66 @@
+"""Which optimizer's firing is a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradlife.hunting.optimizers import OptimizerSteps
+
+
+class Adam:
+    pass
+
+
+class SGD:
+    pass
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.steps = 0
+        self.heard = OptimizerSteps(self.begin)
+
+    def begin(self, name: str) -> Callable[[], object]:
+        self.begun.append(name)
+        return self.step
+
+    def step(self) -> None:
+        self.steps += 1
+
+    def fire(self, optimizer: object, times: int = 1) -> None:
+        for _ in range(times):
+            self.heard._fired(optimizer, (), {})
+
+
+def test_one_optimizer_steps_once_it_is_known_to_live_on() -> None:
+    recorder, only = Recorder(), Adam()
+    recorder.fire(only, 10)
+    assert recorder.begun == ["Adam.step"]
+    assert recorder.steps == 6
+
+
+def test_of_two_the_one_that_fires_less_often_takes_over() -> None:
+    recorder, often, seldom = Recorder(), Adam(), SGD()
+    for _ in range(12):
+        recorder.fire(often, 5)
+        recorder.fire(seldom)
+    assert recorder.begun == ["Adam.step", "SGD.step"]
+
+
+def test_two_that_fire_by_turns_count_once() -> None:
+    recorder, first, second = Recorder(), Adam(), SGD()
+    for _ in range(10):
+        recorder.fire(first)
+        recorder.fire(second)
+    assert recorder.begun == ["Adam.step"]
+
+
+def test_a_throw_away_optimizer_of_an_inner_loop_is_no_step() -> None:
+    recorder, outer = Recorder(), SGD()
+    for _ in range(20):
+        inner = Adam()
+        recorder.fire(inner, 3)
+        del inner
+        recorder.fire(outer)
+    assert recorder.begun == ["SGD.step"]

@@ -1,0 +1,87 @@
+"""Places that hold one thing which takes more and more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gradlife.hunting.growth import Grown, evidence_of
+from gradlife.hunting.looks import NONE, look
+from gradlife.hunting.swelling import swollen
+
+numpy = pytest.importorskip("numpy")
+
+STEPS = 7
+LOOKS = 6
+
+
+class Log:
+    """Holds an array."""
+
+    def __init__(self) -> None:
+        self.data = numpy.zeros(4096)
+
+
+def hunted(step: Callable[[int], object]) -> list[Grown]:
+    """What swells in rounds of a few steps."""
+    seen = [look(0, collect=NONE)]
+    for number in range(1, LOOKS):
+        for at in range(STEPS):
+            step(STEPS * (number - 1) + at)
+        seen.append(look(STEPS * number, collect=NONE))
+    evidence = evidence_of(seen)
+    return [one for one in swollen(evidence, []) if "Log" in holder_of(one, evidence.graph)]
+
+
+def holder_of(one: Grown, graph: object) -> str:
+    """The type of what has it."""
+    assert one.group.anchor is not None
+    return str(graph.describe(one.group.anchor)[1])  # type: ignore[attr-defined]
+
+
+def test_an_array_that_every_step_makes_longer_is_told_with_its_rate() -> None:
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = numpy.concatenate([log.data, numpy.zeros(100)])
+
+    [found] = hunted(step)
+    assert found.per_step.bytes == 800.0
+    assert found.per_step.tensors == 0.0
+
+
+def test_an_array_that_is_replaced_by_one_as_large_is_not() -> None:
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = numpy.zeros(4096)
+
+    assert hunted(step) == []
+
+
+def test_batches_that_are_now_larger_and_now_smaller_are_not() -> None:
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = numpy.zeros(5000 + 300 * (number % 4))
+
+    assert hunted(step) == []
+
+
+def test_an_array_that_is_full_after_a_while_is_not() -> None:
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = numpy.concatenate([log.data, numpy.zeros(100)])[: 4096 + 100 * 3 * STEPS].copy()
+
+    assert hunted(step) == []
+
+
+def test_two_rounds_are_too_few() -> None:
+    log = Log()
+    seen = []
+    for number in range(3):
+        log.data = numpy.zeros(4096 + 100 * number)
+        seen.append(look(number, collect=NONE))
+    assert swollen(evidence_of(seen), []) == []

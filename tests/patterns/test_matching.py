@@ -1,0 +1,141 @@
+"""The language of patterns, the fingerprint, and the known leaks of libraries: on traces made up for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gradlife.model.hunt import FindingKind
+from gradlife.model.trace import Hop, Ledger, Lifetime, Step, Trace
+from gradlife.patterns import NO_CONTAINER, diagnose, fingerprint
+from gradlife.patterns.library import KnownLeak, has_bug, known_leaks
+from gradlife.patterns.matching import find, find_around
+from gradlife.patterns.tokens import Token, tokens_of
+
+
+def tokens(text: str) -> tuple[Token, ...]:
+    """Tokens from their text."""
+    parts = [word.removeprefix("=").partition(".") for word in text.split()]
+    return tuple(Token(family, word, "", number) for number, (family, _, word) in enumerate(parts))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("list.item", "module.global list.item =tensor", range(1, 2)),
+        ("list.item|deque.item", "deque.item =tensor", range(1)),
+        ("list.item $", "list.item =tensor", None),
+        ("list.item =*$", "list.item =tensor", range(2)),
+        ("^list.item", "module.global list.item", None),
+        ("node.*+ =tensor", "node.next node.next node.saved =tensor", range(4)),
+        ("list.item object.attr? =tensor", "list.item =tensor", range(2)),
+        ("list.item object.attr~ =tensor", "list.item object.attr object.attr =tensor", range(4)),
+        ("list.item ... =tensor", "list.item a.b c.d =tensor", range(4)),
+        ("item", "list.item", None),
+        ("list.item", "list.item deque.item list.item", range(2, 3)),
+    ],
+)
+def test_a_pattern_fits_a_way(pattern: str, text: str, found: range | None) -> None:
+    assert find(pattern, tokens(text)) == found
+
+
+def test_a_mark_stands_before_what_grows_and_is_passed_over_elsewhere() -> None:
+    way = tokens("object.attr list.item tuple.item =tensor")
+    assert find("@ list.item", way, 1) == range(1, 2)
+    assert find("@ list.item", way, 2) is None
+    assert find("list.item tuple.item", way, 2) == range(1, 3)
+
+
+@pytest.mark.parametrize("text", ["ctx.attr tensor.grad_fn", "tensor.grad_fn ctx.attr"])
+def test_a_ring_fits_wherever_it_begins_and_only_whole(text: str) -> None:
+    assert find_around("ctx.attr tensor.grad_fn", tokens(text)) is not None
+    assert find_around("ctx.attr", tokens(text)) is None
+
+
+def step(type_: str, via: str, *hops: tuple[str, str, int], detail: str = "", length: int | None = None) -> Step:
+    made = tuple(Hop(type_, *hop) for hop in hops)
+    return Step(type_.rpartition(".")[2], detail, "python", via, "", type=type_, hops=made, length=length)
+
+
+def history(index: int, key: str = "a", size: int = 20, variable: str = "history") -> Trace:
+    """A tensor in a list of dicts, of a module's variable."""
+    steps = (
+        step(
+            "module", f"global variable '{variable}'", ("internal", "__dict__", -1), ("dict_value", f"'{variable}'", -1)
+        ),
+        step("list", f"[{index}]", ("item", "", index), detail=f"len {size}", length=size),
+        step("dict", f"['{key}']", ("dict_value", f"'{key}'", -1), detail="len 1", length=1),
+        Step("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",)),
+    )
+    return Trace("Tensor", "float32 [3]", Lifetime.HELD, steps, (), Ledger(1, ()))
+
+
+def test_items_of_one_leak_have_one_fingerprint() -> None:
+    assert fingerprint(history(3)) == fingerprint(history(4000, "b", size=5000))
+
+
+def test_another_variable_is_another_leak() -> None:
+    assert fingerprint(history(3)) != fingerprint(history(3, variable="samples"))
+
+
+def test_a_fingerprint_is_the_same_in_every_process() -> None:
+    assert fingerprint(history(3)) == "abe74ef1e3edb62b"
+
+
+def ring(*steps: Step) -> Trace:
+    return Trace("Tensor", "", Lifetime.GC, (), steps, Ledger(1, ()))
+
+
+def test_a_cycle_has_one_fingerprint_wherever_it_begins() -> None:
+    one = step("app.Parent", ".child", ("attribute", "child", -1))
+    other = step("app.Child", ".parent", ("attribute", "parent", -1))
+    assert fingerprint(ring(one, other)) == fingerprint(ring(other, one))
+    assert fingerprint(ring(one, other)) != fingerprint(ring(one))
+
+
+def test_names_of_the_program_change_no_code() -> None:
+    one, other = history(3), history(3, variable="_forward_hooks")
+    assert diagnose(one, FindingKind.GROWTH).code == diagnose(other, FindingKind.GROWTH).code == "GL512"
+
+
+def test_a_reason_names_the_variable() -> None:
+    found = diagnose(history(3), FindingKind.GROWTH, created_at=("train.py:41 in step",))
+    assert found.reason.startswith("`history` has 20 items")
+    assert found.reason.endswith("It was made at train.py:41 in step.")
+
+
+def test_the_container_that_is_known_to_grow_decides() -> None:
+    assert diagnose(history(3), FindingKind.GROWTH, anchor=2).code == "GL511"
+    assert diagnose(history(3), FindingKind.GROWTH, anchor=NO_CONTAINER).code == "GL000"
+
+
+def test_an_unknown_trace_gets_an_honest_answer() -> None:
+    found = diagnose(history(3), FindingKind.GROWTH, anchor=NO_CONTAINER)
+    assert found.title == "no known pattern"
+    assert "global variable 'history'" in found.reason
+
+
+def test_a_tokens_text_has_no_word_of_the_program() -> None:
+    assert [str(token) for token in tokens_of(history(3).steps)] == [
+        "module.global",
+        "list.item",
+        "dict.value",
+        "=tensor",
+    ]
+
+
+LEAK = KnownLeak("torch", "<2.12", "pytorch/pytorch#1", "it leaks")
+
+
+@pytest.mark.parametrize(
+    ("version", "is_bad"),
+    [("2.11.1+cpu", True), ("2.12.0", False), ("2.12.0a0+git1", False), ("", False), ("?", False)],
+)
+def test_a_known_leak_is_told_of_the_versions_that_have_it(version: str, is_bad: bool) -> None:
+    assert has_bug(LEAK, version) is is_bad
+    assert has_bug(replace(LEAK, versions=">=2.12"), "2.12.0") is True
+
+
+def test_known_leaks_are_data_that_can_be_read() -> None:
+    assert all(leak.codes and leak.link and leak.versions for leak in known_leaks())

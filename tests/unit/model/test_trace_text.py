@@ -1,0 +1,89 @@
+"""A trace and a ledger as `print` shows them."""
+
+from __future__ import annotations
+
+from gradlife.model.trace import (
+    Ledger,
+    Lifetime,
+    NativeHolder,
+    Referrer,
+    Step,
+    StepStatus,
+    Sureness,
+    Trace,
+)
+
+MODULE = Step("module", "__main__", "root", "global variable 'history'", "attribute", StepStatus.EXPECTED)
+HISTORY = Step("list", "len 1", "python", "[0]", "item", is_suspect=True)
+TENSOR = Step("Tensor", "float32 [3]", "python", "", "", StepStatus.LEAKING)
+LEDGER = Ledger(3, (Referrer("list", "len 1", "[0]", is_native=False),))
+
+
+def test_a_held_object_is_printed_from_its_root_down() -> None:
+    trace = Trace("Tensor", "float32 [3]", Lifetime.HELD, (MODULE, HISTORY, TENSOR), (), LEDGER, limits=("hooks",))
+    assert (
+        str(trace)
+        == """\
+Tensor float32 [3] is held: a root reaches it
+module __main__ keeps it: → global variable 'history'[0]
+
+┌─ module __main__   expected
+│    global variable 'history'
+├─ list len 1
+│    [0]
+╰→ Tensor float32 [3]   this object
+
+3 references, 1 of them known:
+  list len 1: [0]
+  2 that nothing here explains: native code holds it
+  not seen: hooks"""
+    )
+
+
+def test_a_cycle_is_printed_as_a_ring_with_what_hangs_on_it() -> None:
+    ring = (
+        Step("Tensor", "", "python", "grad_fn", "internal"),
+        Step("SinBackward0", "", "grad_node", "hook 0", "internal"),
+    )
+    tail = (Step("Tensor", "", "python", ".note", "attribute"), Step("str", "len 3", "python", "", ""))
+    trace = Trace("str", "len 3", Lifetime.NEVER, (), ring, Ledger(1, ()), tail, legs=("SinBackward0: a leg",))
+    assert (
+        str(trace)
+        == """\
+str len 3 is never freed: no root reaches it, and the collector cannot break what keeps it
+Nothing but its own cycle keeps it: Tensor → SinBackward0 → Tensor
+
+A cycle:
+┌→ Tensor
+│    grad_fn
+│  SinBackward0
+╰─── hook 0
+On it hangs what keeps this object:
+┌─ Tensor
+│    .note
+╰→ str len 3
+
+1 reference, 0 of them known:
+  1 that nothing here explains: native code holds it
+  SinBackward0: a leg"""
+    )
+
+
+def test_an_object_that_nobody_holds_says_so() -> None:
+    trace = Trace("int", "", Lifetime.UNKNOWN, (), (), Ledger(0, ()))
+    assert str(trace).splitlines()[:2] == [
+        "int was not found in the part of the heap that was looked at",
+        "Nothing that can be seen refers to it.",
+    ]
+
+
+def test_a_ledger_says_what_memory_was_found_to_hold() -> None:
+    holder = NativeHolder("std::vector[3]", "static", "lib.so", "kept", Sureness.LIKELY)
+    many = tuple(Referrer("dict", "", f"['{number}']", is_native=False) for number in range(11))
+    assert str(Ledger(13, many, native=(holder,), is_scanned=True)).splitlines() == [
+        "13 references, 11 of them known:",
+        *(f"  dict: ['{number}']" for number in range(10)),
+        "  and 1 more",
+        "  native code: std::vector[3]   likely",
+        "  1 reference that no memory word explains",
+    ]
