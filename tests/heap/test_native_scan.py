@@ -119,7 +119,7 @@ def test_an_object_that_only_native_code_knows(planted: Any) -> None:
 
     ledger = refs(new_text(), scan=True)
     assert (ledger.count, ledger.unaccounted, ledger.unexplained) == (2, 2, 1)
-    assert [holder.description for holder in ledger.native] == [DESCRIPTIONS["vector"]]
+    assert [holder.description for holder in believed(ledger.native)] == [DESCRIPTIONS["vector"]]
     assert why(new_text(), scan=True).ledger.unaccounted == 2
 
 
