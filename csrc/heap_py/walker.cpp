@@ -70,11 +70,14 @@ int64_t count_own_references(const PyObject* object, const WalkOptions& options,
   return count;
 }
 
+// A budget may be any number: the heap that it is for need not be as large.
+constexpr size_t most_room_ahead = size_t{1} << 19;
+
 Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers)
     : graph_(graph),
       options_(options),
       providers_(providers),
-      builder_(graph, 2 * options.budget, options.with_leaves),
+      builder_(graph, 2 * std::min(options.budget, most_room_ahead), options.with_leaves),
       types_(builder_, providers_),
       modules_(PyImport_GetModuleDict()) {
   for (const PyObject* object : options.hidden_objects) builder_.hide(address_of(object));

@@ -94,7 +94,7 @@ def test_a_dtype_that_is_none_is_refused() -> None:
         torch.load(file)
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=60, deadline=None, database=None)
 @given(st.data())
 def test_a_damaged_file_never_does_more_than_raise(data: st.DataObject) -> None:
     whole = written({"x": torch.arange(6.0).view(2, 3)[:, 1:], "n": [1, "two"]})
