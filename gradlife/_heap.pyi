@@ -46,7 +46,12 @@ class Graph:
     def write(self, descriptor: int, notes: str, labels: bool, /) -> None: ...
 
 def walk(
-    *, leaves: bool = True, sizes: bool = False, hidden_sources: str | None = None, hidden: tuple[object, ...] = ()
+    *,
+    leaves: bool = True,
+    sizes: bool = False,
+    hidden_sources: str | None = None,
+    hidden: tuple[object, ...] = (),
+    least_atom: int = 0,
 ) -> Graph: ...
 
 # What leads to an object, who refers to it, and its fate; None where the object is in no graph.
@@ -66,11 +71,13 @@ def scan(
 
 # For each object of C++, by its address, what may hold it.
 def scan_natives(addresses: list[int], hidden_sources: str | None, /) -> list[list[tuple[str, str, str, str, str]]]: ...
-def freeze(labels: bool, user_text: bool, hidden_sources: str | None, budget: int = 0, /) -> Graph: ...
+def freeze(
+    labels: bool, user_text: bool, hidden_sources: str | None, budget: int = 0, least_atom: int = 0, /
+) -> Graph: ...
 
 # Freezes in a forked copy of the process, which writes to the file: nothing of it stays in this process's memory. OSError:
 # no copy was to be had; MemoryError: it died.
-def record(descriptor: int, labels: bool, hidden_sources: str | None, /) -> None: ...
+def record(descriptor: int, labels: bool, hidden_sources: str | None, least_atom: int = 0, /) -> None: ...
 
 # The collector's objects alone; with an earlier census, what changed, and what the examples of new objects are.
 def census(

@@ -29,6 +29,8 @@ struct ModuleState {
 
 ModuleState& state_of(PyObject* module) { return *static_cast<ModuleState*>(PyModule_GetState(module)); }
 
+size_t positive(Py_ssize_t number) { return static_cast<size_t>(std::max<Py_ssize_t>(number, 0)); }
+
 WalkOptions read_options(PyObject* hidden_sources, PyObject* hidden, bool with_leaves) {
   WalkOptions options;
   options.with_leaves = with_leaves;
@@ -42,16 +44,18 @@ WalkOptions read_options(PyObject* hidden_sources, PyObject* hidden, bool with_l
   return options;
 }
 
-// walk(*, leaves=True, sizes=False, hidden_sources=None, hidden=()) -> Graph
+// walk(*, leaves=True, sizes=False, hidden_sources=None, hidden=(), least_atom=0) -> Graph
 PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keywords) {
   return guarded([&] {
-    static const char* names[] = {"leaves", "sizes", "hidden_sources", "hidden", nullptr};
+    static const char* names[] = {"leaves", "sizes", "hidden_sources", "hidden", "least_atom", nullptr};
     int leaves = 1, sizes = 0;
+    Py_ssize_t least_atom = 0;
     PyObject *hidden_sources = nullptr, *hidden = nullptr;
-    if (PyArg_ParseTupleAndKeywords(arguments, keywords, "|$ppOO!", const_cast<char**>(names), &leaves, &sizes,
-                                    &hidden_sources, &PyTuple_Type, &hidden) == 0)
+    if (PyArg_ParseTupleAndKeywords(arguments, keywords, "|$ppOO!n", const_cast<char**>(names), &leaves, &sizes,
+                                    &hidden_sources, &PyTuple_Type, &hidden, &least_atom) == 0)
       throw PythonErrorSet();
     WalkOptions options = read_options(hidden_sources, hidden, leaves != 0);
+    options.least_atom = positive(least_atom);
     if (keywords != nullptr) options.hidden_objects.push_back(keywords);
     if (hidden != nullptr && PyTuple_GET_SIZE(hidden) > 0)  // the empty tuple is everybody's
       options.hidden_objects.push_back(hidden);
@@ -139,29 +143,35 @@ std::unique_ptr<FrozenGraph> freeze_heap(const WalkOptions& options, bool with_l
   return frozen;
 }
 
-// freeze(labels, user_text, hidden_sources) -> Graph with sizes, reference counts, and labels
+// freeze(labels, user_text, hidden_sources, budget=0, least_atom=0) -> Graph with sizes, reference counts, and labels
 PyObject* freeze_function(PyObject* module, PyObject* arguments) {
   return guarded([&] {
     int with_labels = 1, with_user_text = 0;
     PyObject* hidden_sources = nullptr;
-    Py_ssize_t budget = 0;
-    if (PyArg_ParseTuple(arguments, "ppO|n", &with_labels, &with_user_text, &hidden_sources, &budget) == 0)
+    Py_ssize_t budget = 0, least_atom = 0;
+    if (PyArg_ParseTuple(arguments, "ppO|nn", &with_labels, &with_user_text, &hidden_sources, &budget, &least_atom) ==
+        0)
       throw PythonErrorSet();
     WalkOptions options = read_options(hidden_sources, nullptr, true);
-    options.budget = static_cast<size_t>(std::max<Py_ssize_t>(budget, 0));
+    options.budget = positive(budget);
+    options.least_atom = positive(least_atom);
     options.hidden_objects.push_back(arguments);
     auto frozen = freeze_heap(options, with_labels != 0, with_user_text != 0, true);
     return wrap_graph(state_of(module).graph_type, std::move(frozen)).release();
   });
 }
 
-// record(descriptor, labels, hidden_sources): to a file, by a copy of the process; its notes are the limits
+// record(descriptor, labels, hidden_sources, least_atom=0): to a file, by a copy of the process; its notes are the
+// limits
 PyObject* record_function(PyObject*, PyObject* arguments) {
   return guarded([&] {
     int descriptor = -1, with_labels = 0;
     PyObject* hidden_sources = nullptr;
-    if (PyArg_ParseTuple(arguments, "ipO", &descriptor, &with_labels, &hidden_sources) == 0) throw PythonErrorSet();
+    Py_ssize_t least_atom = 0;
+    if (PyArg_ParseTuple(arguments, "ipO|n", &descriptor, &with_labels, &hidden_sources, &least_atom) == 0)
+      throw PythonErrorSet();
     WalkOptions options = read_options(hidden_sources, nullptr, true);
+    options.least_atom = positive(least_atom);
     options.hidden_objects.push_back(arguments);
     do_in_copy([&] {
       const auto frozen = freeze_heap(options, with_labels != 0, with_labels != 0, with_labels != 0);
@@ -172,8 +182,6 @@ PyObject* record_function(PyObject*, PyObject* arguments) {
     return Py_NewRef(Py_None);
   });
 }
-
-size_t positive(Py_ssize_t number) { return static_cast<size_t>(std::max<Py_ssize_t>(number, 0)); }
 
 // census(before or None, examples, hidden) -> (Graph without references, as compare_objects, {node: description})
 PyObject* census_function(PyObject* module, PyObject* arguments) {

@@ -54,6 +54,18 @@ bool is_below(PyObject* source, const std::string& folder) {
          folder.compare(0, folder.size(), text, folder.size()) == 0;
 }
 
+// What can hold nothing that a leak is made of: text, numbers, and code, whose constants are such again.
+bool is_small_atom(Address address, size_t least_bytes) {
+  auto* object = static_cast<PyObject*>(pointer_to(address));
+  const PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyUnicode_Type)
+    return static_cast<size_t>(PyUnicode_GET_LENGTH(object)) * static_cast<size_t>(PyUnicode_KIND(object)) <
+           least_bytes;
+  if (type == &PyBytes_Type) return static_cast<size_t>(PyBytes_GET_SIZE(object)) < least_bytes;
+  return type == &PyLong_Type || type == &PyCode_Type || type == &PyFloat_Type || type == &PyBool_Type ||
+         type == &PyComplex_Type || object == Py_None || object == Py_Ellipsis;
+}
+
 }  // namespace
 
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument) {
@@ -81,6 +93,7 @@ Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provi
       types_(builder_, providers_),
       modules_(PyImport_GetModuleDict()) {
   for (const PyObject* object : options.hidden_objects) builder_.hide(address_of(object));
+  if (options.least_atom != 0) builder_.leave_out(is_small_atom, options.least_atom);
 }
 
 bool Walker::run() {

@@ -15,6 +15,7 @@ namespace gradlife::heap {
 
 struct WalkOptions {
   bool with_leaves = true;     // objects that refer to nothing: numbers, text, bytes
+  size_t least_atom = 0;       // bytes below which numbers, text, bytes and code, with its constants, are left out
   std::string hidden_sources;  // frames of code below this folder are the tool's own
   std::vector<PyObject*> hidden_objects;
   size_t budget = 0;  // so many objects are looked at, those nearest to the roots; 0: all

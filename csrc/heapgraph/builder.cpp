@@ -8,6 +8,7 @@ namespace {
 
 // Of programs that were looked at: objects for each that the collector knows, beside those that every process has.
 size_t expected_nodes(size_t tracked) { return tracked + tracked / 4 * 3 + (size_t{1} << 17); }
+size_t expected_without_atoms(size_t tracked) { return tracked + tracked / 4 + (size_t{1} << 15); }
 
 }  // namespace
 
@@ -31,7 +32,10 @@ void Builder::index_appended() {
   constexpr size_t ahead = 16;
   const Buffer<Address>& addresses = graph_.addresses;
   if (addresses.size() >= no_node - 1) throw std::length_error("more than four billion objects");
-  const size_t expected = adds_unknown_ ? expected_nodes(addresses.size()) : addresses.size();
+  const size_t tracked = addresses.size();
+  const size_t expected = !adds_unknown_           ? tracked
+                          : leaves_out_ != nullptr ? expected_without_atoms(tracked)
+                                                   : expected_nodes(tracked);
   index_.reserve(expected, addresses, indexed_);
   graph_.addresses.reserve(expected);
   graph_.types.reserve(expected);
@@ -55,7 +59,10 @@ void Builder::resolve() {
   edges.targets.reserve(edges.targets.size() + pending_.size());
   const size_t count = pending_.size();
   for (size_t i = 0; i < count; ++i) {
-    if (i + ahead < count) index_.prefetch(pending_[i + ahead]);
+    if (i + ahead < count) {
+      index_.prefetch(pending_[i + ahead]);
+      if (leaves_out_ != nullptr) __builtin_prefetch(reinterpret_cast<const void*>(pending_[i + ahead]));
+    }
     const Address item = pending_[i];
     if (item == row_mark) {
       edges.first.push_back(static_cast<uint32_t>(edges.targets.size()));

@@ -9,8 +9,14 @@ namespace gradlife::heap {
 
 class Builder {
  public:
+  // Whether a Python object that was not added before is to be left out, with the references to it.
+  using LeavesOut = bool (*)(Address object, size_t least_bytes);
   // `adds_unknown`: references to what was not added before make a node of it; else they are left out.
   Builder(Graph& graph, size_t expected_nodes, bool adds_unknown = true);
+  void leave_out(LeavesOut leaves_out, size_t least_bytes) {
+    leaves_out_ = leaves_out;
+    least_bytes_ = least_bytes;
+  }
 
   // Adds a node that nothing referred to yet.
   NodeId add(Address address, uint32_t type);
@@ -69,7 +75,9 @@ class Builder {
   void refer_to(Address address, uint32_t type) {
     NodeId node = index_.find(address);
     if (node == no_node) {
-      if ((!adds_unknown_ && type == unknown_type) || is_hidden(address)) return;
+      if (type == unknown_type && (!adds_unknown_ || (leaves_out_ != nullptr && leaves_out_(address, least_bytes_))))
+        return;
+      if (is_hidden(address)) return;
       node = add(address, type);
     }
     graph_.references.targets.push_back(node);
@@ -81,6 +89,8 @@ class Builder {
   Buffer<Address> pending_;
   Buffer<Address> hidden_;
   bool adds_unknown_;
+  LeavesOut leaves_out_ = nullptr;
+  size_t least_bytes_ = 0;
   bool ran_out_ = false;
 };
 

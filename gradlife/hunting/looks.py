@@ -22,6 +22,9 @@ from gradlife.model.hunt import PerStep
 #: What stands for each native kind in a count.
 NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 
+#: Text, numbers and code of fewer bytes are no part of a look: no leak is made of them, and they are two thirds of a heap.
+LEAST_ATOM = 64 * 1024
+
 
 class LookFile:
     """A file without a name, which is gone with this."""
@@ -81,7 +84,7 @@ def look(steps: int, *, with_labels: bool = False, collect: int = ALL) -> Look:
     file = recorded(with_labels) if CAN_FORK else None
     if file is not None:
         return Look(steps, with_labels, file)
-    graph = _heap.freeze(True, True, OWN_FOLDER) if with_labels else walked()
+    graph = _heap.freeze(True, True, OWN_FOLDER, 0, LEAST_ATOM) if with_labels else walked()
     return Look(steps, with_labels, opened=graph)
 
 
@@ -89,7 +92,7 @@ def recorded(with_labels: bool) -> LookFile | None:
     """A file with the heap in it, which a copy of the process has written; None where there can't be one."""
     try:
         file = LookFile()
-        _heap.record(file.descriptor, with_labels, OWN_FOLDER)
+        _heap.record(file.descriptor, with_labels, OWN_FOLDER, LEAST_ATOM)
     except (OSError, MemoryError):
         return None
     return file
@@ -97,7 +100,7 @@ def recorded(with_labels: bool) -> LookFile | None:
 
 def walked() -> _heap.Graph:
     """The graph without labels: a fifth of the time."""
-    return _heap.walk(leaves=True, sizes=True, hidden_sources=OWN_FOLDER)
+    return _heap.walk(sizes=True, hidden_sources=OWN_FOLDER, least_atom=LEAST_ATOM)
 
 
 def totals_of(graph: _heap.Graph) -> PerStep:

@@ -190,6 +190,34 @@ def test_walk_without_leaves_has_tracked_objects_only() -> None:
     assert _heap.walk(leaves=False).find(id(entry[0])) is None
 
 
+def test_walk_without_small_atoms_leaves_out_text_numbers_and_code_but_not_what_holds_them() -> None:
+    entry = {"a name of its own": ["some text of its own", 10**20, 1.5e20, b"bytes of its own"]}
+    graph = _heap.walk(least_atom=1 << 16)
+    node = graph.find(id(entry["a name of its own"]))
+    assert node is not None
+    assert graph.referents(node) == []
+    assert all(graph.find(id(item)) is None for item in (*entry, *entry["a name of its own"]))
+    assert graph.find(id(Plain.__init__.__code__)) is None
+    assert {name for name, *_ in graph.census()}.isdisjoint({"int", "float", "code", "NoneType"})
+
+
+def test_walk_without_small_atoms_has_the_large_ones() -> None:
+    entry = [bytes(1 << 16), "x" * (1 << 16), "x" * ((1 << 16) - 1), "\u20ac" * (1 << 15)]
+    graph = _heap.walk(least_atom=1 << 16)
+    assert [graph.find(id(item)) is not None for item in entry] == [True, True, False, True]
+
+
+def test_walk_without_small_atoms_has_all_that_instances_of_their_subclasses_hold() -> None:
+    class Name(str):
+        pass
+
+    name = Name("text with attributes")
+    name.kept = [name]  # type: ignore[attr-defined]
+    graph = _heap.walk(least_atom=1 << 16)
+    assert graph.find(id(name)) is not None
+    assert graph.find(id(name.kept)) is not None  # type: ignore[attr-defined]
+
+
 def test_walk_leaves_the_process_as_it_was() -> None:
     entry, plain = [object()], Plain()
     before = (sys.getrefcount(entry), gc.isenabled(), gc.get_count()[1:], gc.get_stats())
