@@ -12,6 +12,7 @@ PRIME = 0x9E3779B97F4A7C15
 ADDRESSES, TYPES, SIZES, BIG_SIZES, FIRST, REFERENCES, HIDDEN, COUNTS = range(1, 9)
 TYPE_INFO, NAME_ENDS, NAMES, DESCRIPTIONS, ARRIVALS, OTHERS, TEXT_ENDS, TEXTS, NOTES = range(9, 18)
 LONG_ROWS = 19
+LATENT = 22
 
 
 def mix(value: int, word: int) -> int:
@@ -110,9 +111,10 @@ def small_heap() -> Sketch:
 
 
 def narrow_heap() -> Sketch:
-    """The same heap with sizes and numbers of references in fewer bytes; one row pretends to be long."""
+    """The same heap with sizes and numbers of references in fewer bytes; one row pretends to be long, one reference waits."""
     sketch = small_heap()
     sketch.sections[SIZES] = numbers("H", [0, 0, 64, 56, 48, 0xFFFF])
     sketch.sections[FIRST] = numbers("B", [1, 1, 1, 255, 2, 0])
     sketch.sections[LONG_ROWS] = pairs("I", 3, 2)
+    sketch.sections[LATENT] = (24, numbers("I", [4, 3, 5, 0xFFFFFFFF, 1, 0])[1])
     return sketch

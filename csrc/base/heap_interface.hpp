@@ -14,8 +14,15 @@ struct HeapVisitor {
   void (*object)(void* state, const char* label, void* target, uint8_t ownership);
 };
 
+// On the way from a wrapper to what its traverse shows only while nobody else owns these: one object, or two of which
+// the first owns the second.
+struct HeapLatent {
+  const void* between[2];
+  uint32_t owners[2];  // that each of them has beside the wrapper, the one before it, and its own wrapper
+};
+
 struct HeapInterface {
-  static constexpr uint32_t current_version = 2;
+  static constexpr uint32_t current_version = 3;
   static constexpr const char* capsule_name = "gradlife._engine._heap_interface";
 
   uint32_t version;
@@ -25,6 +32,11 @@ struct HeapInterface {
   bool (*outlives_references)(const void* wrapper);   // it is kept while that object has other owners
   // What a wrapper that is kept would else show the collector.
   void (*visit_kept)(const void* wrapper, void (*visit)(void* state, void* object), void* state);
+  // What the collector does not see of a wrapper, but will when the other owners are gone.
+  void (*visit_latent)(const void* wrapper, void (*visit)(void* state, void* object, const HeapLatent& latent),
+                       void* state);
+  // What goes with the wrapper, though the object behind it holds it; nullptr: nothing.
+  const void* (*goes_with)(const void* wrapper, const char** label);
   void (*visit)(const void* managed, const HeapVisitor& visitor);
   uint8_t (*kind)(const void* managed);      // as Kind
   const char* (*name)(const void* managed);  // "MulBackward0", "Storage"; lives as long as the process

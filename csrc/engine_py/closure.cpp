@@ -55,14 +55,15 @@ Ref make_closure(const Tensor& result, const TensorList& inputs) {
 // Under `rewrap` no wrapper is the one that may show the impl's only reference.
 bool has_one_wrapper(const TensorImpl& impl) { return impl.wrapper() != nullptr; }
 
-// The hooks of a node with one output belong to the wrapper of that output, when nobody else owns the impl.
-bool shows_node_hooks(const TensorImpl& impl) {
-  const NodePtr& node = impl.meta()->grad_fn;
-  return node && node->policy().saved_slot == SavedSlotPolicy::closure && node->num_inputs() == 1 &&
-         impl.use_count() == 1;
-}
+bool shows_node_hooks(const TensorImpl& impl) { return may_show_node_hooks(impl) && impl.use_count() == 1; }
 
 }  // namespace
+
+bool may_show_node_hooks(const TensorImpl& impl) {
+  const NodePtr& node = impl.meta()->grad_fn;
+  return has_one_wrapper(impl) && node && node->policy().saved_slot == SavedSlotPolicy::closure &&
+         node->num_inputs() == 1;
+}
 
 bool awaits_closure(const TensorImpl& tensor) { return tensor.meta() != nullptr && tensor.meta()->awaits_closure; }
 
@@ -86,11 +87,15 @@ void hold_closure(const TensorImpl& result, PyObject* node) {
   Py_XSETREF(held, Py_NewRef(static_cast<PyObject*>(result.meta()->closure.get())));
 }
 
+const TensorImpl* gradient_to_leave(const TensorImpl& impl) {
+  if (impl.policy().saved_slot != SavedSlotPolicy::closure || impl.meta() == nullptr) return nullptr;
+  const Tensor& gradient = impl.meta()->grad;
+  return gradient && !is_leaf(*gradient) ? gradient.get() : nullptr;
+}
+
 void leave_gradient(TensorImpl& impl) {
-  if (impl.policy().saved_slot != SavedSlotPolicy::closure || impl.meta() == nullptr) return;
-  Tensor& gradient = impl.meta()->grad;
-  if (!gradient || is_leaf(*gradient)) return;
-  const Tensor left = std::move(gradient);
+  if (gradient_to_leave(impl) == nullptr) return;
+  const Tensor left = std::move(impl.meta()->grad);
 }
 
 int visit_closure(const TensorImpl& impl, visitproc visit, void* arg) {

@@ -22,5 +22,8 @@ void clear_closure(TensorImpl& impl);
 // With its wrapper a tensor gives up a gradient that has history: that may lead back to the tensor, out of Python's
 // sight.
 void leave_gradient(TensorImpl& impl);
+const TensorImpl* gradient_to_leave(const TensorImpl& impl);  // nullptr: none
+// The hooks of a node with one output belong to the wrapper of that output, when nobody else owns the impl.
+bool may_show_node_hooks(const TensorImpl& impl);
 
 }  // namespace gradlife

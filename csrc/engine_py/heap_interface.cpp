@@ -6,9 +6,11 @@
 
 #include "engine/autograd.hpp"
 #include "engine_py/api.hpp"
+#include "engine_py/closure.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
 #include "engine_py/heap_interface.hpp"
+#include "engine_py/latent.hpp"
 #include "engine_py/node_type.hpp"
 #include "engine_py/objects.hpp"
 #include "engine_py/state.hpp"
@@ -66,6 +68,18 @@ void visit_kept(const void* wrapper, void (*visit)(void* state, void* object), v
     visit_storage_references(object, forward, &call);
 }
 
+const TensorImpl* tensor_of(const void* wrapper) {
+  const WrapperObject* head = head_of(as_object(wrapper));
+  const bool is_tensor = head->impl != nullptr && head->impl->kind() == Kind::tensor;
+  return is_tensor && head->owns_impl ? static_cast<const TensorImpl*>(head->impl) : nullptr;
+}
+
+const void* goes_with(const void* wrapper, const char** label) {
+  const TensorImpl* tensor = tensor_of(wrapper);
+  *label = "grad";
+  return tensor != nullptr && tensor->wrapper() == wrapper ? gradient_to_leave(*tensor) : nullptr;
+}
+
 // Whether the impl counts among its wrapper's owners.
 bool owns_its_wrapper(const Managed& managed) {
   if (managed.wrapper() == nullptr) return false;
@@ -76,9 +90,10 @@ bool owns_its_wrapper(const Managed& managed) {
 // Coupled references are counted only while the impl has other owners than its wrapper.
 class Forwarding final : public OwnedVisitor {
  public:
-  Forwarding(const HeapVisitor& visitor, bool counts_coupled) : visitor_(visitor), counts_coupled_(counts_coupled) {}
+  Forwarding(const HeapVisitor& visitor, bool counts_coupled, const void* left_out)
+      : visitor_(visitor), counts_coupled_(counts_coupled), left_out_(left_out) {}
   void managed(const char* label, Managed* target, Ownership ownership) override {
-    visitor_.managed(visitor_.state, label, target, static_cast<uint8_t>(ownership));
+    if (target != left_out_) visitor_.managed(visitor_.state, label, target, static_cast<uint8_t>(ownership));
   }
   void object(const char* label, Object* target, Ownership ownership) override {
     if (ownership == Ownership::coupled && !counts_coupled_) return;
@@ -88,12 +103,15 @@ class Forwarding final : public OwnedVisitor {
  private:
   const HeapVisitor& visitor_;
   bool counts_coupled_;
+  const void* left_out_;  // told of the wrapper
 };
 
 void visit(const void* address, const HeapVisitor& visitor) {
   const Managed& managed = managed_at(address);
   const bool owns_wrapper = owns_its_wrapper(managed);
-  Forwarding forwarding(visitor, owns_wrapper);
+  const char* label;
+  const void* of_wrapper = managed.wrapper() != nullptr ? goes_with(managed.wrapper(), &label) : nullptr;
+  Forwarding forwarding(visitor, owns_wrapper, of_wrapper);
   const bool tells_of_context = dynamic_cast<const PyNode*>(&managed) != nullptr;
   const Ownership ownership = managed.identity() == Identity::coupled ? Ownership::coupled : Ownership::strong;
   if (owns_wrapper && !tells_of_context) forwarding.object("its wrapper", managed.wrapper(), ownership);
@@ -126,6 +144,8 @@ const HeapInterface interface = {HeapInterface::current_version,
                                  wrapper_owns,
                                  outlives_references,
                                  visit_kept,
+                                 visit_latent,
+                                 goes_with,
                                  visit,
                                  kind,
                                  name,

@@ -62,6 +62,26 @@ void EngineProvider::expand_python(PyObject* object, ReferenceSink& sink) {
     sink.keeper(managed, type_of(managed), "its C++ object");
   else
     sink.native(managed, type_of(managed), "its C++ object");
+  const char* label;
+  if (const void* other = engine_.goes_with(object, &label)) sink.native(other, type_of(other), label);
+  expand_latent(object, sink);
+}
+
+void EngineProvider::expand_latent(PyObject* object, ReferenceSink& sink) {
+  struct Call {
+    EngineProvider* provider;
+    PyObject* wrapper;
+    ReferenceSink* sink;
+  } call{this, object, &sink};
+  const auto tell = [](void* state, void* target, const HeapLatent& latent) {
+    const Call& call = *static_cast<Call*>(state);
+    OnTheWay way[2];
+    for (size_t i = 0; i < 2; ++i)
+      if (latent.between[i] != nullptr)
+        way[i] = {latent.between[i], call.provider->type_of(latent.between[i]), latent.owners[i]};
+    call.sink->latent(call.wrapper, static_cast<PyObject*>(target), way[0], way[1]);
+  };
+  engine_.visit_latent(object, tell, &call);
 }
 
 void EngineProvider::expand_silent(PyObject* object, ReferenceSink& sink) {

@@ -28,6 +28,7 @@ class EngineProvider final : public Provider {
 
  private:
   uint32_t type_of(const void* managed);
+  void expand_latent(PyObject* object, ReferenceSink& sink);
 
   const HeapInterface& engine_;
   Builder* builder_ = nullptr;

@@ -10,6 +10,13 @@
 
 namespace gradlife::heap {
 
+// A native object between a wrapper and what the wrapper's traverse will show once it alone owns that native object.
+struct OnTheWay {
+  const void* native = nullptr;
+  uint32_t type = 0;
+  uint32_t owners = 0;  // beside the wrapper, and the one before it on the way
+};
+
 // Takes what an object refers to: for the walk, which only wants the targets, and for labels, which want the words.
 class ReferenceSink {
  public:
@@ -20,6 +27,9 @@ class ReferenceSink {
   virtual void keeper(const void* target, uint32_t type, const char* label) { native(target, type, label); }
   // The wrapper of the native object that is shown: its count has one for all that own the object beside it.
   virtual void coupled(PyObject* wrapper, const char* label) { python(wrapper, Relation::native, label); }
+  // Not shown by the wrapper's traverse as long as these native objects have other owners; not for labels.
+  virtual void latent(PyObject* /*wrapper*/, PyObject* /*target*/, const OnTheWay& /*first*/,
+                      const OnTheWay& /*second*/) {}
 
  protected:
   ~ReferenceSink() = default;

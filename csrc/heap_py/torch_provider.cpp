@@ -209,12 +209,8 @@ void TorchProvider::expand_address(Address address, ReferenceSink& sink) {
 // What owns its wrapper does so while it has other owners than that. The wrapper knows it too.
 void TorchProvider::refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset,
                                      uint32_t object_in_wrapper) {
-  uint64_t count;
-  if (layout_.count_in_target == TorchLayout::absent || object_in_wrapper == TorchLayout::absent) return;
-  if (!reader_.read_word(object + layout_.count_in_target, &count) || static_cast<uint32_t>(count) < 2) return;
-  Address wrapper, back;
-  if (read(object, wrapper_offset, &wrapper) && is_object(wrapper) && read(wrapper, object_in_wrapper, &back) &&
-      back == object)
+  Address wrapper;
+  if (count_of(object) >= 2 && wrapper_of(object, wrapper_offset, object_in_wrapper, &wrapper))
     sink.coupled(static_cast<PyObject*>(pointer_to(wrapper)), "its wrapper");
 }
 
@@ -222,7 +218,10 @@ void TorchProvider::expand_tensor(Address impl, const KnownClass& known, Referen
   if (layout_.are_counts_coupled) refer_to_wrapper(sink, impl, layout_.wrapper_in_impl, layout_.impl_in_wrapper);
   Address target;
   if (read(impl, layout_.storage_in_impl, &target)) refer(sink, target, "storage");
-  if (read(impl, layout_.meta_in_impl, &target) && class_of(target).what == TorchClass::meta) expand_meta(target, sink);
+  if (read(impl, layout_.meta_in_impl, &target) && class_of(target).what == TorchClass::meta) {
+    expand_meta(target, sink);
+    await_face(impl, target, sink);
+  }
   std::vector<uint64_t> words;
   if (known.is_base || !read_block(impl, words)) return;
   for (const Word& word : typed_words(words))  // sparse and nested tensors, and those of functorch, are made of others
@@ -269,14 +268,17 @@ void TorchProvider::expand_node(Address node, const KnownClass& known, Reference
   const std::vector<Word> own = typed_words(words);
   const std::vector<Vector> vectors = typed_vectors(words, layout_.edges_in_node);
   expand_saved(own, vectors, known, sink);
+  await_hooks(node, known, own, sink);
   for (const Word& word : own) {
     // Other nodes hold nodes by their edges; what else points at one in them does not own it.
     if (word.known->what == TorchClass::node && known.name == "CopySlices")
       refer(sink, word.target, "replayed operation");
     expand_holder(word, sink);
   }
-  for (const Vector& vector : vectors)
+  for (const Vector& vector : vectors) {
+    await_hooks(node, known, vector.words, sink);
     for (const Word& word : vector.words) expand_holder(word, sink);
+  }
 }
 
 void TorchProvider::expand_edges(Address node, ReferenceSink& sink) {

@@ -47,6 +47,12 @@ class TorchProvider final : public Provider {
   void refer(ReferenceSink& sink, Address target, const char* label, int64_t index = -1);
   void refer_to_impl(ReferenceSink& sink, Address impl, bool is_tensor);
   void refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset, uint32_t object_in_wrapper);
+  uint32_t count_of(Address object) const;  // its owners, 0 where they can't be read
+  uint32_t count_of_node(Address node, Address meta) const;
+  bool wrapper_of(Address object, uint32_t wrapper_offset, uint32_t object_in_wrapper, Address* wrapper) const;
+  bool face_of(Address node, const KnownClass& known, Address* face) const;
+  void await_face(Address impl, Address meta, ReferenceSink& sink);
+  void await_hooks(Address node, const KnownClass& known, const std::vector<Word>& holders, ReferenceSink& sink);
   void expand_context(PyObject* context, ReferenceSink& sink);
   void expand_tensor(Address impl, const KnownClass& known, ReferenceSink& sink);
   void expand_meta(Address meta, ReferenceSink& sink);

@@ -40,6 +40,12 @@ class WalkSink final : public ReferenceSink {
   void native(const void* target, uint32_t type, const char*, int64_t) override {
     if (target != nullptr) builder_.refer(address_of(target), type);
   }
+  void latent(PyObject* wrapper, PyObject* target, const OnTheWay& first, const OnTheWay& second) override {
+    const auto between = [](const OnTheWay& way) {
+      return Builder::Between{address_of(way.native), way.type, way.owners};
+    };
+    builder_.await(address_of(wrapper), address_of(target), between(first), between(second));
+  }
 
  private:
   Builder& builder_;

@@ -73,6 +73,9 @@ void Builder::resolve() {
       graph_.coupled.push_back(static_cast<NodeId>(edges.first.size() - 1));
     } else if (item == (wrapper_mark | typed_mark)) {
       graph_.kept_wrappers[static_cast<NodeId>(edges.first.size() - 1)] = static_cast<uint32_t>(pending_[++i]);
+    } else if (item == (latent_mark | typed_mark)) {
+      resolve_latent(pending_.data() + i + 1);
+      i += latent_items;
     } else if ((item & typed_mark) != 0) {
       refer_to(item & ~typed_mark, static_cast<uint32_t>(pending_[++i]));
     } else {
@@ -81,6 +84,17 @@ void Builder::resolve() {
   }
   if (edges.targets.size() >= UINT32_MAX) throw std::length_error("more than four billion references");
   pending_.clear();
+}
+
+void Builder::resolve_latent(const Address* items) {
+  LatentReference found{index_.find(items[0]), node_of(items[1], unknown_type), {no_node, no_node}, {0, 0}};
+  for (size_t i = 0; i < 2; ++i) {
+    const Address* native = items + 2 + 3 * i;
+    if (native[0] != 0) found.between[i] = node_of(native[0], static_cast<uint32_t>(native[1]));
+    found.owners[i] = static_cast<uint32_t>(native[2]);
+  }
+  if (found.wrapper != no_node && found.target != no_node && found.between[0] != no_node)
+    graph_.latent.push_back(found);
 }
 
 void Builder::finish() {

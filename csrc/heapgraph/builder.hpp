@@ -48,6 +48,17 @@ class Builder {
   }
   // What follows next, of the same native node, is its wrapper, which counts all the node's other owners as one.
   void begin_coupled() noexcept { push(coupled_mark); }
+  // A native object on the way of a latent reference.
+  struct Between {
+    Address address;  // 0: there is one only
+    uint32_t type;
+    uint32_t owners;
+  };
+  void await(Address wrapper, Address target, const Between& first, const Between& second) noexcept {
+    for (Address item : {latent_mark | typed_mark, wrapper, target}) push(item);
+    for (const Between& native : {first, second})
+      for (Address item : {native.address, Address{native.type}, Address{native.owners}}) push(item);
+  }
   // What is referred to here is left out: the tool's own objects.
   void hide(Address address) { hidden_.push_back(address); }
   bool is_hidden(Address address) const {
@@ -68,20 +79,24 @@ class Builder {
   static constexpr Address hidden_mark = 4;
   static constexpr Address coupled_mark = 6;
   static constexpr Address wrapper_mark = 10;
+  static constexpr Address latent_mark = 12;
   static constexpr Address typed_mark = 1;
+  static constexpr size_t latent_items = 8;  // behind its mark
   void push(Address item) noexcept {
     if (!pending_.try_push_back(item)) ran_out_ = true;
   }
-  void refer_to(Address address, uint32_t type) {
-    NodeId node = index_.find(address);
-    if (node == no_node) {
-      if (type == unknown_type && (!adds_unknown_ || (leaves_out_ != nullptr && leaves_out_(address, least_bytes_))))
-        return;
-      if (is_hidden(address)) return;
-      node = add(address, type);
-    }
-    graph_.references.targets.push_back(node);
+  NodeId node_of(Address address, uint32_t type) {
+    const NodeId node = index_.find(address);
+    if (node != no_node) return node;
+    const bool is_left_out =
+        type == unknown_type && (!adds_unknown_ || (leaves_out_ != nullptr && leaves_out_(address, least_bytes_)));
+    return is_left_out || is_hidden(address) ? no_node : add(address, type);
   }
+  void refer_to(Address address, uint32_t type) {
+    const NodeId node = node_of(address, type);
+    if (node != no_node) graph_.references.targets.push_back(node);
+  }
+  void resolve_latent(const Address* items);
 
   Graph& graph_;
   AddressIndex index_;

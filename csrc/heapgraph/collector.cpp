@@ -4,6 +4,7 @@
 
 #include "heapgraph/components.hpp"
 #include "heapgraph/garbage.hpp"
+#include "heapgraph/remainders.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -12,16 +13,24 @@ constexpr size_t most_legs = 16;
 
 // What lives on among objects that no root reaches, however often the collector runs and whatever goes with what it
 // frees. Whoever lives on keeps what it refers to, so a cycle lives as a whole: when a count in it is higher than the
-// graph explains, when it has a reference that the collector does not see, or when the collector sees nothing of it.
+// graph explains, when it has a reference that the collector does not see even after all that leads to it is gone, or
+// when the collector sees nothing of it.
 class Survivors {
  public:
-  explicit Survivors(const Garbage& garbage) : garbage_(garbage) { alive_.assign_zero(garbage.size()); }
+  explicit Survivors(const Garbage& garbage)
+      : garbage_(garbage), cycles_(find_components(garbage.references)), remainders_(garbage, cycles_) {
+    alive_.assign_zero(garbage.size());
+  }
   Buffer<uint8_t> run() {
     keep_unexplained();
     keep_unseen_cycles();
     keep_native_cycles();
     keep_what_they_refer_to();
     return std::move(alive_);
+  }
+  // References to it that no traverse shows, or will show.
+  int64_t unseen(uint32_t i) const {
+    return cycles_.of_node[i] != Components::none ? remainders_.unseen(i) : garbage_.unseen(i);
   }
 
  private:
@@ -34,15 +43,19 @@ class Survivors {
     for (uint32_t i = 0; i < garbage_.size(); ++i)
       if (garbage_.unexplained(i) > 0) keep(i);
   }
+  // A reference within a cycle to a collectable object that keeps it, though the collector does not see it.
+  bool is_leg(size_t edge) const {
+    const uint32_t to = garbage_.references.targets[edge];
+    const Garbage::Sort sort = garbage_.sort(edge);
+    if (sort == Garbage::Sort::keeping) return true;
+    return sort != Garbage::Sort::seen && garbage_.is_collectable(to) && remainders_.unseen(to) > 0;
+  }
   void keep_unseen_cycles() {
-    const Components cycles = find_components(garbage_.references);
-    for (uint32_t from = 0; from < garbage_.size(); ++from) {
-      if (cycles.of_node[from] == Components::none) continue;
+    for (uint32_t from = 0; from < garbage_.size(); ++from)
       for (size_t edge = garbage_.references.first[from]; edge < garbage_.references.first[from + 1]; ++edge) {
         const uint32_t to = garbage_.references.targets[edge];
-        if (garbage_.is_leg(edge) && cycles.of_node[to] == cycles.of_node[from]) keep(to);
+        if (remainders_.is_within(from, to) && is_leg(edge)) keep(to);
       }
-    }
   }
   void keep_native_cycles() {
     Edges native;
@@ -63,6 +76,8 @@ class Survivors {
   }
 
   const Garbage& garbage_;
+  const Components cycles_;
+  const Remainders remainders_;
   Buffer<uint8_t> alive_;
   Buffer<uint32_t> found_;
 };
@@ -88,10 +103,11 @@ const char* lifetime_name(Lifetime lifetime) {
 Fates::Fates(const Graph& graph, const PathTree& paths, const RefCount& count) : graph_(graph) {
   lifetimes_.assign_zero(graph.size());
   const Garbage garbage(graph, paths, count);
-  const Buffer<uint8_t> alive = Survivors(garbage).run();
+  Survivors survivors(garbage);
+  const Buffer<uint8_t> alive = survivors.run();
   for (uint32_t i = 0; i < garbage.size(); ++i) {
     lifetimes_[garbage.nodes[i]] = static_cast<uint8_t>(alive[i] != 0 ? Lifetime::never : Lifetime::gc);
-    if (garbage.is_collectable(i) && garbage.unseen(i) > 0) unseen_[garbage.nodes[i]] = garbage.unseen(i);
+    if (garbage.is_collectable(i) && survivors.unseen(i) > 0) unseen_[garbage.nodes[i]] = survivors.unseen(i);
   }
 }
 

@@ -1,4 +1,4 @@
-// What the cyclic collector would do with the objects that no root reaches: all of them in one pass.
+// What the cyclic collector would do with the objects that no root reaches: however often it runs.
 #pragma once
 
 #include <functional>

@@ -42,6 +42,10 @@ void check_graph(const Graph& graph, uint64_t nodes, uint64_t edges) {
   demand(is_rising(graph.references.first, edges), "its rows of references overlap");
   demand(are_below(graph.references.targets, nodes), "a reference leads nowhere");
   demand(are_below(graph.coupled, nodes), "a wrapper belongs to no object");
+  for (const LatentReference& latent : graph.latent)
+    demand(latent.wrapper < nodes && latent.target < nodes && latent.between[0] < nodes &&
+               (latent.between[1] < nodes || latent.between[1] == no_node),
+           "a reference that may be shown leads nowhere");
   for (const auto& [node, hidden] : graph.first_hidden)
     demand(hidden <= graph.references.of(node).size(), "a reference lies outside of its object");
   for (const auto& [node, attributes] : graph.kept_wrappers)

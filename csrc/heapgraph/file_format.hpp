@@ -55,8 +55,9 @@ enum class Section : uint32_t {
   long_rows,   // nodes of so many references that their number does not fit where the others' stand
   coupled,
   kept_wrappers,
+  latent,  // LatentReference
 };
-constexpr uint32_t most_sections = 21;
+constexpr uint32_t most_sections = 22;
 
 // Some arrays come in two widths, which their elements' size tells: types of 2 or 4 bytes; sizes of 2 or 4, where the
 // largest number refers to big_sizes; first_references of 4, or numbers of references of 1, where 255 refers to

@@ -43,6 +43,7 @@ class Writer {
     add_numbers(Section::counts, frozen_.counts, counts_);
     add(Section::coupled, graph_.coupled);
     add_numbers(Section::kept_wrappers, graph_.kept_wrappers, kept_wrappers_);
+    add(Section::latent, graph_.latent);
     add_types();
   }
   void add_words(const Words& words) {

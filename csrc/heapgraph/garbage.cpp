@@ -22,7 +22,6 @@ Garbage::Garbage(const Graph& graph, const PathTree& paths, const RefCount& coun
   find_kept_wrappers();
   for (uint32_t i = 0; i < size(); ++i) add_row(i);
   references.first.push_back(static_cast<uint32_t>(references.targets.size()));
-  index_.release();
   drop_seen_elsewhere();
 }
 
@@ -81,7 +80,7 @@ void Garbage::add_row(uint32_t from) {
 void Garbage::add_owner(uint32_t from, uint32_t native) {
   const auto coupled = wrapper_of_.find(native);
   if (coupled != wrapper_of_.end() && coupled->second != from) {
-    add(coupled->second, Sort::hidden);
+    add(coupled->second, Sort::coupled);
     has_coupled_[coupled->second] = 1;
   }
   const auto kept = kept_by_.find(native);
@@ -94,7 +93,8 @@ void Garbage::drop_seen_elsewhere() {
     references.first[from] = kept;
     for (; edge < references.first[from + 1]; ++edge) {
       const uint32_t to = references.targets[edge];
-      if (sorts_[edge] == Sort::hidden && is_collectable(to) && unseen(to) <= 0) continue;
+      const bool is_counted = sorts_[edge] == Sort::hidden || sorts_[edge] == Sort::coupled;
+      if (is_counted && is_collectable(to) && unseen(to) <= 0) continue;
       references.targets[kept] = to;
       sorts_[kept++] = sorts_[edge];
     }

@@ -25,11 +25,11 @@ class Garbage {
   int64_t unseen(uint32_t i) const { return count_[i] - seen_[i]; }
   // Of these, the ones that nothing in the graph explains.
   int64_t unexplained(uint32_t i) const { return unseen(i) - known_[i] - (has_coupled_[i] != 0 ? 1 : 0); }
-  // A reference to a collectable object that keeps it, though the collector does not see it.
-  bool is_leg(size_t edge) const {
-    const uint32_t to = references.targets[edge];
-    return sorts_[edge] == Sort::keeping || (sorts_[edge] == Sort::hidden && is_collectable(to) && unseen(to) > 0);
-  }
+  // coupled: of all owners of a native object together its wrapper counts one. keeping: counted nowhere.
+  enum class Sort : uint8_t { hidden, coupled, seen, keeping };
+  Sort sort(size_t edge) const { return sorts_[edge]; }
+  uint32_t index_of(NodeId node) const { return node != no_node ? index_[node] : no_node; }
+  const Graph& graph() const { return graph_; }
 
   Buffer<NodeId> nodes;
   Edges references;
@@ -37,7 +37,6 @@ class Garbage {
  private:
   void find_halves();
   void add_row(uint32_t from);
-  enum class Sort : uint8_t { hidden, seen, keeping };  // keeping: counted nowhere
   void add(uint32_t to, Sort sort);
   void find_kept_wrappers();
   void add_owner(uint32_t from, uint32_t native);

@@ -54,7 +54,8 @@ void Graph::build_referrers() {
 }
 
 size_t Graph::bytes() const {
-  return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes() + coupled.bytes();
+  return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes() + coupled.bytes() +
+         latent.bytes();
 }
 
 }  // namespace gradlife::heap

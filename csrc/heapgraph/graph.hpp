@@ -44,6 +44,15 @@ struct Edges {
   size_t bytes() const { return first.bytes() + targets.bytes(); }
 };
 
+// A reference that the collector does not see yet: the wrapper's traverse will show the target once the native objects
+// between them have no owners but the wrapper and one another.
+struct LatentReference {
+  NodeId wrapper, target;
+  NodeId between[2];   // the second `no_node` where there is one only
+  uint32_t owners[2];  // that each of them has beside those now
+};
+static_assert(sizeof(LatentReference) == 24, "as it stands in files");
+
 struct Graph {
   Buffer<Address> addresses;
   Buffer<uint32_t> types;  // rows of `type_rows`
@@ -59,6 +68,7 @@ struct Graph {
   // Wrappers that live as long as their native object has other owners: how many references stand first among the
   // hidden ones because their traverse shows none meanwhile.
   std::unordered_map<NodeId, uint32_t> kept_wrappers;
+  Buffer<LatentReference> latent;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
   size_t tracked_end = 0;
   bool is_partial = false;  // there was more than was looked at

@@ -58,6 +58,7 @@ def activation_until_backward(lab):
     lab.stage("forward done")
     del hidden
     lab.stage("only the slot left")
+    lab.hold(loss)
     loss.backward()
     lab.stage("backward done, loss alive", all_names_gone=True)
     lab.attempt("second backward", loss.backward)

@@ -120,11 +120,15 @@ def test_number_that_is_no_place(section: int, values: tuple[str, list[int]], me
         (glheap.LONG_ROWS, ("I", [3, 0xFFFFFFFF]), "it has more references than it says"),
         (glheap.SIZES, ("H", [0xFFFF, 0, 64, 56, 48, 0xFFFF]), "the size of an object is missing"),
         (glheap.SIZES, ("B", [0] * 6), "a section has the wrong size"),
+        (glheap.LATENT, ("I", [6, 3, 5, 0xFFFFFFFF, 1, 0]), "a reference that may be shown leads nowhere"),
+        (glheap.LATENT, ("I", [4, 3, 5, 6, 1, 0]), "a reference that may be shown leads nowhere"),
+        (glheap.LATENT, ("I", [4, 3, 0xFFFFFFFF, 5, 1, 0]), "a reference that may be shown leads nowhere"),
+        (glheap.LATENT, ("I", [4, 3, 5]), "a section has the wrong size"),
     ],
 )
 def test_narrow_number_that_is_wrong(section: int, values: tuple[str, list[int]], message: str, tmp_path: Path) -> None:
     sketch = glheap.narrow_heap()
-    width = 8 if section == glheap.LONG_ROWS else glheap.numbers(*values)[0]
+    width = {glheap.LONG_ROWS: 8, glheap.LATENT: 24}.get(section, glheap.numbers(*values)[0])
     sketch.sections[section] = (width, glheap.numbers(*values)[1])
     with pytest.raises(SnapshotFileError, match=f"x.glheap is damaged: {message}"):
         opened(sketch.data(), tmp_path)
