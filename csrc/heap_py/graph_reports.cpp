@@ -76,6 +76,17 @@ PyObject* path_steps_method(PyObject* self, PyObject* number) {
   });
 }
 
+PyObject* steps_along_method(PyObject* self, PyObject* nodes) {
+  return guarded([&] {
+    FrozenGraph& frozen = frozen_of(self);
+    const Ref numbers = checked(PySequence_Tuple(nodes));
+    std::vector<NodeId> way;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers.get()); ++i)
+      way.push_back(parse_node(frozen, PyTuple_GET_ITEM(numbers.get(), i)));
+    return step_list(frozen.graph, describe_steps(tell_kept(frozen), way, no_node)).release();
+  });
+}
+
 PyObject* cycle_steps_method(PyObject* self, PyObject* number) {
   return guarded([&] {
     FrozenGraph& frozen = frozen_of(self);

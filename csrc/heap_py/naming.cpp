@@ -71,6 +71,7 @@ class Namer {
     add_descriptions(graph_, describer_, words_);
     words_.arrivals.assign_zero(graph_.size());
     mark_cycles();
+    mark_containers();
     sort_arrivals();
     for (size_t node = 0; node < graph_.size(); ++node) {
       prefetch(node + 10);
@@ -93,6 +94,34 @@ class Namer {
     for (size_t i = 0; i < graph_.size(); ++i)
       if (components_.of_node[i] != Components::none && is_native(static_cast<NodeId>(i)))
         has_native_[components_.of_node[i]] = 1;
+  }
+  // Containers whose items are often held by something else as well: a path may lead there past them.
+  void mark_containers() {
+    for (const TypeRow& row : graph_.type_rows) {
+      constexpr unsigned long kinds = Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS;
+      const auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
+      const bool is_known = row.kind == NodeKind::python && type != nullptr;
+      is_container_.push_back(
+          is_known && ((type->tp_flags & kinds) != 0 || row.name == "collections.deque" || row.name == "set") ? 1 : 0);
+    }
+  }
+  // Is this an item that the collector knows, and that a path reaches by another way?
+  bool is_held_beside(NodeId source, NodeId target) const {
+    return target >= graph_.tracked_begin && target < graph_.tracked_end && paths_.parent(target) != source &&
+           paths_.is_reached(target);
+  }
+  void label_beside(NodeId source) {
+    constexpr size_t most_unsorted = 1024;  // items of what has no places to be looked up by
+    const Row row = graph_.references.of(source);
+    const auto is_wanted = [&](NodeId target) { return is_held_beside(source, target); };
+    const bool is_sorted = ContainerLabels::knows(object(source));
+    if (std::none_of(row.begin(), row.end(), is_wanted) || (!is_sorted && row.size() > most_unsorted)) return;
+    const auto labels = is_sorted ? std::make_unique<ContainerLabels>(object(source)) : nullptr;
+    for (const NodeId* target = row.begin(); target != row.end() && words_.others.size() < most_others; ++target)
+      if (is_wanted(*target)) {
+        const auto edge = graph_.references.first[source] + static_cast<uint32_t>(target - row.begin());
+        words_.others.push_back({edge, label(source, *target, labels.get())});
+      }
   }
   bool needs_whole_row(NodeId node) const {
     if (words_.others.size() >= most_others) return false;
@@ -122,6 +151,7 @@ class Namer {
   void label_row(NodeId source) {
     const Row arrivals = {arrived_.data() + first_[source], arrived_.data() + first_[source + 1]};
     const bool is_whole = needs_whole_row(source);
+    if (!is_whole && is_container_[graph_.types[source]] != 0) label_beside(source);
     const size_t wanted = arrivals.size() + (is_whole ? graph_.references.of(source).size() : 0);
     if (wanted == 0) return;
     if (is_native(source)) return label_native(source);
@@ -178,6 +208,7 @@ class Namer {
   LabelPacker packer_;
   Components components_;
   Buffer<uint8_t> has_native_;
+  Buffer<uint8_t> is_container_;  // by type
   Buffer<uint32_t> first_;
   Buffer<NodeId> arrived_;
 };

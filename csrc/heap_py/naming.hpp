@@ -7,8 +7,8 @@
 namespace gradlife::heap {
 
 // Descriptions of all nodes, and labels of the references that a report can need: those on paths from the roots, those
-// of what no root reaches, those of native objects and of what is in a cycle with some. `with_user_text`: names that
-// are no identifiers are told too, not only their type.
+// of what no root reaches, those of native objects and of what is in a cycle with some, those of containers to what the
+// collector knows. `with_user_text`: names that are no identifiers are told too, not only their type.
 Words name_everything(FrozenGraph& frozen, const std::vector<Provider*>& providers, bool with_user_text);
 
 // Reference counts of the collector's objects, where they are not the number of known referrers.

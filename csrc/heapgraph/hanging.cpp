@@ -11,18 +11,27 @@ class Above {
  public:
   Above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) : graph_(graph) {
     order_.push_back(node);
-    next_[node] = node;
+    distance_[node] = 0;
     for (size_t i = 0; i < order_.size() && order_.size() < most; ++i)
       for (NodeId referrer : graph.referrers.of(order_[i]))
-        if (!paths.is_reached(referrer) && next_.emplace(referrer, order_[i]).second) order_.push_back(referrer);
+        if (!paths.is_reached(referrer) && distance_.emplace(referrer, distance_.at(order_[i]) + 1).second)
+          order_.push_back(referrer);
     peel();
   }
   const std::vector<NodeId>& order() const { return order_; }
   // What lies in a cycle, or between two of them.
   bool is_core(NodeId node) const { return core_.count(node) != 0; }
+  // A shortest way; of several the one that comes first in each object's own order, as a program writes it.
   std::vector<NodeId> way_from(NodeId node) const {
     std::vector<NodeId> way = {node};
-    while (way.back() != order_.front()) way.push_back(next_.at(way.back()));
+    while (way.back() != order_.front()) {
+      const Row targets = graph_.references.of(way.back());
+      const size_t nearer = distance_.at(way.back()) - 1;
+      way.push_back(*std::find_if(targets.begin(), targets.end(), [&](NodeId target) {
+        const auto found = distance_.find(target);
+        return found != distance_.end() && found->second == nearer;
+      }));
+    }
     return way;
   }
 
@@ -56,7 +65,7 @@ class Above {
 
   const Graph& graph_;
   std::vector<NodeId> order_;
-  std::unordered_map<NodeId, NodeId> next_;  // one step nearer
+  std::unordered_map<NodeId, size_t> distance_;  // to the node
   std::unordered_map<NodeId, size_t> core_;
 };
 

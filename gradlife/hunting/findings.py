@@ -13,7 +13,9 @@ from gradlife.hunting.looks import storage_content, tensor_type_names
 from gradlife.hunting.naming import finding
 from gradlife.hunting.natives import LEAST_LOOKS, Unreached, grows
 from gradlife.hunting.retained import Kept
-from gradlife.hunting.tracing import heaviest, held_trace, lost_trace, representative, step_that_grows, telling_members
+from gradlife.hunting.siblings import with_siblings
+from gradlife.hunting.tracing import heaviest, held_trace, lost_trace, raw_path, representative, story, telling_members
+from gradlife.hunting.ways import step_that_grows, way_of
 from gradlife.hunting.weights import weight
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Ledger, Lifetime, Trace
@@ -23,28 +25,30 @@ ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.
 
 def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
     """A group that grows."""
-    node = representative(graph, grown.group, grown.containers)
+    way = way_of(graph, grown.group, grown.containers)
     if grown.group.anchor is not None:
-        kind, lifetime, trace = FindingKind.GROWTH, Lifetime.HELD, held_trace(graph, node)
+        kind, lifetime, trace = FindingKind.GROWTH, Lifetime.HELD, held_trace(graph, way.node, way.nodes)
+        raw = graph.steps_along(way.nodes) if way.nodes else raw_path(graph, way.node)
     else:
-        trace = lost_trace(graph, node, Lifetime.NEVER)
+        trace = lost_trace(graph, way.node, Lifetime.NEVER)
         kind, lifetime = FindingKind.NEVER if trace.cycle else FindingKind.NATIVE, Lifetime.NEVER
+        raw = story(graph, way.node)["tail"]
     return finding(
         kind,
         lifetime,
-        trace,
+        with_siblings(graph, trace, raw, grown.group.members),
         grown.per_step,
         survivors=len(grown.group.members),
         retained_bytes=retained(graph, grown.group),
-        created_at=noted.lines(graph, tellers(graph, grown.group, node, grown.containers)),
-        anchor=step_that_grows(graph, node, grown.containers) if trace.steps else None,
+        created_at=noted.lines(graph, tellers(graph, grown.group, way.node, way.holder)),
+        anchor=step_that_grows(graph, way, grown.containers) if trace.steps else None,
     )
 
 
-def tellers(graph: _heap.Graph, group: Group, node: int, containers: Iterable[int] = ()) -> Iterator[Iterable[int]]:
+def tellers(graph: _heap.Graph, group: Group, node: int, holder: int | None = None) -> Iterator[Iterable[int]]:
     """Members of a group by whose lines they are told: the one that is shown, those that could be, others like it."""
     yield [node]
-    yield telling_members(graph, group, containers)
+    yield telling_members(graph, group, holder)
     yield heaviest(graph, group.members)
     kind, name = graph.describe(node)[:2]
     yield [one for one in group.members if graph.describe(one)[:2] == (kind, name)]
@@ -55,7 +59,7 @@ def tellers(graph: _heap.Graph, group: Group, node: int, containers: Iterable[in
 def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Noted) -> list[Finding]:
     """A finished step that is still held; in a script the loop's own variables hold the step under way."""
     shown = teller(graph, kept)
-    trace = held_trace(graph, shown)
+    trace = with_siblings(graph, held_trace(graph, shown), raw_path(graph, shown), kept.storages)
     if is_script and is_variable(trace):
         return []
     return [
@@ -85,11 +89,13 @@ def native_findings(natives: Sequence[Unreached]) -> list[Finding]:
 
 def teller(graph: _heap.Graph, kept: Kept) -> int:
     """Of what is kept the largest, as a Python object or a tensor on a short way."""
+    tensors = tensor_type_names()
+    if graph.describe(kept.storages[0])[1] in tensors:  # told apart already
+        return kept.keeper
     most = max(storage_content(graph, node) for node in kept.storages)
     nodes = [node for node in kept.storages if storage_content(graph, node) == most]
     ways = [graph.path(node) for node in nodes]
     way = min((way for way in ways if way), key=len, default=nodes[:1])
-    tensors = tensor_type_names()
     return next((node for node in reversed(way) if graph.describe(node)[1] in tensors), way[-1])
 
 
@@ -108,6 +114,7 @@ def garbage_findings(garbage: Garbage, noted: Noted) -> Iterable[Finding]:
     for group in garbage.groups:
         node = representative(garbage.graph, group)
         trace = lost_trace(garbage.graph, node, Lifetime.GC)
+        trace = with_siblings(garbage.graph, trace, story(garbage.graph, node)["tail"], group.members)
         rate = weight(garbage.graph, group.members, garbage.steps)
         yield finding(
             FindingKind.NEEDS_GC,

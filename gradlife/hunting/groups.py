@@ -30,19 +30,32 @@ class Group:
 
 
 def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
-    """Groups that a root reaches; those that another group holds, too, are parts of that one."""
+    """Groups that a root reaches; those that another group holds, too, are parts of that one.
+
+    So are those that the same container has: a registry's values, and the objects that it has them for.
+    """
     groups = anchored(graph, born)
     home = {node: number for number, group in enumerate(groups) for node in group.members}
     target = list(range(len(groups)))
     holders: dict[int, int] = {}
     for number, group in enumerate(groups):
         found = next((home[node] for node in above(graph, group) if home.get(node, number) != number), None)
-        if found is None:
-            found = next((holders[node] for node in containers(graph, group, born) if node in holders), None)
-        if found is not None and final(target, found) != number:
-            target[number] = found
-        holders.update(dict.fromkeys(containers(graph, group, born), number))
+        if found is not None:
+            join(target, number, found)
+        held_by = containers(graph, group, born)
+        for node in held_by:
+            if node in holders and final(target, number) == number:
+                join(target, number, holders[node])
+            elif node in holders:
+                join(target, holders[node], number)
+        holders.update(dict.fromkeys(held_by, number))
     return united(groups, target)
+
+
+def join(target: list[int], number: int, into: int) -> None:
+    """One group, with those that are parts of it, becomes a part of another."""
+    if final(target, number) != final(target, into):
+        target[final(target, number)] = final(target, into)
 
 
 def united(groups: list[Group], target: list[int]) -> list[Group]:

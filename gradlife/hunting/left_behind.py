@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -122,14 +123,25 @@ def leaves(value: Any, depth: int = 4) -> Iterator[Any]:
 
 
 def unread(found: LeftBehind) -> list[Kept]:
-    """What no step read, with the modules' shares put together."""
+    """What no step read, with the modules' shares put together; told of by the module that has most."""
     graph = found.look.graph
     nodes = [node for node in found.nodes if node not in found.read]
     sizes = {node: bytes_of(graph, node) for node in nodes}
     whole = sum(sizes.values())
     if whole < LEAST_BYTES:
         return []
-    return [Kept(max(nodes, key=lambda node: sizes[node]), nodes, whole)]
+    shares: Counter[int | None] = Counter()
+    for node in nodes:
+        shares[module_of(graph, node)] += sizes[node]
+    ((module, _),) = shares.most_common(1)
+    its = [node for node in nodes if module_of(graph, node) == module]
+    return [Kept(max(its, key=lambda node: (sizes[node], place_of(graph, node))), nodes, whole)]
+
+
+def place_of(graph: _heap.Graph, node: int) -> int:
+    """Its place in what holds it: the later an attribute was written the larger."""
+    path = graph.path(node)
+    return graph.referents(path[-2]).index(node) if len(path) > 1 else 0
 
 
 def bytes_of(graph: _heap.Graph, node: int) -> int:

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from gradlife import _heap
-from gradlife.heap.steps import RawStep, short_type, spans_of
+from gradlife.heap.steps import RawStep, short_type
 from gradlife.heap.why import trace_of
 from gradlife.hunting.groups import Group
 from gradlife.hunting.looks import tensor_type_names
 from gradlife.model.trace import Lifetime, Trace
-from gradlife.patterns import NO_CONTAINER
 
 #: Members whose paths are compared.
 MOST_COMPARED = 64
@@ -21,24 +20,16 @@ MOST_COMPARED = 64
 WEAK_RELATIONS = {"dict_key", "unknown", "member"}
 
 
-def held_trace(graph: _heap.Graph, node: int) -> Trace:
-    """Why a node is alive that a root reaches, by the way that says most."""
+def held_trace(graph: _heap.Graph, node: int, way: Sequence[int] = ()) -> Trace:
+    """Why a node is alive that a root reaches: by this way if one is asked for, else by the way that says most."""
     found = story(graph, node)
-    found["path"] = raw_path(graph, node)
+    found["path"] = graph.steps_along(way) if way else raw_path(graph, node)
     return trace_of(name_of(graph, node), found, graph, ())
 
 
 def raw_path(graph: _heap.Graph, node: int) -> list[RawStep]:
     """The way that says most, as it stands in memory."""
     return telling_path(graph, graph.path(node)) or graph.path_steps(node)
-
-
-def step_that_grows(graph: _heap.Graph, node: int, containers: Sequence[int]) -> int | None:
-    """The step of a node's trace that one of these containers is a part of; None where the way leads past them."""
-    if not containers:
-        return NO_CONTAINER
-    spans = spans_of(raw_path(graph, node))
-    return next((number for number, nodes in enumerate(spans) if not nodes.isdisjoint(containers)), None)
 
 
 def lost_trace(graph: _heap.Graph, node: int, lifetime: Lifetime) -> Trace:
@@ -69,24 +60,21 @@ def telling_path(graph: _heap.Graph, path: Sequence[int]) -> list[Any] | None:
     return None
 
 
-def representative(graph: _heap.Graph, group: Group, containers: Iterable[int] = ()) -> int:
-    """The member to tell of: a tensor with the most bytes, on a short way through what grows if known, and the anchor.
-
-    The latest of a list's items is often held by a variable, too, which is not where the others are.
-    """
-    best = telling_members(graph, group, containers)
+def representative(graph: _heap.Graph, group: Group) -> int:
+    """The member to tell of where no container grows: a tensor with the most bytes, on a short way through the anchor."""
+    best = telling_members(graph, group)
     return best[len(best) // 2]
 
 
-def telling_members(graph: _heap.Graph, group: Group, containers: Iterable[int] = ()) -> list[int]:
-    """All members that say as much as the one that is shown, or a sample of them."""
+def telling_members(graph: _heap.Graph, group: Group, holder: int | None = None) -> list[int]:
+    """All members that say as much as the one that is shown, or a sample of them: on short ways through what holds them.
+
+    The latest of a list's items is often held by a variable, too, which is not where the others are.
+    """
     nodes = heaviest(graph, group.members) or group.tops or list(group.members)
     sample = nodes[:: max(1, len(nodes) // MOST_COMPARED)]
-    growing = set(containers)
     paths = [graph.path(node) for node in sample]
-    costs = [
-        (growing.isdisjoint(path), group.anchor is not None and group.anchor not in path, len(path)) for path in paths
-    ]
+    costs = [(holder not in path, group.anchor is not None and group.anchor not in path, len(path)) for path in paths]
     return [node for node, cost in zip(sample, costs, strict=True) if cost == min(costs)]
 
 

@@ -54,4 +54,4 @@ def is_scalar(case: Case) -> bool:
     """Has the tensor at the head of the chain no dimensions?"""
     steps = case.steps
     head = next((token.step for token in case.way if str(token) == "tensor.grad_fn"), len(steps) - 1)
-    return bool(steps) and steps[head].detail.endswith("[]")
+    return bool(steps) and "[]" in steps[head].detail

@@ -147,8 +147,10 @@ def test_local_variable_of_a_dead_frame_is_told_from_the_file(tmp_path: Path) ->
 def test_cycle_waits_for_the_collector(tmp_path: Path) -> None:
     thing = Thing()
     thing.held = [thing]
+    gc.disable()
     del thing
     trace = through_file(snapshot(), tmp_path).why("Thing")
+    gc.enable()
     assert (trace.lifetime, trace.steps) == (Lifetime.GC, ())
     assert [(step.object, step.via) for step in trace.cycle] == [("Thing", ".held"), ("list", "[0]")]
 

@@ -183,6 +183,21 @@ def test_of_several_cycles_the_nearest_is_told() -> None:
     assert [step.via for step in snapshot.why(near_address).cycle] == [".itself"]
 
 
+def test_of_ways_alike_the_one_that_was_written_first_is_told() -> None:
+    addresses = []
+    gc.disable()
+    for _ in range(5):
+        guest, host = Guest(), Host()
+        lists = [[guest] for _ in range(5)]
+        host.itself = host  # type: ignore[attr-defined]
+        host.first, host.second = lists[3], lists[1]  # type: ignore[attr-defined]
+        addresses.append(id(guest))
+        del guest, host, lists
+    snapshot = gradlife.heap.snapshot()
+    gc.enable()
+    assert {snapshot.why(address).tail[0].via for address in addresses} == {".first"}
+
+
 def test_an_object_in_a_cycle_has_no_tail() -> None:
     host = Host()
     host.itself = host  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ import atexit
 import itertools
 import random
 import weakref
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +15,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from gradlife.hunting.creations import Noted  # noqa: E402
+from gradlife.hunting.findings import growth_finding  # noqa: E402
 from gradlife.hunting.growth import Evidence, evidence_of, grown_groups  # noqa: E402
 from gradlife.hunting.looks import Look, look  # noqa: E402
 from gradlife.hunting.slices import kept_by_slices  # noqa: E402
-from gradlife.hunting.tracing import held_trace, representative  # noqa: E402
+from gradlife.hunting.tracing import held_trace  # noqa: E402
+from gradlife.hunting.ways import way_of  # noqa: E402
 from gradlife.model.trace_text import sentence  # noqa: E402
 
 Step = Callable[[int], object]
@@ -41,7 +45,8 @@ def words(found: Evidence) -> tuple[list[str], int]:
     graph = found.graph
     sure, unsure = grown_groups(found)
     mine = [one for one in sure if has_tensors(found, one.group.members)]
-    traces = [sentence(held_trace(graph, representative(graph, one.group, one.containers))) for one in mine]
+    ways = [way_of(graph, one.group, one.containers) for one in mine]
+    traces = [sentence(held_trace(graph, way.node, way.nodes)) for way in ways]
     return traces, sum(has_tensors(found, group.members) for group in unsure)
 
 
@@ -126,3 +131,47 @@ def test_a_small_view_is_told_with_the_whole_storage_behind_it(rows: int, kept: 
 
     found = evidence(step, 1, 1, 1, 1)
     assert sum(one.bytes for one in kept_by_slices(found.graph, found.born, ())) == kept
+
+
+def test_of_two_containers_the_one_that_has_nothing_else_is_told() -> None:
+    names: dict[str, Any] = {"torch": torch, "Out": {}}
+
+    def step(number: int) -> None:
+        names["_"] = names[f"_{number}"] = names["Out"][number] = torch.ones(8)
+
+    (trace,), _ = words(evidence(step, 3, 5, 7, 11))
+    assert "['Out'][" in trace
+
+
+def test_entries_and_the_objects_that_they_are_for_are_one_group() -> None:
+    kept = SimpleNamespace(state=defaultdict(dict), groups=[])
+
+    def step(number: int) -> None:
+        head = torch.ones(64, 4 + number)
+        kept.groups.append({"params": [head]})
+        kept.state[head]["mean"] = torch.ones(64, 4 + number)
+
+    (trace,), _ = words(evidence(step, 3, 5, 7, 11))
+    assert ".groups[" in trace
+    assert trace.endswith("['params'][0]")
+
+
+def test_what_a_frame_keeps_beside_a_tensor_is_told_with_it() -> None:
+    failures: list[BaseException] = []
+
+    def step(number: int) -> None:
+        batch = torch.ones(8)
+        hidden = batch * 2
+        try:
+            raise RuntimeError(hidden.shape)
+        except RuntimeError as error:
+            failures.append(error)
+
+    found = evidence(step, 3, 5, 7, 11)
+    (grown,) = (one for one in grown_groups(found)[0] if has_tensors(found, one.group.members))
+    told = growth_finding(found.graph, grown, Noted())
+    failures.clear()
+    assert {told.trace.steps[-2].via, told.trace.detail.partition("beside it ")[2]} == {
+        "local variable 'batch'",
+        "local variable 'hidden'",
+    }

@@ -1,0 +1,108 @@
+"""The way to tell of a group that grows: through the container that gets more, to a member that stands for all.
+
+An object is often held twice: by a list that keeps it and by the variable of the step under way; by a registry and by the
+namespace around it. The way leads through what holds all of the group and nothing else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.heap.steps import spans_of
+from gradlife.hunting.groups import Group
+from gradlife.hunting.tracing import raw_path, representative, telling_members
+from gradlife.patterns import NO_CONTAINER
+
+#: A container that holds this share of what another one holds is as good a place to tell of.
+ABOUT_ALL = 0.9
+
+#: Members that are looked at between a container's item and what is told of.
+MOST_BETWEEN = 4096
+
+#: Keys and values that any container may have beside what it keeps.
+PLAIN = frozenset({"str", "int", "float", "bool", "NoneType", "bytes", "tuple"})
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a group is told of."""
+
+    node: int  # the member that is shown
+    nodes: tuple[int, ...]  # from a root to it; empty: the usual way
+    holder: int | None  # the container that grows, if one does
+    others: tuple[int, ...] = ()  # that hold as much, each by itself
+
+
+def way_of(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> Way:
+    """The way through one of the containers that grow."""
+    if not containers:
+        return Way(representative(graph, group), (), None)
+    best, *others = ordered(graph, group, containers)
+    held = telling_members(graph, group, best)
+    node = held[len(held) // 2]
+    if best in graph.path(node):
+        return Way(node, (), best, tuple(others))
+    items = {item for item in graph.referents(best) if item in group.members}
+    for one in (*held, *items):
+        inner = inner_way(graph, group, items, one)
+        if inner:
+            return Way(one, (*graph.path(best), *inner), best, tuple(others))
+    return Way(node, (), None)
+
+
+def ordered(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> list[int]:
+    """Containers that hold about all of the group, the one to tell of first."""
+    tops = set(group.tops)
+    counts = {node: len(tops.intersection(graph.referents(node))) for node in containers}
+    whole = [node for node in containers if counts[node] >= ABOUT_ALL * max(counts.values())]
+    names = {graph.describe(top)[:2] for top in tops}
+    return sorted(whole, key=lambda node: cost_of(graph, node, names))
+
+
+def cost_of(graph: _heap.Graph, container: int, names: set[tuple[str, str]]) -> tuple[bool, bool, int]:
+    """The less the sooner it is told of: the program's own before a library's, what holds nothing else, what is near."""
+    path = graph.path(container)
+    has_others = any(is_other(graph, node, names) for node in graph.referents(container))
+    return (is_of_library(graph, container), has_others, len(path))
+
+
+def is_other(graph: _heap.Graph, node: int, names: set[tuple[str, str]]) -> bool:
+    """Is this neither like what grows nor a plain key or value beside it?"""
+    kind, name, _, _ = graph.describe(node)
+    return (kind, name) not in names and name not in PLAIN
+
+
+def is_of_library(graph: _heap.Graph, container: int) -> bool:
+    """Does the way to it begin in a module of the standard library or of torch?"""
+    first = next((step for step in graph.path_steps(container) if step[2] == "module"), None)
+    package = first[4].partition(".")[0] if first is not None else ""
+    return package in sys.stdlib_module_names or package == "torch"
+
+
+def inner_way(graph: _heap.Graph, group: Group, items: set[int], node: int) -> list[int]:
+    """A short way through members from one of these items to a member; empty where there is none."""
+    after = {node: node}
+    front = [node]
+    for at in front:
+        if at in items:
+            way = [at]
+            while way[-1] != node:
+                way.append(after[way[-1]])
+            return way
+        for referrer in graph.referrers(at) if len(after) < MOST_BETWEEN else ():
+            if referrer in group.members and referrer not in after:
+                after[referrer] = at
+                front.append(referrer)
+    return []
+
+
+def step_that_grows(graph: _heap.Graph, way: Way, containers: Sequence[int]) -> int | None:
+    """The step of a trace that has the container; None where the way leads past all of them."""
+    if not containers:
+        return NO_CONTAINER
+    spans = spans_of(graph.steps_along(way.nodes) if way.nodes else raw_path(graph, way.node))
+    wanted = [set() if way.holder is None else {way.holder}, set(containers)]
+    return next((number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one)), None)
