@@ -10,17 +10,20 @@ namespace {
 
 constexpr size_t most_referrers = 1000;
 
-// Dicts of attributes and hooks, closures and their cells serve one object.
+// Dicts of attributes and hooks, closures and their cells serve one object; a storage serves its tensors.
 bool may_serve(const Graph& graph, NodeId node) {
   static constexpr const char* types[] = {"dict", "collections.OrderedDict", "collections.defaultdict", "list", "tuple",
                                           "cell"};
   const TypeRow& row = graph.type_of(node);
+  if (row.kind == NodeKind::storage) return true;
   return row.kind == NodeKind::python && std::find(std::begin(types), std::end(types), row.name) != std::end(types);
 }
 
-// A dict of hooks is known to a tensor's wrapper and to what runs them.
-int rank_of_owner(const Graph& graph, NodeId node) {
+// A dict of hooks is known to a tensor's wrapper and to what runs them; a storage to its own wrapper and to tensors.
+int rank_of_owner(const Graph& graph, NodeId node, NodeId owned) {
   const NodeKind kind = graph.type_of(node).kind;
+  if (graph.type_of(owned).kind == NodeKind::storage) return kind == NodeKind::tensor ? 3 : 0;
+  if (kind == NodeKind::storage) return 0;
   if (kind == NodeKind::grad_node) return 3;
   if (kind == NodeKind::python && !may_serve(graph, node)) return 2;
   return kind == NodeKind::tensor ? 1 : 0;
@@ -30,11 +33,11 @@ int rank_of_owner(const Graph& graph, NodeId node) {
 NodeId owner_of(const Graph& graph, NodeId node) {
   constexpr size_t most_references = 4096;  // a label is looked for among them
   const Row holders = graph.referrers.of(node);
-  const auto is_native = [&](NodeId holder) { return rank_of_owner(graph, holder) % 2 == 1; };
+  const auto is_native = [&](NodeId holder) { return rank_of_owner(graph, holder, node) % 2 == 1; };
   if (holders.size() == 0 || (holders.size() > 1 && std::none_of(holders.begin(), holders.end(), is_native)))
     return no_node;
   const NodeId owner = *std::max_element(holders.begin(), holders.end(), [&](NodeId a, NodeId b) {
-    return rank_of_owner(graph, a) < rank_of_owner(graph, b);
+    return rank_of_owner(graph, a, node) < rank_of_owner(graph, b, node);
   });
   if (owner == no_node || graph.type_of(owner).kind == NodeKind::root) return no_node;
   return graph.references.of(owner).size() <= most_references ? owner : no_node;

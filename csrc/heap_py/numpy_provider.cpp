@@ -1,6 +1,8 @@
 #include "heap_py/numpy_provider.hpp"
 
+#include "heap_py/dlpack.hpp"
 #include "heap_py/module_names.hpp"
+#include "heap_py/object_check.hpp"
 
 namespace gradlife::heap {
 
@@ -75,7 +77,16 @@ NumpyProvider::NumpyProvider(PyTypeObject* arrays) : arrays_(arrays), version_(k
   if (version_ == 0) limits_.emplace_back("what the arrays of this version of numpy hold");
 }
 
+void NumpyProvider::expand_capsule(PyObject* capsule, ReferenceSink& sink) {
+  const MemoryReader reader;
+  Address structure, maker;
+  const DLPack sort = dlpack_of(reader, capsule, &structure);
+  if (read_maker(reader, structure, sort, &maker) && is_object_at(reader, maker))
+    sink.python(reinterpret_cast<PyObject*>(maker), Relation::native, "memory of");
+}
+
 void NumpyProvider::expand_python(PyObject* object, ReferenceSink& sink) {
+  if (Py_TYPE(object) == &PyCapsule_Type) return expand_capsule(object, sink);
   if (version_ == 0) return;
   const Array& array = *reinterpret_cast<const Array*>(object);
   sink.python(array.base, Relation::internal, "base");
@@ -110,6 +121,7 @@ uint64_t NumpyProvider::item_bytes(const PyObject* type) const {
 }
 
 std::string NumpyProvider::describe_python(PyObject* object) {
+  if (Py_TYPE(object) == &PyCapsule_Type) return "";
   const Array& array = *reinterpret_cast<const Array*>(object);
   if (version_ == 0 || array.type == nullptr) return "";
   const char kind = item_type(array.type).kind;
@@ -119,6 +131,7 @@ std::string NumpyProvider::describe_python(PyObject* object) {
 }
 
 uint64_t NumpyProvider::outside_bytes(const PyObject* object) {
+  if (Py_TYPE(object) == &PyCapsule_Type) return 0;
   const Array& array = *reinterpret_cast<const Array*>(object);
   if (version_ == 0 || array.type == nullptr || (array.flags & owns_data) == 0) return 0;
   uint64_t bytes = item_bytes(array.type);

@@ -1,4 +1,5 @@
-// What numpy's arrays hold: the array or buffer whose memory they show, and the objects of arrays of objects.
+// What numpy's arrays hold: the array or buffer whose memory they show, and the objects of arrays of objects. And what
+// capsules hold by which arrays are handed over.
 #pragma once
 
 #include "heap_py/provider.hpp"
@@ -12,7 +13,7 @@ class NumpyProvider final : public Provider {
 
   explicit NumpyProvider(PyTypeObject* arrays);
   void start(Builder&) override {}
-  bool knows(PyTypeObject* type) override { return PyType_IsSubtype(type, arrays_) != 0; }
+  bool knows(PyTypeObject* type) override { return type == &PyCapsule_Type || PyType_IsSubtype(type, arrays_) != 0; }
   void expand_python(PyObject* object, ReferenceSink& sink) override;
   bool owns_type(uint32_t) const override { return false; }
   void expand_native(const void*, uint32_t, ReferenceSink&) override {}
@@ -25,6 +26,7 @@ class NumpyProvider final : public Provider {
 
  private:
   struct Array;
+  static void expand_capsule(PyObject* capsule, ReferenceSink& sink);
   void expand_items(const Array& array, ReferenceSink& sink) const;
   uint64_t item_bytes(const PyObject* type) const;
 

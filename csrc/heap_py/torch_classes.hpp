@@ -24,9 +24,10 @@ enum class TorchClass : uint8_t {
   hook,
   post_accumulate_hook,
   saved_hooks,
-  metadata
+  metadata,
+  mapping
 };
-constexpr size_t torch_class_count = 14;
+constexpr size_t torch_class_count = 15;
 constexpr const char* torch_class_names[torch_class_count] = {"",
                                                               "undefined_class",
                                                               "tensor_class",
@@ -40,7 +41,8 @@ constexpr const char* torch_class_names[torch_class_count] = {"",
                                                               "hook_class",
                                                               "post_accumulate_hook_class",
                                                               "saved_hooks_class",
-                                                              "metadata_class"};
+                                                              "metadata_class",
+                                                              "mapping_class"};
 // The C++ class of each, "c10::TensorImpl"; empty: this torch has none.
 using TorchClassTable = std::array<std::string, torch_class_count>;
 

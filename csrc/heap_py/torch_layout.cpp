@@ -35,6 +35,11 @@ constexpr OffsetField offset_fields[] = {
     {"meta_in_impl", &TorchLayout::meta_in_impl},
     {"wrapper_in_impl", &TorchLayout::wrapper_in_impl},
     {"wrapper_in_storage", &TorchLayout::wrapper_in_storage},
+    {"data_in_storage", &TorchLayout::data_in_storage},
+    {"context_in_storage", &TorchLayout::context_in_storage},
+    {"deleter_in_storage", &TorchLayout::deleter_in_storage},
+    {"owner_in_function", &TorchLayout::owner_in_function},
+    {"code_in_function", &TorchLayout::code_in_function},
     {"bytes_in_storage", &TorchLayout::bytes_in_storage},
     {"device_in_storage", &TorchLayout::device_in_storage},
     {"dimensions_in_impl", &TorchLayout::dimensions_in_impl},
@@ -105,6 +110,16 @@ void read_numbered(std::unordered_map<int64_t, std::string>& into, PyObject* nam
   }
 }
 
+void read_closures(TorchLayout& layout, PyObject* sorts) {
+  PyObject *code, *sort;
+  for (Py_ssize_t position = 0; PyDict_Next(sorts, &position, &code, &sort) != 0;) {
+    const Address address = PyLong_AsUnsignedLongLong(code);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const std::string name = utf8(sort);
+    layout.closures[address] = name == "plain" ? DLPack::plain : name == "versioned" ? DLPack::versioned : DLPack::none;
+  }
+}
+
 bool set_class(TorchLayout& layout, const std::string& name, PyObject* value) {
   for (size_t what = 1; what < torch_class_count; ++what) {
     if (name != torch_class_names[what]) continue;
@@ -135,6 +150,11 @@ void set_field(TorchLayout& layout, const std::string& name, PyObject* value) {
   if (set_class(layout, name, value)) return;
   if (name == "node_wrapper_type") {
     layout.node_traverse = as_type(value, name)->tp_traverse;
+  } else if (name == "function_deleter") {
+    layout.function_deleter = PyLong_AsUnsignedLongLong(value);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  } else if (name == "closures" && PyDict_Check(value)) {
+    read_closures(layout, value);
   } else if (name == "saved_names" && PyDict_Check(value)) {
     read_names(layout, value);
   } else if (name == "device_names" && PyDict_Check(value)) {

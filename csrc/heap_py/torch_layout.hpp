@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "heap_py/dlpack.hpp"
 #include "heap_py/torch_classes.hpp"
 
 namespace gradlife::heap {
@@ -39,7 +40,14 @@ struct TorchLayout {
   uint32_t wrapper_in_impl = absent;
   uint32_t wrapper_in_storage = absent;
   uint32_t bytes_in_storage = absent;
-  uint32_t device_in_storage = absent;  // two bytes: type and index
+  uint32_t data_in_storage = absent;
+  uint32_t context_in_storage = absent;  // what the data's deleter is called with
+  uint32_t deleter_in_storage = absent;
+  uint32_t owner_in_function = absent;  // of a deleter that is a std::function: what it was made over
+  uint32_t code_in_function = absent;
+  Address function_deleter = 0;                  // deletes such a function
+  std::unordered_map<Address, DLPack> closures;  // by code: none where they are made over an object of Python's
+  uint32_t device_in_storage = absent;           // two bytes: type and index
   uint32_t dimensions_in_impl = absent;
   uint32_t sizes_in_impl = absent;  // five at most stand here, else the address of all
   uint32_t dtype_in_impl = absent;  // two bytes

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heap_py/object_block.hpp"
+#include "heap_py/object_check.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -32,7 +33,7 @@ void TorchProvider::start(Builder& builder) {
 bool TorchProvider::knows(PyTypeObject* type) {
   for (const PyTypeObject* own : {layout_.tensor_type, layout_.storage_type, layout_.context_type})
     if (own != nullptr && PyType_IsSubtype(type, const_cast<PyTypeObject*>(own)) != 0) return true;
-  return layout_.node_traverse != nullptr && type->tp_traverse == layout_.node_traverse;
+  return type == &PyCapsule_Type || (layout_.node_traverse != nullptr && type->tp_traverse == layout_.node_traverse);
 }
 
 const KnownClass& TorchProvider::class_of(Address object) {
@@ -128,15 +129,7 @@ std::vector<TorchProvider::Vector> TorchProvider::typed_vectors(const std::vecto
   return found;
 }
 
-// A Python object has a type, whose own type is a type.
-bool TorchProvider::is_object(Address address) const {
-  uint64_t type, metatype, flags;
-  if (!looks_like_pointer(address) || !reader_.read_word(address + offsetof(PyObject, ob_type), &type)) return false;
-  if (!looks_like_pointer(type) || !reader_.read_word(type + offsetof(PyObject, ob_type), &metatype)) return false;
-  if (metatype == address_of(&PyType_Type)) return true;
-  return looks_like_pointer(metatype) && reader_.read_word(metatype + offsetof(PyTypeObject, tp_flags), &flags) &&
-         (flags & Py_TPFLAGS_TYPE_SUBCLASS) != 0;
-}
+bool TorchProvider::is_object(Address address) const { return is_object_at(reader_, address); }
 
 void TorchProvider::refer_to_object(ReferenceSink& sink, Address holder, uint32_t offset, const char* label) {
   Address object;
@@ -152,6 +145,7 @@ void TorchProvider::expand_python(PyObject* object, ReferenceSink& sink) {
   const auto is_a = [&](const PyTypeObject* base) {
     return base != nullptr && PyType_IsSubtype(type, const_cast<PyTypeObject*>(base)) != 0;
   };
+  if (type == &PyCapsule_Type) return expand_capsule(object, sink);
   if (is_a(layout_.context_type)) return expand_context(object, sink);
   uint32_t offset = layout_.node_in_wrapper;
   if (is_a(layout_.tensor_type)) offset = layout_.impl_in_wrapper;
@@ -200,7 +194,7 @@ void TorchProvider::expand_address(Address address, ReferenceSink& sink) {
     case TorchClass::storage:
       if (layout_.are_counts_coupled)
         refer_to_wrapper(sink, address, layout_.wrapper_in_storage, layout_.impl_in_storage_wrapper);
-      return;
+      return expand_memory(address, sink);
     default:
       if (is_node(known.what)) expand_node(address, known, sink);
   }
@@ -397,17 +391,22 @@ std::string TorchProvider::describe_python(PyObject* object) {
     return type != nullptr && PyType_IsSubtype(Py_TYPE(object), const_cast<PyTypeObject*>(type)) != 0 &&
            read(address_of(object), offset, &impl) && class_of(impl).what == what;
   };
-  if (behind(layout_.tensor_type, layout_.impl_in_wrapper, TorchClass::tensor)) return descriptions_.tensor(impl);
+  if (behind(layout_.tensor_type, layout_.impl_in_wrapper, TorchClass::tensor))
+    return describe(impl, TorchClass::tensor);
   if (behind(layout_.storage_type, layout_.impl_in_storage_wrapper, TorchClass::storage))
-    return descriptions_.storage(impl);
+    return describe(impl, TorchClass::storage);
   return "";
+}
+
+std::string TorchProvider::describe(Address object, TorchClass what) {
+  if (what == TorchClass::tensor) return descriptions_.tensor(object);
+  if (what != TorchClass::storage) return "";
+  return descriptions_.storage(object) + (is_mapped(object) ? " of mapped memory" : "");
 }
 
 std::string TorchProvider::describe_native(const void* object, uint32_t type) {
   const Address address = address_of(object);
-  if (class_of(address).what != kinds_[type]) return "";
-  if (kinds_[type] == TorchClass::tensor) return descriptions_.tensor(address);
-  return kinds_[type] == TorchClass::storage ? descriptions_.storage(address) : "";
+  return class_of(address).what == kinds_[type] ? describe(address, kinds_[type]) : "";
 }
 
 uint64_t TorchProvider::native_bytes(const void* object, uint32_t type) {

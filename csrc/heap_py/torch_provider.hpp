@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "heap_py/dlpack.hpp"
 #include "heap_py/provider.hpp"
 #include "heap_py/torch_description.hpp"
 
@@ -53,6 +54,12 @@ class TorchProvider final : public Provider {
   bool face_of(Address node, const KnownClass& known, Address* face) const;
   void await_face(Address impl, Address meta, ReferenceSink& sink);
   void await_hooks(Address node, const KnownClass& known, const std::vector<Word>& holders, ReferenceSink& sink);
+  void expand_memory(Address storage, ReferenceSink& sink);
+  void expand_function(Address function, Address data, ReferenceSink& sink);
+  void expand_dlpack(Address structure, DLPack sort, ReferenceSink& sink);
+  void expand_capsule(PyObject* capsule, ReferenceSink& sink);
+  bool is_mapped(Address storage);
+  std::string describe(Address object, TorchClass what);
   void expand_context(PyObject* context, ReferenceSink& sink);
   void expand_tensor(Address impl, const KnownClass& known, ReferenceSink& sink);
   void expand_meta(Address meta, ReferenceSink& sink);

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from gradlife.heap.links import Fold, Link, Links, attribute_at, follows, short_type
+from gradlife.heap.links import (
+    OWNER_OF_MEMORY,
+    OWNER_WORDS,
+    Fold,
+    Link,
+    Links,
+    attribute_at,
+    follows,
+    short_type,
+)
 
 MODULES = frozenset({"torch.nn.modules.module.Module", "gradlife.engine.nn.modules.module.Module"})
 OPTIMIZERS = frozenset({"torch.optim.optimizer.Optimizer", "gradlife.engine.optim.optimizer.Optimizer"})
@@ -57,6 +66,13 @@ def fold_native_hook(links: Links, at: int) -> Fold | None:
         return None
     is_known = links[at].label != "hooks" or links[at].kind == "grad_node"
     return 2, f"{NATIVE_HOOKS[links[at].label] if is_known else 'hook'} {links[at + 1].label}"
+
+
+def fold_borrowed_memory(links: Links, at: int) -> Fold | None:
+    """tensor -> storage -> the owner of the memory that the storage uses."""
+    if links[at].label != "storage" or not follows(links, at + 1, "native") or links[at + 1].label != OWNER_OF_MEMORY:
+        return None
+    return 2, f"its storage {OWNER_WORDS}"
 
 
 def fold_module(links: Links, at: int) -> Fold | None:
@@ -145,4 +161,4 @@ def last_name(link: Link) -> str:
     return link.detail.rpartition(".")[2] if is_known else ""
 
 
-FRAMEWORK_FOLDS = (fold_native_hook, fold_module, fold_optimizer, fold_global_hook)
+FRAMEWORK_FOLDS = (fold_native_hook, fold_borrowed_memory, fold_module, fold_optimizer, fold_global_hook)

@@ -34,6 +34,9 @@ Fold = tuple[int, str]
 
 ITS_IMPL = "its C++ object"
 ITS_WRAPPER = "its wrapper"
+#: What a storage calls the owner of memory that is not its own, and what a person reads.
+OWNER_OF_MEMORY = "memory of"
+OWNER_WORDS = "uses the memory of"
 #: A variable that the caller of a function gives says so before its name.
 ARGUMENT = "argument "
 #: What a comprehension or generator expression calls the iterator that it is given.
@@ -124,6 +127,8 @@ def variable_words(label: str) -> str:
 
 def native_words(link: Link) -> str:
     """A reference in C++."""
+    if link.label == OWNER_OF_MEMORY:
+        return OWNER_WORDS
     name = link.label if link.index < 0 or link.label == "next edge" else f"{link.label}[{link.index}]"
     if name.startswith("saved_tensors"):
         return f".{name}"

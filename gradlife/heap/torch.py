@@ -43,6 +43,13 @@ MEANINGS = {
     "storage_in_impl": "storages of tensors",
     "meta_in_impl": "what differentiation keeps of a tensor",
     "bytes_in_storage": "bytes of storages",
+    **dict.fromkeys(
+        (
+            *("data_in_storage", "context_in_storage", "deleter_in_storage", "function_deleter"),
+            *("owner_in_function", "code_in_function", "closures"),
+        ),
+        "whose memory a storage uses",
+    ),
     "device_in_storage": "devices",
     "device_names": "devices",
     "dimensions_in_impl": "sizes of tensors",
@@ -76,8 +83,9 @@ def ensure_calibrated() -> tuple[str, ...]:
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "_C") or not hasattr(torch, "autograd"):
         return ()
-    if _state.get("torch") is not torch:
-        _state["torch"] = torch
+    known = torch, "numpy" in sys.modules  # what takes over an array's memory is found on an array
+    if _state.get("known") != known:
+        _state["known"] = known
         _state["limits"] = calibrate(torch)
     return tuple(_state["limits"])
 

@@ -5,11 +5,13 @@ A field that a wrong answer depends on is given up: better a part of the heap th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradlife import _heap
 from gradlife.heap.torch_layout import (
+    BORROWERS,
     are_counts_coupled,
     are_nodes_coupled,
     context_owns_node,
@@ -190,6 +192,24 @@ def of_saved(toys: Toys) -> Checks:
     )
 
 
+def of_memory(toys: Toys) -> Checks:
+    """From a storage to the owner of memory that is not its own."""
+    places = ("closures", "code_in_function", "owner_in_function", "function_deleter", "deleter_in_storage")
+    fields = (*places, "context_in_storage", "data_in_storage", "storage_class")
+    own = "its wrapper", -1
+    for sort, make in BORROWERS.items():
+        if sort == "object of an array" and "numpy" not in sys.modules:
+            continue
+        tensor, address = make(toys)
+        storage = tensor.untyped_storage()
+        told = {key: value for key, value in told_of(storage._cdata).items() if key != own}
+        yield Check(fields, {("memory of", -1): address}, told)
+    of_part = ("context_in_storage", "data_in_storage", "storage_class")
+    part = toys.part
+    yield Check(of_part, toys.big_storage._cdata, told_of(part._cdata).get(("memory of", -1)))
+    yield Check(of_part, None, told_of(toys.big_storage._cdata).get(("memory of", -1)))
+
+
 def of_descriptions(toys: Toys) -> Checks:
     """Sizes, dtypes, devices, bytes."""
     sizes = ("dimensions_in_impl", "sizes_in_impl")
@@ -209,7 +229,7 @@ def of_descriptions(toys: Toys) -> Checks:
         yield Check(memory, (f"{storage.nbytes()} bytes", device, nbytes), told_storage[1:] if told_storage else None)
 
 
-GROUPS = (of_wrappers, of_contexts, of_tensors, of_tangents, of_nodes, of_saved, of_descriptions)
+GROUPS = (of_wrappers, of_contexts, of_tensors, of_tangents, of_nodes, of_saved, of_memory, of_descriptions)
 
 
 def is_nothing(told: object) -> bool:

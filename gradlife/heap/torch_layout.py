@@ -7,7 +7,7 @@ object.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradlife import _heap
@@ -33,6 +33,20 @@ CLASSES = {
     "post_accumulate_hook_class": "torch::autograd::PyFunctionTensorPostAccGradHooks",
     "saved_hooks_class": "torch::autograd::PySavedVariableHooks",
     "metadata_class": "torch::autograd::PyAnomalyMetadata",
+    "mapping_class": "at::MapAllocator",
+}
+
+
+#: Of what a `std::function` is made over, if it is no more than this, it keeps a copy; then comes the address of its code.
+FUNCTION_BYTES = 16
+#: Where a DLPack structure has its maker's word, by the sort of it: the layout is public.
+MAKER = {"plain": 48, "versioned": 8}
+#: How a tensor comes to memory of others: by the sort of what it is made over, the tensor and the owner's address.
+BORROWERS: dict[str, Callable[[Toys], tuple[Any, int]]] = {
+    "object of a buffer": lambda toys: (toys.borrowing, id(toys.buffer)),
+    "object of an array": lambda toys: (toys.torch.from_numpy(toys.array), id(toys.array)),
+    "plain": lambda toys: (toys.handed_over, toys.big._cdata),
+    "versioned": lambda toys: (toys.handed_over_by_version, toys.big._cdata),
 }
 
 
@@ -139,6 +153,43 @@ def of_descriptions(toys: Toys) -> Fields:
     counts = [at for at in range(8, 160, 8) if word_at(sizes, at) == 5 and word_at(toys.big._cdata, at) == 1]
     yield "dimensions_in_impl", next((at for at in counts if word_at(toys.deep._cdata, at) == 6), None)
     yield from of_dtypes(toys)
+
+
+def of_memory(toys: Toys) -> Fields:
+    """Where a storage keeps the owner of memory that is not its own: a C++ function was made over it, to give it back."""
+    storage, data = toys.borrowing.untyped_storage()._cdata, toys.borrowing.data_ptr()
+    at = find(storage, data, nbytes=64)
+    yield "data_in_storage", at
+    if at is None:
+        return
+    for context, deleter in ((at + 8, at + 16), (at + 16, at + 8)):
+        function = word_at(storage, context)
+        owner = find(function, id(toys.buffer), nbytes=64)
+        if owner is None or word_at(function, 0) != data:
+            continue
+        yield "context_in_storage", context
+        yield "deleter_in_storage", deleter
+        yield "function_deleter", word_at(storage, deleter)
+        yield "owner_in_function", owner
+        yield "code_in_function", owner + FUNCTION_BYTES
+        yield "closures", closures(toys, context, owner)
+
+
+def closures(toys: Toys, context: int, owner: int) -> dict[int, str]:
+    """Of the functions that this torch makes the code, and over what each is made."""
+    found: dict[int, str] = {}
+    for sort, make in BORROWERS.items():
+        try:
+            tensor, address = make(toys)
+        except Exception:  # no numpy, or a release without this
+            continue
+        function = word_at(tensor.untyped_storage()._cdata, context)
+        held = word_at(function, owner)
+        made_over = word_at(word_at(held, MAKER[sort]), 0) if sort in MAKER else held
+        code = word_at(function, owner + FUNCTION_BYTES)
+        if made_over == address and code:
+            found[code] = sort.partition(" ")[0]
+    return found
 
 
 def half_at(base: int, offset: int) -> int:
@@ -297,6 +348,7 @@ GROUPS = (
     of_tensors,
     of_tangents,
     of_descriptions,
+    of_memory,
     of_counts,
     of_nodes,
     of_contexts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -99,6 +100,35 @@ class Toys:
         finally:
             if is_own:
                 self.torch._C._exit_dual_level(level=level)
+
+    @functools.cached_property
+    def buffer(self) -> bytearray:
+        return bytearray(64)
+
+    @functools.cached_property
+    def borrowing(self) -> Any:
+        """A tensor over the memory of that buffer."""
+        return self.torch.frombuffer(self.buffer, dtype=self.torch.uint8)
+
+    @functools.cached_property
+    def array(self) -> Any:
+        """Of numpy, if the program has loaded it."""
+        return sys.modules["numpy"].ones(3)
+
+    @property
+    def handed_over(self) -> Any:
+        """A tensor over the memory of another, by DLPack."""
+        return self.torch._C._from_dlpack(self.torch._C._to_dlpack(self.big))
+
+    @property
+    def handed_over_by_version(self) -> Any:
+        """The same by the second version of that."""
+        return self.torch._C._from_dlpack(self.torch._C._to_dlpack_versioned(self.big))
+
+    @property
+    def part(self) -> Any:
+        """A storage that is a part of another."""
+        return self.big_storage[8:16]
 
     @functools.cached_property
     def big(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -85,8 +86,9 @@ def test_missing_offset_is_said_by_its_meaning(name: str, monkeypatch: pytest.Mo
     assert name in said
 
 
-# A context's node is a node all the same, and read as one; nobody counts on the undefined tensor, whatever its class.
-@pytest.mark.parametrize("name", sorted(CLASSES.keys() - {"context_node_class", "undefined_class"}))
+# A context's node is a node all the same, and read as one; nobody counts on the undefined tensor, whatever its class;
+# and no memory is mapped only to see whether it is known.
+@pytest.mark.parametrize("name", sorted(CLASSES.keys() - {"context_node_class", "undefined_class", "mapping_class"}))
 def test_wrong_class_name_is_given_up_and_said(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not found: " in calibrated_with(monkeypatch, **{name: "c10::NoSuchClass"})
 
@@ -99,6 +101,12 @@ def test_wrong_ownership_is_given_up_and_said(name: str, monkeypatch: pytest.Mon
 def test_names_in_another_order_are_given_up_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     turned = {name: names[::-1] for name, names in LAYOUT["saved_names"].items()}
     assert "names of saved tensors" in calibrated_with(monkeypatch, saved_names=turned)
+
+
+@pytest.mark.parametrize("sort", ["object", "plain", "versioned"])
+def test_functions_over_something_else_are_given_up_and_said(sort: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = dict.fromkeys(LAYOUT["closures"], sort)
+    assert "whose memory a storage uses" in calibrated_with(monkeypatch, closures=wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"tensor_type": dict}, dict.fromkeys(OFFSETS, 16)])
@@ -134,7 +142,7 @@ def test_field_of_another_kind_is_refused() -> None:
 
 def test_what_cannot_be_read_is_listed_in_every_result(monkeypatch: pytest.MonkeyPatch) -> None:
     said = calibrated_with(monkeypatch, grad_in_meta=None)
-    calibration._state.update(torch=torch, limits=(said,))
+    calibration._state.update(known=(torch, "numpy" in sys.modules), limits=(said,))
     assert said in why(torch.ones(1)).limits
     assert said in snapshot().limits
 
