@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt corpus programs mutants package clean distclean
+.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt corpus programs fuzz mutants package clean distclean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -63,6 +63,9 @@ programs: $(VENV)/.built ## hunt ten training programs, each as it is and with l
 
 bench-heap: $(VENV)/.built $(VENV)/.bench ## ask the heap graph, its peers and a bare walk the same questions, in turns
 	$(BIN)/python -m benchmarks.heap $(ARGS)
+
+fuzz: $(VENV)/.built ## run random lifetime programs on the mini engine and on PyTorch, and shrink what differs
+	$(BIN)/python -m benchmarks.fuzz $(ARGS)
 
 mutants: $(VENV)/.built ## replace each ownership policy in turn: every mutant must turn a scenario red
 	$(BIN)/python -m gradlife.runner.mutants $(ARGS)

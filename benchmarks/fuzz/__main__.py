@@ -1,0 +1,90 @@
+"""Random lifetime programs on the mini engine and on PyTorch, in lock step. Run with `make fuzz`.
+
+Prints each distinct difference, then programs, rate, differences and coverage; 0 if every difference is explained. With
+`--stories FOLDER` each distinct difference becomes a scenario file there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import itertools
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from benchmarks.fuzz.campaign import Slice, Systems, run_slices
+from benchmarks.fuzz.children import Died, start_child
+from benchmarks.fuzz.report import distinct, print_report
+from benchmarks.fuzz.story import story_of
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    systems = load_systems(arguments.profile)
+    started = time.perf_counter()
+    result = run_in_processes(systems, arguments)
+    print_report(result, arguments.seed, time.perf_counter() - started)
+    if arguments.stories:
+        write_stories(result, arguments.seed, Path(arguments.stories))
+    return 1 if any(not item.reason for item in result.found) else 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("--programs", type=int, default=2000, help="how many programs")
+    parser.add_argument("--first", type=int, default=0, help="number of the first one")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--profile", default="torch-2.13", help="profile of the engine that is compared with PyTorch")
+    parser.add_argument("--shrinks", type=int, default=200, help="differences to shrink in each process, at most")
+    parser.add_argument("--stories", metavar="FOLDER", help="write each distinct difference as a scenario file")
+    return parser.parse_args()
+
+
+def load_systems(profile: str) -> Systems:
+    """The engine under a profile, and PyTorch on one thread: children are forked from here."""
+    warnings.simplefilter("ignore")
+    engine: Any = importlib.import_module("gradlife.engine")
+    engine.set_default_profile(profile)
+    torch = importlib.import_module("torch")
+    torch.set_num_threads(1)
+    return Systems(engine, torch)
+
+
+def run_in_processes(systems: Systems, arguments: argparse.Namespace) -> Slice:
+    """Each process takes a run of programs of its own."""
+    first, count = arguments.first, max(arguments.processes, 1)
+    bounds = [first + arguments.programs * part // count for part in range(count + 1)]
+    children = [
+        start_child(lambda span=span: run_span(systems, arguments, *span))  # type: ignore[misc]
+        for span in itertools.pairwise(bounds)
+    ]
+    result = Slice()
+    for child in children:
+        one = child.result()
+        if isinstance(one, Died):
+            raise SystemExit(f"a process of the fuzzer {one.text}")
+        result.add(one)
+    return result
+
+
+def run_span(systems: Systems, arguments: argparse.Namespace, first: int, end: int) -> Slice:
+    result = Slice()
+    for one in run_slices(systems, arguments.seed, first, end, arguments.shrinks):
+        result.add(one)
+        print(f"{first}: {result.coverage.programs} programs, {result.differing} differ", file=sys.stderr)
+    return result
+
+
+def write_stories(result: Slice, seed: int, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for group in distinct(result.found):
+        path = folder / f"program_{group[0].index}_of_seed_{seed}.py"
+        path.write_text(story_of(group[0], seed), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""Runs many programs of one seed on two systems, in children that may crash, and gathers what differs."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import pickle
+import signal
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.fuzz.children import Died, in_child
+from benchmarks.fuzz.coverage import Coverage
+from benchmarks.fuzz.known import known_reason
+from benchmarks.fuzz.lockstep import run_alone, run_both
+from benchmarks.fuzz.program import Difference, Program
+from benchmarks.fuzz.shrink import canonical, shrunk
+from benchmarks.fuzz.writer import write_program
+
+AT_A_TIME = 500  # programs a child runs: what leaks goes with the child
+SECONDS_A_PROGRAM = 20
+SHRINK_SECONDS = 60
+CRASHES = 20  # of candidates, until what is smallest so far must do
+BOARD_BYTES = 1 << 16
+NUMBER = struct.Struct("q")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A difference, shrunk, the number of a program that shows it, and why it is let be, if it is."""
+
+    program: Program
+    difference: Difference
+    index: int
+    reason: str = ""
+
+
+@dataclass
+class Slice:
+    """What some programs of a campaign came to."""
+
+    coverage: Coverage = field(default_factory=Coverage)
+    found: list[Found] = field(default_factory=list)
+    differing: int = 0
+    peer_crashes: list[int] = field(default_factory=list)  # programs that end the second system's own process
+
+    def add(self, other: Slice) -> None:
+        self.coverage.add(other.coverage)
+        self.found += other.found
+        self.differing += other.differing
+        self.peer_crashes += other.peer_crashes
+
+
+@dataclass(frozen=True)
+class Systems:
+    """Two frameworks under torch's names; the first is judged by the second."""
+
+    first: Any
+    second: Any
+
+    def difference(self, program: Program) -> Difference | None:
+        return run_both(program, self.first, self.second).difference
+
+
+def run_slices(systems: Systems, seed: int, first: int, end: int, shrinks: int) -> Iterator[Slice]:
+    """Run programs first..end, a child after another; a program that ends its child is judged by itself."""
+    place = mmap.mmap(-1, NUMBER.size)
+    while first < end:
+        stop = min(first + AT_A_TIME, end)
+        one = in_child(lambda start=first, stop=stop: run_slice(systems, seed, range(start, stop), place))  # type: ignore[misc]
+        if isinstance(one, Died):
+            (crashed,) = NUMBER.unpack(place[:])
+            if crashed > first:
+                again = in_child(lambda start=first, stop=crashed: run_slice(systems, seed, range(start, stop), place))  # type: ignore[misc]
+                yield again if isinstance(again, Slice) else Slice()
+            yield judged_alone(systems, seed, crashed)
+            first = crashed + 1
+        else:
+            one.found = [shrink_safely(systems, item) for item in one.found[:shrinks]] + one.found[shrinks:]
+            shrinks = max(shrinks - len(one.found), 0)
+            yield one
+            first = stop
+
+
+def run_slice(systems: Systems, seed: int, indices: range, place: mmap.mmap) -> Slice:
+    """Run these programs here, the number of the current one kept where it outlives a crash."""
+    gc.disable()
+    gc.collect()
+    gc.freeze()
+    result = Slice()
+    for index in indices:
+        place[:] = NUMBER.pack(index)
+        signal.alarm(SECONDS_A_PROGRAM)
+        program = write_program(seed, index)
+        outcome = run_both(program, systems.first, systems.second)
+        result.coverage.count(program, outcome)
+        if outcome.difference is not None:
+            result.differing += 1
+            result.found.append(Found(program, outcome.difference, index))
+    signal.alarm(0)
+    return result
+
+
+def judged_alone(systems: Systems, seed: int, index: int) -> Slice:
+    """What a program that ended its process did it on: a crash of the second system is no fault of the first."""
+    program = write_program(seed, index)
+    died = in_child(lambda: run_alone(program, systems.first), SECONDS_A_PROGRAM)
+    if isinstance(died, Died):
+        small = shrunk(
+            program, lambda smaller: died == in_child(lambda: run_alone(smaller, systems.first), SECONDS_A_PROGRAM)
+        )
+        return Slice(found=[Found(small, Difference(0, "crash", died.text, ""), index)], differing=1)
+    return Slice(peer_crashes=[index])
+
+
+class Board:
+    """Where a child that shrinks leaves what is smallest so far and what it tries: a crash does not take it along."""
+
+    def __init__(self, program: Program) -> None:
+        self.place = mmap.mmap(-1, BOARD_BYTES)
+        self.write(program, program)
+
+    def write(self, smallest: Program, tried: Program) -> None:
+        self.place.seek(0)
+        self.place.write(pickle.dumps((smallest, tried)))
+
+    def read(self) -> tuple[Program, Program]:
+        self.place.seek(0)
+        smallest, tried = pickle.loads(self.place.read(BOARD_BYTES))  # from our own child
+        return smallest, tried
+
+
+def shrink_safely(systems: Systems, item: Found) -> Found:
+    """Shrink a difference in a child; a candidate that ends it is left aside, and another child goes on."""
+    board = Board(item.program)
+    aside: set[Program] = set()
+    small: Program | Died = Died(0)
+    while isinstance(small, Died) and len(aside) < CRASHES:
+        small = in_child(lambda: shrunk_here(systems, item, board, frozenset(aside)), SHRINK_SECONDS)
+        aside.add(board.read()[1])
+        if small == Died(signal.SIGALRM):
+            break
+    smallest = canonical(board.read()[0]) if isinstance(small, Died) else small
+    difference = in_child(lambda: systems.difference(smallest), SECONDS_A_PROGRAM)
+    if not isinstance(difference, Difference):
+        return item
+    return Found(smallest, difference, item.index, known_reason(smallest, difference))
+
+
+def shrunk_here(systems: Systems, item: Found, board: Board, aside: frozenset[Program]) -> Program:
+    """Shrink from where the board says, in this process."""
+    smallest = board.read()[0]
+
+    def fails(program: Program) -> bool:
+        nonlocal smallest
+        if program in aside:
+            return False
+        board.write(smallest, program)
+        difference = systems.difference(program)
+        if difference is None or difference.kind != item.difference.kind:
+            return False
+        smallest = program
+        return True
+
+    return shrunk(smallest, fails)

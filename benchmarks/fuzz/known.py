@@ -1,0 +1,36 @@
+"""Differences that are let be, each with its reason; docs/fidelity.md tells them to readers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from benchmarks.fuzz.program import Difference, Program
+
+
+@dataclass(frozen=True)
+class Known:
+    """A difference by its kind and by what the last step shown and both sides look like (regular expressions)."""
+
+    kind: str
+    step: str
+    first: str
+    second: str
+    reason: str
+
+    def covers(self, program: Program, difference: Difference) -> bool:
+        text = program.steps[difference.step].text if difference.step < len(program.steps) else "the end"
+        return (
+            self.kind == difference.kind
+            and re.search(self.step, text) is not None
+            and re.search(self.first, str(difference.one)) is not None
+            and re.search(self.second, str(difference.other)) is not None
+        )
+
+
+KNOWN: tuple[Known, ...] = ()
+
+
+def known_reason(program: Program, difference: Difference) -> str:
+    """Why this difference is let be; "" if it is not."""
+    return next((known.reason for known in KNOWN if known.covers(program, difference)), "")

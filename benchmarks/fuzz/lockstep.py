@@ -1,0 +1,103 @@
+"""Runs a program on two systems, step by step, and says where they first differ."""
+
+from __future__ import annotations
+
+import gc
+import math
+from typing import Any
+
+from benchmarks.fuzz.program import Difference, Outcome, Program
+from benchmarks.fuzz.world import World
+
+KINDS = ("notes", "deaths", "values")
+TOLERANCE = 1e-5  # relative, of values of either precision: the two systems may round the last bits apart
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Are two plain values the same, floats up to rounding?"""
+    if isinstance(one, float) and isinstance(other, float):
+        return (
+            one == other or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=1e-7) or (one != one and other != other)
+        )
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(alike(*pair) for pair in zip(one, other, strict=True))
+    return type(one) is type(other) and bool(one == other)
+
+
+def run_both(program: Program, first: Any, second: Any) -> Outcome:
+    """Run a program on both frameworks. The collector runs only where a step says so, and at the end."""
+    worlds = World(first, program), World(second, program)
+    failed: set[int] = set()
+    try:
+        difference = steps_differ(program, worlds, failed)
+        if difference is None:
+            difference = ends_differ(program, worlds)
+        return Outcome(difference, verdicts(program, worlds[0]), frozenset(failed))
+    finally:
+        for world in worlds:
+            world.end()
+        gc.collect()
+        gc.freeze()  # what leaked would make every later collection longer
+
+
+def steps_differ(program: Program, worlds: tuple[World, World], failed: set[int]) -> Difference | None:
+    for number, step in enumerate(program.steps):
+        errors = [world.run(number, step.text) for world in worlds]
+        if errors[0]:
+            failed.add(number)
+        if errors[0] != errors[1]:
+            return Difference(number, "error", *errors)
+        found = first_difference(number, worlds)
+        if found is not None:
+            return found
+    return None
+
+
+def first_difference(number: int, worlds: tuple[World, World]) -> Difference | None:
+    one, other = (world.seen() for world in worlds)
+    if one == other:
+        return None
+    for kind, left, right in zip(KINDS, one, other, strict=True):
+        if kind == "deaths":
+            left, right = sorted(left), sorted(right)
+        if not alike(left, right):
+            return Difference(number, kind, left, right)
+    return None
+
+
+def ends_differ(program: Program, worlds: tuple[World, World]) -> Difference | None:
+    """The verdicts: all names dropped, then the collector, then what was held let go."""
+    stages = (World.drop_names, World.collect, World.let_go, World.collect)
+    for offset, stage in enumerate(stages):
+        for world in worlds:
+            world.number = len(program.steps) + offset
+            stage(world)
+        found = first_difference(worlds[0].number, worlds)
+        if found is not None:
+            return found
+    return None
+
+
+def verdicts(program: Program, world: World) -> dict[str, str]:
+    """What became of each subject of a program that ran to its end."""
+    last = len(program.steps)
+    found = dict.fromkeys(world.refs, "never")
+    for label, number in world.deaths.items():
+        if number < last:
+            found[label] = "gc" if program.steps[number].rule == "collect" else "del"
+        else:
+            found[label] = ("del", "gc", "held", "held")[min(number - last, 3)]
+    return found
+
+
+def run_alone(program: Program, framework: Any) -> bool:
+    """Run a program on one framework, for the sake of whether it comes to its end."""
+    gc.disable()
+    world = World(framework, program)
+    for number, step in enumerate(program.steps):
+        world.run(number, step.text)
+        world.seen()
+    world.drop_names()
+    world.end()
+    gc.collect()
+    return True

@@ -1,0 +1,48 @@
+"""Plain values: a program of steps, each one statement, and what running it on two systems showed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+VERDICTS = ("del", "gc", "held", "never")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement of a program, and the rule of the grammar that wrote it."""
+
+    rule: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is run. `looks`: after each step every gradient is read; `storages`: storages are watched, too."""
+
+    steps: tuple[Step, ...]
+    looks: bool = False
+    storages: bool = False
+
+    def keeping(self, steps: tuple[Step, ...]) -> Program:
+        """The same with these steps only."""
+        return replace(self, steps=steps)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first thing that two systems did not show alike: at which step, of what kind, and both sides."""
+
+    step: int  # the program's length and more: the stages after its last step
+    kind: str
+    one: Any
+    other: Any
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one program came to: a difference or none, and the verdicts of the first system's subjects."""
+
+    difference: Difference | None
+    verdicts: dict[str, str]
+    failed_steps: frozenset[int] = frozenset()

@@ -1,0 +1,194 @@
+"""Rules about the graph: running it, reading nodes and saved tensors, custom Functions."""
+
+from __future__ import annotations
+
+from benchmarks.fuzz.draft import Draft, Kind
+from benchmarks.fuzz.grammar import rule
+
+FLAGS = (
+    "",
+    "",
+    "",
+    "retain_graph=True",
+    "retain_graph=True",
+    "create_graph=True",
+    "retain_graph=False, create_graph=True",
+)
+SAVED = {
+    "*": ("_saved_self", "_saved_other"),
+    "/": ("_saved_self", "_saved_other"),
+    "**": ("_saved_self", "_saved_exponent"),
+    "custom": ("saved_tensors[0]", "saved_tensors", "kept", "needs_input_grad", "saved_tensors"),
+    **dict.fromkeys(("sin", "cos", "abs", "square", "max"), ("_saved_self",)),
+    **dict.fromkeys(("exp", "tanh", "sigmoid", "relu"), ("_saved_result",)),
+    "prod": ("_saved_self", "_saved_result"),
+    "sum": ("_saved_self_sym_sizes",),
+    "view": ("_saved_self_sym_sizes", "_saved_dim"),
+}
+QUESTIONS = (
+    "{t}.is_leaf", "{t}.requires_grad", "{t}._version", "{t}.retains_grad", "{t}.output_nr", "{t}._is_view()",
+    "{t}.grad_fn is None", "{t}.grad is None", "type({t}.grad_fn).__name__", "{t}._base is None", "str({t})",
+    "{t}.grad_fn is {t}.grad_fn", "{t}.grad is {t}.grad", "{t}._backward_hooks is None", "{t}.data is {t}.data",
+    "{t}.untyped_storage() is {t}.untyped_storage()", "type({t}.grad_fn.next_functions[0][0]).__name__",
+    "len({t}.grad_fn.next_functions)", "{t}.grad_fn.name()", "list({t}.__dict__)", "{t}.is_inference()",
+    "{t}._backward_hooks and list({t}._backward_hooks)", "{t}.stride()", "{t}._use_count()",
+)  # fmt: skip
+NODE_QUESTIONS = (
+    "{n}.name()", "len({n}.next_functions)", "{n}.next_functions[0][1]", "{n}.requires_grad", "len({n}.metadata)",
+    "{n} is {n}.next_functions[0][0]", "{n}.next_functions[0][0] is {n}.next_functions[0][0]", "str({n}).split(' ')[0]",
+    "{n}._input_metadata[0].shape", "{n}.variable is None", "callable({n})",
+)  # fmt: skip
+
+
+@rule(5)
+def backward(draft: Draft) -> str | None:
+    name = draft.made()
+    if name is None:
+        return None
+    root = name if draft.tensors[name].dims == 0 else f"{name}.sum()"
+    return f"{root}.backward({draft.pick(FLAGS)})"
+
+
+@rule(1.5)
+def backward_with_gradient(draft: Draft) -> str | None:
+    name, other = draft.made(), draft.tensor()
+    if name is None or other is None:
+        return None
+    flags = draft.pick(FLAGS)
+    gradient = draft.pick(("fw.ones_like({0})", "{1}", "{0}.detach()", "{0}")).format(name, other)
+    return f"{name}.backward({gradient}{', ' * bool(flags)}{flags})"
+
+
+@rule(1.5)
+def partial_backward(draft: Draft) -> str | None:
+    name, wanted = draft.made(), draft.tensor(grad=True)
+    if name is None or wanted is None:
+        return None
+    other = draft.tensor(grad=True)
+    inputs = f"[{wanted}, {other}]" if other is not None and draft.often(0.3) else f"[{wanted}]"
+    flags = draft.pick(FLAGS)
+    return f"{name}.sum().backward({flags}{', ' * bool(flags)}inputs={inputs})"
+
+
+@rule(1)
+def several_roots(draft: Draft) -> str | None:
+    one, other = draft.made(), draft.made()
+    if one is None or other is None:
+        return None
+    flags = draft.pick(FLAGS)
+    return f"fw.autograd.backward([{one}.sum(), {other}.sum()]{', ' * bool(flags)}{flags})"
+
+
+@rule(2)
+def grad(draft: Draft) -> str | None:
+    name, wanted = draft.made(), draft.tensor(grad=True)
+    if name is None or wanted is None:
+        return None
+    flags = [draft.pick(FLAGS), draft.pick(("", "allow_unused=True", "materialize_grads=True"))]
+    call = ", ".join([f"{name}.sum()", f"[{wanted}]", *filter(None, flags)])
+    return draft.bind(f"fw.autograd.grad({call})[0]", Kind(draft.tensors[wanted].dims, "create" in call, "grad"))
+
+
+@rule(1)
+def retain_grad(draft: Draft) -> str | None:
+    name = draft.made()
+    return None if name is None else f"{name}.retain_grad()"
+
+
+@rule(3)
+def gradient_read(draft: Draft) -> str | None:
+    name = draft.tensor("leaf", grad=True)
+    return None if name is None else draft.bind(f"{name}.grad", Kind(draft.tensors[name].dims, False, "leaf"))
+
+
+@rule(3)
+def node_read(draft: Draft) -> str | None:
+    name = draft.made()
+    return None if name is None else draft.bind_node(f"{name}.grad_fn", draft.tensors[name].op)
+
+
+@rule(1.5)
+def next_node_read(draft: Draft) -> str | None:
+    if not draft.nodes:
+        return None
+    return draft.bind_node(f"{draft.pick(list(draft.nodes))}.next_functions[0][0]", "unknown")
+
+
+@rule(1)
+def gradient_edge(draft: Draft) -> str | None:
+    name = draft.tensor(grad=True)
+    if name is None:
+        return None
+    return draft.bind_node(f"fw.autograd.graph.get_gradient_edge({name}).node", draft.tensors[name].op)
+
+
+@rule(2.5)
+def saved_read(draft: Draft) -> str | None:
+    names = [name for name, op in draft.nodes.items() if op in SAVED]
+    if not names:
+        return None
+    node = draft.pick(names)
+    return draft.bind(f"{node}.{draft.pick(SAVED[draft.nodes[node]])}", Kind())
+
+
+@rule(1)
+def accumulated_variable_read(draft: Draft) -> str | None:
+    if not draft.nodes:
+        return None
+    return draft.bind(f"{draft.pick(list(draft.nodes))}.variable", Kind())
+
+
+@rule(1)
+def other_read(draft: Draft) -> str | None:
+    name = draft.tensor()
+    if name is None:
+        return None
+    what = draft.pick(("data", "_base", "tied", "detach()"))
+    return draft.bind(f"{name}.{what}", draft.tensors[name])
+
+
+@rule(2)
+def asked(draft: Draft) -> str | None:
+    name = draft.made()
+    if name is None:
+        return None
+    if draft.nodes and draft.often(0.4):
+        return f"lab.value('answer', {draft.pick(NODE_QUESTIONS).format(n=draft.pick(list(draft.nodes)))})"
+    return f"lab.value('answer', {draft.pick(QUESTIONS).format(t=name)})"
+
+
+KEPT = ("nothing", "nothing", "input", "output", "middle", "view", "other", "itself")
+SAVES = ("nothing", "input", "output", "middle", "view", "both", "other")
+GIVES = ("new", "new", "new", "view", "input", "dirty", "two", "unmaterialized", "marked")
+BACKS = (
+    "plain",
+    "plain",
+    "reads saved",
+    "reads saved",
+    "reads kept",
+    "drops kept",
+    "same",
+    "none",
+    "two",
+    "raises",
+    "text",
+)
+
+
+@rule(4)
+def custom_function(draft: Draft) -> str | None:
+    name = draft.tensor(grad=True)
+    if name is None:
+        return None
+    chosen = {
+        "keep": draft.pick(KEPT),
+        "save": draft.pick(SAVES),
+        "gives": draft.pick(GIVES),
+        "back": draft.pick(BACKS),
+    }
+    words = [f"{key}={value!r}" for key, value in chosen.items() if value not in ("nothing", "new", "plain")]
+    if "other" in (chosen["keep"], chosen["save"]):
+        words.append(f"over={draft.pick([*draft.tensors, *draft.nodes])}")
+    call = ", ".join(["lab", draft.label("f"), *words])
+    which = "[0]" if chosen["gives"] in ("two", "unmaterialized", "marked") else ""
+    return draft.bind(f"custom({call}).apply({name}){which}", Kind(draft.tensors[name].dims, True, "custom"))
