@@ -71,7 +71,7 @@ class Namer {
     add_descriptions(graph_, describer_, words_);
     words_.arrivals.assign_zero(graph_.size());
     mark_cycles();
-    mark_containers();
+    mark_holders();
     sort_arrivals();
     for (size_t node = 0; node < graph_.size(); ++node) {
       prefetch(node + 10);
@@ -95,20 +95,24 @@ class Namer {
       if (components_.of_node[i] != Components::none && is_native(static_cast<NodeId>(i)))
         has_native_[components_.of_node[i]] = 1;
   }
-  // Containers whose items are often held by something else as well: a path may lead there past them.
-  void mark_containers() {
+  // Holders whose parts are often held by something else as well: a path may lead there past them.
+  void mark_holders() {
+    constexpr unsigned long containers =
+        Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
     for (const TypeRow& row : graph_.type_rows) {
-      constexpr unsigned long kinds = Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS;
       const auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
-      const bool is_known = row.kind == NodeKind::python && type != nullptr;
-      is_container_.push_back(
-          is_known && ((type->tp_flags & kinds) != 0 || row.name == "collections.deque" || row.name == "set") ? 1 : 0);
+      const unsigned long flags = row.kind == NodeKind::python && type != nullptr ? type->tp_flags : 0;
+      const bool is_type = (flags & Py_TPFLAGS_TYPE_SUBCLASS) != 0;
+      const bool is_of_program = (flags & Py_TPFLAGS_HEAPTYPE) != 0 && !is_type;
+      const bool is_known = row.name == "collections.deque" || row.name == "set" || row.name == "cell";
+      is_holder_.push_back((flags & containers) != 0 || is_of_program || (flags != 0 && is_known) ? 1 : 0);
+      is_type_.push_back(is_type ? 1 : 0);
     }
   }
-  // Is this an item that the collector knows, and that a path reaches by another way?
+  // Is this a part that the collector knows, no class, and that a path reaches by another way?
   bool is_held_beside(NodeId source, NodeId target) const {
     return target >= graph_.tracked_begin && target < graph_.tracked_end && paths_.parent(target) != source &&
-           paths_.is_reached(target);
+           is_type_[graph_.types[target]] == 0 && paths_.is_reached(target);
   }
   void label_beside(NodeId source) {
     constexpr size_t most_unsorted = 1024;  // items of what has no places to be looked up by
@@ -151,7 +155,7 @@ class Namer {
   void label_row(NodeId source) {
     const Row arrivals = {arrived_.data() + first_[source], arrived_.data() + first_[source + 1]};
     const bool is_whole = needs_whole_row(source);
-    if (!is_whole && is_container_[graph_.types[source]] != 0) label_beside(source);
+    if (!is_whole && is_holder_[graph_.types[source]] != 0) label_beside(source);
     const size_t wanted = arrivals.size() + (is_whole ? graph_.references.of(source).size() : 0);
     if (wanted == 0) return;
     if (is_native(source)) return label_native(source);
@@ -208,7 +212,8 @@ class Namer {
   LabelPacker packer_;
   Components components_;
   Buffer<uint8_t> has_native_;
-  Buffer<uint8_t> is_container_;  // by type
+  Buffer<uint8_t> is_holder_;  // by type
+  Buffer<uint8_t> is_type_;
   Buffer<uint32_t> first_;
   Buffer<NodeId> arrived_;
 };

@@ -69,19 +69,27 @@ class Above {
   std::unordered_map<NodeId, size_t> core_;
 };
 
-// A shortest cycle through a node among those of the core.
+// A shortest cycle through a node, or through its other half, among those of the core.
 std::vector<NodeId> cycle_in(const Graph& graph, const Above& above, NodeId start) {
+  const NodeId half = other_half(graph, start);
+  const auto is_start = [&](NodeId at) { return at == start || (half != no_node && at == half); };
   std::unordered_map<NodeId, NodeId> from;
   std::vector<NodeId> queue = {start};
+  if (half != no_node) {
+    queue.push_back(half);
+    from.emplace(half, start);
+  }
   for (size_t i = 0; i < queue.size(); ++i) {
-    for (NodeId target : graph.references.of(queue[i])) {
-      if (target == start) {
-        std::vector<NodeId> cycle = {queue[i]};
+    const NodeId at = queue[i];
+    for (NodeId target : graph.references.of(at)) {
+      if (is_start(target) && (!is_start(at) || (at == start && target == start))) {
+        std::vector<NodeId> cycle = {at};
         while (cycle.back() != start) cycle.push_back(from.at(cycle.back()));
         std::reverse(cycle.begin(), cycle.end());
+        if (target != start) cycle.push_back(target);
         return cycle;
       }
-      if (above.is_core(target) && from.emplace(target, queue[i]).second) queue.push_back(target);
+      if (!is_start(target) && above.is_core(target) && from.emplace(target, at).second) queue.push_back(target);
     }
   }
   return {};
@@ -92,8 +100,11 @@ std::vector<NodeId> cycle_in(const Graph& graph, const Above& above, NodeId star
 Hanging cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) {
   if (paths.is_reached(node)) return {};
   const Above above(graph, paths, node, most);
+  constexpr size_t most_starts = 4096;  // pairs of halves that are in no cycle
+  size_t starts = 0;
   for (NodeId at : above.order()) {
     if (!above.is_core(at)) continue;
+    if (++starts > most_starts) break;
     std::vector<NodeId> cycle = cycle_in(graph, above, at);
     if (!cycle.empty()) return {std::move(cycle), above.way_from(at)};
   }

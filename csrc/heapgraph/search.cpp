@@ -76,22 +76,6 @@ std::vector<NodeId> PathTree::path_to(NodeId node) const {
 
 namespace {
 
-bool refers_to(const Graph& graph, NodeId from, NodeId to) {
-  const Row row = graph.references.of(from);
-  return std::find(row.begin(), row.end(), to) != row.end();
-}
-
-// A wrapper and its impl are two halves of one thing: that they hold each other is no cycle to tell of. The impl that a
-// Python object and itself hold each other with, or no_node.
-NodeId other_half(const Graph& graph, NodeId node) {
-  if (graph.type_of(node).kind != NodeKind::python) return no_node;
-  for (NodeId target : graph.references.of(node)) {
-    const NodeKind kind = graph.type_of(target).kind;
-    if (kind != NodeKind::python && kind != NodeKind::root && refers_to(graph, target, node)) return target;
-  }
-  return no_node;
-}
-
 std::vector<NodeId> chain_to(const Buffer<NodeId>& parents, NodeId node, NodeId start, NodeId half) {
   std::vector<NodeId> chain;
   for (; node != start && node != half; node = parents[node]) chain.push_back(node);
@@ -102,6 +86,18 @@ std::vector<NodeId> chain_to(const Buffer<NodeId>& parents, NodeId node, NodeId 
 }
 
 }  // namespace
+
+NodeId other_half(const Graph& graph, NodeId node) {
+  const auto is_native = [&](NodeId at) {
+    const NodeKind kind = graph.type_of(at).kind;
+    return kind != NodeKind::python && kind != NodeKind::root;
+  };
+  for (NodeId target : graph.references.of(node)) {
+    const Row row = graph.references.of(target);
+    if (is_native(target) != is_native(node) && std::find(row.begin(), row.end(), node) != row.end()) return target;
+  }
+  return no_node;
+}
 
 std::vector<NodeId> shortest_cycle(const Graph& graph, NodeId node, size_t limit) {
   const NodeId half = other_half(graph, node);

@@ -22,6 +22,10 @@ class PathTree {
   size_t reached_ = 0;
 };
 
+// The other of a wrapper and its native object, which hold each other and are one thing: that alone is no cycle. Or
+// no_node.
+NodeId other_half(const Graph& graph, NodeId node);
+
 // A shortest cycle through a node, starting with it; empty where it is in none. `limit`: nodes looked at, at most.
 std::vector<NodeId> shortest_cycle(const Graph& graph, NodeId node, size_t limit = SIZE_MAX);
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
+from gradlife.hunting.weights import base_types
 from gradlife.model.hunt import Explained, Finding
 from gradlife.model.trace import Step
 
@@ -38,6 +40,8 @@ def is_library_table(finding: Finding) -> bool:
     steps = finding.trace.steps
     if amounts.tensors or amounts.storages or amounts.graph_nodes or not steps or steps[0].object != "module":
         return False
+    if steps[-1].type in base_types():  # a program puts these there
+        return False
     package = steps[0].detail.partition(".")[0]
     return package in sys.stdlib_module_names or package == "torch"
 
@@ -52,6 +56,18 @@ def explained(finding: Finding) -> Explained:
     return Explained(
         "table of a library", f"{steps[0].object} {steps[0].detail}: {steps[0].via}", finding.retained_bytes
     )
+
+
+def replaced(finding: Finding) -> Explained:
+    """In a line: where each step puts something larger, and nothing of what was there before lives on."""
+    what = f"{way_text(finding.trace.steps)}: replaced at each step by a larger one that is not made of it"
+    return Explained("larger in each step", what, finding.retained_bytes)
+
+
+def way_text(steps: Sequence[Step]) -> str:
+    """A way as one would write it."""
+    ways = [step.via if step.via[:1] in ".[" else f" {step.via}" for step in steps[:-1]]
+    return "".join(ways).strip()
 
 
 def slowed(finding: Finding) -> Explained:

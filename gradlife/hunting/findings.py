@@ -41,7 +41,7 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
         survivors=len(grown.group.members),
         retained_bytes=retained(graph, grown.group),
         created_at=noted.lines(graph, tellers(graph, grown.group, way.node, way.holder)),
-        anchor=step_that_grows(graph, way, grown.containers) if trace.steps else None,
+        anchor=step_that_grows(graph, way, grown) if trace.steps else None,
     )
 
 

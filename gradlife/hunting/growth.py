@@ -11,7 +11,7 @@ from gradlife.hunting.births import Births, births
 from gradlife.hunting.groups import Group, containers, held_groups
 from gradlife.hunting.islands import alike, islands
 from gradlife.hunting.looks import Look
-from gradlife.hunting.weights import matters, weight
+from gradlife.hunting.weights import leak_types, matters, weight
 from gradlife.model.hunt import PerStep
 
 #: Growth must hold in so many last rounds; those before may be a cache that fills.
@@ -39,6 +39,7 @@ class Grown:
     group: Group
     per_step: PerStep
     containers: tuple[int, ...] = ()  # that have more items after every round; none where a graph or a chain grows
+    is_swelling: bool = False  # there are no more of them, but they are larger
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ def grown(group: Group, evidence: Evidence) -> Grown:
 
 def counted(group: Group, evidence: Evidence) -> list[int]:
     """Members that matter, born in each judged round."""
-    rounds = [evidence.born[node] for node in group.members if matters(evidence.graph, node)]
+    leaking = leak_types()
+    rounds = [evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)]
     return [rounds.count(number) for number in evidence.judged]
 
 
@@ -147,8 +149,9 @@ def is_filled(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
 def is_chain(group: Group, evidence: Evidence) -> bool:
     """Does one top have objects of every judged round below it, and what holds it retain more after each?"""
     rounds: dict[int, set[int]] = {}
+    leaking = leak_types()
     for node, top in group.members.items():
-        if matters(evidence.graph, node):
+        if matters(evidence.graph, node, leaking):
             rounds.setdefault(top, set()).add(evidence.born[node])
     return any(found.issuperset(evidence.judged) for found in rounds.values()) and retains_more(group, evidence)
 

@@ -10,7 +10,7 @@ import gc
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ class LeftBehind:
 
     look: Look
     nodes: tuple[int, ...]
-    read: frozenset[int]
+    read: frozenset[int]  # of these
 
 
 def addresses_of(look: Look, found: dict[int, list[int]]) -> dict[int, int]:
@@ -68,10 +68,10 @@ def addresses_of(look: Look, found: dict[int, list[int]]) -> dict[int, int]:
 
 
 class Watch:
-    """Notices which of some tensors a step reads. They are told by their addresses, each with its node."""
+    """Notices which of some tensors a step reads. They are told by their addresses."""
 
-    def __init__(self, wanted: dict[int, int]) -> None:
-        self._wanted = wanted
+    def __init__(self, wanted: Iterable[int]) -> None:
+        self._wanted = frozenset(wanted)
         self._alive: dict[int, weakref.ref[Any]] = {}
         self._mode: Any = None
         self.read: set[int] = set()
@@ -94,7 +94,7 @@ class Watch:
     def _saw(self, tensor: Any) -> None:
         reference = self._alive.get(id(tensor))
         if reference is not None and reference() is tensor:
-            self.read.add(self._wanted[id(tensor)])
+            self.read.add(id(tensor))
 
 
 def watching_mode(torch: Any, saw: Any) -> Any:
@@ -122,10 +122,14 @@ def leaves(value: Any, depth: int = 4) -> Iterator[Any]:
         yield value
 
 
-def unread(found: LeftBehind) -> list[Kept]:
-    """What no step read, with the modules' shares put together; told of by the module that has most."""
+def unread(found: LeftBehind, told: Collection[int] = ()) -> list[Kept]:
+    """What no step read, with the modules' shares put together; told of by the module that has most.
+
+    What hangs on these addresses, of containers that grow, is told already.
+    """
     graph = found.look.graph
-    nodes = [node for node in found.nodes if node not in found.read]
+    growing = {node for node in map(graph.find, told) if node is not None}
+    nodes = [node for node in found.nodes if node not in found.read and growing.isdisjoint(graph.path(node))]
     sizes = {node: bytes_of(graph, node) for node in nodes}
     whole = sum(sizes.values())
     if whole < LEAST_BYTES:

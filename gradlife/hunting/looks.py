@@ -117,17 +117,17 @@ def totals_of(graph: _heap.Graph) -> PerStep:
 
 def tensor_type_names() -> frozenset[str]:
     """The names of all classes of tensors, as the graph has them."""
-    return names_below("TensorBase")
+    return names_below("torch._C", "TensorBase")
 
 
 def context_type_names() -> frozenset[str]:
     """The names of all classes of contexts of Functions written in Python."""
-    return names_below("_FunctionBase")
+    return names_below("torch._C", "_FunctionBase")
 
 
-def names_below(base: str) -> frozenset[str]:
-    """The names of a class of torch's own and of all below it."""
-    found = getattr(getattr(sys.modules.get("torch"), "_C", None), base, None)
+def names_below(module: str, base: str) -> frozenset[str]:
+    """The names of a class, if its module is loaded, and of all below it."""
+    found = getattr(sys.modules.get(module), base, None)
     return frozenset(map(full_name, subclasses(found))) if found is not None else frozenset()
 
 

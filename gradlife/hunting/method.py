@@ -22,6 +22,7 @@ from gradlife.hunting.natives import Unreached, grows, unreached
 from gradlife.hunting.recording import USUAL, Recording
 from gradlife.hunting.schedule import LEAST_ROUNDS, MOST_EXTENSION, PATIENCE, Clock, Schedule
 from gradlife.hunting.suspects import suspects, types_of
+from gradlife.hunting.swelling import Place, tensors_at
 
 
 @dataclass
@@ -43,6 +44,10 @@ class Hunt:
     steps: int = 0
     left: Callable[[], int] = lambda: 0  # of the round under way
     afterwards: Callable[[Hunt], Iterator[int]] | None = None  # what may want more steps when enough is known
+    replaced: frozenset[Place] = (
+        frozenset()
+    )  # where each step puts something larger, made without what was there before
+    _swelling: tuple[Place, ...] = ()
     _asked_for: int = 0
 
     def plan(self) -> Iterator[int]:
@@ -145,6 +150,7 @@ class Hunt:
         """Does anything grow, or seem to, that the hunt did not plant? From here on its like is recorded as it is made."""
         self.clock.stop()
         found = aside(lambda: suspects(self.looks, self.controls))
+        self._swelling = found.swelling
         if found.are_there:
             self.recording.start(found.types)
         self.clock.start()
@@ -192,17 +198,25 @@ class Hunt:
         self.clock.start()
 
     def _watched_round(self) -> Iterator[int]:
-        """Where modules have tensors in attributes that they never declared: does a step read them?"""
-        if not aside(lambda: bool(undeclared(self.looks[-2], self.looks[-1]))):
+        """Where modules have tensors in attributes that they never declared, or one tensor is replaced by ever larger ones:
+        does a step read what was there before?
+        """
+        places = self._swelling
+        if not places and not aside(lambda: bool(undeclared(self.looks[-2], self.looks[-1]))):
             return
         # The collector's round has replaced some of them since: what is watched is what is there now.
         now = look(self.steps, with_labels=True)
         self.note(now)
-        wanted = aside(lambda: addresses_of(now, undeclared(self.looks[-2], now)))
-        watch = Watch(wanted)
+        wanted, swelling = aside(
+            lambda: (addresses_of(now, undeclared(self.looks[-2], now)), tensors_at(now.graph, places))
+        )
+        watch = Watch([*wanted, *swelling])
         watch.start()
         try:
             yield from self._steps(self.schedule.watched)
         finally:
             watch.stop()
-        self.left_behind = LeftBehind(now, tuple(wanted.values()), frozenset(watch.read))
+        read = frozenset(node for address, node in wanted.items() if address in watch.read)
+        self.left_behind = LeftBehind(now, tuple(wanted.values()), read)
+        fed = {place for address, place in swelling.items() if address in watch.read}
+        self.replaced = frozenset(swelling.values()) - fed

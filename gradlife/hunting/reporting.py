@@ -17,8 +17,9 @@ from gradlife.hunting.growth import Evidence, Grown, evidence_of, grown, grown_g
 from gradlife.hunting.left_behind import unread
 from gradlife.hunting.looks import Look, look
 from gradlife.hunting.method import Hunt
+from gradlife.hunting.opaque import with_native_parts
 from gradlife.hunting.slices import finished_steps
-from gradlife.hunting.swelling import swollen
+from gradlife.hunting.swelling import place_of, swollen
 from gradlife.hunting.weights import minus, weight
 from gradlife.model.hunt import Control, Finding, HuntReport, Round
 
@@ -51,7 +52,9 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
         return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), trouble=few)
     evidence = evidence_of(looks)
     sure, unsure = grown_groups(evidence)
-    sure += swollen(evidence, sure)
+    swelling = swollen(evidence, sure)
+    replaced = [one for one in swelling if place_of(evidence.graph, one) in hunt.replaced]
+    sure = with_native_parts(evidence, [*sure, *(one for one in swelling if one not in replaced)])
     mine = [
         one
         for one in sure
@@ -59,12 +62,14 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
     ]
     findings = [growth_finding(evidence.graph, one, hunt.noted) for one in mine]
     explained = [caches.explained(one) for one in findings if caches.is_meant(one)]
+    explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.noted)) for one in replaced]
     explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.noted)) for one in slowing(evidence, unsure)]
     findings = [one for one in findings if not caches.is_meant(one)]
-    for kept in [] if about.has_failed else finished_steps(evidence, sure):
+    for kept in [] if about.has_failed else finished_steps(evidence, [*sure, *replaced]):
         findings += retained_finding(evidence.graph, kept, about.is_script, hunt.noted)
     if hunt.left_behind is not None:
-        for kept in unread(hunt.left_behind):
+        told = {evidence.graph.describe(node)[2] for one in sure for node in one.containers}
+        for kept in unread(hunt.left_behind, told):
             findings += retained_finding(hunt.left_behind.look.graph, kept, about.is_script, hunt.noted)
     findings += native_findings(hunt.natives)
     if hunt.waiting is not None:

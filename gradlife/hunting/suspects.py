@@ -11,7 +11,7 @@ from gradlife.hunting.garbage import Garbage
 from gradlife.hunting.growth import evidence_of, grown_groups
 from gradlife.hunting.looks import Look
 from gradlife.hunting.slices import finished_steps
-from gradlife.hunting.swelling import swollen
+from gradlife.hunting.swelling import Place, place_of, swollen
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Suspects:
     grow: bool  # something grows, or seems to, that the hunt did not plant
     are_there: bool  # or a finished step is still held
     types: frozenset[str]  # of Python objects among those that grow
+    swelling: tuple[Place, ...] = ()  # what has one thing in it that is larger after each round
 
 
 def suspects(looks: Sequence[Look], controls: Controls) -> Suspects:
@@ -28,11 +29,13 @@ def suspects(looks: Sequence[Look], controls: Controls) -> Suspects:
     graph = looks[-1].graph
     evidence = evidence_of(looks)
     sure, unsure = grown_groups(evidence)
-    sure += swollen(evidence, sure)
+    swelling = swollen(evidence, sure)
+    sure += swelling
     groups = [one.group for one in sure if not planted_name(graph, one, controls)] + unsure
     kept = finished_steps(evidence, sure)
     types = type_names(graph, (node for group in groups for node in group.members))
-    return Suspects(bool(groups), bool(groups or kept), types)
+    places = tuple(place_of(graph, one) for one in swelling)
+    return Suspects(bool(groups), bool(groups or kept), types, places)
 
 
 def types_of(garbage: Garbage) -> frozenset[str]:

@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from gradlife import _heap
 from gradlife.hunting.groups import Group
 from gradlife.hunting.growth import Evidence, Grown, is_steady
-from gradlife.hunting.looks import Look, storage_content
+from gradlife.hunting.left_behind import bytes_of
+from gradlife.hunting.looks import Look, storage_content, tensor_type_names
 from gradlife.hunting.retained import dominators
 from gradlife.model.hunt import PerStep
 
 #: Rounds in each of which a place must have grown: a batch may be larger than the last by chance a few times.
 LEAST_ROUNDS = 4
+
+#: What is smaller than this share of the largest at a place is not what grows there.
+LEAST_SHARE = 0.5
 
 #: What has memory of its own, besides storages.
 ARRAY = "numpy.ndarray"
@@ -99,14 +103,44 @@ def is_swelling(amounts: Sequence[int], evidence: Evidence) -> bool:
 
 
 def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: Sequence[int]) -> Grown:
-    """The largest thing at a place, with the rate of the place."""
+    """The new things at a place, the largest first, with the rate of the place."""
     graph = evidence.graph
-    body = max(bodies, key=lambda one: one.bytes)
+    largest, *others = sorted(bodies, key=lambda one: -one.bytes)
+    group = Group(graph.find(place[2]))
+    for body in (largest, *(one for one in others if one.node in evidence.born)):
+        way = way_below(graph, body, place)
+        group.tops.append(way[-1])
+        group.members.update(dict.fromkeys(way, way[-1]))
+    steps = sum(map(evidence.steps, evidence.judged))
+    return Grown(group, PerStep(bytes=(amounts[-1] - amounts[evidence.judged.start]) / steps), is_swelling=True)
+
+
+def way_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
+    """From what takes memory up to the place, which is left out."""
     way = [body.node]
     for above in dominators(graph, body.node):
         if graph.describe(above)[:3] == place:
             break
         way.append(above)
-    steps = sum(map(evidence.steps, evidence.judged))
-    rate = PerStep(bytes=(amounts[-1] - amounts[evidence.judged.start]) / steps)
-    return Grown(Group(graph.find(place[2]), [way[-1]], dict.fromkeys(way, way[-1])), rate)
+    return way
+
+
+def place_of(graph: _heap.Graph, one: Grown) -> Place:
+    """Where a group that swells is, as any look knows it."""
+    return graph.describe(one.group.anchor or 0)[:3]
+
+
+def tensors_at(graph: _heap.Graph, places: Iterable[Place]) -> dict[int, Place]:
+    """The large ones of the objects of tensors that these places alone hold, by address."""
+    found: dict[Place, dict[int, int]] = {place: {} for place in places}
+    for name in tensor_type_names() if found else ():
+        for node in graph.nodes("python", name):
+            place = next((above for above in places_above(graph, node) if above in found), None)
+            if place is not None:
+                found[place][graph.describe(node)[2]] = bytes_of(graph, node)
+    return {
+        address: place
+        for place, sizes in found.items()
+        for address, nbytes in sizes.items()
+        if nbytes >= LEAST_SHARE * max(sizes.values())
+    }

@@ -16,6 +16,9 @@ from gradlife.model.trace import Lifetime, Trace
 #: Members whose paths are compared.
 MOST_COMPARED = 64
 
+#: Bytes from which an object is told of rather than what it is a part of.
+LARGE = 4096
+
 #: References that say less than any other way to the same object.
 WEAK_RELATIONS = {"dict_key", "unknown", "member"}
 
@@ -71,11 +74,24 @@ def telling_members(graph: _heap.Graph, group: Group, holder: int | None = None)
 
     The latest of a list's items is often held by a variable, too, which is not where the others are.
     """
-    nodes = heaviest(graph, group.members) or group.tops or list(group.members)
+    told = told_members(graph, group)
+    nodes = heaviest(graph, told) or largest(graph, told) or group.tops or list(group.members)
     sample = nodes[:: max(1, len(nodes) // MOST_COMPARED)]
     paths = [graph.path(node) for node in sample]
     costs = [(holder not in path, group.anchor is not None and group.anchor not in path, len(path)) for path in paths]
     return [node for node, cost in zip(sample, costs, strict=True) if cost == min(costs)]
+
+
+def largest(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
+    """Where there are no tensors: what takes most memory by itself, an array, say."""
+    sizes = {node: graph.describe(node)[3] or 0 for node in members}
+    most = max(sizes.values(), default=0)
+    return sorted(node for node, nbytes in sizes.items() if nbytes == most) if most >= LARGE else []
+
+
+def told_members(graph: _heap.Graph, group: Group) -> list[int]:
+    """Of a group that a root holds those to which a way is known: native code may hold others."""
+    return [node for node in group.members if group.anchor is None or graph.dominator(node) is not None]
 
 
 def heaviest(graph: _heap.Graph, members: Iterable[int]) -> list[int]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradlife import _heap
 from gradlife.heap.steps import spans_of
 from gradlife.hunting.groups import Group
+from gradlife.hunting.growth import Grown
 from gradlife.hunting.tracing import raw_path, representative, telling_members
-from gradlife.patterns import NO_CONTAINER
+from gradlife.patterns import NO_CONTAINER, SWELLING
 
 #: A container that holds this share of what another one holds is as good a place to tell of.
 ABOUT_ALL = 0.9
@@ -38,23 +39,50 @@ class Way:
 
 def way_of(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> Way:
     """The way through one of the containers that grow."""
-    if not containers:
+    best = ordered(graph, group, containers)
+    ways = (way_through(graph, group, node) for node in best)
+    found = next((way for way in ways if way is not None), None)
+    if found is None:
+        ways = (way_to_item(graph, group, node) for node in best)
+        found = next((way for way in ways if way is not None), None)
+    if found is None:
         return Way(representative(graph, group), (), None)
-    best, *others = ordered(graph, group, containers)
-    held = telling_members(graph, group, best)
+    return replace(found, others=tuple(node for node in best if node != found.holder))
+
+
+def way_through(graph: _heap.Graph, group: Group, container: int) -> Way | None:
+    """The way through a container to one of the members that say most."""
+    held = telling_members(graph, group, container)
     node = held[len(held) // 2]
-    if best in graph.path(node):
-        return Way(node, (), best, tuple(others))
-    items = {item for item in graph.referents(best) if item in group.members}
-    for one in (*held, *items):
-        inner = inner_way(graph, group, items, one)
-        if inner:
-            return Way(one, (*graph.path(best), *inner), best, tuple(others))
-    return Way(node, (), None)
+    if container in graph.path(node):
+        return Way(node, (), container)
+    items = items_of(graph, group, container)
+    ways = ((one, inner_way(graph, group, items, one)) for one in held)
+    return next((named for one, inner in ways if (named := named_way(graph, container, inner, one))), None)
+
+
+def way_to_item(graph: _heap.Graph, group: Group, container: int) -> Way | None:
+    """The way to an item of a container, where it is not known by what that refers to anything else."""
+    ways = (named_way(graph, container, [item], item) for item in items_of(graph, group, container))
+    return next((way for way in ways if way is not None), None)
+
+
+def named_way(graph: _heap.Graph, container: int, inner: list[int], node: int) -> Way | None:
+    """The way through a container, if it is known by what each of these refers to the next."""
+    if not inner or any(step[5] == "unknown" for step in graph.steps_along([container, *inner])[:-1]):
+        return None
+    return Way(node, (*graph.path(container), *inner), container)
+
+
+def items_of(graph: _heap.Graph, group: Group, container: int) -> set[int]:
+    """The members of a group that a container refers to."""
+    return {item for item in graph.referents(container) if item in group.members}
 
 
 def ordered(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> list[int]:
     """Containers that hold about all of the group, the one to tell of first."""
+    if not containers:
+        return []
     tops = set(group.tops)
     counts = {node: len(tops.intersection(graph.referents(node))) for node in containers}
     whole = [node for node in containers if counts[node] >= ABOUT_ALL * max(counts.values())]
@@ -99,10 +127,11 @@ def inner_way(graph: _heap.Graph, group: Group, items: set[int], node: int) -> l
     return []
 
 
-def step_that_grows(graph: _heap.Graph, way: Way, containers: Sequence[int]) -> int | None:
-    """The step of a trace that has the container; None where the way leads past all of them."""
+def step_that_grows(graph: _heap.Graph, way: Way, grown: Grown) -> int | None:
+    """The step of a trace that has the container, as `diagnose` wants it; None where the way leads past all of them."""
+    containers = grown.containers
     if not containers:
-        return NO_CONTAINER
+        return SWELLING if grown.is_swelling else NO_CONTAINER
     spans = spans_of(graph.steps_along(way.nodes) if way.nodes else raw_path(graph, way.node))
     wanted = [set() if way.holder is None else {way.holder}, set(containers)]
     return next((number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one)), None)

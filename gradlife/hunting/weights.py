@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from gradlife import _heap
-from gradlife.hunting.looks import NATIVE_COUNTS, storage_content, tensor_type_names
+from gradlife.hunting.looks import NATIVE_COUNTS, names_below, storage_content, tensor_type_names
 from gradlife.model.hunt import PerStep
 
 NATIVE = frozenset({"tensor", "storage", "grad_node", "native"})
@@ -28,9 +28,17 @@ LEAK_TYPES = frozenset(
         "numpy.ndarray",
         "PyCapsule",
         "_asyncio.Task",
-        "threading.Thread",
+        "_io.BufferedReader",
+        "_io.BufferedWriter",
+        "_io.TextIOWrapper",
+        "mmap.mmap",
+        "socket.socket",
+        "subprocess.Popen",
     }
 )
+
+#: Classes of which the same is true, with all that a program derives from them.
+LEAK_BASES = (("threading", "Thread"), ("logging", "Handler"), ("concurrent.futures", "Executor"))
 
 #: Plain Python data of so many bytes a step is a leak, too.
 LARGE_BYTES = 64 * 1024
@@ -49,10 +57,20 @@ def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> PerS
     return PerStep(*(sums[key] / steps for key in ("objects", "tensors", "storages", "graph_nodes", "bytes")))
 
 
-def matters(graph: _heap.Graph, node: int) -> bool:
-    """Is a growing number of such nodes a leak?"""
+def base_types() -> frozenset[str]:
+    """The names of those classes, and of all that are derived from them."""
+    return frozenset().union(*(names_below(module, base) for module, base in LEAK_BASES))
+
+
+def leak_types() -> frozenset[str]:
+    """The names of all types of which more and more objects are a leak, tensors or not."""
+    return LEAK_TYPES | base_types()
+
+
+def matters(graph: _heap.Graph, node: int, leaking: frozenset[str]) -> bool:
+    """Is a growing number of such nodes a leak? ``leaking`` are `leak_types`."""
     kind, name, _, nbytes = graph.describe(node)
-    return kind in NATIVE or name in LEAK_TYPES or (nbytes or 0) >= LARGE_BYTES
+    return kind in NATIVE or name in leaking or (nbytes or 0) >= LARGE_BYTES
 
 
 FIELDS = ("objects", "tensors", "storages", "graph_nodes", "bytes")

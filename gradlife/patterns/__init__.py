@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradlife.patterns.codes import FAMILIES, SENTENCES, family, is_code, sentence
-from gradlife.patterns.diagnosing import NO_CONTAINER, diagnose
+from gradlife.patterns.diagnosing import NO_CONTAINER, SWELLING, diagnose
 from gradlife.patterns.fingerprints import fingerprint
 from gradlife.patterns.table import PATTERNS, patterns_of
 
@@ -12,6 +12,7 @@ __all__ = [
     "NO_CONTAINER",
     "PATTERNS",
     "SENTENCES",
+    "SWELLING",
     "diagnose",
     "family",
     "fingerprint",

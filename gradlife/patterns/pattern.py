@@ -11,6 +11,12 @@ from gradlife.model.trace import Lifetime, Step, Trace
 from gradlife.patterns.growing import site_of
 from gradlife.patterns.tokens import Token, tokens_of
 
+#: In place of the step that grows, where it is known that no container does: a graph, or a chain of objects.
+NO_CONTAINER = -1
+
+#: The same, where what is held gets larger itself.
+SWELLING = -2
+
 
 @dataclass(frozen=True)
 class Case:

@@ -23,6 +23,11 @@ def is_leaf_ring(case: Case) -> bool:
     return not has_node and not (facts is not None and facts.grad_fn)
 
 
+def is_own_hook(case: Case) -> bool:
+    """Does no part of a module's full backward hook stand in the ring?"""
+    return not any(token.family == "modulehook" for token in case.ring)
+
+
 def is_collectable(case: Case) -> bool:
     """Does the collector free it?"""
     return case.lifetime == "gc"
@@ -132,6 +137,7 @@ FUNCTION_RINGS = (
         "Use the gradient that the hook is called with; close over detached values; remove the handle after backward.",
         HANDLE.replace("{registering}", "tensor.register_hook"),
         rings=("tensor.hooks dict.value ...", "node.hooks dict.value {call}+ tensor.grad_fn"),
+        when=is_own_hook,
         links=("pytorch/pytorch#82528",),
         example="Tensor grad_fn → MulBackward0 hooks → function closure → the same Tensor",
     ),
@@ -142,6 +148,7 @@ FUNCTION_RINGS = (
         "Close over detached values, and remove the handle after backward.",
         HANDLE.replace("{registering}", "tensor.grad_fn.register_hook"),
         rings=("node.hooks|ctx.hooks ...",),
+        when=is_own_hook,
         links=("pytorch/pytorch#71068",),
         example="SinBackward0 hooks → OrderedDict → function closure → Tensor grad_fn → the same SinBackward0",
     ),
@@ -246,7 +253,7 @@ FUNCTION_WAYS = (
         "{holder} keeps a GradientEdge, and with it the node and the graph behind it.",
         "Drop the edge when it has been used.",
         "",
-        ways=("edge.item ...",),
+        ways=("edge.item|edge.attr ...",),
         example="state .edges → list [0] → GradientEdge → AddBackward0",
     ),
     Pattern(

@@ -68,6 +68,16 @@ GRAPH_WAYS = (
         example="state .hidden → tuple [1] → Tensor grad_fn → AddBackward0 → MulBackward0 → … → AddBackward0 → MulBackward0",
     ),
     Pattern(
+        "GL407",
+        "a leaf outlives its last name in a graph",
+        "Nothing but a graph that accumulates into it keeps this leaf: the graph is held by {holder}.",
+        "Let go of the graph: detach what {holder} keeps.",
+        "",
+        ways=("tensor.grad_fn ... node.variable =tensor$",),
+        kinds=frozenset({FindingKind.RETAINED}),
+        example="state .loss → Tensor grad_fn → MulBackward0 next edge → AccumulateGrad variable → Tensor",
+    ),
+    Pattern(
         "GL409",
         "the last step's graph is still held",
         "{holder} still has the result of a finished step with its graph ({node}): while the next step is computed both "
@@ -79,14 +89,5 @@ GRAPH_WAYS = (
         kinds=frozenset({FindingKind.RETAINED}),
         links=("Lightning-AI/pytorch-lightning#9336",),
         example="state .loop → Loop .result → Result .loss → Tensor grad_fn → MeanBackward0 → …",
-    ),
-    Pattern(
-        "GL407",
-        "a leaf outlives its last name in a graph",
-        "Nothing but a graph that accumulates into it keeps this leaf: the graph is held by {holder}.",
-        "Let go of the graph: detach what {holder} keeps.",
-        "",
-        ways=("node.variable =tensor$",),
-        example="state .loss → Tensor grad_fn → MulBackward0 next edge → AccumulateGrad variable → Tensor",
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradlife.model.hunt import FindingKind
 from gradlife.patterns.chains import backbone
-from gradlife.patterns.pattern import Case, Pattern
+from gradlife.patterns.pattern import SWELLING, Case, Pattern
 
 GROWTH = frozenset({FindingKind.GROWTH})
 RETAINED = frozenset({FindingKind.RETAINED})
@@ -19,9 +19,9 @@ def is_plain_chain(case: Case) -> bool:
     return case.site is None and any(kinds.count(kind) >= 3 for kind in set(kinds))
 
 
-def is_bounded(case: Case) -> bool:
-    """Does a container on the way say how much it may hold?"""
-    return any(step.most is not None for step in case.steps)
+def is_swelling(case: Case) -> bool:
+    """Is it known that what is held gets larger itself?"""
+    return case.anchor == SWELLING and is_without_graph(case)
 
 
 def is_without_graph(case: Case) -> bool:
@@ -129,6 +129,17 @@ EXCEPTION_WAYS = (
 )
 
 HOLDER_WAYS = (
+    Pattern(
+        "GL526",
+        "a handler is added to a logger at each use",
+        "{holder} has {count} entries: each use adds a handler or a filter, and none is removed. Every record goes through all "
+        "of them.",
+        "Add it once, where the program begins; or remove it when it has done its work.",
+        "logger.addHandler(handler)\ntry:\n    ...\nfinally:\n    logger.removeHandler(handler)\n    handler.close()",
+        ways=("logger.attr:handlers|logger.attr:filters|loghandler.attr:filters @ list.item ...",),
+        kinds=GROWTH,
+        example="Logger .handlers → list [41] → StreamHandler",
+    ),
     Pattern(
         "GL508",
         "log records wait in a buffer with their arguments",
@@ -298,6 +309,18 @@ PLAIN_WAYS = (
         when=is_plain_chain,
         kinds=GROWTH,
         example="state .current → Step .previous → Step .previous → Step …",
+    ),
+    Pattern(
+        "GL704",
+        "a tensor is made longer at each step",
+        "{holder} is one {what} that is replaced at each step by a longer one, made of itself and something new: it grows "
+        "without end, and each step copies all of it.",
+        "Keep the last part only, or fill a tensor of a fixed size in place.",
+        "{holder_code} = torch.cat([{holder_code}, new])[-10_000:].clone()",
+        ways=("=tensor$", "=array$"),
+        when=is_swelling,
+        kinds=GROWTH,
+        example="state .seen → Tensor float32 [4096, 64], [4104, 64], [4112, 64] …",
     ),
     Pattern(
         "GL525",

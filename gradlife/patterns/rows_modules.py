@@ -45,6 +45,11 @@ def is_state_dict(case: Case) -> bool:
     return "collections.OrderedDict" in types and not case.has_graph
 
 
+def is_without_graph(case: Case) -> bool:
+    """Is no graph on the way or on what is kept?"""
+    return not case.has_graph
+
+
 MODULE_RINGS = (
     Pattern(
         "GL607",
@@ -178,6 +183,17 @@ MODULE_WAYS = (
         kinds=GROWTH,
         links=("choderalab/pinot#23",),
         example="state .record → dict [17] → OrderedDict ['0.weight'] → Tensor",
+    ),
+    Pattern(
+        "GL610",
+        "a copy of the model is kept at each step",
+        "{holder} has {count} entries, each a module with parameters of its own.",
+        "Keep the best or the last, or write them to files.",
+        "torch.save(model.state_dict(), path)",
+        ways=("@ {growing} {inside}~ nn.attr:_parameters|nn.attr:_buffers|nn.attr:_modules dict.value ... =tensor$",),
+        when=is_without_graph,
+        kinds=GROWTH,
+        example="state .snapshots → list [17] → Linear .weight → Parameter",
     ),
     Pattern(
         "GL615",

@@ -71,6 +71,17 @@ NATIVE_WAYS = (
         example="state .profiles → list [3] → profile → …",
     ),
     Pattern(
+        "GL805",
+        "capsules that nobody takes keep their tensors",
+        "{holder} has {count} entries, each of them a capsule: it owns a tensor until native code takes it over.",
+        "Hand the capsule over at once, or let go of it.",
+        "imported = torch.from_dlpack(capsule)",
+        ways=("@ {growing} {inside}~ =capsule$",),
+        kinds=frozenset({FindingKind.GROWTH}),
+        links=("https://dmlc.github.io/dlpack/latest/python_spec.html",),
+        example="state .exported → list [41] → PyCapsule",
+    ),
+    Pattern(
         "GL901",
         "memory that is shared with another process is still registered",
         "{holder} of torch.multiprocessing keeps it: the memory was shared with another process.",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
+import gradlife
 from gradlife.hunting.growth import Grown, evidence_of
 from gradlife.hunting.looks import NONE, look
 from gradlife.hunting.swelling import swollen
@@ -85,3 +87,17 @@ def test_two_rounds_are_too_few() -> None:
         log.data = numpy.zeros(4096 + 100 * number)
         seen.append(look(number, collect=NONE))
     assert swollen(evidence_of(seen), []) == []
+
+
+def test_a_tensor_that_is_made_of_the_last_one_leaks_and_one_that_only_takes_its_place_does_not() -> None:
+    torch = pytest.importorskip("torch")
+    grown, replaced = SimpleNamespace(seen=torch.zeros(64)), SimpleNamespace(batch=None)
+
+    def step(number: int) -> None:
+        grown.seen = torch.cat([grown.seen, torch.ones(16)])
+        replaced.batch = torch.ones(64 + 16 * number)
+
+    report = gradlife.hunt(step, steps=90)
+    assert [(one.code, one.trace.steps[-2].via) for one in report.findings] == [("GL704", ".seen")]
+    assert [one.kind for one in report.explained] == ["larger in each step"]
+    assert ".batch" in report.explained[0].what

@@ -20,7 +20,7 @@ Traces = dict[Callable[..., Any], Trace]
 @pytest.fixture(scope="session")
 def traces() -> Traces:
     """All cases are made, then looked at together: one walk of the heap for all."""
-    from patterns.cases import CASES  # which needs PyTorch
+    from patterns.rare_cases import CASES  # which needs PyTorch
 
     module = ModuleType("leaks_made_for_tests")
     sys.modules[module.__name__] = module

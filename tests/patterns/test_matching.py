@@ -8,7 +8,7 @@ import pytest
 
 from gradlife.model.hunt import FindingKind
 from gradlife.model.trace import Hop, Ledger, Lifetime, Step, Trace
-from gradlife.patterns import NO_CONTAINER, diagnose, fingerprint
+from gradlife.patterns import NO_CONTAINER, SWELLING, diagnose, fingerprint
 from gradlife.patterns.library import KnownLeak, has_bug, known_leaks
 from gradlife.patterns.matching import find, find_around
 from gradlife.patterns.tokens import Token, tokens_of
@@ -108,6 +108,7 @@ def test_a_reason_names_the_variable() -> None:
 def test_the_container_that_is_known_to_grow_decides() -> None:
     assert diagnose(history(3), FindingKind.GROWTH, anchor=2).code == "GL511"
     assert diagnose(history(3), FindingKind.GROWTH, anchor=NO_CONTAINER).code == "GL000"
+    assert diagnose(history(3), FindingKind.GROWTH, anchor=SWELLING).code == "GL704"
 
 
 def test_an_unknown_trace_gets_an_honest_answer() -> None:

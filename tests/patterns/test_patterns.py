@@ -11,8 +11,8 @@ pytest.importorskip("torch")
 from gradlife.model.hunt import Diagnosis, FindingKind
 from gradlife.model.trace import Trace
 from gradlife.patterns import PATTERNS, SENTENCES, diagnose, fingerprint
-from patterns.cases import CASES
 from patterns.conftest import Traces
+from patterns.rare_cases import CASES
 
 pytestmark = pytest.mark.torch
 

@@ -1,0 +1,79 @@
+"""What native code holds, put to the objects that hold it as far as can be told.
+
+A capsule, a handle of an extension's: nobody can look into such an object. Where as many of them grow as of tensors that
+nothing known holds, those are taken for the holders, and both are told as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gradlife import _heap
+from gradlife.hunting.growth import Evidence, Grown
+from gradlife.hunting.tracing import name_of
+from gradlife.hunting.weights import FIELDS
+from gradlife.model.hunt import PerStep
+
+#: Types whose objects have nothing inside, or nothing but what is seen.
+PLAIN = frozenset(
+    {"str", "int", "float", "complex", "bool", "bytes", "bytearray", "NoneType", "range", "ellipsis", "object", "code"}
+    | {"list", "tuple", "dict", "set", "frozenset", "type", "collections.OrderedDict", "weakref.ReferenceType"}
+)
+
+#: By how much the rates of holders and held may differ from round to round.
+TOLERANCE = 0.2
+
+
+def with_native_parts(evidence: Evidence, groups: Sequence[Grown]) -> list[Grown]:
+    """The groups, those that native code alone holds made parts of those that have as many opaque objects."""
+    lost = [one for one in groups if one.group.anchor is None and not has_cycle(evidence.graph, one)]
+    held = [one for one in groups if one.group.anchor is not None]
+    told: dict[int, Grown] = {}
+    for one in lost:
+        holder = next((other for other in held if holds_as_many(evidence, other, one)), None)
+        if holder is not None:
+            held[held.index(holder)] = united(holder, one)
+            told[id(one)] = one
+    return [*held, *(one for one in groups if one.group.anchor is None and id(one) not in told)]
+
+
+def has_cycle(graph: _heap.Graph, one: Grown) -> bool:
+    """Does a cycle keep the group?"""
+    return bool(graph.story(one.group.tops[0])["cycle"])
+
+
+def united(holder: Grown, part: Grown) -> Grown:
+    """Both as one group."""
+    holder.group.absorb(part.group)
+    rates = (getattr(holder.per_step, name) + getattr(part.per_step, name) for name in FIELDS)
+    return replace(holder, per_step=PerStep(*rates))
+
+
+def holds_as_many(evidence: Evidence, holder: Grown, part: Grown) -> bool:
+    """Are there as many opaque objects of one type in the one as tensors in the other, in each round?"""
+    graph = evidence.graph
+    wanted = rates_of(evidence, (node for node in part.group.members if graph.describe(node)[0] == "tensor"))
+    if not wanted or min(wanted) <= 0:
+        return False
+    opaque = [node for node in holder.group.members if is_opaque(graph, node)]
+    for name in {name_of(graph, node) for node in opaque}:
+        rates = rates_of(evidence, (node for node in opaque if name_of(graph, node) == name))
+        shares = [rate / want for rate, want in zip(rates, wanted, strict=True)]
+        if min(shares) >= 1 - TOLERANCE and max(shares) <= (1 + TOLERANCE) * min(shares):
+            return True
+    return False
+
+
+def rates_of(evidence: Evidence, nodes: Iterable[int]) -> list[float]:
+    """How many of these each step of each judged round made."""
+    rounds = [evidence.born[node] for node in nodes if node in evidence.born]
+    return [rounds.count(number) / evidence.steps(number) for number in evidence.judged]
+
+
+def is_opaque(graph: _heap.Graph, node: int) -> bool:
+    """May this hold what nobody sees?"""
+    kind, name, _, _ = graph.describe(node)
+    if kind != "python" or name in PLAIN:
+        return False
+    return all(graph.describe(target)[1] == "type" for target in graph.referents(node))

@@ -1,0 +1,59 @@
+"""Tensors that nobody sees held, and the objects that are taken for their holders."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gradlife.hunting.growth import Evidence, Grown, evidence_of, grown_groups  # noqa: E402
+from gradlife.hunting.looks import Look, look  # noqa: E402
+from gradlife.hunting.opaque import with_native_parts  # noqa: E402
+
+
+def hunted(step: Callable[[], object]) -> tuple[Evidence, list[Grown]]:
+    """What a few rounds of steps leave, as far as tensors have a part in it."""
+    looks: list[Look] = []
+    steps = 0
+    for length in (3, 5, 7, 11):
+        for _ in range(length):
+            step()
+        steps += length
+        looks.append(look(steps, with_labels=len(looks) == 3))
+    evidence = evidence_of(looks)
+    graph = evidence.graph
+    found = with_native_parts(evidence, grown_groups(evidence)[0])
+    return evidence, [one for one in found if any(graph.describe(node)[0] == "tensor" for node in one.group.members)]
+
+
+def test_capsules_are_told_with_the_tensors_that_they_own() -> None:
+    capsules: list[Any] = []
+    evidence, [found] = hunted(lambda: capsules.append(torch.utils.dlpack.to_dlpack(torch.ones(16))))
+    assert evidence.graph.describe(found.group.tops[0])[1] == "PyCapsule"
+    assert found.per_step.tensors == found.per_step.storages == 1.0
+
+
+@pytest.fixture
+def taken() -> Iterator[list[int]]:
+    """Addresses of objects to which native code is to have taken a reference."""
+    addresses: list[int] = []
+    yield addresses
+    for address in addresses:
+        ctypes.pythonapi.Py_DecRef(ctypes.cast(address, ctypes.py_object))
+
+
+def test_a_reference_that_native_code_took_is_none_of_the_lists_beside_it(taken: list[int]) -> None:
+    notes: list[Any] = []
+
+    def step() -> None:
+        tensor = torch.ones(16)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(tensor))
+        taken.append(id(tensor))
+        notes.append((len(notes), lambda: None))
+
+    _, [found] = hunted(step)
+    assert found.group.anchor is None
