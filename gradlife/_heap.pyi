@@ -74,7 +74,13 @@ def scan(
 # For each object of C++, by its address, what may hold it.
 def scan_natives(addresses: list[int], hidden_sources: str | None, /) -> list[list[tuple[str, str, str, str, str]]]: ...
 def freeze(
-    labels: bool, user_text: bool, hidden_sources: str | None, budget: int = 0, least_atom: int = 0, /
+    labels: bool,
+    user_text: bool,
+    hidden_sources: str | None,
+    budget: int = 0,
+    least_atom: int = 0,
+    natives: bool = False,
+    /,
 ) -> Graph: ...
 
 # Freezes in a forked copy of the process, which writes to the file: nothing of it stays in this process's memory. OSError:

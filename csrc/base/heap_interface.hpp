@@ -22,7 +22,7 @@ struct HeapLatent {
 };
 
 struct HeapInterface {
-  static constexpr uint32_t current_version = 3;
+  static constexpr uint32_t current_version = 4;
   static constexpr const char* capsule_name = "gradlife._engine._heap_interface";
 
   uint32_t version;
@@ -38,6 +38,8 @@ struct HeapInterface {
   // What goes with the wrapper, though the object behind it holds it; nullptr: nothing.
   const void* (*goes_with)(const void* wrapper, const char** label);
   void (*visit)(const void* managed, const HeapVisitor& visitor);
+  uint32_t (*owners)(const void* managed);
+  void (*each_live)(void (*visit)(void* state, const void* managed), void* state);
   uint8_t (*kind)(const void* managed);      // as Kind
   const char* (*name)(const void* managed);  // "MulBackward0", "Storage"; lives as long as the process
   uint64_t (*bytes)(const void* managed);    // of a storage: its memory

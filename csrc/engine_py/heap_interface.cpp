@@ -118,6 +118,13 @@ void visit(const void* address, const HeapVisitor& visitor) {
   managed.visit_owned(forwarding);
 }
 
+uint32_t owners(const void* address) { return managed_at(address).use_count(); }
+
+void each_live(void (*visit)(void* state, const void* managed), void* state) {
+  for (const Managed* managed = Managed::first_live(); managed != nullptr; managed = managed->next_live())
+    if (managed->use_count() != 0) visit(state, managed);
+}
+
 uint8_t kind(const void* address) { return static_cast<uint8_t>(managed_at(address).kind()); }
 const char* name(const void* address) { return managed_at(address).name(); }
 
@@ -147,6 +154,8 @@ const HeapInterface interface = {HeapInterface::current_version,
                                  visit_latent,
                                  goes_with,
                                  visit,
+                                 owners,
+                                 each_live,
                                  kind,
                                  name,
                                  bytes,

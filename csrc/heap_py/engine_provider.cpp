@@ -115,6 +115,18 @@ void EngineProvider::expand_native(const void* object, uint32_t, ReferenceSink& 
   engine_.visit(object, visitor);
 }
 
+void EngineProvider::find_natives(const std::function<void(const void* object, uint32_t type)>& tell) {
+  struct Call {
+    EngineProvider* provider;
+    const std::function<void(const void* object, uint32_t type)>* tell;
+  } call{this, &tell};
+  const auto visit = [](void* state, const void* managed) {
+    const Call& call = *static_cast<Call*>(state);
+    (*call.tell)(managed, call.provider->type_of(managed));
+  };
+  engine_.each_live(visit, &call);
+}
+
 namespace {
 
 // What one native object calls its reference to a Python object.

@@ -20,6 +20,8 @@ class EngineProvider final : public Provider {
   void expand_silent(PyObject* object, ReferenceSink& sink) override;
   bool owns_type(uint32_t type) const override { return type < is_own_.size() && is_own_[type]; }
   void expand_native(const void* object, uint32_t type, ReferenceSink& sink) override;
+  int64_t native_owners(const void* object, uint32_t) override { return engine_.owners(object); }
+  void find_natives(const std::function<void(const void* object, uint32_t type)>& tell) override;
   Label describe_edge(PyObject* source, PyObject* target) override;
   std::string describe_python(PyObject* object) override;
   std::string describe_native(const void* object, uint32_t type) override;

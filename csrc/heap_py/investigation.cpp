@@ -1,5 +1,7 @@
 #include "heap_py/investigation.hpp"
 
+#include <algorithm>
+
 #include "heap_py/border.hpp"
 #include "heap_py/description.hpp"
 #include "heap_py/findings.hpp"
@@ -12,7 +14,12 @@ namespace gradlife::heap {
 namespace {
 
 // What never dies does not count its references: those that are known are all that can be told.
-int64_t count_of(const Graph& graph, NodeId node, NodeId target, int64_t own_references) {
+int64_t count_of(const Graph& graph, const std::vector<Provider*>& providers, NodeId node, NodeId target,
+                 int64_t own_references) {
+  if (graph.type_of(node).kind != NodeKind::python) {
+    const int64_t owners = owners_of(graph, providers, node);
+    return owners >= 0 ? owners : static_cast<int64_t>(graph.referrers.of(node).size());
+  }
   const auto* object = reinterpret_cast<PyObject*>(static_cast<uintptr_t>(graph.addresses[node]));
   if (gl_is_immortal(object) != 0) return static_cast<int64_t>(graph.referrers.of(node).size());
   return static_cast<int64_t>(Py_REFCNT(object)) - (node == target ? own_references : 0);
@@ -22,38 +29,78 @@ Telling tell_live(const Graph& graph, const std::vector<Provider*>& providers, N
   const Describer describer(graph, providers);
   return {[describer](NodeId node) { return describer.describe(node); },
           [describer](NodeId from, NodeId to, size_t nth) { return describer.describe_edge(from, to, nth); },
-          [&graph, target, own_references](NodeId node) { return count_of(graph, node, target, own_references); }};
+          [&graph, &providers, target, own_references](NodeId node) {
+            return count_of(graph, providers, node, target, own_references);
+          }};
 }
 
 Address address_of(const PyObject* object) { return static_cast<Address>(reinterpret_cast<uintptr_t>(object)); }
 
 }  // namespace
 
-Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan) {
-  const int64_t own_references = count_own_references(target, options);
-  auto frozen = std::make_unique<FrozenGraph>();
+namespace {
+
+// One look at the heap, with what it says of one object.
+struct Look {
+  std::unique_ptr<FrozenGraph> frozen;
   NodeId node = no_node;
   Findings findings;
+  bool is_explained = false;  // nothing is left that objects which nothing known reaches could explain
+};
+
+int64_t known_referrers(const Look& look) {
+  return static_cast<int64_t>(look.frozen->graph.referrers.of(look.node).size());
+}
+
+Look look_at(PyObject* target, const WalkOptions& options, bool with_sizes, int64_t own_references) {
+  const Providers providers;
+  Look look{std::make_unique<FrozenGraph>(), no_node, {}, false};
+  Graph& graph = look.frozen->graph;
+  const bool is_whole = walk_heap(graph, options, providers.all());
+  if (with_sizes) measure_sizes(graph, providers.all());
+  look.node = graph.find(address_of(target));
+  if (look.node != no_node)
+    look.findings = find_out(*look.frozen, look.node, tell_live(graph, providers.all(), look.node, own_references));
+  look.frozen->limits = providers.limits();
+  if (!is_whole) look.frozen->limits.push_back(budget_limit(options.budget));
+  const bool is_known = look.node != no_node && look.findings.references <= known_referrers(look);
+  look.is_explained = is_known || !is_whole || providers.all().empty();
+  return look;
+}
+
+}  // namespace
+
+Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan) {
+  const int64_t own_references = count_own_references(target, options);
+  Look look;
   {
     const CollectorPaused paused;
-    const Providers providers;
-    const bool is_whole = walk_heap(frozen->graph, options, providers.all());
-    if (with_sizes) measure_sizes(frozen->graph, providers.all());
-    node = frozen->graph.find(address_of(target));
-    if (node != no_node)
-      findings = find_out(*frozen, node, tell_live(frozen->graph, providers.all(), node, own_references));
-    frozen->limits = providers.limits();
-    if (!is_whole) frozen->limits.push_back(budget_limit(options.budget));
-    if (with_scan && node != no_node &&
-        findings.references > static_cast<int64_t>(frozen->graph.referrers.of(node).size())) {
-      NativeScan scan(frozen->graph);
+    look = look_at(target, options, with_sizes, own_references);
+    if (!look.is_explained) {
+      WalkOptions with_more = options;
+      with_more.with_natives = true;
+      look = look_at(target, with_more, with_sizes, own_references);
+    }
+    if (with_scan && look.node != no_node && look.findings.references > known_referrers(look)) {
+      NativeScan scan(look.frozen->graph);
       scan.add_target(address_of(target));
-      findings.holders = scan.run();
+      look.findings.holders = scan.run();
     }
   }
-  Ref told = node != no_node ? as_dict(frozen->graph, node, findings) : Ref::borrow(Py_None);
-  return {std::move(frozen), std::move(told)};
+  Ref told = look.node != no_node ? as_dict(look.frozen->graph, look.node, look.findings) : Ref::borrow(Py_None);
+  return {std::move(look.frozen), std::move(told)};
 }
+
+namespace {
+
+bool has_all(const Graph& graph, const std::vector<Address>& wanted) {
+  std::unordered_map<Address, NodeId> found;
+  for (const Address address : wanted) found[address] = no_node;
+  graph.find_all(found);
+  return std::none_of(found.begin(), found.end(), [](const auto& entry) { return entry.second == no_node; });
+}
+
+}  // namespace
 
 Ref judge(PyObject* addresses, const WalkOptions& options) {
   std::vector<Address> wanted;
@@ -71,6 +118,12 @@ Ref judge(PyObject* addresses, const WalkOptions& options) {
     const CollectorPaused paused;
     const Providers providers;
     Walker(frozen.graph, options, providers.all()).run();
+    if (!has_all(frozen.graph, wanted)) {
+      WalkOptions with_more = options;
+      with_more.with_natives = true;
+      frozen.graph = Graph();
+      Walker(frozen.graph, with_more, providers.all()).run();
+    }
     const Telling telling = tell_live(frozen.graph, providers.all(), no_node, 0);
     const PathTree& paths = frozen.need_paths();
     frozen.need_fates(telling.count);

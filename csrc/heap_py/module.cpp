@@ -137,24 +137,27 @@ std::unique_ptr<FrozenGraph> freeze_heap(const WalkOptions& options, bool with_l
   const bool is_whole = walk_heap(frozen->graph, options, providers.all());
   measure_sizes(frozen->graph, providers.all());
   if (with_labels) frozen->words = std::make_unique<Words>(name_everything(*frozen, providers.all(), with_user_text));
-  if (is_whole && with_counts) frozen->counts = uneven_counts(*frozen);
+  if (is_whole && with_counts) frozen->counts = uneven_counts(*frozen, providers.all());
   frozen->limits = providers.limits();
   if (!is_whole) frozen->limits.push_back(budget_limit(options.budget));
   return frozen;
 }
 
-// freeze(labels, user_text, hidden_sources, budget=0, least_atom=0) -> Graph with sizes, reference counts, and labels
+// freeze(labels, user_text, hidden_sources, budget=0, least_atom=0, natives=False) -> Graph with sizes, reference
+// counts, and labels
 PyObject* freeze_function(PyObject* module, PyObject* arguments) {
   return guarded([&] {
     int with_labels = 1, with_user_text = 0;
     PyObject* hidden_sources = nullptr;
     Py_ssize_t budget = 0, least_atom = 0;
-    if (PyArg_ParseTuple(arguments, "ppO|nn", &with_labels, &with_user_text, &hidden_sources, &budget, &least_atom) ==
-        0)
+    int with_natives = 0;
+    if (PyArg_ParseTuple(arguments, "ppO|nnp", &with_labels, &with_user_text, &hidden_sources, &budget, &least_atom,
+                         &with_natives) == 0)
       throw PythonErrorSet();
     WalkOptions options = read_options(hidden_sources, nullptr, true);
     options.budget = positive(budget);
     options.least_atom = positive(least_atom);
+    options.with_natives = with_natives != 0;
     options.hidden_objects.push_back(arguments);
     auto frozen = freeze_heap(options, with_labels != 0, with_user_text != 0, true);
     return wrap_graph(state_of(module).graph_type, std::move(frozen)).release();

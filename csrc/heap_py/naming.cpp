@@ -8,6 +8,7 @@
 #include "heap_py/key_text.hpp"
 #include "heap_py/label_packer.hpp"
 #include "heap_py/node_texts.hpp"
+#include "heap_py/providers.hpp"
 #include "heapgraph/components.hpp"
 
 namespace gradlife::heap {
@@ -227,7 +228,7 @@ Words name_everything(FrozenGraph& frozen, const std::vector<Provider*>& provide
   return Namer(frozen, providers, with_user_text).run();
 }
 
-std::unordered_map<NodeId, uint32_t> uneven_counts(FrozenGraph& frozen) {
+std::unordered_map<NodeId, uint32_t> uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& providers) {
   const Graph& graph = frozen.graph;
   Buffer<uint32_t> known;
   known.assign_zero(graph.size());
@@ -245,11 +246,18 @@ std::unordered_map<NodeId, uint32_t> uneven_counts(FrozenGraph& frozen) {
       __builtin_prefetch(reinterpret_cast<const void*>(static_cast<uintptr_t>(graph.addresses[node + ahead])));
     note(node);
   }
+  const auto note_native = [&](size_t node) {
+    const int64_t owners = owners_of(graph, providers, static_cast<NodeId>(node));
+    if (owners >= 0 && owners != known[node]) counts[static_cast<NodeId>(node)] = static_cast<uint32_t>(owners);
+  };
   // Of the others, too many to note all, those whose fate is not plain.
-  for (size_t node = graph.tracked_end; frozen.paths != nullptr && node < graph.size(); ++node)
-    if (!frozen.paths->is_reached(static_cast<NodeId>(node)) &&
-        graph.type_of(static_cast<NodeId>(node)).kind == NodeKind::python)
+  for (size_t node = graph.tracked_end; frozen.paths != nullptr && node < graph.size(); ++node) {
+    if (frozen.paths->is_reached(static_cast<NodeId>(node))) continue;
+    if (graph.type_of(static_cast<NodeId>(node)).kind == NodeKind::python)
       note(node);
+    else
+      note_native(node);
+  }
   return counts;
 }
 

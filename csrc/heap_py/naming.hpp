@@ -11,7 +11,8 @@ namespace gradlife::heap {
 // collector knows. `with_user_text`: names that are no identifiers are told too, not only their type.
 Words name_everything(FrozenGraph& frozen, const std::vector<Provider*>& providers, bool with_user_text);
 
-// Reference counts of the collector's objects, where they are not the number of known referrers.
-std::unordered_map<NodeId, uint32_t> uneven_counts(FrozenGraph& frozen);
+// Reference counts of the collector's objects and of what no root reaches, where they are not the number of known
+// referrers.
+std::unordered_map<NodeId, uint32_t> uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& providers);
 
 }  // namespace gradlife::heap

@@ -5,6 +5,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <functional>
+
 #include "heap_py/relation.hpp"
 #include "heapgraph/builder.hpp"
 
@@ -49,6 +51,10 @@ class Provider {
   virtual void expand_python(PyObject* object, ReferenceSink& sink) = 0;
   virtual bool owns_type(uint32_t type) const = 0;
   virtual void expand_native(const void* object, uint32_t type, ReferenceSink& sink) = 0;
+  // How many own a native object, as it counts them; -1: it says nothing of that.
+  virtual int64_t native_owners(const void*, uint32_t) { return -1; }
+  // All of its native objects, whether or not anything is known to refer to them.
+  virtual void find_natives(const std::function<void(const void* object, uint32_t type)>&) {}
   // How a Python object refers to another where neither names nor `expand_python` say; Relation::unknown: can't say.
   virtual Label describe_edge(PyObject* source, PyObject* target) = 0;
   virtual std::string describe_python(PyObject* object) = 0;  // "float32 [64, 32]", a word or two beside the type

@@ -26,6 +26,14 @@ Providers::Providers() {
   for (const auto& provider : owned_) all_.push_back(provider.get());
 }
 
+int64_t owners_of(const Graph& graph, const std::vector<Provider*>& providers, NodeId node) {
+  const uint32_t type = graph.types[node];
+  for (Provider* provider : providers)
+    if (provider->owns_type(type))
+      return provider->native_owners(reinterpret_cast<void*>(static_cast<uintptr_t>(graph.addresses[node])), type);
+  return -1;
+}
+
 std::vector<std::string> Providers::limits() const {
   std::vector<std::string> found;
   for (const Provider* provider : all_) found.insert(found.end(), provider->limits().begin(), provider->limits().end());

@@ -18,4 +18,7 @@ class Providers {
   std::vector<Provider*> all_;
 };
 
+// How many own a native object; -1: not known.
+int64_t owners_of(const Graph& graph, const std::vector<Provider*>& providers, NodeId node);
+
 }  // namespace gradlife::heap

@@ -58,18 +58,25 @@ uint32_t TorchProvider::row_of(const KnownClass& known, NodeKind kind, Address o
   return row;
 }
 
+// False: it is none of those that are told of, or freed.
+bool TorchProvider::kind_of(Address object, const KnownClass& known, NodeKind* kind) const {
+  if (known.what == TorchClass::tensor) {
+    *kind = NodeKind::tensor;
+  } else if (known.what == TorchClass::storage) {
+    *kind = NodeKind::storage;
+  } else if (is_node(known.what)) {
+    *kind = NodeKind::grad_node;
+  } else {
+    return false;
+  }
+  return is_alive(object, *kind);
+}
+
+// Where something else stands than the layout says, nothing is told.
 void TorchProvider::refer(ReferenceSink& sink, Address target, const char* label, int64_t index) {
   const KnownClass& known = class_of(target);
-  NodeKind kind = NodeKind::grad_node;
-  if (known.what == TorchClass::tensor) {
-    kind = NodeKind::tensor;
-  } else if (known.what == TorchClass::storage) {
-    kind = NodeKind::storage;
-  } else if (!is_node(known.what)) {
-    return;  // not what the layout says stands here: nothing is told of it
-  }
-  if (!is_alive(target, kind)) return;
-  sink.native(pointer_to(target), row_of(known, kind, target), label, index);
+  NodeKind kind;
+  if (kind_of(target, known, &kind)) sink.native(pointer_to(target), row_of(known, kind, target), label, index);
 }
 
 // A freed object may still look like one, while malloc has not given its memory again; but nobody counts on it.

@@ -17,6 +17,8 @@ class TorchProvider final : public Provider {
   void expand_python(PyObject* object, ReferenceSink& sink) override;
   bool owns_type(uint32_t type) const override { return type < kinds_.size() && kinds_[type] != TorchClass::none; }
   void expand_native(const void* object, uint32_t type, ReferenceSink& sink) override;
+  int64_t native_owners(const void* object, uint32_t type) override;
+  void find_natives(const std::function<void(const void* object, uint32_t type)>& tell) override;
   // The same of a native object that no walk found; nothing where none of a known class stands there.
   void expand_address(Address object, ReferenceSink& sink);
   Label describe_edge(PyObject* source, PyObject* target) override;
@@ -45,6 +47,7 @@ class TorchProvider final : public Provider {
   bool is_allocation(Address begin, uint64_t bytes) const;
   std::vector<Vector> typed_vectors(const std::vector<uint64_t>& words, uint32_t skipped);
 
+  bool kind_of(Address object, const KnownClass& known, NodeKind* kind) const;
   void refer(ReferenceSink& sink, Address target, const char* label, int64_t index = -1);
   void refer_to_impl(ReferenceSink& sink, Address impl, bool is_tensor);
   void refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset, uint32_t object_in_wrapper);

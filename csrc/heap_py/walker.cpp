@@ -109,8 +109,25 @@ bool Walker::run() {
   graph_.tracked_begin = graph_.tracked_end = graph_.size();
   if (options_.budget == 0) add_tracked();
   const size_t last = options_.budget != 0 ? graph_.size() + options_.budget : SIZE_MAX;
+  size_t node = expand_from(0, last);
+  graph_.is_partial = node < graph_.size();
+  if (options_.with_natives && !graph_.is_partial) {
+    add_natives();
+    node = expand_from(node, last);
+  }
+  for (; node < graph_.size(); ++node) {
+    builder_.begin_next();
+    if (graph_.types[node] == Builder::unknown_type) name_type(static_cast<NodeId>(node));
+  }
+  builder_.resolve();
+  raise_step_costs(graph_, builder_);
+  builder_.finish();
+  return !graph_.is_partial;
+}
+
+// Returns the first node that was not expanded.
+size_t Walker::expand_from(size_t node, size_t last) {
   constexpr size_t ahead = 12;
-  size_t node = 0;
   for (; node < graph_.size() && node < last; ++node) {
     if (node + ahead < graph_.size()) {
       const char* next = static_cast<const char*>(pointer_to(graph_.addresses[node + ahead]));
@@ -121,15 +138,14 @@ bool Walker::run() {
     expand(static_cast<NodeId>(node));
     if (builder_.is_full() || node + 1 == graph_.size() || node + 1 == last) builder_.resolve();
   }
-  graph_.is_partial = node < graph_.size();
-  for (; node < graph_.size(); ++node) {
-    builder_.begin_next();
-    if (graph_.types[node] == Builder::unknown_type) name_type(static_cast<NodeId>(node));
-  }
-  builder_.resolve();
-  raise_step_costs(graph_, builder_);
-  builder_.finish();
-  return !graph_.is_partial;
+  return node;
+}
+
+void Walker::add_natives() {
+  const auto add = [this](const void* object, uint32_t type) {
+    if (builder_.find(address_of(object)) == no_node) builder_.add(address_of(object), type);
+  };
+  for (Provider* provider : providers_) provider->find_natives(add);
 }
 
 // --- roots

@@ -18,7 +18,8 @@ struct WalkOptions {
   size_t least_atom = 0;       // bytes below which numbers, text, bytes and code, with its constants, are left out
   std::string hidden_sources;  // frames of code below this folder are the tool's own
   std::vector<PyObject*> hidden_objects;
-  size_t budget = 0;  // so many objects are looked at, those nearest to the roots; 0: all
+  bool with_natives = false;  // also the native objects that nothing known refers to, with what they refer to
+  size_t budget = 0;          // so many objects are looked at, those nearest to the roots; 0: all
 };
 
 // References to an object that stand in the tool's own frames of this thread; with `is_argument`, the call's, too.
@@ -37,6 +38,8 @@ class Walker {
   void add_threads();
   void add_frames(PyThreadState* thread);
   void add_tracked();
+  size_t expand_from(size_t node, size_t last);
+  void add_natives();
   void expand(NodeId node);
   void expand_root(NodeId node);
   void expand_frame(void* address);

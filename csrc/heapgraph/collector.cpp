@@ -40,8 +40,12 @@ class Survivors {
     found_.push_back(i);
   }
   void keep_unexplained() {
-    for (uint32_t i = 0; i < garbage_.size(); ++i)
-      if (garbage_.unexplained(i) > 0) keep(i);
+    for (uint32_t i = 0; i < garbage_.size(); ++i) {
+      if (garbage_.unexplained(i) <= 0) continue;
+      keep(i);
+      const uint32_t wrapper = garbage_.wrapper_kept_by(i);
+      if (wrapper != no_node) keep(wrapper);
+    }
   }
   // A reference within a cycle to a collectable object that keeps it, though the collector does not see it.
   bool is_leg(size_t edge) const {

@@ -29,7 +29,7 @@ struct Fate {
   std::vector<Leg> legs;  // of `never`: what the collector would start from, the nearest first, 16 at most
 };
 
-using RefCount = std::function<int64_t(NodeId)>;  // of a Python object
+using RefCount = std::function<int64_t(NodeId)>;  // the number of known referrers where nothing is counted
 
 // `paths` must be a whole tree, and the graph must have its referrers; both must outlive this.
 class Fates {

@@ -16,7 +16,7 @@ Garbage::Garbage(const Graph& graph, const PathTree& paths, const RefCount& coun
   has_coupled_.assign_zero(size());
   for (uint32_t i = 0; i < size(); ++i) {
     is_collectable_[i] = heap::is_collectable(graph, nodes[i]) ? 1 : 0;
-    if (graph.type_of(nodes[i]).kind == NodeKind::python) count_[i] = count(nodes[i]);
+    count_[i] = count(nodes[i]);
   }
   find_halves();
   find_kept_wrappers();
@@ -85,6 +85,13 @@ void Garbage::add_owner(uint32_t from, uint32_t native) {
   }
   const auto kept = kept_by_.find(native);
   if (kept != kept_by_.end() && kept->second != from) add(kept->second, Sort::keeping);
+}
+
+uint32_t Garbage::wrapper_kept_by(uint32_t native) const {
+  const auto coupled = wrapper_of_.find(native);
+  if (coupled != wrapper_of_.end()) return coupled->second;
+  const auto kept = kept_by_.find(native);
+  return kept != kept_by_.end() ? kept->second : no_node;
 }
 
 void Garbage::drop_seen_elsewhere() {

@@ -95,6 +95,14 @@ std::vector<NodeId> cycle_in(const Graph& graph, const Above& above, NodeId star
   return {};
 }
 
+// A wrapper and its native object refer to each other, and are one thing to whoever asks. Of such a cycle the wrapper,
+// else no_node.
+NodeId wrapper_of_two_halves(const Graph& graph, const std::vector<NodeId>& cycle) {
+  const auto is_python = [&](NodeId node) { return graph.type_of(node).kind == NodeKind::python; };
+  if (cycle.size() != 2 || is_python(cycle[0]) == is_python(cycle[1])) return no_node;
+  return is_python(cycle[0]) ? cycle[0] : cycle[1];
+}
+
 }  // namespace
 
 Hanging cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) {
@@ -106,6 +114,8 @@ Hanging cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size
     if (!above.is_core(at)) continue;
     if (++starts > most_starts) break;
     std::vector<NodeId> cycle = cycle_in(graph, above, at);
+    const NodeId wrapper = wrapper_of_two_halves(graph, cycle);
+    if (wrapper != no_node) cycle = shortest_cycle(graph, wrapper);
     if (!cycle.empty()) return {std::move(cycle), above.way_from(at)};
   }
   return {};

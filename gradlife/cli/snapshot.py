@@ -28,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--user-text", action="store_true", help="keep keys and attributes that are no identifiers, too"
     )
+    parser.add_argument(
+        "--native", action="store_true", help="also look for C++ objects that nothing in Python leads to"
+    )
     parser.add_argument("script", metavar="SCRIPT", help="the Python file to run")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments")
 
@@ -38,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     with OutputFile(args.output) as output:
         main = become_main(ScriptTarget(args.script, tuple(args.arguments)))
         status = run_script(code, main).status
-        snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text)
+        snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
         snapshot.write_to(output, labels=not args.no_labels)
     print(f"gradlife: {counted(snapshot.objects, 'object')} in {args.output}", file=sys.stderr)
     return status

@@ -181,18 +181,24 @@ class Snapshot:
         return sorted(nodes, key=self._graph.retained, reverse=True)
 
 
-def snapshot(*, labels: bool = True, user_text: bool = False, budget: int | None = None) -> Snapshot:
+def snapshot(
+    *, labels: bool = True, user_text: bool = False, native: bool = False, budget: int | None = None
+) -> Snapshot:
     """Freezes the heap of this process: every object with its type, size and references.
 
     Takes some 0.3 s and 40 MB a million objects; runs no code of the program and changes nothing. With ``labels`` the
     names of attributes, variables and keys are kept for what reports can need; of keys and attributes that are no
     identifiers only that they are text, unless ``user_text`` is asked for. What strings say is never kept.
 
+    With ``native`` it also has the tensors, storages and grad nodes in C++ that nothing known refers to, with what they
+    keep: a cycle of C++ alone, a graph that only native code holds. They are looked for in memory, which takes some 0.3 s
+    a GB more; where that can't be done `limits` says so.
+
     With a ``budget`` only so many objects are looked at, those nearest to the roots, and `limits` says so: counts, sizes
     and what is retained are then of those. Raises ValueError for a budget below 1.
     """
     unseen = ensure_calibrated()
-    graph = _heap.freeze(labels, user_text, OWN_FOLDER, checked_budget(budget))
+    graph = _heap.freeze(labels, user_text, OWN_FOLDER, checked_budget(budget), 0, native)
     return Snapshot(graph, tuple(make_notes((*graph.limits, *unseen))))
 
 
