@@ -1,0 +1,66 @@
+"""Patterns of what no object that can be seen holds, and of places that are only known to grow: traces made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradlife.model.hunt import FindingKind
+from gradlife.model.trace import Hop, Ledger, Lifetime, NativeHolder, Step, Sureness, Trace
+from gradlife.patterns import diagnose
+
+MODULE = "torch.nn.modules.module.Module"
+
+
+def unseen(name: str, *holders: str) -> Trace:
+    """An object that only C++ holds, with what was found of that."""
+    native = tuple(NativeHolder(text, "block", "", "", Sureness.LIKELY) for text in holders)
+    return Trace(name, "float32 [3]", Lifetime.NEVER, (), (), Ledger(1, (), native=native))
+
+
+@pytest.mark.parametrize(
+    ("code", "trace"),
+    [
+        ("GL801", unseen("Tensor")),
+        ("GL801", unseen("Tensor", "an unknown block")),
+        ("GL802", unseen("TensorImpl", "torch::jit::CompilationUnit +8")),
+        ("GL803", unseen("TensorImpl")),
+        ("GL803", unseen("StorageImpl", "std::vector")),
+    ],
+)
+def test_what_native_code_holds_is_told_by_what_is_known_of_the_holder(code: str, trace: Trace) -> None:
+    assert diagnose(trace, FindingKind.NATIVE).code == code
+
+
+def test_what_a_cycle_keeps_is_not_put_to_native_code() -> None:
+    one = Step(
+        "Node", "", "python", ".other", "attribute", type="app.Node", hops=(Hop("app.Node", "attribute", "other"),)
+    )
+    ring = Trace("Tensor", "float32 [3]", Lifetime.GC, (), (one, one), Ledger(1, ()))
+    assert diagnose(ring, FindingKind.NEEDS_GC).code == "GL516"
+
+
+def member(table: str) -> Trace:
+    """A parameter in one of the children of a module."""
+
+    def step(type_: str, via: str, name: str, key: str) -> Step:
+        hops = (
+            Hop(type_, "internal", "__dict__"),
+            Hop("dict", "dict_value", repr(name)),
+            Hop("dict", "dict_value", key),
+        )
+        return Step(type_.rpartition(".")[2], "", "python", via, "internal", type=type_, bases=(MODULE,), hops=hops)
+
+    steps = (
+        step("torch.nn.modules.container.ModuleList", "[41]", table, "'41'"),
+        step("torch.nn.modules.linear.Linear", ".weight", "_parameters", "'weight'"),
+        Step("Parameter", "float32 [2, 2]", "python", "", "", type="torch.nn.parameter.Parameter"),
+    )
+    return Trace("Parameter", "float32 [2, 2]", Lifetime.HELD, steps, (), Ledger(1, ()))
+
+
+def test_children_that_a_module_gets_at_each_step_are_told_by_the_module_that_grows() -> None:
+    assert diagnose(member("_modules"), FindingKind.GROWTH, anchor=0).code == "GL615"
+
+
+def test_hooks_are_no_children() -> None:
+    assert diagnose(member("_forward_hooks"), FindingKind.GROWTH, anchor=0).code == "GL605"
