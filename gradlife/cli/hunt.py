@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import re
 import sys
@@ -11,22 +12,14 @@ from dataclasses import replace
 
 from gradlife.cli.late_options import take_late_options
 from gradlife.errors import EXIT_FOUND, GradlifeError, UsageError
-from gradlife.hunting.exporting import NoScenario, export_first
 from gradlife.hunting.guard import Guard, Result
 from gradlife.hunting.memory import Memory
-from gradlife.hunting.prove import proven
 from gradlife.hunting.settings import Settings
 from gradlife.hunting.targets import ScriptTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import HuntReport, HuntVerdict
-from gradlife.model.verifying import verify
 from gradlife.output import STDOUT, NoOutput, OutputFile, OutputStream, open_output, reason
-from gradlife.reports.hunt import print_hunt
-from gradlife.reports.hunt_markdown import hunt_markdown
-from gradlife.reports.hunt_verify import print_verification
-from gradlife.reports.json import hunt_text
-from gradlife.reports.theme import make_console
 
 EPILOG = """\
 TARGET is a script with its own arguments, file.py::function or module:function.
@@ -125,16 +118,27 @@ def run(args: argparse.Namespace) -> int:
     with outputs[0] as output, outputs[1] as page, outputs[2] as story:
         show = Show(args, is_script=isinstance(target, ScriptTarget))
         hears = nobody if args.prove else show.answer
-        result = Guard(settings, Memory(args.memory_limit, args.at_rss), hears).run()
+        memory = Memory(args.memory_limit, args.at_rss)
+        result = Guard(settings, memory, hears, meanwhile=load_reports).run()
         if args.prove and result.report is not None:
+            from gradlife.hunting.prove import proven
+
             result = replace(result, report=proven(result.report, settings, quietly(args)))
         status = finish(result, show, output, args.fail_on)
         if result.report is not None:
-            page.write(hunt_markdown(result.report))
+            if args.markdown is not None:
+                from gradlife.reports.hunt_markdown import hunt_markdown
+
+                page.write(hunt_markdown(result.report))
             export(result.report, story, args.export_scenario)
         if before is not None and result.report is not None:
             return result.status or compare(before, result.report)
         return status
+
+
+def load_reports() -> None:
+    """What is needed at the end, while the program runs: it takes as long as a look at the heap."""
+    importlib.import_module("gradlife.reports.hunt")
 
 
 def is_script(target: str) -> bool:
@@ -146,6 +150,8 @@ def export(report: HuntReport, story: OutputFile | OutputStream | NoOutput, path
     """Write the worst leak as a scenario, or say in a line why not."""
     if path is None:
         return
+    from gradlife.hunting.exporting import NoScenario, export_first
+
     try:
         story.write(export_first(report.findings))
         print(f"gradlife: the leak as a story: gradlife run {path}", file=sys.stderr)
@@ -175,6 +181,10 @@ def read_report(path: str) -> HuntReport:
 
 def compare(before: HuntReport, after: HuntReport) -> int:
     """Tell what became of each leak; the exit status."""
+    from gradlife.model.verifying import verify
+    from gradlife.reports.hunt_verify import print_verification
+    from gradlife.reports.theme import make_console
+
     found = verify(before, after)
     print_verification(make_console(sys.stdout), found)
     return found.exit_status
@@ -190,6 +200,9 @@ class Show:
 
     def answer(self, report: HuntReport) -> None:
         """Show it."""
+        from gradlife.reports.hunt import print_hunt
+        from gradlife.reports.theme import make_console
+
         print_hunt(make_console(self._stream), report, self._in_full)
         self._stream.flush()
         self.is_done = True
@@ -204,7 +217,10 @@ def finish(result: Result, show: Show, output: OutputFile | OutputStream | NoOut
         raise GradlifeError("the program left no report", "gradlife hunt --help")
     if not show.is_done or report.trouble:
         show.answer(report)
-    output.write(hunt_text(report))
+    if not isinstance(output, NoOutput):
+        from gradlife.reports.json import hunt_text
+
+        output.write(hunt_text(report))
     return result.status or status_of(report, fail_on)
 
 

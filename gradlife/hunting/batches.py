@@ -19,7 +19,7 @@ class BatchSteps:
         self._begin = begin
         self._step: Step | None = None
         self._taken = 0
-        self.is_wanted = True  # until an optimizer fires
+        self.is_wanted = True  # until an optimizer is stepped by
 
     def attach(self, dataloader_module: Any) -> None:
         """Wraps the iterators' next."""

@@ -14,9 +14,6 @@ from types import CodeType
 from gradlife.errors import GradlifeError
 from gradlife.hunting.batches import BatchSteps
 from gradlife.hunting.calls import DECORATOR, MAIN, CallSteps
-from gradlife.hunting.cuts import load_cut
-from gradlife.hunting.cutter import Cutter
-from gradlife.hunting.failing import owners_now, told_of
 from gradlife.hunting.imports import when_imported
 from gradlife.hunting.loop import loop_for
 from gradlife.hunting.method import Hunt
@@ -106,8 +103,14 @@ class Child:
         return ended
 
     def _hear_torch(self) -> None:
-        """Optimizers that fire, and batches that are taken."""
-        optimizers, batches = OptimizerSteps(self._begin_again), BatchSteps(self._begin_again)
+        """Optimizers that fire, and batches that are taken until one does that lives on."""
+        batches = BatchSteps(self._begin_again)
+
+        def begin_instead(stepped_by: str) -> Callable[[], bool]:
+            batches.is_wanted = False
+            return self._begin_again(stepped_by)
+
+        optimizers = OptimizerSteps(begin_instead)
         when_imported("torch.optim.optimizer", optimizers.attach)
         when_imported("torch.utils.data.dataloader", batches.attach)
 
@@ -178,6 +181,9 @@ class Child:
 
 def cutting(cut: str, step: Callable[[], bool]) -> Callable[[], bool]:
     """A step after which a reference is cut."""
+    from gradlife.hunting.cuts import load_cut
+    from gradlife.hunting.cutter import Cutter
+
     cutter = Cutter(load_cut(cut))
 
     def cut_and_step() -> bool:
@@ -195,6 +201,8 @@ def trouble_of(error: BaseException | None, steps: int) -> str:
 def with_failure(report: HuntReport, error: BaseException) -> HuntReport:
     """The report with what the failed step still holds."""
     try:
+        from gradlife.hunting.failing import told_of
+
         return replace(report, explained=(*told_of(error), *report.explained))
     except Exception as own:  # memory may be short
         limit = f"what the failed step holds could not be told: {type(own).__name__}"
@@ -204,6 +212,8 @@ def with_failure(report: HuntReport, error: BaseException) -> HuntReport:
 def with_owners(report: HuntReport) -> HuntReport:
     """Before growth is known: who has most of what there is."""
     try:
+        from gradlife.hunting.failing import owners_now
+
         return replace(report, explained=(*owners_now(), *report.explained))
     except Exception:  # memory may be short: there is the rest
         return report

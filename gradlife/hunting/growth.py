@@ -32,6 +32,10 @@ LEAST_TELLING = 29
 LEAST_GROWTH = 0.5
 
 
+#: Bytes that tell of an object more: what is held may come out larger by less from round to round.
+LEAST_GATHERED = 64
+
+
 @dataclass(frozen=True)
 class Grown:
     """A group of which every one of the last rounds left something behind."""
@@ -126,7 +130,7 @@ def gathers(group: Group, evidence: Evidence) -> bool:
 
     Objects that come and go at the same addresses pass for survivors; what holds them stays as large as it was.
     """
-    if group.anchor and has_grown(retained_amounts(group.anchor, evidence)):
+    if group.anchor and has_gathered(group.anchor, evidence):
         return True
     return is_chain(group, evidence) or any(
         grows(node, group, evidence) for node in containers(evidence.graph, group, evidence.born)
@@ -163,8 +167,16 @@ def retains_more(group: Group, evidence: Evidence) -> bool:
     """
     if group.anchor is None or group.anchor == 0:
         return True
-    amounts = retained_amounts(group.anchor, evidence)
+    amounts = retained_amounts(group.anchor, evidence.looks[evidence.judged.start :])
     return has_grown(amounts) and amounts[-1] > amounts[-2]
+
+
+def has_gathered(node: int, evidence: Evidence) -> bool:
+    """Does an object retain more after each round? Of most that do not, the first look and the last tell it."""
+    looks = evidence.looks[evidence.judged.start :]
+    ends = retained_amounts(node, [looks[0], looks[-1]])
+    is_worth_while = len(ends) < 2 or ends[1] - ends[0] >= LEAST_GATHERED
+    return is_worth_while and has_grown(retained_amounts(node, looks))
 
 
 def has_grown(amounts: Sequence[int]) -> bool:
@@ -172,10 +184,10 @@ def has_grown(amounts: Sequence[int]) -> bool:
     return amounts == sorted(amounts) and len(amounts) > 1 and amounts[-1] > amounts[0]
 
 
-def retained_amounts(node: int, evidence: Evidence) -> list[int]:
-    """The bytes that an object retained before and after each judged round, as far as it was there."""
-    kind, name, address, _ = evidence.graph.describe(node)
-    found = ((look.graph, look.graph.find(address)) for look in evidence.looks[evidence.judged.start :])
+def retained_amounts(node: int, looks: Sequence[Look]) -> list[int]:
+    """The bytes that an object of the last one retained at each look, as far as it was there."""
+    kind, name, address, _ = looks[-1].graph.describe(node)
+    found = ((look.graph, look.graph.find(address)) for look in looks)
     return [graph.retained(at) for graph, at in found if at is not None and graph.describe(at)[:2] == (kind, name)]
 
 

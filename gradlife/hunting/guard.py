@@ -41,12 +41,18 @@ class Guard:
     """Watches one program."""
 
     def __init__(
-        self, settings: Settings, memory: Memory, on_answer: Callable[[HuntReport], None], is_quiet: bool = False
+        self,
+        settings: Settings,
+        memory: Memory,
+        on_answer: Callable[[HuntReport], None],
+        is_quiet: bool = False,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> None:
         self._silence = subprocess.DEVNULL if is_quiet else None  # of a program that is run once more
         self._settings = settings
         self._memory = memory
         self._on_answer = on_answer
+        self._meanwhile = meanwhile  # done once the program runs
         self._latest: HuntReport | None = None
 
     def run(self) -> Result:
@@ -62,6 +68,7 @@ class Guard:
                 forward(child)
                 os.close(child_end)
                 os.close(child_channel)
+                self._meanwhile()
                 self._watch(child, channel, requests, folder)
             os.close(channel)
             os.close(requests)

@@ -41,6 +41,22 @@ def undeclared(before: Look, after: Look) -> dict[int, list[int]]:
     return found
 
 
+def has_fresh_attributes(graph: _heap.Graph, nodes: Iterable[int]) -> bool:
+    """May any of these nodes be a tensor in a module's attribute? Only then labels are worth while, which tell of which."""
+    tensors = tensor_type_names()
+    return any(graph.describe(node)[1] in tensors and is_below_module(graph, node) for node in nodes)
+
+
+def is_below_module(graph: _heap.Graph, node: int) -> bool:
+    """Is there a module above an object, with nothing but Python objects between?"""
+    for step in reversed(graph.path_steps(node)[:-1]):
+        if step[1] != "python":
+            return False
+        if MODULE in step[8].split("\n"):
+            return True
+    return False
+
+
 def module_of(graph: _heap.Graph, node: int) -> int | None:
     """The module in one of whose undeclared attributes an object is, itself or in containers."""
     steps = graph.path_steps(node)

@@ -26,6 +26,10 @@ NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 LEAST_ATOM = 64 * 1024
 
 
+#: What has memory of its own, besides storages.
+ARRAY = "numpy.ndarray"
+
+
 class LookFile:
     """A file without a name, which is gone with this."""
 
@@ -63,13 +67,18 @@ class Look:
     def forget(self) -> None:
         """Gives the graph up until it is asked for again, where there is a file to read it from."""
         if self.file is not None and self.opened is not None:
-            self.totals  # noqa: B018  kept
+            self.totals, self.sizes  # noqa: B018  kept
             self.opened = None
 
     @functools.cached_property
     def totals(self) -> PerStep:
         """What there is in all: levels here, no rates."""
         return totals_of(self.graph)
+
+    @functools.cached_property
+    def sizes(self) -> frozenset[int]:
+        """The sizes in bytes that there are, of all that has memory of its own."""
+        return frozenset(nbytes for _, nbytes in sized(self.graph))
 
 
 #: Generations of the collector: what a round made and left is in the young ones, but for a step's worth or two.
@@ -113,6 +122,14 @@ def totals_of(graph: _heap.Graph) -> PerStep:
         sums[NATIVE_COUNTS.get(kind, "others")] += count
         sums["bytes"] += nbytes - count * storage_header() if kind == "storage" else 0
     return PerStep(*(float(sums[key]) for key in ("objects", "tensors", "storages", "graph_nodes", "bytes")))
+
+
+def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
+    """Storages, and arrays with memory of their own, with their bytes."""
+    for node in graph.nodes("storage", ""):
+        yield node, storage_content(graph, node)
+    for node in graph.nodes("python", ARRAY):
+        yield node, graph.describe(node)[3] or 0
 
 
 def tensor_type_names() -> frozenset[str]:

@@ -1,35 +1,42 @@
-"""What malloc has given out at each look: where it is the same, native code keeps nothing, and its objects need no count."""
+"""What malloc has given out in each round: where it is the same, native code keeps nothing, and its objects need no count.
+
+A round is measured from after its first step: at a look, the hunt uses up blocks that were freed and are kept for the next of
+their size, and the first step gets others in their place.
+"""
 
 from __future__ import annotations
 
 from gradlife import _heap
 
-#: Bytes a step, and at once, that no object of torch's can hide in: its smallest blocks are larger.
-LEAST_A_STEP = 8
-LEAST = 96
+#: Bytes a step, and at once, that no leak of torch's objects hides in for long: each of its objects has more than the one,
+#: and the other is what malloc keeps at hand more or less.
+LEAST_A_STEP = 16
+LEAST = 2048
+
+#: Rounds in a row that must change it: a program reads in code, and fills tables of its libraries, for the first time only.
+ROUNDS = 2
 
 
 class Malloc:
-    """Bytes in use, without what the hunt plants."""
+    """Bytes in use, without what the hunt takes for itself at its looks."""
 
     def __init__(self) -> None:
-        self._planted = 0
-        self._before = 0
-        self._last: int | None = None
-        self._now = 0
+        self._before: int | None = None  # the round, but for its first step
+        self._rounds = 0  # the last ones, each of which has changed it
 
-    def before_planting(self) -> None:
-        """The controls come next. What there is now is the program's."""
-        self._before = _heap.malloc_bytes() or 0
-        self._now = self._before - self._planted
+    def begin_round(self) -> None:
+        """What is more from here on is the program's."""
+        self._before = _heap.malloc_bytes()
 
-    def after_planting(self) -> None:
-        """They are there."""
-        self._planted += (_heap.malloc_bytes() or 0) - self._before
+    def end_round(self, steps: int) -> None:
+        """So many steps later, garbage collected. Less of the one may hide more of the other."""
+        now = _heap.malloc_bytes()
+        has_changed = now is None or (
+            self._before is not None and abs(now - self._before) > LEAST + LEAST_A_STEP * steps
+        )
+        self._rounds = self._rounds + 1 if has_changed else 0
 
-    def has_changed(self, steps: int) -> bool:
-        """Since the last look; less of the one may hide more of the other. Where malloc does not tell: yes."""
-        last, self._last = self._last, self._now
-        if _heap.malloc_bytes() is None:
-            return True
-        return last is not None and abs(self._now - last) > LEAST + LEAST_A_STEP * steps
+    @property
+    def keeps_changing(self) -> bool:
+        """In every one of the last rounds. Where malloc does not tell: yes."""
+        return self._rounds >= ROUNDS

@@ -21,7 +21,7 @@ from gradlife.hunting.natives import LEAST_LOOKS as LEAST_NATIVE_LOOKS
 from gradlife.hunting.natives import Unreached, grows, unreached
 from gradlife.hunting.recording import USUAL, Recording
 from gradlife.hunting.schedule import LEAST_ROUNDS, MOST_EXTENSION, PATIENCE, Clock, Schedule
-from gradlife.hunting.suspects import suspects, types_of
+from gradlife.hunting.suspects import Clear, Suspects, suspects, types_of
 from gradlife.hunting.swelling import Place, tensors_at
 
 
@@ -41,6 +41,7 @@ class Hunt:
     recording: Recording = field(default_factory=Recording)
     noted: Noted = field(default_factory=Noted)
     has_lines: bool = False  # from the first counted step on it is recorded where objects are created
+    suspects: Suspects | None = None  # the last time that they were asked for
     steps: int = 0
     left: Callable[[], int] = lambda: 0  # of the round under way
     afterwards: Callable[[Hunt], Iterator[int]] | None = None  # what may want more steps when enough is known
@@ -61,13 +62,14 @@ class Hunt:
         for number, length in enumerate(self.schedule.rounds):
             if number + 1 == len(self.schedule.rounds) and not self.schedule.lines:
                 self._suspect()
-            yield from self._steps(length)
+            yield from self._round(length)
             is_last = number + 1 == len(self.schedule.rounds) or self._is_enough(number + 1)
-            self._look(with_labels=is_last, collect=ALL if is_last else YOUNG)
+            self._look(with_labels=is_last and self.recording.is_on, collect=ALL if is_last else YOUNG)
             if is_last:
                 break
         yield from self._native_rounds()
-        yield from self._extension(self._suspect())
+        self._suspect()
+        yield from self._extension()
         yield from self._lines_round()
         yield from self._collector_round()
         yield from self._watched_round()
@@ -86,10 +88,18 @@ class Hunt:
         return self.steps + max(0, self._asked_for - max(0, self.left()))
 
     def _steps(self, count: int) -> Iterator[int]:
+        if count < 1:
+            return
         self._asked_for = count
         yield count
         self._asked_for = 0
         self.steps += count
+
+    def _round(self, length: int) -> Iterator[int]:
+        """Steps with a look after them."""
+        yield from self._steps(1)
+        self.malloc.begin_round()
+        yield from self._steps(length - 1)
 
     def _is_enough(self, rounds: int) -> bool:
         return rounds >= LEAST_ROUNDS and self.clock.seconds > PATIENCE
@@ -97,12 +107,12 @@ class Hunt:
     def _look(self, with_labels: bool = False, collect: int = ALL) -> None:
         self.clock.stop()
         steps = self.steps - (self.looks[-1].steps if self.looks else 0)
-        self.malloc.before_planting()
+        gc.collect(collect)
+        self.malloc.end_round(steps)
         self.controls.plant(steps)
-        self.malloc.after_planting()
-        self.looks.append(look(self.steps, with_labels=with_labels, collect=collect))
+        self.looks.append(look(self.steps, with_labels=with_labels, collect=NONE))
         self.note(self.looks[-1])
-        if not self.natives and self.malloc.has_changed(steps):
+        if not self.natives and self.malloc.keeps_changing:
             self._count_natives()
         self.clock.start()
 
@@ -126,12 +136,13 @@ class Hunt:
         for _ in range(LEAST_NATIVE_LOOKS - len(self.natives)):
             if len(self.natives) > 1 and not grows(*self.natives[-2:]):
                 return
-            yield from self._steps(self.schedule.rounds[0])
-            self._look(with_labels=True)
+            yield from self._round(self.schedule.rounds[0])
+            self._look()
             self._count_natives()
 
-    def _extension(self, is_wanted: bool) -> Iterator[int]:
+    def _extension(self) -> Iterator[int]:
         """Longer rounds where something grows: a cache that fills slowly shows that it does."""
+        is_wanted = self.suspects is not None and self.suspects.grow
         if self._affords(self.schedule.extension) and is_wanted:
             yield from self._longer(self.schedule.extension)
             if self._affords(self.schedule.confirmation) and self._slows():
@@ -139,27 +150,33 @@ class Hunt:
 
     def _longer(self, lengths: tuple[int, ...]) -> Iterator[int]:
         for length in lengths:
-            yield from self._steps(length)
-            self._look(with_labels=length == lengths[-1])
+            yield from self._round(length)
+            is_last = length == lengths[-1]
+            self._look(with_labels=is_last, collect=ALL if is_last else YOUNG)
 
     def _affords(self, lengths: tuple[int, ...]) -> bool:
         per_step = self.clock.seconds / max(1, self.steps)
         return bool(lengths) and per_step * sum(lengths) <= MOST_EXTENSION
 
-    def _suspect(self) -> bool:
+    def _suspect(self) -> None:
         """Does anything grow, or seem to, that the hunt did not plant? From here on its like is recorded as it is made."""
         self.clock.stop()
-        found = aside(lambda: suspects(self.looks, self.controls))
-        self._swelling = found.swelling
-        if found.are_there:
-            self.recording.start(found.types)
+        self.suspects = aside(lambda: suspects(self.looks, self.controls))
+        self._swelling = self.suspects.swelling
+        if self.suspects.clear is None:
+            self.recording.start(self.suspects.types)
         self.clock.start()
-        return found.grow
+
+    @property
+    def clear(self) -> Clear | None:
+        """What there is to tell where no look shows a leak; None where one does, or where that was not asked yet."""
+        found = self.suspects.clear if self.suspects is not None else None
+        return found if found is not None and found.looks == len(self.looks) else None
 
     def _lines_round(self) -> Iterator[int]:
         """Where no round was recorded that should have been, one more is."""
         if self.recording.is_on and self.schedule.lines and not self.noted:
-            yield from self._steps(self.schedule.lines)
+            yield from self._round(self.schedule.lines)
             self._look(with_labels=True)
 
     def _slows(self) -> bool:
@@ -202,14 +219,15 @@ class Hunt:
         does a step read what was there before?
         """
         places = self._swelling
-        if not places and not aside(lambda: bool(undeclared(self.looks[-2], self.looks[-1]))):
+        if not places and (self.suspects is None or not self.suspects.fresh_attributes):
             return
-        # The collector's round has replaced some of them since: what is watched is what is there now.
         now = look(self.steps, with_labels=True)
         self.note(now)
         wanted, swelling = aside(
             lambda: (addresses_of(now, undeclared(self.looks[-2], now)), tensors_at(now.graph, places))
         )
+        if not wanted and not swelling:
+            return
         watch = Watch([*wanted, *swelling])
         watch.start()
         try:

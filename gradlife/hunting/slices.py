@@ -13,7 +13,6 @@ from gradlife.hunting.births import Births
 from gradlife.hunting.growth import Evidence, Grown
 from gradlife.hunting.looks import storage_content
 from gradlife.hunting.retained import Kept, dominators, kept_by_steps, storages_of, together
-from gradlife.patterns.rows_modules import shown_bytes
 
 #: A storage is this many times as large as all that is shown of it, and so many bytes of it are seen by nothing.
 MUCH = 4
@@ -49,6 +48,8 @@ def kept_by_slices(graph: _heap.Graph, born: Births, skipped: Iterable[int]) -> 
 
 def shown_of(graph: _heap.Graph, storage: int) -> int | None:
     """Bytes of a storage that named tensors show; None where it is used in a way that does not tell."""
+    from gradlife.patterns.rows_modules import shown_bytes  # with it come all patterns
+
     total = 0
     for impl in graph.referrers(storage):
         if graph.describe(impl)[0] != "tensor":

@@ -1,4 +1,7 @@
-"""What seems to leak before it is known for sure: of its types it is worth while to record where objects are created."""
+"""What seems to leak before it is known for sure: of its types it is worth while to record where objects are created.
+
+Where nothing seems to, that is the answer.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,24 @@ from dataclasses import dataclass
 from gradlife import _heap
 from gradlife.hunting.controls import Controls, planted_name
 from gradlife.hunting.garbage import Garbage
+from gradlife.hunting.groups import Group
 from gradlife.hunting.growth import evidence_of, grown_groups
+from gradlife.hunting.left_behind import has_fresh_attributes
 from gradlife.hunting.looks import Look
+from gradlife.hunting.rounds import judged_controls, rounds_of
 from gradlife.hunting.slices import finished_steps
 from gradlife.hunting.swelling import Place, place_of, swollen
+from gradlife.model.hunt import Control, Round
+
+
+@dataclass(frozen=True)
+class Clear:
+    """What there is to tell of looks that show no leak."""
+
+    looks: int
+    rounds: tuple[Round, ...]
+    controls: tuple[Control, ...]
+    limits: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -19,8 +36,9 @@ class Suspects:
     """What the looks so far tell."""
 
     grow: bool  # something grows, or seems to, that the hunt did not plant
-    are_there: bool  # or a finished step is still held
     types: frozenset[str]  # of Python objects among those that grow
+    fresh_attributes: bool  # modules have tensors of the last round
+    clear: Clear | None  # None: something grows, or a finished step is still held
     swelling: tuple[Place, ...] = ()  # what has one thing in it that is larger after each round
 
 
@@ -32,10 +50,21 @@ def suspects(looks: Sequence[Look], controls: Controls) -> Suspects:
     swelling = swollen(evidence, sure)
     sure += swelling
     groups = [one.group for one in sure if not planted_name(graph, one, controls)] + unsure
-    kept = finished_steps(evidence, sure)
+    groups = [group for group in groups if not is_own(graph, group)]
     types = type_names(graph, (node for group in groups for node in group.members))
+    clear = None
+    if not groups and not finished_steps(evidence, sure):
+        rounds = tuple(rounds_of(evidence, sure, controls))
+        clear = Clear(len(looks), rounds, tuple(judged_controls(graph, sure, controls)), tuple(looks[-1].limits))
+    latest = [node for node, number in evidence.born.items() if number == len(looks) - 2]
     places = tuple(place_of(graph, one) for one in swelling)
-    return Suspects(bool(groups), bool(groups or kept), types, places)
+    return Suspects(bool(groups), types, has_fresh_attributes(graph, latest), clear, places)
+
+
+def is_own(graph: _heap.Graph, group: Group) -> bool:
+    """Does it hang on the hunt itself?"""
+    steps = graph.path_steps(group.tops[0]) if group.anchor is not None else []
+    return any(step[2].startswith("gradlife.hunting.") for step in steps)
 
 
 def types_of(garbage: Garbage) -> frozenset[str]:

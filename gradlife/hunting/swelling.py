@@ -13,7 +13,7 @@ from gradlife import _heap
 from gradlife.hunting.groups import Group
 from gradlife.hunting.growth import Evidence, Grown, is_steady
 from gradlife.hunting.left_behind import bytes_of
-from gradlife.hunting.looks import Look, storage_content, tensor_type_names
+from gradlife.hunting.looks import Look, sized, tensor_type_names
 from gradlife.hunting.retained import dominators
 from gradlife.model.hunt import PerStep
 
@@ -22,9 +22,6 @@ LEAST_ROUNDS = 4
 
 #: What is smaller than this share of the largest at a place is not what grows there.
 LEAST_SHARE = 0.5
-
-#: What has memory of its own, besides storages.
-ARRAY = "numpy.ndarray"
 
 Place = tuple[str, str, int]  # kind, type and address of the nearest object of Python that was there at every look
 
@@ -58,16 +55,7 @@ def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
 
 def has_new_sizes(looks: Sequence[Look]) -> bool:
     """Has anything a size at the last look that nothing had before? What grows has; in most programs nothing does."""
-    sizes = [{nbytes for _, nbytes in sized(look.graph)} for look in looks]
-    return bool(sizes[-1].difference(*sizes[:-1]))
-
-
-def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
-    """Storages, and arrays with memory of their own, with their bytes."""
-    for node in graph.nodes("storage", ""):
-        yield node, storage_content(graph, node)
-    for node in graph.nodes("python", ARRAY):
-        yield node, graph.describe(node)[3] or 0
+    return bool(looks[-1].sizes.difference(*(look.sizes for look in looks[:-1])))
 
 
 def bodies_of(graph: _heap.Graph) -> list[Body]:

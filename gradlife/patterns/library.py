@@ -6,11 +6,7 @@ import functools
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
-
-from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
 
 from gradlife.patterns.matching import find, find_around
 from gradlife.patterns.pattern import Case
@@ -39,6 +35,8 @@ class KnownLeak:
 @functools.cache
 def known_leaks() -> tuple[KnownLeak, ...]:
     """All that are known."""
+    from importlib import resources  # slow to load, as is `packaging`: most hunts find nothing
+
     text = resources.files(__package__).joinpath("known_leaks.toml").read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = tomllib.loads(text)["leak"]
     return tuple(KnownLeak(**{key: of_toml(value) for key, value in row.items()}) for row in rows)
@@ -72,6 +70,9 @@ def shows(leak: KnownLeak, code: str, case: Case, versions: Mapping[str, str]) -
 
 def has_bug(leak: KnownLeak, version: str) -> bool:
     """Does the version's release have the bug? A local part and a pre-release mark make no difference."""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
     try:
         release = Version(version).base_version
     except InvalidVersion:

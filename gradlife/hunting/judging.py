@@ -1,0 +1,92 @@
+"""What looks tell: findings apart from controls, rounds, limits. It reads graphs, and is loaded in the copy that does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from gradlife.hunting import caches
+from gradlife.hunting.controls import planted_name
+from gradlife.hunting.findings import garbage_findings, growth_finding, native_findings, retained_finding, worst_first
+from gradlife.hunting.garbage import garbage_of
+from gradlife.hunting.groups import Group
+from gradlife.hunting.growth import Evidence, Grown, evidence_of, grown, grown_groups, is_slowing
+from gradlife.hunting.left_behind import unread
+from gradlife.hunting.looks import Look
+from gradlife.hunting.method import Hunt
+from gradlife.hunting.opaque import with_native_parts
+from gradlife.hunting.reporting import About, cleared
+from gradlife.hunting.rounds import judged_controls, rounds_of
+from gradlife.hunting.slices import finished_steps
+from gradlife.hunting.suspects import Clear, is_own
+from gradlife.hunting.swelling import place_of, swollen
+from gradlife.model.hunt import Finding, HuntReport
+
+#: Two rounds at least: one tells nothing.
+LEAST_LOOKS = 3
+
+
+def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
+    """What looks tell."""
+    if len(looks) < LEAST_LOOKS:
+        few = about.trouble or f"only {hunt.steps} steps were seen: too few to tell growth from warming up"
+        return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), trouble=few)
+    evidence = evidence_of(looks)
+    sure, unsure = grown_groups(evidence)
+    swelling = swollen(evidence, sure)
+    replaced = [one for one in swelling if place_of(evidence.graph, one) in hunt.replaced]
+    sure = with_native_parts(evidence, [*sure, *(one for one in swelling if one not in replaced)])
+    mine = [
+        one
+        for one in sure
+        if not planted_name(evidence.graph, one, hunt.controls) and not is_own(evidence.graph, one.group)
+    ]
+    findings = [growth_finding(evidence.graph, one, hunt.noted) for one in mine]
+    explained = [caches.explained(one) for one in findings if caches.is_meant(one)]
+    explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.noted)) for one in replaced]
+    explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.noted)) for one in slowing(evidence, unsure)]
+    findings = [one for one in findings if not caches.is_meant(one)]
+    for kept in [] if about.has_failed else finished_steps(evidence, [*sure, *replaced]):
+        findings += retained_finding(evidence.graph, kept, about.is_script, hunt.noted)
+    told = {evidence.graph.describe(node)[2] for one in sure for node in one.containers}
+    findings += found_later(hunt, about, told)
+    return HuntReport(
+        target=about.target,
+        stepped_by=about.stepped_by,
+        warmup_steps=hunt.warmup_steps,
+        rounds=tuple(rounds_of(evidence, sure, hunt.controls)),
+        findings=worst_first(findings),
+        explained=tuple(explained),
+        controls=tuple(judged_controls(evidence.graph, sure, hunt.controls)),
+        limits=(*looks[-1].limits, *limits_of_lines(hunt, findings)),
+        script_status=about.script_status,
+        trouble=about.trouble,
+    )
+
+
+def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
+    """What is to be told where the looks show no leak, but other rounds may."""
+    findings = list(found_later(hunt, about))
+    report = cleared(hunt, clear, about)
+    return replace(report, findings=worst_first(findings), limits=(*report.limits, *limits_of_lines(hunt, findings)))
+
+
+def found_later(hunt: Hunt, about: About, told: Collection[int] = ()) -> Iterator[Finding]:
+    """What the rounds tell that come after the looks."""
+    if hunt.left_behind is not None:
+        for kept in unread(hunt.left_behind, told):
+            yield from retained_finding(hunt.left_behind.look.graph, kept, about.is_script, hunt.noted)
+    yield from native_findings(hunt.natives)
+    if hunt.waiting is not None:
+        yield from garbage_findings(garbage_of(hunt.waiting), hunt.noted)
+
+
+def limits_of_lines(hunt: Hunt, findings: Sequence[Finding]) -> Iterator[str]:
+    """Where the program ended before it was recorded where the survivors are created."""
+    if findings and not hunt.noted:
+        yield "where the survivors are created: the program ended before that was recorded → gradlife hunt --lines …"
+
+
+def slowing(evidence: Evidence, groups: Sequence[Group]) -> list[Grown]:
+    """Of groups that grow in some rounds only those that get less in every one."""
+    return [grown(one, evidence) for one in groups if is_slowing(one, evidence) and not is_own(evidence.graph, one)]
