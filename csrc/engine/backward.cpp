@@ -99,7 +99,17 @@ void validate_outputs(const Node& node, TensorList& outputs) {
   }
 }
 
-TensorList call_node(Node& node, TensorList inputs, bool keep_graph) {
+}  // namespace
+
+// Where only some gradients are wanted, an operation's hooks see nothing in the place of the others.
+void GraphTask::drop_unneeded(const Node& node, TensorList& outputs) const {
+  if (exec_info_.empty() || node.computes_all_outputs()) return;
+  const EdgeList& edges = node.next_edges();
+  for (size_t i = 0; i < outputs.size() && i < edges.size(); ++i)
+    if (edges[i] && !should_run(*edges[i].node)) outputs[i].reset();
+}
+
+TensorList GraphTask::call_node(Node& node, TensorList inputs) const {
   inputs = call_tensor_hooks(node, std::move(inputs));
   for (size_t i = 0; i < node.pre_hooks.size(); ++i) {
     record(EventKind::hook, node, "pre hook");
@@ -108,6 +118,7 @@ TensorList call_node(Node& node, TensorList inputs, bool keep_graph) {
   TensorList kept;
   if (!node.post_hooks.empty()) kept = inputs;
   TensorList outputs = node.apply(std::move(inputs));
+  drop_unneeded(node, outputs);
   validate_outputs(node, outputs);
   if (PostAccumulateHook* hook = node.post_accumulate_hook()) {
     record(EventKind::hook, node, "post accumulate hook");
@@ -118,11 +129,9 @@ TensorList call_node(Node& node, TensorList inputs, bool keep_graph) {
     outputs = node.post_hooks[i]->call(std::move(outputs), kept);
   }
   // A closure knows no end of its use: backward may always run again.
-  if (!keep_graph && node.policy().saved_slot != SavedSlotPolicy::closure) node.release_variables();
+  if (!options_.keep_graph && node.policy().saved_slot != SavedSlotPolicy::closure) node.release_variables();
   return outputs;
 }
-
-}  // namespace
 
 void GraphTask::deliver(const Edge& edge, Tensor gradient) {
   Node* target = edge.node.get();
@@ -154,7 +163,7 @@ void GraphTask::evaluate(ReadyNode& item) {
       if (capture.input_nr < seen.size()) captured_[capture.output] = seen[capture.input_nr];
     if (!info.is_needed) return;
   }
-  TensorList outputs = call_node(node, std::move(item.inputs), options_.keep_graph);
+  TensorList outputs = call_node(node, std::move(item.inputs));
   if (anomaly_mode.is_enabled && anomaly_mode.checks_nan) refuse_nan(node, outputs);
   const EdgeList& edges = node.next_edges();
   for (size_t i = 0; i < outputs.size() && i < edges.size(); ++i)

@@ -109,6 +109,7 @@ Tensor fill_in_place(const Tensor& target, const Tensor& value) {
           " dimensions.");
   check_inplace(target, needs_graph({&target, &value}));
   const auto node = start_recording<OverwriteNode>({&target, &value}, fill_tensor_spec);
+  refuse_overlap(*target);
   kernels::fill(*target, item(value));
   finish_in_place(target, node);
   return target;

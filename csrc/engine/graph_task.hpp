@@ -60,6 +60,8 @@ class GraphTask {
   void prefetch_saved();
   void deliver(const Edge& edge, Tensor gradient);
   void evaluate(ReadyNode& item);
+  TensorList call_node(Node& node, TensorList inputs) const;
+  void drop_unneeded(const Node& node, TensorList& outputs) const;
   bool should_run(const Node& node) const;
 
   BackwardOptions options_;

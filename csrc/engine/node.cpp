@@ -133,7 +133,7 @@ const NodeSpec& AccumulateGrad::spec() const {
 TensorList AccumulateGrad::apply(TensorList&& gradients) {
   Tensor gradient = std::move(gradients[0]);
   gradients.clear();
-  if (gradient) accumulate_grad(variable_, std::move(gradient), post_hooks.empty() ? 1 : 2);
+  if (gradient && requires_grad(variable_)) accumulate_grad(variable_, std::move(gradient), post_hooks.empty() ? 1 : 2);
   return {};
 }
 

@@ -165,6 +165,8 @@ class Node : public Managed {
 
   virtual TensorList apply(TensorList&& gradients) = 0;
   virtual const NodeSpec& spec() const = 0;
+  // Does it give gradients that nothing asked for, too? An operation does not; a custom Function can't know.
+  virtual bool computes_all_outputs() const { return false; }
   const char* name() const override { return name_in_release(spec().name, policy()); }
 
   // Saved slots, in the order of spec().fields of the types tensor and tensor_list.

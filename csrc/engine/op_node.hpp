@@ -89,7 +89,11 @@ class OpNode : public SlotNode<count> {
   TensorList apply(TensorList&& gradients) final {
     const Tensor gradient = std::move(gradients[0]);
     TensorList results(this->next_edges().size());
-    if (gradient) differentiate(gradient, results);
+    if (gradient) {
+      differentiate(gradient, results);
+    } else {
+      for (size_t i = 0; i < count; ++i) this->unpack(i);  // what was freed is refused all the same
+    }
     return results;
   }
 

@@ -46,6 +46,7 @@ class PyNode final : public Node {
 
   TensorList apply(TensorList&& gradients) override;
   const NodeSpec& spec() const override { return *spec_; }
+  bool computes_all_outputs() const override { return true; }
   size_t slot_count() const override { return saved.size(); }
   SavedSlot& slot(size_t index) override { return saved[index]; }
   std::pair<size_t, size_t> slots_of_field(size_t) const override { return {0, saved.size()}; }

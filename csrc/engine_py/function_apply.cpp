@@ -74,6 +74,8 @@ void check_dirty(const Tensor& tensor, bool is_input, Py_ssize_t outputs) {
       "Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations). "
       "You "
       "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.");
+  require(!is_view || !is_leaf(*tensor->meta()->view->base) || !requires_grad(tensor->meta()->view->base),
+          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   if (!is_input) {
     const Ref warned = checked(PyObject_CallFunction(
         state().warn, "Os", PyExc_UserWarning,
@@ -97,6 +99,7 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
   }
   if (is_dirty) {
     check_dirty(tensor, is_input, outputs);
+    if (tensor->meta() != nullptr) tensor->meta()->grad.reset();  // it was that of the value before
     rebase_history(tensor, node);
     return tensor;
   }

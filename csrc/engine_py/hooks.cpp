@@ -51,9 +51,11 @@ void check_replacement(Borrowed original, Borrowed result, Borrowed hook) {
                  legacy_type_name(before->dtype()), legacy_type_name(after->dtype()));
 }
 
-// What a node hook returned, as a tuple of as many values as before; a single tensor stands for a tuple of one.
+// What a node hook returned, as a tuple of as many values as before. In the profiles before 2.0 a single tensor stands
+// for a tuple of one.
 Ref as_values(Ref result, Borrowed before, Borrowed hook) {
-  if (is_tensor(result.get())) result = checked(PyTuple_Pack(1, result.get()));
+  const bool may_be_single = current_policy()->is_oneflow || current_policy()->release < 200;
+  if (may_be_single && is_tensor(result.get())) result = checked(PyTuple_Pack(1, result.get()));
   if (!PyTuple_Check(result.get()))
     raise_python(PyExc_TypeError, "expected tuple, but hook returned '%s'", Py_TYPE(result.get())->tp_name);
   const Py_ssize_t count = PyTuple_GET_SIZE(result.get());
@@ -98,14 +100,16 @@ class PyPostAccumulateHook final : public DictHook<PostAccumulateHook> {
  public:
   explicit PyPostAccumulateHook(Borrowed dict) : DictHook(dict, "post-accumulate hooks") {}
   void call(const Tensor& variable) override {
-    const Ref value = wrap(variable);
+    Ref value = wrap(variable);
+    bool is_replaced = false;
     each_callable(dict_, [&](PyObject* callable) {
-      const Ref result = checked(PyObject_CallOneArg(callable, value.get()));
-      if (result.get() == Py_None) return;
-      if (!is_tensor(result.get()))
-        raise_python(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(result.get())->tp_name);
-      raise_python(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
+      Ref result = checked(PyObject_CallOneArg(callable, value.get()));
+      if (result.get() == Py_None || result.get() == value.get()) return;
+      check_replacement(value.get(), result.get(), callable);
+      value = std::move(result);
+      is_replaced = true;
     });
+    if (is_replaced) raise_python(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
   }
 };
 
@@ -132,7 +136,8 @@ class PyPostHook final : public DictHook<NodePostHook> {
     const Ref arrived = wrap_tuple(inputs);
     each_callable(dict_, [&](PyObject* callable) {
       Ref result = checked(PyObject_CallFunctionObjArgs(callable, values.get(), arrived.get(), nullptr));
-      if (result.get() != Py_None) values = as_values(std::move(result), values.get(), callable);
+      if (result.get() == Py_None) return;
+      values = as_values(std::move(result), values.get(), callable);
     });
     return unwrap_list(values.get());
   }

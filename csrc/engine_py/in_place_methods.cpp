@@ -21,19 +21,19 @@ Tensor operand(const Args& args, size_t i) {
   return parse_number(args[i], &number) ? ops::wrapped_number(number) : args.tensor(i);
 }
 
-template <Tensor (*op)(const Tensor&, const Tensor&, const Scalar&)>
+template <Tensor (*op)(const Tensor&, const Tensor&, const Scalar&), const char* name>
 PyObject* scaled(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    const Args args("method", {"other", "alpha"}, 1, arguments, count, names);
+    const Args args(name, {"other", "alpha"}, 1, arguments, count, names);
     op(unwrap(self), operand(args, 0), args.number(1, 1));
     return Py_NewRef(self);
   });
 }
 
-template <Tensor (*op)(const Tensor&, const Tensor&)>
+template <Tensor (*op)(const Tensor&, const Tensor&), const char* name>
 PyObject* binary(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    const Args args("method", {"other"}, 1, arguments, count, names);
+    const Args args(name, {"other"}, 1, arguments, count, names);
     op(unwrap(self), operand(args, 0));
     return Py_NewRef(self);
   });
@@ -73,6 +73,9 @@ PyObject* copy_method(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
   });
 }
 
+constexpr char add_name[] = "add_", sub_name[] = "sub_", subtract_name[] = "subtract_", mul_name[] = "mul_",
+               multiply_name[] = "multiply_", true_divide_name[] = "true_divide_";
+
 Tensor square(const Tensor& target) { return ops::pow_scalar_in_place(target, 2); }
 
 }  // namespace
@@ -96,14 +99,15 @@ const Operation in_place_operations[] = {operation<unary<square>>("square_"),
                                          operation<unary<ops::neg_in_place>>("negative_"),
                                          {nullptr, nullptr, nullptr}};
 
-PyMethodDef in_place_methods[] = {{"add_", as_method(scaled<ops::add_in_place>), fast_call, nullptr},
-                                  {"sub_", as_method(scaled<ops::sub_in_place>), fast_call, nullptr},
-                                  {"subtract_", as_method(scaled<ops::sub_in_place>), fast_call, nullptr},
-                                  {"mul_", as_method(binary<ops::mul_in_place>), fast_call, nullptr},
-                                  {"multiply_", as_method(binary<ops::mul_in_place>), fast_call, nullptr},
-                                  {"true_divide_", as_method(binary<ops::div_in_place>), fast_call, nullptr},
-                                  {"pow_", as_method(pow_method), fast_call, nullptr},
-                                  {"copy_", as_method(copy_method), fast_call, nullptr},
-                                  {nullptr, nullptr, 0, nullptr}};
+PyMethodDef in_place_methods[] = {
+    {"add_", as_method(scaled<ops::add_in_place, add_name>), fast_call, nullptr},
+    {"sub_", as_method(scaled<ops::sub_in_place, sub_name>), fast_call, nullptr},
+    {"subtract_", as_method(scaled<ops::sub_in_place, subtract_name>), fast_call, nullptr},
+    {"mul_", as_method(binary<ops::mul_in_place, mul_name>), fast_call, nullptr},
+    {"multiply_", as_method(binary<ops::mul_in_place, multiply_name>), fast_call, nullptr},
+    {"true_divide_", as_method(binary<ops::div_in_place, true_divide_name>), fast_call, nullptr},
+    {"pow_", as_method(pow_method), fast_call, nullptr},
+    {"copy_", as_method(copy_method), fast_call, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace gradlife

@@ -28,7 +28,7 @@ void input_metadata_dealloc(PyObject* self) {
 Ref wrap_input_metadata(const InputMetadata& metadata) {
   PyTypeObject* type = state().input_metadata_type;
   Ref self = checked(type->tp_alloc(type, 0));
-  object_of(self.get())->shape = wrap_dims(metadata.sizes).release();
+  object_of(self.get())->shape = checked(PySequence_List(wrap_dims(metadata.sizes).get())).release();
   object_of(self.get())->dtype = wrap_dtype(metadata.dtype).release();
   return self;
 }

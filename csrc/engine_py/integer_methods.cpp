@@ -83,7 +83,7 @@ Tensor divided(const Tensor& a, const Args& args, bool in_place) {
 template <bool in_place = false>
 PyObject* div_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    const Args args("div", {"other", "rounding_mode"}, 1, arguments, count, names);
+    const Args args(in_place ? "div_" : "div", {"other", "rounding_mode"}, 1, arguments, count, names);
     return answer(self, divided(unwrap(self), args, in_place), in_place);
   });
 }

@@ -55,9 +55,6 @@ void check_new_grad(const Tensor& tensor, PyObject* value) {
                  Py_TYPE(value)->tp_name);
   const Tensor& gradient = unwrap(value);
   if (gradient == tensor) raise_python(PyExc_RuntimeError, "can't assign Variable as its own grad");
-  require(gradient->sizes() == tensor->sizes(), "attempting to assign a gradient of size '",
-          size_text(gradient->sizes()), "' to a tensor of size '", size_text(tensor->sizes()),
-          "'. Please ensure that the gradient and the tensor are the same size");
   const char* names[] = {"Float", "Double", "Long", "Bool"};
   const char* small_names[] = {"float", "double", "long", "bool"};
   require(
@@ -68,6 +65,9 @@ void check_new_grad(const Tensor& tensor, PyObject* value) {
       "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
       "the "
       "dtypes of a tensor and its gradient may break downstream systems that assume they match.");
+  require(gradient->sizes() == tensor->sizes(), "attempting to assign a gradient of size '",
+          size_text(gradient->sizes()), "' to a tensor of size '", size_text(tensor->sizes()),
+          "'. Please ensure that the gradient and the tensor are the same size");
 }
 
 void set_grad(const Tensor& tensor, PyObject* value) {
@@ -117,7 +117,8 @@ Ref get_base(const Tensor& tensor) {
   return meta != nullptr && meta->view ? wrap(meta->view->base) : Ref::borrow(Py_None);
 }
 
-Ref get_is_leaf(const Tensor& tensor) { return from_bool(is_leaf(*tensor)); }
+// Asks for the node, as PyTorch does: a view's may have to be made anew, and that may be refused.
+Ref get_is_leaf(const Tensor& tensor) { return from_bool(!grad_fn(tensor)); }
 Ref get_version(const Tensor& tensor) {
   require(!tensor->is_inference(), "Inference tensors do not track version counter.");
   return checked(PyLong_FromUnsignedLong(tensor->version()));

@@ -117,8 +117,11 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._backward_hooks is None:
+            has_node = (
+                self.grad_fn is not None
+            )  # asked first: a view's node may be made anew, which leaves hooks behind
             self._backward_hooks = OrderedDict()
-            if self.grad_fn is not None:
+            if has_node:
                 self._register_hook_dict()
         handle = RemovableHandle(self._backward_hooks)
         self._backward_hooks[handle.id] = hook

@@ -26,7 +26,7 @@ from gradlife.engine.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from gradlife.engine.tensors import Tensor
+from gradlife.engine.tensors import Size, Tensor
 
 __all__ = [
     "Function",
@@ -189,7 +189,7 @@ def _shape_and_dtype(root: Any) -> tuple[Any, Any]:
     if not isinstance(root, GradientEdge):
         return root.shape, root.dtype
     metadata = root.node._input_metadata[root.output_nr]
-    return metadata.shape, metadata.dtype
+    return Size(metadata.shape), metadata.dtype
 
 
 def __getattr__(name: str) -> Any:
