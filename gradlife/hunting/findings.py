@@ -15,7 +15,7 @@ from gradlife.hunting.natives import LEAST_LOOKS, Unreached, grows
 from gradlife.hunting.retained import Kept
 from gradlife.hunting.siblings import with_siblings
 from gradlife.hunting.tracing import heaviest, held_trace, lost_trace, raw_path, representative, story, telling_members
-from gradlife.hunting.ways import step_that_grows, way_of
+from gradlife.hunting.ways import other_holders, step_that_grows, way_of
 from gradlife.hunting.weights import weight
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Ledger, Lifetime, Trace
@@ -42,6 +42,7 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
         retained_bytes=retained(graph, grown.group),
         created_at=noted.lines(graph, tellers(graph, grown.group, way.node, way.holder)),
         anchor=step_that_grows(graph, way, grown) if trace.steps else None,
+        also_held_by=other_holders(graph, grown.group, way),
     )
 
 

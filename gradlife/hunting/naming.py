@@ -22,11 +22,23 @@ def finding(
     retained_bytes: int,
     anchor: int | None = None,
     created_at: tuple[str, ...] = (),
+    also_held_by: tuple[str, ...] = (),
 ) -> Finding:
     """A finding with its name, reason and advice. ``anchor``: the step that grows, as in `diagnose`."""
     diagnosis = diagnose(trace, kind, lifetime, anchor=anchor, versions=versions())
     printed = fingerprint(trace, anchor=anchor)
-    return Finding(kind, lifetime, diagnosis, trace, per_step, survivors, retained_bytes, printed, created_at)
+    return Finding(
+        kind,
+        lifetime,
+        diagnosis,
+        trace,
+        per_step,
+        survivors,
+        retained_bytes,
+        printed,
+        created_at,
+        also_held_by=also_held_by,
+    )
 
 
 def versions() -> dict[str, str]:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
-from gradlife.heap.steps import spans_of
+from gradlife.heap.diff import path_text
+from gradlife.heap.steps import merged_steps, spans_of
 from gradlife.hunting.groups import Group
 from gradlife.hunting.growth import Grown
 from gradlife.hunting.tracing import raw_path, representative, telling_members
@@ -22,6 +23,9 @@ ABOUT_ALL = 0.9
 
 #: Members that are looked at between a container's item and what is told of.
 MOST_BETWEEN = 4096
+
+#: Other holders that are told of.
+MOST_OTHERS = 3
 
 #: Keys and values that any container may have beside what it keeps.
 PLAIN = frozenset({"str", "int", "float", "bool", "NoneType", "bytes", "tuple"})
@@ -125,6 +129,19 @@ def inner_way(graph: _heap.Graph, group: Group, items: set[int], node: int) -> l
                 after[referrer] = at
                 front.append(referrer)
     return []
+
+
+def other_holders(graph: _heap.Graph, group: Group, way: Way) -> tuple[str, ...]:
+    """The other containers that hold as much, each by the way to it."""
+    found: dict[str, None] = {}
+    for container in way.others:
+        item = next(iter(items_of(graph, group, container)), None)
+        if item is not None:
+            raw = graph.steps_along([*graph.path(container), item])
+            steps = merged_steps(raw)
+            is_step = spans_of(raw)[-2] == {container}  # else it is folded into what a reader takes for its owner
+            found[path_text(steps[:-1] if is_step else steps)] = None
+    return tuple(found)[:MOST_OTHERS]
 
 
 def step_that_grows(graph: _heap.Graph, way: Way, grown: Grown) -> int | None:

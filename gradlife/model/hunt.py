@@ -87,6 +87,7 @@ class Finding:
     fingerprint: str = ""  # hexadecimal; of the suspect stretch, without indices, addresses and sizes
     created_at: tuple[str, ...] = ()  # "train.py:41 in step", the innermost line of the program first
     proof: Proof | None = None
+    also_held_by: tuple[str, ...] = ()  # other containers that keep as much, each by itself: all of them are to be cut
 
     @property
     def code(self) -> str:

@@ -74,6 +74,7 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "retained_bytes": finding.retained_bytes,
         "fingerprint": finding.fingerprint,
         "created_at": list(finding.created_at),
+        "also_held_by": list(finding.also_held_by),
         "advice": asdict(diagnosis.advice),
         "proof": asdict(finding.proof) if finding.proof is not None else None,
         "trace": encode_trace(finding.trace, text_of),

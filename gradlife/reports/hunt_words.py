@@ -50,6 +50,8 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
         told[0] = f"{told[0][:-1]}, {share}."
     if finding.retained_bytes:
         told.append(f"With its holder {size(finding.retained_bytes)} would be freed.")
+    if finding.also_held_by:
+        told.append(f"Each of these holds as much by itself, and is to let go, too: {'; '.join(finding.also_held_by)}.")
     if finding.created_at:
         told.append(f"Made at {', called from '.join(finding.created_at)}.")
     return told

@@ -139,8 +139,12 @@ def test_of_two_containers_the_one_that_has_nothing_else_is_told() -> None:
     def step(number: int) -> None:
         names["_"] = names[f"_{number}"] = names["Out"][number] = torch.ones(8)
 
-    (trace,), _ = words(evidence(step, 3, 5, 7, 11))
+    found = evidence(step, 3, 5, 7, 11)
+    (trace,), _ = words(found)
     assert "['Out'][" in trace
+    (grown,) = (one for one in grown_groups(found)[0] if has_tensors(found, one.group.members))
+    (other,) = growth_finding(found.graph, grown, Noted()).also_held_by
+    assert other.endswith(": local variable 'names'")
 
 
 def test_entries_and_the_objects_that_they_are_for_are_one_group() -> None:
