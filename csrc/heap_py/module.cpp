@@ -15,6 +15,7 @@
 #include "heap_py/naming.hpp"
 #include "heap_py/providers.hpp"
 #include "heap_py/search_function.hpp"
+#include "heap_py/termination.hpp"
 #include "heap_py/torch_layout.hpp"
 #include "heap_py/walker.hpp"
 #include "heapgraph/file_reader.hpp"
@@ -265,6 +266,7 @@ PyMethodDef functions[] = {
     {"malloc_bytes", malloc_bytes, METH_NOARGS, nullptr},
     {"native_census", native_census, METH_NOARGS, nullptr},
     {"native_objects", native_objects, METH_O, nullptr},
+    {"announce_signals", announce_signals, METH_VARARGS, nullptr},
     {"start_recording", start_recording, METH_VARARGS, nullptr},
     {"want_type", want_type, METH_O, nullptr},
     {"recorded", recorded, METH_NOARGS, nullptr},

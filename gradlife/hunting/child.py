@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import CodeType
+from typing import NoReturn
 
 from gradlife.errors import GradlifeError
 from gradlife.hunting.batches import BatchSteps
@@ -49,6 +50,7 @@ class Child:
         self._answered: HuntReport | None = None
         self._is_script = True
         self._lock = threading.RLock()
+        self._is_copy = False  # of the process, which the program has forked
         self.counter: Counter | None = None
 
     # --- targets ---
@@ -57,6 +59,7 @@ class Child:
         """Runs the target to its end; the status of the process."""
         target = parse(self._settings.target, self._settings.arguments)
         Stock(self, self._settings.requests).start()
+        self._stay_alone()
         ended = self._run_function(target) if isinstance(target, FunctionTarget) else self._run_script(target)
         return ended.status
 
@@ -122,10 +125,33 @@ class Child:
         with open(path, "rb") as file:
             return counted.decorated(file.read(), path)
 
+    # --- copies of this process ---
+
+    def _stay_alone(self) -> None:
+        """What the program starts is not hunted in, and `os._exit` still leaves a report."""
+        for descriptor in (self._settings.channel, self._settings.requests):
+            if descriptor >= 0:
+                os.set_inheritable(descriptor, False)
+        os.register_at_fork(after_in_child=self._become_copy)
+        exit_now = os._exit
+
+        def leave_and_exit(status: int) -> NoReturn:
+            if not self._is_copy and not self._has_ended:
+                self.leave(END, status, None)
+            exit_now(status)
+
+        os._exit = leave_and_exit
+
+    def _become_copy(self) -> None:
+        """No step counts any more. A copy that the hunt made itself to work in takes none."""
+        self._is_copy = True
+        if self.counter is not None:
+            self.counter.left = -1
+
     # --- stepping ---
 
     def _begin_again(self, stepped_by: str) -> Callable[[], bool]:
-        if self._answered is not None:  # the hunt is over
+        if self._answered is not None or self._is_copy:  # the hunt is over
             return lambda: True
         if self._stepped_by:
             self._hunt.close()
@@ -157,6 +183,8 @@ class Child:
 
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
         """Writes a report of what is known by now, and tells the process that watches."""
+        if self._is_copy:
+            return
         with self._lock:
             if moment == STOCK and self._has_ended:  # asked for before the end, and too late
                 return

@@ -85,7 +85,7 @@ class Guard:
             if self._memory.is_time(child.pid):
                 with contextlib.suppress(OSError):
                     os.write(requests, b"?")
-        while is_open:
+        while is_open and select.select([channel], [], [], 0)[0]:  # what the program has left running may keep it open
             is_open = self._hear(channel, folder)
 
     def _hear(self, channel: int, folder: str) -> bool:

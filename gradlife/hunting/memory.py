@@ -69,18 +69,18 @@ def total_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * PAGE
 
 
-def group_limits() -> Iterator[int]:
+def group_limits(table: str = "/proc/self/cgroup", mount: str = "/sys/fs/cgroup") -> Iterator[int]:
     """Limits of the control groups that this process is in, of both versions."""
     try:
-        with open("/proc/self/cgroup", encoding="utf-8") as file:
+        with open(table, encoding="utf-8") as file:
             groups = [line.rstrip("\n").split(":", 2) for line in file]
     except OSError:
         return
     for _, controllers, path in (group for group in groups if len(group) == 3):
         if controllers == "":
-            yield from limits_up("/sys/fs/cgroup", path, "memory.max")
+            yield from limits_up(mount, path, "memory.max")
         elif "memory" in controllers.split(","):
-            yield from limits_up("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes")
+            yield from limits_up(os.path.join(mount, "memory"), path, "memory.limit_in_bytes")
 
 
 def limits_up(top: str, path: str, name: str) -> Iterator[int]:

@@ -1,16 +1,25 @@
-"""Taking stock when the watching process asks for it: at the next step, or without one where none comes."""
+"""Taking stock when the watching process asks for it, or a signal is about to end the program: at the next step, or
+without one where none comes.
+"""
 
 from __future__ import annotations
 
 import os
+import select
+import signal
 import threading
 import time
 from typing import Protocol
 
+from gradlife import _heap
 from gradlife.hunting.stepping import Counter
 
 #: Seconds that a step may take before stock is taken in the midst of it.
 PATIENCE = 2.0
+
+
+#: Signals that end a program which does not handle them, and that give it time before they become SIGKILL.
+ENDING = [signal.SIGTERM, signal.SIGHUP]
 
 
 class Taker(Protocol):
@@ -29,11 +38,22 @@ class Stock(threading.Thread):
         super().__init__(name="gradlife", daemon=True)
         self._taker = taker
         self._requests = requests
+        self._signals, announced = os.pipe()
+        _heap.announce_signals(announced, list(map(int, ENDING)))
 
     def run(self) -> None:
-        """Until the watching process is gone."""
-        while self._requests >= 0 and os.read(self._requests, 1):
-            self._take()
+        """Until the watching process is gone, or this one is about to."""
+        heard = [one for one in (self._requests, self._signals) if one >= 0]
+        while True:
+            ready = select.select(heard, [], [])[0]
+            if self._signals in ready:
+                [number] = os.read(self._signals, 1)
+                self._take()
+                os.kill(os.getpid(), number)  # the second time it ends the process
+            elif os.read(self._requests, 1):
+                self._take()
+            else:
+                heard = [self._signals]
 
     def _take(self) -> None:
         counter = self._taker.counter
