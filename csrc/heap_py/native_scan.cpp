@@ -37,8 +37,7 @@ NativeScan::NativeScan(const Graph& graph)
       seekers_(arena_.memory()),
       arrivals_(arena_.memory()) {
   if (why_not() != nullptr) throw std::runtime_error(why_not());
-  const Address first = address_of(graph.addresses.data());
-  search_.leave_out({first, first + graph.addresses.bytes()});
+  visit_own([this](Address first, Address last) { search_.leave_out({first, last}); });
   own_library_ = libraries_.owner_of(address_of(&own_data));
   note_static_types();
 }

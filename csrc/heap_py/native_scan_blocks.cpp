@@ -69,9 +69,7 @@ void NativeScan::add_block(const Arrival& arrival, uint32_t origin) {
   item.inner = arrival.item;
   item.origin = origin;
   item.offset = arrival.at - item.first;
-  // malloc may have given up to three words more than the object needs.
-  const bool is_inside = item.name != nullptr && item.offset + 4 * sizeof(uint64_t) <= arrival.block.bytes();
-  item.sureness = is_inside ? Sureness::sure : Sureness::likely;
+  item.sureness = item.name != nullptr && is_inside(arrival) ? Sureness::sure : Sureness::likely;
   items_.push_back(item);
   const auto added = static_cast<uint32_t>(items_.size() - 1);
   if (origins_[origin].item == 0) origins_[origin].item = added;

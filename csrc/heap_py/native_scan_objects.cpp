@@ -71,6 +71,13 @@ bool NativeScan::has_class(uint32_t item) const {
   return false;
 }
 
+// malloc may have given up to three words more than a C++ object needs, and what was there before still stands in them.
+bool NativeScan::is_inside(const Arrival& arrival) const {
+  const uint64_t offset = arrival.at - arrival.block.first;
+  if (arrival.node != no_node && graph_.type_of(arrival.node).kind == NodeKind::python) return true;
+  return offset + 4 * sizeof(uint64_t) <= arrival.block.bytes();
+}
+
 void NativeScan::settle_node(const Arrival& arrival, uint32_t origin) {
   const Address target = targets_[origins_[origin].target];
   const TypeRow& row = graph_.type_of(arrival.node);
@@ -90,7 +97,7 @@ void NativeScan::settle_node(const Arrival& arrival, uint32_t origin) {
   }
   Offer found;
   found.end = NativeHolder::End::object;
-  found.sureness = Sureness::sure;
+  found.sureness = is_inside(arrival) ? Sureness::sure : Sureness::likely;
   found.item = arrival.item;
   found.at = arrival.at;
   found.node = arrival.node;

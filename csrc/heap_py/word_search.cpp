@@ -124,9 +124,19 @@ bool MemorySearch::read_run(AddressRange run, Task task) {
   return true;
 }
 
+namespace {
+
+bool begins_behind(Address address, AddressRange range) { return address < range.first; }
+
+}  // namespace
+
+void MemorySearch::leave_out(AddressRange range) {
+  left_out_.insert(std::upper_bound(left_out_.begin(), left_out_.end(), range.first, begins_behind), range);
+}
+
 bool MemorySearch::is_left_out(AddressRange part) const {
-  return std::any_of(left_out_.begin(), left_out_.end(),
-                     [&](AddressRange range) { return range.contains(part.first) && part.last <= range.last; });
+  const auto after = std::upper_bound(left_out_.begin(), left_out_.end(), part.first, begins_behind);
+  return after != left_out_.begin() && part.last <= (after - 1)->last;
 }
 
 }  // namespace gradlife::heap

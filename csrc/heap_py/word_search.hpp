@@ -45,7 +45,7 @@ class MemorySearch {
   ~MemorySearch();
   MemorySearch(const MemorySearch&) = delete;
   MemorySearch& operator=(const MemorySearch&) = delete;
-  void leave_out(AddressRange range) { left_out_.push_back(range); }
+  void leave_out(AddressRange range);
   void search(const AddressSet& wanted, ScanVector<WordHit>& hits);
   void read_only();  // the same reading without a search: what it costs at least
   uint64_t bytes_read() const { return bytes_read_; }
@@ -63,9 +63,9 @@ class MemorySearch {
 
   const MemoryMap& map_;
   MemoryReader reader_;
-  ScanVector<AddressRange> left_out_;
-  ScanVector<uint64_t> words_;  // of one piece
-  ScanVector<uint64_t> pages_;  // what the kernel says of each of its pages
+  ScanVector<AddressRange> left_out_;  // in order, none within another
+  ScanVector<uint64_t> words_;         // of one piece
+  ScanVector<uint64_t> pages_;         // what the kernel says of each of its pages
   uint64_t page_bytes_;
   uint64_t bytes_read_ = 0;
   int page_file_ = -1;

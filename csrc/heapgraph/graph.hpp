@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heapgraph/buffer.hpp"
+#include "heapgraph/own_memory.hpp"
 
 namespace gradlife::heap {
 
@@ -58,7 +59,7 @@ struct Graph {
   Buffer<uint32_t> types;  // rows of `type_rows`
   Edges references;
   Edges referrers;  // empty until build_referrers
-  std::vector<TypeRow> type_rows;
+  std::vector<TypeRow, OwnAllocator<TypeRow>> type_rows;
   Buffer<uint32_t> sizes;  // shallow bytes, `big_size` where they stand in `big_sizes`; empty until measured
   std::unordered_map<NodeId, uint64_t> big_sizes;
   // Where in a Python object's row the references begin that its own traverse does not show.

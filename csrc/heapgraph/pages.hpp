@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "heapgraph/own_memory.hpp"
+
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
 #define GRADLIFE_MAPS_ARRAYS 1
 #include <sys/mman.h>
@@ -39,38 +41,54 @@ inline void* map_array(size_t bytes) {
   return first + skipped;
 }
 
-inline void free_array(void* data, size_t bytes) {
-  if (is_mapped_array(bytes)) {
-    munmap(data, whole_pages(bytes));
-  } else {
-    std::free(data);
-  }
-}
+inline void unmap_array(void* data, size_t bytes) { munmap(data, whole_pages(bytes)); }
 
-inline void* allocate_zeros(size_t bytes) { return is_mapped_array(bytes) ? map_array(bytes) : std::calloc(1, bytes); }
-
-// As realloc; `old_bytes`: as they were asked for.
-inline void* resize_array(void* data, size_t old_bytes, size_t bytes) {
-  if (!is_mapped_array(old_bytes) && !is_mapped_array(bytes)) return std::realloc(data, bytes);
-  if (is_mapped_array(old_bytes) && is_mapped_array(bytes)) {
-    void* moved = mremap(data, whole_pages(old_bytes), whole_pages(bytes), MREMAP_MAYMOVE);
-    return moved != MAP_FAILED ? moved : nullptr;
-  }
-  void* fresh = is_mapped_array(bytes) ? map_array(bytes) : std::malloc(bytes);
-  if (fresh == nullptr) return nullptr;
-  if (data != nullptr) {
-    std::memcpy(fresh, data, old_bytes < bytes ? old_bytes : bytes);
-    free_array(data, old_bytes);
-  }
-  return fresh;
+// nullptr: no memory.
+inline void* remap_array(void* data, size_t old_bytes, size_t bytes) {
+  void* moved = mremap(data, whole_pages(old_bytes), whole_pages(bytes), MREMAP_MAYMOVE);
+  return moved != MAP_FAILED ? moved : nullptr;
 }
 
 #else
 
-inline void free_array(void* data, size_t) { std::free(data); }
-inline void* allocate_zeros(size_t bytes) { return std::calloc(1, bytes); }
-inline void* resize_array(void* data, size_t, size_t bytes) { return std::realloc(data, bytes); }
+inline bool is_mapped_array(size_t) { return false; }
+inline void* map_array(size_t) { return nullptr; }
+inline void unmap_array(void*, size_t) {}
+inline void* remap_array(void*, size_t, size_t) { return nullptr; }
 
 #endif
+
+inline void free_array(void* data, size_t bytes) {
+  forget_own(own_address(data));
+  if (is_mapped_array(bytes)) return unmap_array(data, bytes);
+  wipe(data, bytes);
+  std::free(data);
+}
+
+// nullptr: no memory.
+inline void* allocate_zeros(size_t bytes) {
+  void* data = is_mapped_array(bytes) ? map_array(bytes) : std::calloc(1, bytes);
+  note_own(own_address(data), bytes);
+  return data;
+}
+
+// As realloc; `old_bytes`: as they were asked for. What it leaves behind is wiped.
+inline void* resize_array(void* data, size_t old_bytes, size_t bytes) {
+  void* fresh = nullptr;
+  if (data != nullptr && is_mapped_array(old_bytes) && is_mapped_array(bytes)) {
+    fresh = remap_array(data, old_bytes, bytes);
+    if (fresh == nullptr) return nullptr;
+    forget_own(own_address(data));
+  } else {
+    fresh = is_mapped_array(bytes) ? map_array(bytes) : std::malloc(bytes);
+    if (fresh == nullptr) return nullptr;
+    if (data != nullptr) {
+      std::memcpy(fresh, data, old_bytes < bytes ? old_bytes : bytes);
+      free_array(data, old_bytes);
+    }
+  }
+  note_own(own_address(fresh), bytes);
+  return fresh;
+}
 
 }  // namespace gradlife::heap

@@ -224,6 +224,40 @@ assert [holders for holders in map(here.believed, scan(objects)) if holders] == 
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": path})
 
 
+def test_snapshots_that_live_hold_nothing_among_a_thousand_controls() -> None:
+    """Nor do their files, once opened, nor what those that are gone have left behind."""
+    program = """
+import random, tempfile
+import test_native_scan as here
+from gradlife.heap import open_snapshot, scan, snapshot
+
+random.seed(7)
+made = here.fully_explained() + here.fully_explained()
+objects = random.sample(made, 1000)
+assert not any(map(here.believed, scan(objects)))
+before = sum(map(len, scan(objects)))
+
+taken = [snapshot() for _ in range(3)]
+for each in taken:
+    each.why(id(objects[0])), each.largest(3), each.cycles(3)
+assert not any(map(here.believed, scan(objects)))
+assert sum(map(len, scan(objects))) <= before
+
+with tempfile.TemporaryDirectory() as folder:
+    for i, each in enumerate(taken):
+        each.save(f"{folder}/{i}.glheap")
+    opened = [open_snapshot(f"{folder}/{i}.glheap") for i in range(3)]
+    assert not any(map(here.believed, scan(objects)))
+    assert sum(map(len, scan(objects))) <= before
+
+del taken, opened, each
+assert not any(map(here.believed, scan(objects)))
+assert sum(map(len, scan(objects))) <= before
+"""
+    path = os.pathsep.join([os.path.dirname(__file__), os.path.dirname(os.path.dirname(__file__))])
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": path})
+
+
 def test_what_the_ledger_explains_is_not_searched_for() -> None:
     thing = Thing()
     ledger = refs(thing, scan=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import re
@@ -15,6 +16,7 @@ import pytest
 from gradlife import _heap
 from gradlife.heap import refs, scan
 from gradlife.heap import torch as calibration
+from gradlife.heap.native_census import native_objects
 from gradlife.model.trace import Ledger, Sureness
 
 torch = pytest.importorskip("torch")
@@ -96,6 +98,20 @@ def test_a_tensor_that_is_explained_has_no_sure_holder(layout: bool) -> None:
     assert all(sys.getrefcount(tensor) == 3 for tensor in tensors)
     for found in scan(tensors):
         assert [holder for holder in found if holder.sureness is Sureness.SURE] == []
+
+
+def test_a_word_that_malloc_gave_a_node_beyond_its_own_is_no_sure_holder(layout: bool) -> None:
+    """Whether or not its class is known: nothing is written there, so it still has what was there before."""
+    tensor, result = torch.ones(2), leaf().sin()
+    node = next(at for at in native_objects("torch::autograd::generated::SinBackward0"))
+    last = ctypes.c_uint64.from_address(node + _heap._torch_block(node) - 8)
+    before, last.value = last.value, id(tensor)
+    try:
+        found = scan([tensor])[0]
+    finally:
+        last.value = before
+    assert [holder for holder in found if holder.sureness is Sureness.SURE] == []
+    del result
 
 
 def test_no_sure_holder_among_objects_of_the_whole_process() -> None:
