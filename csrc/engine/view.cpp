@@ -7,6 +7,8 @@ namespace gradlife {
 namespace {
 
 thread_local ChangeListener* change_listener = nullptr;
+constexpr const char* leaf_view_text =
+    "a view of a leaf Variable that requires grad is being used in an in-place operation.";
 constexpr const char* leaf_text = "a leaf Variable that requires grad is being used in an in-place operation.";
 
 // Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes
@@ -179,6 +181,7 @@ void rebase_history(const Tensor& changed, const NodePtr& node) {
   }
   refuse_forbidden_view(meta, false);
   const Tensor base = meta.view->base;
+  require(!is_leaf(*base) || !requires_grad(base), leaf_view_text);
   const NodePtr old_base_node = base->meta() != nullptr ? base->meta()->grad_fn : NodePtr();
   node->add_input_metadata(*changed);
   const NodePtr copy = make_node<CopySlices>(base, *changed, node);
@@ -204,8 +207,7 @@ void check_inplace(const Tensor& tensor, bool recording) {
   const AutogradMeta* meta = tensor->meta();
   if (meta != nullptr && meta->view) {
     refuse_forbidden_view(*meta, false);
-    require(!requires_grad(tensor) || !is_leaf(*meta->view->base),
-            "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    require(!requires_grad(tensor) || !is_leaf(*meta->view->base), leaf_view_text);
   }
   require(!requires_grad(tensor) || !is_leaf(*tensor), leaf_text);
 }

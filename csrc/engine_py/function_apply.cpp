@@ -74,8 +74,6 @@ void check_dirty(const Tensor& tensor, bool is_input, Py_ssize_t outputs) {
       "Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations). "
       "You "
       "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.");
-  require(!is_view || !is_leaf(*tensor->meta()->view->base) || !requires_grad(tensor->meta()->view->base),
-          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   if (!is_input) {
     const Ref warned = checked(PyObject_CallFunction(
         state().warn, "Os", PyExc_UserWarning,
