@@ -13,6 +13,7 @@ EXPECTED_ROOTS = {
     "running frame": "this call has not returned",
     "interpreter": "the interpreter lives as long as the process",
     "thread": "this thread runs",
+    "fixture": "this fixture was not torn down yet",
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from gradlife.hunting.loop import loop_for
 from gradlife.hunting.method import Hunt
 from gradlife.hunting.reporting import About, report_of
-from gradlife.hunting.schedule import schedule_for
+from gradlife.hunting.schedule import Schedule, schedule_for
 from gradlife.hunting.stepping import Counter
 from gradlife.hunting.targets import Stepper
 from gradlife.model.hunt import HuntReport
@@ -22,9 +22,11 @@ def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool =
     return hunt_stepper(Stepper(step), getattr(step, "__qualname__", "a callable"), steps, lines)
 
 
-def hunt_stepper(stepper: Stepper, target: str, steps: int | None, lines: bool = False) -> HuntReport:
+def hunt_stepper(
+    stepper: Stepper, target: str, steps: int | None, lines: bool = False, schedule: Schedule | None = None
+) -> HuntReport:
     """Prepares, steps, judges, cleans up."""
-    under_way = Hunt(schedule_for(steps, is_endless=True), has_lines=lines)
+    under_way = Hunt(schedule or schedule_for(steps, is_endless=True), has_lines=lines)
     counter = Counter(under_way)
     state = stepper.setup() if stepper.setup is not None else None
     try:

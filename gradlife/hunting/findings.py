@@ -14,7 +14,7 @@ from gradlife.hunting.naming import finding
 from gradlife.hunting.natives import LEAST_LOOKS, Unreached, grows
 from gradlife.hunting.retained import Kept
 from gradlife.hunting.siblings import with_siblings
-from gradlife.hunting.tracing import heaviest, held_trace, lost_trace, raw_path, representative, story, telling_members
+from gradlife.hunting.tracing import heaviest, held_trace, lost_trace, raw_way, representative, story, telling_members
 from gradlife.hunting.ways import other_holders, step_that_grows, way_of
 from gradlife.hunting.weights import weight
 from gradlife.model.hunt import Finding, FindingKind, PerStep
@@ -28,7 +28,7 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
     way = way_of(graph, grown.group, grown.containers)
     if grown.group.anchor is not None:
         kind, lifetime, trace = FindingKind.GROWTH, Lifetime.HELD, held_trace(graph, way.node, way.nodes)
-        raw = graph.steps_along(way.nodes) if way.nodes else raw_path(graph, way.node)
+        raw = raw_way(graph, way.node, way.nodes)
     else:
         trace = lost_trace(graph, way.node, Lifetime.NEVER)
         kind, lifetime = FindingKind.NEVER if trace.cycle else FindingKind.NATIVE, Lifetime.NEVER
@@ -60,7 +60,7 @@ def tellers(graph: _heap.Graph, group: Group, node: int, holder: int | None = No
 def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Noted) -> list[Finding]:
     """A finished step that is still held; in a script the loop's own variables hold the step under way."""
     shown = teller(graph, kept)
-    trace = with_siblings(graph, held_trace(graph, shown), raw_path(graph, shown), kept.storages)
+    trace = with_siblings(graph, held_trace(graph, shown), raw_way(graph, shown), kept.storages)
     if is_script and is_variable(trace):
         return []
     return [
@@ -112,20 +112,23 @@ def is_variable(trace: Trace) -> bool:
 
 def garbage_findings(garbage: Garbage, noted: Noted) -> Iterable[Finding]:
     """What waits for the collector."""
-    for group in garbage.groups:
-        node = representative(garbage.graph, group)
-        trace = lost_trace(garbage.graph, node, Lifetime.GC)
-        trace = with_siblings(garbage.graph, trace, story(garbage.graph, node)["tail"], group.members)
-        rate = weight(garbage.graph, group.members, garbage.steps)
-        yield finding(
-            FindingKind.NEEDS_GC,
-            Lifetime.GC,
-            trace,
-            rate,
-            survivors=len(group.members),
-            retained_bytes=round(rate.bytes * garbage.steps),
-            created_at=noted.lines(garbage.graph, tellers(garbage.graph, group, node)),
-        )
+    return (garbage_finding(garbage.graph, group, garbage.steps, noted) for group in garbage.groups)
+
+
+def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) -> Finding:
+    """A group that waits for it."""
+    node = representative(graph, group)
+    trace = with_siblings(graph, lost_trace(graph, node, Lifetime.GC), story(graph, node)["tail"], group.members)
+    rate = weight(graph, group.members, steps)
+    return finding(
+        FindingKind.NEEDS_GC,
+        Lifetime.GC,
+        trace,
+        rate,
+        survivors=len(group.members),
+        retained_bytes=round(rate.bytes * steps),
+        created_at=noted.lines(graph, tellers(graph, group, node)),
+    )
 
 
 def retained(graph: _heap.Graph, group: Group) -> int:

@@ -52,6 +52,7 @@ class Evidence:
 
     looks: Sequence[Look]
     born: Births
+    rounds: int = ROUNDS  # by which growth is judged at most
 
     @property
     def graph(self) -> _heap.Graph:
@@ -62,16 +63,16 @@ class Evidence:
     def judged(self) -> range:
         """The rounds by which growth is judged: the last ones."""
         count = len(self.looks) - 1
-        return range(max(0, count - ROUNDS), count)
+        return range(max(0, count - self.rounds), count)
 
     def steps(self, number: int) -> int:
         """Steps of a round."""
         return self.looks[number + 1].steps - self.looks[number].steps
 
 
-def evidence_of(looks: Sequence[Look]) -> Evidence:
+def evidence_of(looks: Sequence[Look], rounds: int = ROUNDS) -> Evidence:
     """The looks with what was born between them."""
-    return Evidence(looks, births(looks))
+    return Evidence(looks, births(looks), rounds)
 
 
 def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
@@ -121,7 +122,7 @@ def slows(added: Sequence[int], evidence: Evidence, share: float) -> bool:
     """Did every judged round add no more for each step than the one before, and the last one clearly less?"""
     rates = [count / evidence.steps(number) for count, number in zip(added, evidence.judged, strict=True)]
     falls = all(after <= before for before, after in itertools.pairwise(rates))
-    is_told = len(rates) == ROUNDS and evidence.steps(evidence.judged[-1]) >= LEAST_TELLING
+    is_told = len(rates) >= ROUNDS and evidence.steps(evidence.judged[-1]) >= LEAST_TELLING
     return is_told and falls and rates[-1] <= share * rates[0]
 
 

@@ -10,7 +10,7 @@ from gradlife.hunting.controls import planted_name
 from gradlife.hunting.findings import garbage_findings, growth_finding, native_findings, retained_finding, worst_first
 from gradlife.hunting.garbage import garbage_of
 from gradlife.hunting.groups import Group
-from gradlife.hunting.growth import Evidence, Grown, evidence_of, grown, grown_groups, is_slowing
+from gradlife.hunting.growth import ROUNDS, Evidence, Grown, evidence_of, grown, grown_groups, is_slowing
 from gradlife.hunting.left_behind import unread
 from gradlife.hunting.looks import Look
 from gradlife.hunting.method import Hunt
@@ -31,7 +31,7 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
     if len(looks) < LEAST_LOOKS:
         few = about.trouble or f"only {hunt.steps} steps were seen: too few to tell growth from warming up"
         return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), trouble=few)
-    evidence = evidence_of(looks)
+    evidence = evidence_of(looks, about.rounds or ROUNDS)
     sure, unsure = grown_groups(evidence)
     swelling = swollen(evidence, sure)
     replaced = [one for one in swelling if place_of(evidence.graph, one) in hunt.replaced]
@@ -47,6 +47,8 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
     explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.noted)) for one in slowing(evidence, unsure)]
     findings = [one for one in findings if not caches.is_meant(one)]
     for kept in [] if about.has_failed else finished_steps(evidence, [*sure, *replaced]):
+        if about.is_test and evidence.born.keys().isdisjoint(kept.storages):
+            continue
         findings += retained_finding(evidence.graph, kept, about.is_script, hunt.noted)
     told = {evidence.graph.describe(node)[2] for one in sure for node in one.containers}
     findings += found_later(hunt, about, told)

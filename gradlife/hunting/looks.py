@@ -19,6 +19,9 @@ from gradlife.heap.torch import ensure_calibrated
 from gradlife.hunting.aside import CAN_FORK
 from gradlife.model.hunt import PerStep
 
+#: Where the classes of tensors, storages and contexts are defined in C++: torch's, and those of gradlife's own engine.
+NATIVE_MODULES = ("torch._C", "gradlife._engine")
+
 #: What stands for each native kind in a count.
 NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 
@@ -134,18 +137,29 @@ def sized(graph: _heap.Graph) -> Iterator[tuple[int, int]]:
 
 def tensor_type_names() -> frozenset[str]:
     """The names of all classes of tensors, as the graph has them."""
-    return names_below("torch._C", "TensorBase")
+    return names_of_all("TensorBase")
 
 
 def context_type_names() -> frozenset[str]:
     """The names of all classes of contexts of Functions written in Python."""
-    return names_below("torch._C", "_FunctionBase")
+    return names_of_all("_FunctionBase")
+
+
+def names_of_all(base: str) -> frozenset[str]:
+    """The names of a class that torch and the engine each have, and of all below it."""
+    return frozenset().union(*(names_below(module, base) for module in NATIVE_MODULES))
 
 
 def names_below(module: str, base: str) -> frozenset[str]:
     """The names of a class, if its module is loaded, and of all below it."""
     found = getattr(sys.modules.get(module), base, None)
     return frozenset(map(full_name, subclasses(found))) if found is not None else frozenset()
+
+
+def native_classes(base: str) -> list[type]:
+    """A class that torch and the engine each have in C++, of those that this process has loaded."""
+    places = (sys.modules.get(module) for module in NATIVE_MODULES)
+    return [found for found in (getattr(place, base, None) for place in places) if found is not None]
 
 
 def subclasses(base: Any) -> Iterator[type]:

@@ -41,6 +41,7 @@ class Hunt:
     recording: Recording = field(default_factory=Recording)
     noted: Noted = field(default_factory=Noted)
     has_lines: bool = False  # from the first counted step on it is recorded where objects are created
+    has_natives: bool = True  # where malloc has given out more, C++ objects are counted
     suspects: Suspects | None = None  # the last time that they were asked for
     steps: int = 0
     left: Callable[[], int] = lambda: 0  # of the round under way
@@ -112,7 +113,7 @@ class Hunt:
         self.controls.plant(steps)
         self.looks.append(look(self.steps, with_labels=with_labels, collect=NONE))
         self.note(self.looks[-1])
-        if not self.natives and self.malloc.keeps_changing:
+        if self.has_natives and not self.natives and self.malloc.keeps_changing:
             self._count_natives()
         self.clock.start()
 
@@ -192,6 +193,8 @@ class Hunt:
 
     def _collector_round(self) -> Iterator[int]:
         """A few steps in which the collector rests, to see what waits for it; once more to see where that is created."""
+        if not self.schedule.collector:
+            return
         yield from self._rest_collector(self.looks[-1])
         first = self.waiting
         if first is not None and not self.recording.is_on and self.schedule.lines:

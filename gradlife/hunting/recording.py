@@ -6,7 +6,8 @@ import ctypes
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gradlife import _heap
@@ -81,6 +82,17 @@ class Recording:
         if self.is_on:
             self.is_on = False
             _heap.stop_recording()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Others may record in here; what was noted before is forgotten."""
+        was_on = self.is_on
+        self.stop()
+        try:
+            yield
+        finally:
+            if was_on:
+                self.start(USUAL)
 
 
 def library_files() -> tuple[str, ...]:

@@ -22,6 +22,8 @@ class About:
     trouble: str = ""
     is_script: bool = False
     has_failed: bool = False  # what the failed step holds is told apart
+    is_test: bool = False  # what was there before its first step belongs to fixtures
+    rounds: int = 0  # in all of which there must be growth; 0: as many as usual
 
 
 def report_of(hunt: Hunt, about: About) -> HuntReport:

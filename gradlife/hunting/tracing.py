@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from gradlife import _heap
@@ -22,17 +24,54 @@ LARGE = 4096
 #: References that say less than any other way to the same object.
 WEAK_RELATIONS = {"dict_key", "unknown", "member"}
 
+#: Tuples whose first item a runner of tests keeps for them, by their addresses: the name of the value, and its scope. There
+#: a trace begins, for a reader.
+BEGINNINGS: ContextVar[Mapping[int, tuple[str, str]]] = ContextVar("BEGINNINGS", default=MappingProxyType({}))
 
-def held_trace(graph: _heap.Graph, node: int, way: Sequence[int] = ()) -> Trace:
-    """Why a node is alive that a root reaches: by this way if one is asked for, else by the way that says most."""
+#: The object that such a trace begins with.
+FIXTURE = "fixture"
+
+
+def held_trace(graph: _heap.Graph, node: int, way: Sequence[int] = (), by: RawStep | None = None) -> Trace:
+    """Why a node is alive that a root reaches: by a way or through a referrer if asked for, else by the way that says most."""
     found = story(graph, node)
-    found["path"] = graph.steps_along(way) if way else raw_path(graph, node)
+    found["path"] = raw_way(graph, node, way) if by is None else begun_late(path_by(graph, node, by))
     return trace_of(name_of(graph, node), found, graph, ())
+
+
+def own_cycle_trace(graph: _heap.Graph, node: int, by: RawStep) -> Trace:
+    """The cycle that will keep a node when no root reaches it any more: the last in it is below the node, and refers to it."""
+    found = story(graph, node)
+    way = path_by(graph, node, by)[:-1]
+    start = next(at for at, row in enumerate(way) if row[0] == node)
+    found.update(path=[], cycle=way[start:], tail=[], legs=[], lifetime=Lifetime.GC.value)
+    return trace_of(name_of(graph, node), found, graph, ())
+
+
+def path_by(graph: _heap.Graph, node: int, by: RawStep) -> list[RawStep]:
+    """The way to a node through one of its referrers, of which the reference is given."""
+    return [*graph.path_steps(by[0])[:-1], by, *graph.path_steps(node)[-1:]]
+
+
+def raw_way(graph: _heap.Graph, node: int, way: Sequence[int] = ()) -> list[RawStep]:
+    """A way as it stands in memory; the one that says most where none is given."""
+    return begun_late(graph.steps_along(way)) if way else raw_path(graph, node)
 
 
 def raw_path(graph: _heap.Graph, node: int) -> list[RawStep]:
     """The way that says most, as it stands in memory."""
-    return telling_path(graph, graph.path(node)) or graph.path_steps(node)
+    return begun_late(telling_path(graph, graph.path(node)) or graph.path_steps(node))
+
+
+def begun_late(steps: list[RawStep]) -> list[RawStep]:
+    """The way from the last beginning on that a runner has declared."""
+    known = BEGINNINGS.get()
+    for at in range(len(steps) - 1, -1, -1):
+        node, _, _, address, _, relation, _, index, _ = steps[at]
+        if address in known and (relation, index) == ("item", 0):
+            name, scope = known[address]
+            return [(node, "root", FIXTURE, address, f"{name} ({scope})", "local", name, -1, ""), *steps[at + 1 :]]
+    return steps
 
 
 def lost_trace(graph: _heap.Graph, node: int, lifetime: Lifetime) -> Trace:

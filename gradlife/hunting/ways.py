@@ -15,7 +15,7 @@ from gradlife.heap.diff import path_text
 from gradlife.heap.steps import merged_steps, spans_of
 from gradlife.hunting.groups import Group
 from gradlife.hunting.growth import Grown
-from gradlife.hunting.tracing import raw_path, representative, telling_members
+from gradlife.hunting.tracing import raw_way, representative, telling_members
 from gradlife.patterns import NO_CONTAINER, SWELLING
 
 #: A container that holds this share of what another one holds is as good a place to tell of.
@@ -149,6 +149,6 @@ def step_that_grows(graph: _heap.Graph, way: Way, grown: Grown) -> int | None:
     containers = grown.containers
     if not containers:
         return SWELLING if grown.is_swelling else NO_CONTAINER
-    spans = spans_of(graph.steps_along(way.nodes) if way.nodes else raw_path(graph, way.node))
+    spans = spans_of(raw_way(graph, way.node, way.nodes))
     wanted = [set() if way.holder is None else {way.holder}, set(containers)]
     return next((number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one)), None)

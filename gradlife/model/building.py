@@ -19,7 +19,7 @@ def built(hint: Any, value: Any) -> Any:
         (other,) = (one for one in arguments if one is not NoneType)
         return None if value is None else built(other, value)
     if origin is tuple:
-        if not isinstance(value, list):
+        if not isinstance(value, (list, tuple)):
             raise TypeError(f"{value!r} is no list")
         return tuple(built(arguments[0], item) for item in value)
     if origin is dict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradlife.patterns.codes import FAMILIES, SENTENCES, family, is_code, sentence
 from gradlife.patterns.diagnosing import NO_CONTAINER, SWELLING, diagnose
 from gradlife.patterns.fingerprints import fingerprint
+from gradlife.patterns.library import meets
 from gradlife.patterns.table import PATTERNS, patterns_of
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "family",
     "fingerprint",
     "is_code",
+    "meets",
     "patterns_of",
     "sentence",
 ]

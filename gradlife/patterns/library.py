@@ -78,3 +78,19 @@ def has_bug(leak: KnownLeak, version: str) -> bool:
     except InvalidVersion:
         return False
     return SpecifierSet(leak.versions).contains(release, prereleases=True)
+
+
+def meets(requirement: str, versions: Mapping[str, str]) -> bool:
+    """Is a library at hand in such a version: "torch>=2.10"? ValueError if that is no requirement."""
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        wanted = Requirement(requirement)
+    except InvalidRequirement as error:
+        raise ValueError(str(error)) from None
+    try:
+        release = Version(versions.get(wanted.name, "")).base_version
+    except InvalidVersion:
+        return False
+    return wanted.specifier.contains(release, prereleases=True)

@@ -1,10 +1,53 @@
-"""What pytest loads wherever gradlife is installed. For now it says which gradlife that is, and nothing else."""
+"""What pytest loads wherever gradlife is installed: options, the marker, fixtures. All else is loaded when it is needed."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from gradlife._version import __version__
+from gradlife.pytest_plugin import marks, options
 
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Name the version in the header of the run."""
     return f"gradlife: {__version__}"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    options.add_options(parser)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line("markers", marks.DESCRIPTION)
+    options.take_path(config)
+    if options.options_of(config).is_any:
+        importlib.import_module("gradlife.pytest_plugin.starting").start(config)
+    elif config.pluginmanager.has_plugin("dsession"):  # the tests, and their markers, are in other processes
+        importlib.import_module("gradlife.pytest_plugin.starting").tell(config)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Prepare what is to be checked."""
+    if options.options_of(config).checks_all or any(map(marks.is_concerned, items)):
+        importlib.import_module("gradlife.pytest_plugin.starting").prepare(config, items)
+
+
+@pytest.fixture
+def lifetimes(pytestconfig: pytest.Config) -> Iterator[Any]:
+    """Assertions about lifetimes: expect_freed, no_growth, identity_stable, watch, count, assert_no_new_tensors."""
+    manager = pytestconfig.pluginmanager.get_plugin("gradlife-manager")
+    recording = getattr(manager, "recording", None)
+    found = importlib.import_module("gradlife.pytest_plugin.lifetimes").Lifetimes(recording)
+    try:
+        yield found
+        found.conclude()
+    finally:
+        found.close()

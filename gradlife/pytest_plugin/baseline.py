@@ -1,0 +1,150 @@
+"""Leaks that are known: fingerprints in a file, each with a reason, a link and a day until which it is let pass."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from gradlife.errors import UsageError
+from gradlife.model.building import built
+from gradlife.model.hunt import Finding
+from gradlife.pytest_plugin.results import Checked, Section
+
+FORMAT = "gradlife.leaks-baseline/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One leak that is known."""
+
+    fingerprint: str
+    code: str = ""
+    title: str = ""
+    tests: tuple[str, ...] = ()  # that were seen to leak so
+    reason: str = ""
+    link: str = ""
+    until: str = ""  # "2027-01-31"; empty: for good
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the day is over."""
+        return bool(self.until) and datetime.date.today() > datetime.date.fromisoformat(self.until)
+
+    @property
+    def words(self) -> str:
+        """In short: baseline, until 2027-01-31, gh#123: reason."""
+        parts = ["baseline", f"until {self.until}" if self.until else "", self.link]
+        return ", ".join(part for part in parts if part) + (f": {self.reason}" if self.reason else "")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """All that are known, by their fingerprints."""
+
+    entries: dict[str, Known] = field(default_factory=dict)
+
+    def excuse(self, finding: Finding, nodeid: str) -> tuple[bool, str]:
+        """Whether a finding is known and let pass; and in words why, or why no more."""
+        known = self.entries.get(finding.fingerprint)
+        if known is None or (not has_way(finding) and bare(nodeid) not in known.tests):
+            return False, ""
+        if known.has_expired:
+            return False, f"expired: {known.words}"
+        return True, known.words
+
+    def unused(self, checked: Iterable[Checked]) -> list[Known]:
+        """Those whose tests were all checked, and did not leak so."""
+        seen: set[str] = set()
+        ran: set[str] = set()
+        for one in checked:
+            ran.add(bare(one.nodeid))
+            seen.update(entry.finding.fingerprint for entry in one.entries)
+        return [one for one in self.entries.values() if one.fingerprint not in seen and ran.issuperset(one.tests)]
+
+    @property
+    def expired(self) -> list[Known]:
+        """Those that are let pass no more."""
+        return [one for one in self.entries.values() if one.has_expired]
+
+
+def has_way(finding: Finding) -> bool:
+    """Does its fingerprint tell it from others? Without a way and a cycle it says little more than a type."""
+    return bool(finding.trace.steps or finding.trace.cycle)
+
+
+def bare(nodeid: str) -> str:
+    """A test's name as it is the same in every run: without the group that xdist adds."""
+    return nodeid.partition("@")[0] if "@" in nodeid.rpartition("]")[2] else nodeid
+
+
+def merged(parts: Iterable[Known]) -> Baseline:
+    """Several baselines as one: the tests of both, the earlier day, the first reason and link."""
+    entries: dict[str, Known] = {}
+    for one in parts:
+        old = entries.get(one.fingerprint)
+        entries[one.fingerprint] = one if old is None else both(old, one)
+    return Baseline(entries)
+
+
+def both(one: Known, other: Known) -> Known:
+    """Two entries of one leak."""
+    days = [day for day in (one.until, other.until) if day]
+    return replace(
+        one,
+        tests=tuple(sorted({*one.tests, *other.tests})),
+        reason=one.reason or other.reason,
+        link=one.link or other.link,
+        until=min(days, default=""),
+    )
+
+
+def read(paths: Sequence[str | os.PathLike[str]], *, may_lack: bool = False) -> Baseline:
+    """The baselines in some files, as one. A file that is none is refused in one line."""
+    return merged(one for path in paths for one in read_one(Path(path), may_lack))
+
+
+def read_one(path: Path, may_lack: bool) -> list[Known]:
+    """The entries of a file."""
+    if may_lack and not path.exists():
+        return []
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["format"] != FORMAT:
+            raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
+        found = [built(Known, item) for item in document["entries"]]
+        for one in found:
+            datetime.date.fromisoformat(one.until or "2000-01-01")
+    except OSError as error:
+        raise UsageError(
+            f"the baseline {path} can't be read: {error.strerror}", "--leaks-update-baseline makes it"
+        ) from None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UsageError(f"{path} is no baseline: {type(error).__name__}: {error}") from None
+    return found
+
+
+def updated(baseline: Baseline, checked: Sequence[Checked]) -> Baseline:
+    """The baseline with what leaks now, and without what no longer does where its tests were all checked."""
+    gone = {one.fingerprint for one in baseline.unused(checked)}
+    kept = [one for one in baseline.entries.values() if one.fingerprint not in gone]
+    return merged([*kept, *leaks_of(checked)])
+
+
+def leaks_of(checked: Iterable[Checked]) -> Iterator[Known]:
+    """An entry for each leak that a test has now."""
+    for one in checked:
+        for entry in one.of(Section.NEW, Section.LIBRARY, Section.KNOWN):
+            finding = entry.finding
+            if not entry.why.startswith("allowed"):
+                yield Known(finding.fingerprint, finding.code, finding.title, (bare(one.nodeid),))
+
+
+def dumps(baseline: Baseline) -> str:
+    """As text: an entry a line, in a fixed order, so that files of several branches merge."""
+    rows = sorted(baseline.entries.values(), key=lambda one: (one.tests, one.fingerprint))
+    lines = ",\n".join(f"  {json.dumps(asdict(one), ensure_ascii=False)}" for one in rows)
+    return f'{{"format": "{FORMAT}",\n "entries": [\n{lines}\n ]}}\n'

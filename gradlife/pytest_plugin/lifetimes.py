@@ -1,0 +1,277 @@
+"""The fixture ``lifetimes``: what a test asserts of the lifetimes of its own objects."""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from gradlife.errors import UsageError
+from gradlife.hunting.recording import USUAL, Recording
+from gradlife.model.hunt import UNKNOWN_CODE, Finding, FindingKind
+from gradlife.model.trace import Lifetime
+from gradlife.pytest_plugin import counting, growing, messages, telling
+from gradlife.pytest_plugin.stable import unstable_aspects
+from gradlife.runner.worker.watching import Watch, watch_object
+
+DEL, GC = "del", "gc"
+
+#: What is called for an object, where an object is asked for.
+MAKERS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, partial, type)
+
+#: What becomes of an object instead.
+ENDS = {
+    FindingKind.GROWTH: "it is held",
+    FindingKind.NEVER: "nothing will ever free it",
+    FindingKind.NATIVE: "native code holds it",
+    FindingKind.NEEDS_GC: "only the collector frees it",
+}
+
+#: Containers whose items are meant, and how deep.
+CONTAINERS = (list, tuple, set, frozenset)
+DEPTH = 4
+
+
+class Watched:
+    """One object, watched weakly."""
+
+    def __init__(self, watch: Watch, recording: Recording) -> None:
+        self._watch = watch
+        self._recording = recording
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is alive now."""
+        return self._watch.alive() is not False
+
+    @property
+    def freed(self) -> bool:
+        """Whether it is gone."""
+        return not self.alive
+
+    def lifetime(self) -> str:
+        """``del`` if it is gone already, ``gc`` if the collector frees it now, else ``held`` or ``never``."""
+        if self.freed:
+            return DEL
+        found = self._told()
+        gc.collect()
+        if self.freed:
+            return GC
+        return (found.lifetime if found is not None else Lifetime.UNKNOWN).value
+
+    def why(self) -> str:
+        """What keeps it alive, in sentences; empty if it is gone."""
+        found = self._told()
+        return "\n".join(messages.sentences(found.trace, found.created_at)) if found is not None else ""
+
+    def assert_freed(self, by: str = DEL) -> None:
+        """Fails if it is alive; with ``by="gc"`` only if it is after a collection."""
+        __tracebackhide__ = True
+        checked_means(by)
+        if self.alive:
+            found = self._told()
+            gc.collect()
+            if by == DEL or self.alive:
+                raise AssertionError(still_alive(found, by, self.freed))
+
+    def _told(self) -> Finding | None:
+        subject = self._watch.ref() if self._watch.ref is not None else None
+        if subject is None:
+            return None
+        address = id(subject)
+        del subject
+        return telling.why_at(address, self._recording)
+
+
+class Lifetimes:
+    """What a test asserts of its objects. It holds none of them."""
+
+    def __init__(self, recording: Recording | None = None) -> None:
+        self._recording = recording if recording is not None and recording.is_on else Recording()
+        self._is_own = not self._recording.is_on
+        self._recording.start(USUAL)
+        self._expected: list[tuple[Watched, str]] = []
+        self._rests = False
+        self._is_kept = False
+
+    # --- one object ---------------------------------------------------------------------------------------------------
+
+    def watch(self, obj: Any) -> Watched:
+        """Watches an object without keeping it: `alive`, `freed`, `lifetime()`, `why()`, `assert_freed()`."""
+        watch = watch_object("", obj)
+        if watch.ref is None:
+            raise UsageError(f"an object of type {type(obj).__name__} can't be watched: nothing refers to it weakly")
+        return Watched(watch, self._recording)
+
+    def expect_freed(self, target: Any, by: str = DEL) -> None:
+        """Fails unless an object is freed by reference counting alone, or (``by="gc"``) by the collector at last.
+
+        A function is called, and what it returns must die when the names in it are gone. Of another object it is found out
+        at once whether anything but the variables of running functions keeps it; if not, it must be gone when the test
+        has returned. The collector rests until then.
+        """
+        __tracebackhide__ = True
+        checked_means(by)
+        if issubclass(type(target), MAKERS):
+            self._expect_result_freed(target, by)
+        else:
+            self._expect_object_freed(target, by)
+
+    def _expect_result_freed(self, make: Callable[[], Any], by: str) -> None:
+        __tracebackhide__ = True
+        with collector_at_rest():
+            watched = [self.watch(one) for one in parts(make())]
+            if not watched:
+                raise UsageError("the function gave nothing that can be watched", "return what is to be freed")
+            for one in watched:
+                one.assert_freed(by)
+
+    def _expect_object_freed(self, obj: Any, by: str) -> None:
+        __tracebackhide__ = True
+        watched = self.watch(obj)
+        found = telling.why_beyond_names(obj, self._recording)
+        if found is not None and (by == DEL or found.lifetime is Lifetime.HELD):
+            raise AssertionError(still_alive(found, by, found.lifetime is Lifetime.GC))
+        self._expected.append((watched, by))
+        if by == DEL and gc.isenabled():
+            self._rests = True
+            gc.disable()
+
+    # --- many objects -------------------------------------------------------------------------------------------------
+
+    def no_growth(
+        self, step: Callable[..., object], rounds: int = 5, calls: int = 7, warmup: int = 7, cycles: str = "allow"
+    ) -> None:
+        """Fails if calling ``step`` leaves more and more behind: in each of so many rounds of so many calls.
+
+        ``step`` takes the number of the call if it takes an argument. With ``cycles="fail"`` tensors in cycles that wait
+        for the collector fail it, too. Takes some 0.2 s a round with torch loaded.
+        """
+        __tracebackhide__ = True
+        with self._recording.paused():
+            report = growing.hunted(step, rounds, calls, warmup)
+        text = growing.verdict_text(report, cycles)
+        if text:
+            raise AssertionError(text)
+
+    def count(self, kind: type | str) -> int:
+        """How many objects of a type, or of one derived from it, are alive; or how many ``"tensor"``, ``"storage"`` or
+        ``"grad_node"`` there are in C++.
+        """
+        return counting.count(kind)
+
+    @contextmanager
+    def assert_no_new_tensors(self) -> Generator[None, None, None]:
+        """Fails if a tensor that was made in the block is alive at its end, be it in a cycle that waits for the collector."""
+        __tracebackhide__ = True
+        with collector_at_rest():
+            before = counting.Tensors()
+            yield
+            found = before.new()
+            if found:
+                told = telling.why_at(found[0], self._recording)
+                raise AssertionError(new_tensors(told, len(found)))
+
+    # --- identity -----------------------------------------------------------------------------------------------------
+
+    def identity_stable(self, getter: Callable[[], object]) -> None:
+        """Fails unless the getter gives one and the same Python object every time, also after every name of it is gone."""
+        __tracebackhide__ = True
+        wrong = unstable_aspects(getter)
+        if wrong:
+            raise AssertionError("\n  ".join([f"reading it gives no stable object: {wrong[0]}", *wrong[1:]]))
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether anything is expected to be freed by the end of the test that is alive now."""
+        return any(watched.alive for watched, _ in self._expected)
+
+    def conclude_after(self, settle: Callable[[], None]) -> None:
+        """The test has returned: its fixtures are torn down, this one among them, and then all that was expected is judged."""
+        __tracebackhide__ = True
+        self._is_kept = True
+        try:
+            settle()
+        finally:
+            self._is_kept = False
+        try:
+            self.conclude()
+        finally:
+            self.close()
+
+    def conclude(self) -> None:
+        """What was expected to be freed by now must be."""
+        __tracebackhide__ = True
+        expected, self._expected = ([], self._expected) if self._is_kept else (self._expected, [])
+        for watched, by in expected:
+            watched.assert_freed(by)
+
+    def close(self) -> None:
+        """Leaves nothing behind."""
+        if self._is_kept:
+            return
+        self._expected.clear()
+        if self._is_own:
+            self._recording.stop()
+        if self._rests:
+            self._rests = False
+            gc.enable()
+
+
+def checked_means(by: str) -> str:
+    """How an object is to be freed."""
+    if by not in (DEL, GC):
+        raise UsageError(f"by={by!r}: an object is freed by {DEL!r} or by {GC!r}")
+    return by
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Nothing is freed but by reference counting."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def parts(result: Any, depth: int = DEPTH) -> Iterator[Any]:
+    """What of a function's result can be watched: itself, or what is in its containers."""
+    if depth and isinstance(result, dict):
+        result = list(result.values())
+    if depth and type(result) in CONTAINERS:
+        for one in result:
+            yield from parts(one, depth - 1)
+    elif result is not None and watch_object("", result).ref is not None:
+        yield result
+
+
+def still_alive(found: Finding | None, by: str, is_freed_by_collector: bool) -> str:
+    """What a failed expectation says."""
+    if found is None:
+        return "it should be freed by now, but something keeps it that can't be seen"
+    shown = f"{found.trace.object} {found.trace.detail}".strip()
+    when = "when its last name goes" if by == DEL else "by the collector at last"
+    but = "only the collector frees it" if is_freed_by_collector else ENDS[found.kind]
+    lines = [f"{shown} should be freed {when}, but {but}"]
+    lines += messages.sentences(found.trace, found.created_at)
+    lines += [found.diagnosis.reason] if found.code != UNKNOWN_CODE else []
+    lines += [line[3:] for line in messages.advice(found)]
+    return "\n  ".join(lines)
+
+
+def new_tensors(found: Finding | None, count: int) -> str:
+    """What a block says that left tensors behind."""
+    head = f"{count} new {'tensor is' if count == 1 else 'tensors are'} alive at the end of the block"
+    if found is None:
+        return head
+    return "\n  ".join(
+        [f"{head}:" if count == 1 else f"{head}, one of them:", *messages.sentences(found.trace, found.created_at)]
+    )

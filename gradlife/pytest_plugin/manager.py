@@ -1,0 +1,236 @@
+"""The hooks that check tests. Registered only where there is something to check."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from gradlife.hunting.recording import Recording
+from gradlife.pytest_plugin import messages, results
+from gradlife.pytest_plugin.baseline import Baseline
+from gradlife.pytest_plugin.fixtures import Fixtures
+from gradlife.pytest_plugin.marks import FIXTURE, SWEPT, TERMS, Terms
+from gradlife.pytest_plugin.options import Options
+from gradlife.pytest_plugin.outliving import Outliving
+from gradlife.pytest_plugin.repeats import Repeats, forget
+from gradlife.pytest_plugin.results import Checked, Entry, Verdict
+from gradlife.pytest_plugin.sorting import sorted_out
+from gradlife.pytest_plugin.sweep import BLIND, Blind, Sweep
+from gradlife.pytest_plugin.trial import Trial
+from gradlife.pytest_plugin.young import Young
+
+#: What came of a test, and whether its call went well.
+CHECKED = pytest.StashKey[Checked]()
+PASSED = pytest.StashKey[bool]()
+
+#: The attribute of a report under which the result travels.
+ATTRIBUTE = results.ATTRIBUTE
+
+#: How properties of a test begin in JUnit's XML.
+PROPERTY = "gradlife_"
+
+FORKED = "gradlife can't measure here: this test runs in a forked copy of the process that collected it"
+
+
+class Leaked(pytest.fail.Exception, AssertionError):  # type: ignore[name-defined, misc]
+    """A test left something behind. It is told without a traceback: pytest's own says nothing."""
+
+    __module__ = "builtins"
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words, pytrace=False)  # type: ignore[call-arg]
+
+
+class Manager:
+    """Checks tests in the process that runs them."""
+
+    def __init__(self, options: Options, baseline: Baseline) -> None:
+        self.fixtures = Fixtures()
+        self._options = options
+        self.baseline = baseline
+        self._young = Young()
+        self._sweep = Sweep()
+        self._process = os.getpid()
+
+    @property
+    def recording(self) -> Recording:
+        """Of where objects are created, for all who want to know in this process."""
+        return self._sweep.recording
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """What a test leaves is old for the next one."""
+        if not is_swept(item):
+            return (yield)
+        self._sweep.begin()
+        try:
+            return (yield)
+        finally:
+            self._sweep.end()
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
+        """What a fixture makes that outlives the test is not the test's."""
+        if fixturedef.scope == "function" or not self._sweep.is_open:
+            return (yield)
+        with self._sweep.sparing():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Runs a test on its terms."""
+        terms = item.stash.get(TERMS, None)
+        if terms is not None and os.getpid() != self._process:
+            pytest.fail(FORKED, pytrace=False)
+        item.stash[PASSED] = False
+        repeats = Repeats(item)
+        if terms is None:
+            done = yield
+            self._conclude_lifetimes(item, repeats)
+        elif terms.how == SWEPT:
+            before = self._sweep.carriers_set_up()
+            done = yield
+            self._conclude_lifetimes(item, repeats)
+            with self._seeing(item, terms, "call"):
+                self._sweep_call(item, terms, repeats, before)
+        else:
+            self._sweep.interrupt()
+            with self._young.session(), self.recording.paused():
+                done = yield
+                self._conclude_lifetimes(item, repeats)
+                self._try(item, terms, repeats)
+        item.stash[PASSED] = True
+        return done
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
+        """What is left when a test's fixtures are gone outlives it."""
+        done = yield
+        terms = item.stash.get(TERMS, None)
+        if terms is not None and terms.how == SWEPT and item.stash.get(PASSED, False):
+            with self._seeing(item, terms, "teardown"):
+                self._sweep_teardown(item, terms)
+        return done
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Sends the result along with the report."""
+        report = yield
+        checked = item.stash.get(CHECKED, None)
+        if checked is not None and checked.phase == report.when:
+            setattr(report, ATTRIBUTE, results.encode(checked))
+            del item.stash[CHECKED]
+        return report
+
+    def pytest_unconfigure(self) -> None:
+        """The session is over."""
+        self._sweep.close()
+
+    # --- one test -----------------------------------------------------------------------------------------------------
+
+    def _conclude_lifetimes(self, item: pytest.Item, repeats: Repeats) -> None:
+        """The test has returned: what its fixture `lifetimes` expects to be freed must be, also by its other fixtures."""
+        lifetimes = (getattr(item, "funcargs", None) or {}).get(FIXTURE)
+        if lifetimes is not None and lifetimes.is_waiting:
+            with self.fixtures.told():
+                try:
+                    lifetimes.conclude_after(repeats.settle)
+                except AssertionError as error:
+                    raise Leaked(str(error)) from None
+
+    def _try(self, item: pytest.Item, terms: Terms, repeats: Repeats) -> None:
+        """Runs the test again and again."""
+        if has_failed(item):
+            return
+        with self.fixtures.told():
+            found = Trial(item.nodeid, repeats, terms, self._young).result()
+        self._conclude(item, terms, found)
+
+    def _sweep_call(self, item: pytest.Item, terms: Terms, repeats: Repeats, before: set[int]) -> None:
+        """The test has returned: where it left something, its own fixtures are torn down now, to see whether they have it."""
+        if has_failed(item):
+            return
+        item.stash[CHECKED] = plain(item, terms)
+        if self._sweep.carriers() - before:
+            repeats.settle()
+            if self._sweep.carriers():
+                self._judge(item, terms, "call")
+
+    def _sweep_teardown(self, item: pytest.Item, terms: Terms) -> None:
+        """The fixtures are gone: what is left now outlives the test."""
+        if self._sweep.carriers():
+            forget(item)
+            if self._sweep.carriers():
+                self._judge(item, terms, "teardown")
+
+    @contextmanager
+    def _seeing(self, item: pytest.Item, terms: Terms, phase: str) -> Iterator[None]:
+        """Where nothing can be seen, that is what comes of the test."""
+        try:
+            yield
+        except Blind:
+            unseen = replace(plain(item, terms), phase=phase, verdict=Verdict.INCONCLUSIVE, trouble=BLIND)
+            self._conclude(item, terms, unseen)
+
+    def _judge(self, item: pytest.Item, terms: Terms, phase: str) -> None:
+        with self.fixtures.told():
+            found = self._sweep.judged()
+        self._sweep.end()
+        self._conclude(item, terms, with_findings(replace(plain(item, terms), phase=phase), found))
+
+    def _conclude(self, item: pytest.Item, terms: Terms, found: Checked) -> None:
+        """Notes what came of a test, and fails it."""
+        findings = [one.finding for one in found.entries]
+        entries = sorted_out(findings, item.nodeid, terms, self.baseline)
+        checked = replace(found, place=place_of(item), how=terms.how, mode=terms.mode, entries=entries)
+        item.stash[CHECKED] = checked
+        item.user_properties[:] = [*others(item.user_properties), *properties(checked)]
+        if checked.is_failure and not self._options.update_baseline:
+            raise Leaked(messages.failure(checked))
+
+
+def is_swept(item: pytest.Item) -> bool:
+    """Is a test looked at after a single run?"""
+    terms = item.stash.get(TERMS, None)
+    return terms is not None and terms.how == SWEPT
+
+
+def has_failed(item: pytest.Item) -> bool:
+    """Did a `unittest.TestCase` fail, or end otherwise than by passing? It does not raise it."""
+    return bool(getattr(item, "_excinfo", None))
+
+
+def plain(item: pytest.Item, terms: Terms) -> Checked:
+    """A test of which nothing is left."""
+    return Checked(item.nodeid, place=place_of(item), how=terms.how, mode=terms.mode)
+
+
+def place_of(item: pytest.Item) -> str:
+    """Where a test is written."""
+    path, line, _ = item.location
+    return f"{path}:{(line or 0) + 1}"
+
+
+def with_findings(checked: Checked, found: Outliving) -> Checked:
+    """A test with what outlives it."""
+    verdict = Verdict.LEAK if found.findings else Verdict.CLEAN
+    return replace(checked, verdict=verdict, entries=tuple(map(Entry, found.findings)), explained=found.explained)
+
+
+def properties(checked: Checked) -> Iterator[tuple[str, object]]:
+    """What JUnit's XML tells of a test."""
+    yield f"{PROPERTY}verdict", checked.verdict.value
+    for one in checked.entries:
+        yield f"{PROPERTY}leak", f"{one.section.value}: {messages.brief(one.finding)}"
+        yield f"{PROPERTY}fingerprint", one.finding.fingerprint
+
+
+def others(known: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
+    """Properties of others: those of an earlier run of a test that is run again are not true any more."""
+    return (one for one in known if not one[0].startswith(PROPERTY))

@@ -1,0 +1,133 @@
+"""Who keeps what a test left behind, and which of it is meant to stay."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.hunting import caches
+from gradlife.hunting.births import Births
+from gradlife.hunting.findings import garbage_finding, growth_finding, worst_first
+from gradlife.hunting.groups import Group, containers, held_groups
+from gradlife.hunting.growth import Grown
+from gradlife.hunting.islands import alike, islands
+from gradlife.hunting.recording import Recording
+from gradlife.hunting.retained import dominators
+from gradlife.hunting.weights import NATIVE, weight
+from gradlife.model.hunt import Explained, Finding
+from gradlife.model.trace import Lifetime
+from gradlife.pytest_plugin.telling import RUNNING, Heap, heap_of_now
+
+#: Types whose attributes keep what belongs to a model: gradients, moments.
+OPTIMIZER = "torch.optim.optimizer.Optimizer"
+
+#: Who runs tests: what its own objects keep goes when it goes on.
+RUNNERS = ("_pytest.", "pluggy.", "xdist.", "pytest_")
+
+
+@dataclass(frozen=True)
+class Outliving:
+    """What a test left behind."""
+
+    findings: tuple[Finding, ...] = ()
+    explained: tuple[Explained, ...] = ()
+
+
+def outliving(young: Sequence[int], recording: Recording) -> Outliving:
+    """What keeps the objects at these addresses, and what hangs on them. To be asked for aside."""
+    heap = heap_of_now(recording)
+    graph = heap.graph
+    fresh = set(graph.find_all(list(young)).values())
+    born: Births = dict.fromkeys(carrying(graph, fresh), 0)
+    held = [group for group in held_groups(graph, born) if not is_of_runner(graph, group, fresh)]
+    lost = [group for group in alike(graph, islands(graph, born)) if not fresh.isdisjoint(group.members)]
+    found: list[Finding] = []
+    explained: list[Explained] = []
+    for group in (*held, *lost):
+        if has_natives(graph, group):
+            told = finding_of(heap, group, born)
+            why = meant(told)
+            (found if why is None else explained).append(told if why is None else why)  # type: ignore[arg-type]
+    return Outliving(worst_first(found), tuple(explained))
+
+
+def carrying(graph: _heap.Graph, fresh: set[int]) -> set[int]:
+    """Of young objects those that no root reaches, and those on which alone something of torch's hangs; and that itself."""
+    natives = [node for name, kind, _, _ in graph.census() if kind in NATIVE for node in graph.nodes(kind, name)]
+    found = {node for node in fresh if not graph.path(node)}
+    for node in natives:
+        way = [node, *dominators(graph, node)]
+        first = next((at for at, one in enumerate(way) if graph.describe(one)[0] == "python"), len(way))
+        above = itertools.takewhile(fresh.__contains__, way[first:])
+        kept = [*way[:first], *above] if first < len(way) and way[first] in fresh else []
+        found.update(kept)
+        if not graph.path(node):
+            found.add(node)
+    return found
+
+
+def has_natives(graph: _heap.Graph, group: Group) -> bool:
+    """Is there a tensor, a storage or a grad node among it?"""
+    return any(graph.describe(node)[0] in NATIVE for node in group.members)
+
+
+def is_of_runner(graph: _heap.Graph, group: Group, fresh: set[int]) -> bool:
+    """Is it kept by what runs the tests, or by a module that was imported meanwhile?"""
+    if group.anchor is None:
+        return False
+    way = graph.path(group.tops[0])
+    names = [(node, *graph.describe(node)[:2]) for node in way]
+    if any(node in fresh and name == "module" for node, _, name in names):
+        return True
+    rows = graph.path_steps(group.tops[0])
+    starts = rows[0][1] == "root" and rows[0][2] == RUNNING and rows[0][4] in running_here()
+    last = max((at for at, row in enumerate(rows) if row[2].startswith(RUNNERS)), default=-1)
+    is_fixture = 0 <= last < len(rows) - 1 and any("cached_result" in row[6] for row in rows[last : last + 2])
+    return (starts or last >= 0) and not is_fixture
+
+
+def running_here() -> set[str]:
+    """The functions of this thread that have not returned, as the graph tells them: pytest's, once the test has returned."""
+    found = set()
+    frame = sys._getframe()
+    while frame is not None:
+        code = frame.f_code
+        found.add(f"{code.co_name} ({os.path.basename(code.co_filename)}:{frame.f_lineno})")
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
+
+
+def finding_of(heap: Heap, group: Group, born: Births) -> Finding:
+    """A group as a finding; one that no root reaches waits for the collector, where this frees it."""
+    graph = heap.graph
+    if group.anchor is None and graph.story(next(iter(group.members)))["lifetime"] == Lifetime.GC.value:
+        return garbage_finding(graph, group, 1, heap.noted)
+    held_by = tuple(containers(graph, group, born)) if group.anchor is not None else ()
+    return growth_finding(graph, Grown(group, weight(graph, group.members), held_by), heap.noted)
+
+
+def meant(finding: Finding) -> Explained | None:
+    """Why something that stays is no leak."""
+    steps = finding.trace.steps
+    if caches.is_meant(finding):
+        return caches.explained(finding)
+    for step, after in itertools.pairwise(steps):
+        if step.via == "grad" and after.object in {"Tensor", "TensorImpl"}:
+            return Explained("gradient", f"of {step.object} {step.detail}".strip(), finding.retained_bytes)
+        if step.is_a(OPTIMIZER) and step.via.startswith(".state"):
+            return Explained("optimizer state", step.object, finding.retained_bytes)
+    if steps and steps[0].object == "module" and is_of_library(steps[0].detail):
+        return Explained(
+            "kept by a library", f"{steps[0].object} {steps[0].detail}: {steps[0].via}", finding.retained_bytes
+        )
+    return None
+
+
+def is_of_library(module: str) -> bool:
+    """Is this a module of torch or of Python's own library?"""
+    package = module.partition(".")[0]
+    return package == "torch" or package in sys.stdlib_module_names

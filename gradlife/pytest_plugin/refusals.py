@@ -1,0 +1,57 @@
+"""Where lifetimes can't be measured. It is said when tests are collected: a check that can't fail is worse than none."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import platform
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+OLDEST, NEWEST = (3, 11), (3, 13)
+
+
+def of_interpreter() -> str:
+    """Why this interpreter is none to measure in; empty if it is one."""
+    if platform.python_implementation() != "CPython":
+        return f"this is {platform.python_implementation()}, and lifetimes are measured in CPython only"
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        return f"this is Python {platform.python_version()}, and what its objects look like is known from 3.11 to 3.13"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "this Python is free-threaded: its reference counts are spread over threads"
+    try:
+        importlib.import_module("gradlife._heap")
+    except ImportError as error:
+        return f"the compiled part of gradlife is missing: {error}"
+    return ""
+
+
+def of_collector() -> str:
+    """Why the cyclic collector is in the way."""
+    count = gc.get_freeze_count()
+    if count:
+        return (
+            f"somebody froze the collector: gc.freeze() hides {count:,} objects from it, and cycles among them are never "
+            "freed; call gc.unfreeze() before tests are collected"
+        )
+    return ""
+
+
+def of_workers(config: pytest.Config, items: Iterable[pytest.Item]) -> Iterator[str]:
+    """Tests that would run in a forked copy of this process, whose findings are lost with it."""
+    words = "runs in a forked copy of the process, where what it leaves behind is lost: run it without"
+    if config.getoption("forked", False) or config.getoption("boxed", False):
+        yield f"every test {words} --forked"
+    elif config.pluginmanager.has_plugin("pytest_forked"):
+        for item in items:
+            if "forked" in item.keywords:
+                yield f"{item.nodeid} {words} its marker `forked`"
+                return
+
+
+def first(config: pytest.Config, items: list[pytest.Item]) -> str:
+    """The first reason why these tests can't be measured; empty if there is none."""
+    return of_interpreter() or of_collector() or next(of_workers(config, items), "")

@@ -1,0 +1,133 @@
+"""What outlives a test that ran once: a look at what is young, and only where there is something a look at the heap."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.torch import ensure_calibrated
+from gradlife.hunting.aside import aside
+from gradlife.hunting.recording import USUAL, Recording
+from gradlife.pytest_plugin.outliving import Outliving, outliving
+from gradlife.pytest_plugin.young import has, is_carrier, is_tensor, references
+
+#: When so many objects were hidden from the collector since it last saw everything, or there are so many bytes more, it sees
+#: everything again: what was in use when a test ended may be in cycles by now.
+MANY = 50_000
+MUCH = 64 * 1024 * 1024
+
+BLIND = "the collector was frozen or thawed while the test ran: what is new can't be told from what is old"
+
+
+class Blind(Exception):
+    """Somebody else froze or thawed the collector since the test began."""
+
+
+@dataclass
+class Sweep:
+    """A session's tests, one after the other. What a test leaves is old for the next one."""
+
+    recording: Recording = field(default_factory=Recording)
+    is_open: bool = False
+    _mark: list[Any] = field(default_factory=list)  # made since the last test ended
+    _old: list[Any] = field(default_factory=list)  # hidden from the collector
+    _aged: int = 0
+    _malloc: int = 0
+    _has_torch: bool = False
+    _spared: list[weakref.ref[Any]] = field(default_factory=list)  # made by fixtures that outlive the test
+
+    def begin(self) -> None:
+        """A test begins: what there is now is old."""
+        if not self.is_open:
+            self.is_open = True
+            self._old = [[]]
+            self._age()
+            self._aged = 0
+            self._malloc = _heap.malloc_bytes() or 0
+        if self._has_torch != ("torch" in sys.modules):
+            self._has_torch = "torch" in sys.modules
+            self.recording.stop()
+        if not self.recording.is_on:
+            self.recording.start(USUAL)
+
+    def interrupt(self) -> None:
+        """A test is checked in another way, and in the end the collector sees everything: the next one begins anew."""
+        self.is_open = False
+
+    def close(self) -> None:
+        """The session ends."""
+        if self.is_open:
+            self.is_open = False
+            self.recording.stop()
+            gc.unfreeze()
+
+    # --- during a test ------------------------------------------------------------------------------------------------
+
+    def carriers(self) -> set[int]:
+        """Tensors, storages, grad nodes and contexts that are young and alive, by address; those of fixtures of wider scope
+        left out. Raises `Blind`.
+        """
+        objects = gc.get_objects()
+        if not has(objects, self._mark) or has(objects, self._old):
+            raise Blind
+        return carriers_of(objects) - addresses(self._spared)
+
+    def carriers_set_up(self) -> set[int]:
+        """The same before the test itself runs; that nothing can be seen is found out again when it has run."""
+        try:
+            return self.carriers()
+        except Blind:
+            return set()
+
+    @contextmanager
+    def sparing(self) -> Iterator[None]:
+        """What is made in here belongs to a fixture that outlives the test."""
+        before = carriers_of(gc.get_objects())
+        yield
+        self._spared += [one for one in carriers_in(gc.get_objects()) if id(one()) not in before]
+
+    def judged(self) -> Outliving:
+        """What is alive of the test, and who keeps it: before the collector runs."""
+        ensure_calibrated()
+        spared, recording = addresses(self._spared), self.recording
+        young = [id(one) for one in gc.get_objects()]
+        return aside(lambda: outliving([one for one in young if one not in spared], recording))
+
+    def end(self) -> None:
+        """The test is over: what is left of it is old."""
+        self._spared.clear()
+        malloc = _heap.malloc_bytes() or 0
+        if self._aged > MANY or malloc > self._malloc + MUCH:
+            gc.unfreeze()
+            self._aged = 0
+            self._age()
+            self._malloc = _heap.malloc_bytes() or 0
+        else:
+            self._age()
+
+    def _age(self) -> None:
+        gc.collect()
+        self._aged += len(gc.get_objects())
+        gc.freeze()
+        self._mark = [[]]
+
+
+def addresses(references: Iterable[weakref.ref[Any]]) -> set[int]:
+    """Where those stand that are alive. Weak references themselves compare what they lead to, with the program's own code."""
+    return {id(found) for one in references if (found := one()) is not None}
+
+
+def carriers_in(objects: list[Any]) -> list[weakref.ref[Any]]:
+    """Weak references to tensors, storages, grad nodes and contexts."""
+    return [*references(objects, is_tensor), *references(objects, is_carrier)]
+
+
+def carriers_of(objects: list[Any]) -> set[int]:
+    """Where they stand."""
+    return addresses(carriers_in(objects))

@@ -1,0 +1,121 @@
+"""What keeps one object of a test alive, told from a copy of the process: nothing of the graph stays here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.heap.scan import OWN_FOLDER
+from gradlife.heap.steps import RawStep
+from gradlife.heap.torch import ensure_calibrated
+from gradlife.hunting.aside import aside
+from gradlife.hunting.creations import Noted
+from gradlife.hunting.looks import Look
+from gradlife.hunting.naming import finding
+from gradlife.hunting.recording import Recording
+from gradlife.hunting.retained import dominators
+from gradlife.hunting.tracing import held_trace, lost_trace, own_cycle_trace
+from gradlife.model.hunt import Finding, FindingKind, PerStep
+from gradlife.model.trace import Lifetime, Trace
+
+#: What a frame is called whose function has not returned.
+RUNNING = "running frame"
+
+KINDS = {
+    Lifetime.HELD: FindingKind.GROWTH,
+    Lifetime.NEVER: FindingKind.NEVER,
+    Lifetime.GC: FindingKind.NEEDS_GC,
+    Lifetime.UNKNOWN: FindingKind.NATIVE,
+}
+
+
+@dataclass(frozen=True)
+class Heap:
+    """The labelled graph of now."""
+
+    graph: _heap.Graph
+    noted: Noted
+
+    def told(self, node: int) -> Finding:
+        """Why a node is alive."""
+        graph = self.graph
+        is_held = bool(graph.path(node))
+        trace = held_trace(graph, node) if is_held else lost_trace(graph, node, Lifetime(graph.story(node)["lifetime"]))
+        return self.named(trace, node)
+
+    def named(self, trace: Trace, node: int) -> Finding:
+        """A trace with its name, and the line where the object was made."""
+        made = self.noted.lines(self.graph, [[node]])
+        nbytes = (trace.tensor.storage_bytes if trace.tensor is not None else None) or 0
+        kind = KINDS[trace.lifetime]
+        if kind is FindingKind.NEVER and not trace.cycle:
+            kind = FindingKind.NATIVE
+        return finding(kind, trace.lifetime, trace, PerStep(), survivors=1, retained_bytes=nbytes, created_at=made)
+
+    def beyond_names(self, node: int, referrers: Iterable[RawStep]) -> Finding | None:
+        """What keeps a node besides variables of running functions: something else, or a cycle. None where that can't be
+        told before they return.
+        """
+        graph = self.graph
+        cycles = []
+        for row in referrers:
+            one = row[0]
+            way = graph.path(one)
+            if is_below(graph, one, node):
+                cycles += [row] if row[1] == "python" else []
+            elif way and not any(is_running(graph, at) for at in way):
+                return self.named(held_trace(graph, node, by=row), node)
+        return self.named(own_cycle_trace(graph, node, cycles[0]), node) if cycles else None
+
+    def referrers_of(self, obj: object) -> Iterator[RawStep]:
+        """Who refers to an object, with the names that the references have: the graph keeps those of shortest ways only."""
+        _, found = _heap.investigate(obj, False, OWN_FOLDER, (), False, 0)
+        for row in found["referrers"] if found is not None else ():
+            node = self.graph.find(row[3])
+            if node is not None:
+                yield (node, *row[1:])
+
+
+def is_running(graph: _heap.Graph, node: int) -> bool:
+    """Is this the frame of a function that has not returned?"""
+    return graph.describe(node)[:2] == ("root", RUNNING)
+
+
+def is_below(graph: _heap.Graph, node: int, above: int) -> bool:
+    """Does every way from a root to a node lead through another one?"""
+    return above in dominators(graph, node)
+
+
+def heap_of_now(recording: Recording) -> Heap:
+    """The graph with its labels, and what was recorded of creations."""
+    ensure_calibrated()
+    look = Look(0, True, opened=_heap.freeze(True, True, OWN_FOLDER))
+    noted = Noted()
+    if recording.is_on:
+        noted.add(look, recording.notes())
+    return Heap(look.graph, noted)
+
+
+def why_at(address: int, recording: Recording) -> Finding | None:
+    """Why what stands at an address is alive, be it an object of C++; None where the graph has none."""
+    ensure_calibrated()
+
+    def work() -> Finding | None:
+        heap = heap_of_now(recording)
+        node = heap.graph.find(address)
+        return heap.told(node) if node is not None else None
+
+    return aside(work)
+
+
+def why_beyond_names(obj: object, recording: Recording) -> Finding | None:
+    """What will keep an object when the running functions have returned, where that is sure."""
+    ensure_calibrated()
+
+    def work() -> Finding | None:
+        heap = heap_of_now(recording)
+        node = heap.graph.find(id(obj))
+        return heap.beyond_names(node, [*heap.referrers_of(obj)]) if node is not None else None
+
+    return aside(work)

@@ -1,0 +1,110 @@
+"""Is a test free of leaks? It is run again and again; what every counted run leaves behind is hunted by more runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gradlife.hunting.method import Hunt
+from gradlife.hunting.reporting import About, report_of
+from gradlife.hunting.schedule import Schedule
+from gradlife.model.hunt import HuntReport
+from gradlife.pytest_plugin.marks import Terms
+from gradlife.pytest_plugin.repeats import NotRepeatable, Repeats
+from gradlife.pytest_plugin.results import Checked, Entry, Run, Verdict
+from gradlife.pytest_plugin.young import Boundary, Young, alive
+
+#: Runs of the rounds of the second pass, a look after each; the first that take no longer than so many seconds. What only
+#: gathers for a while, an epoch's results say, is let go in longer ones.
+ROUNDS = ((5, 7, 7, 11), (2, 3, 3, 5), (1, 1, 1, 1))
+PATIENCE = 3.0
+
+#: Runs in which the collector rests, and those in which reads are watched.
+COLLECTOR = 3
+WATCHED = 3
+
+#: Bytes that no object of torch's can hide in: its smallest blocks are larger. A run of a test leaves none in between.
+LEAST_BYTES = 104
+
+BLIND = "the collector was frozen or thawed while the test ran: what is new can't be told from what is old"
+
+
+class Trial:
+    """One test that is run again. Its first run is pytest's own."""
+
+    def __init__(self, nodeid: str, repeats: Repeats, terms: Terms, young: Young) -> None:
+        self._nodeid = nodeid
+        self._repeats = repeats
+        self._terms = terms
+        self._young = young
+
+    def result(self) -> Checked:
+        """Runs the test as often as it takes; never raises what the repeats raise."""
+        plain = Checked(self._nodeid)
+        try:
+            self._repeats.settle()
+            start, counted = self._counted()
+            if start.is_blind or any(one.is_blind for one in counted):
+                return replace(plain, verdict=Verdict.INCONCLUSIVE, trouble=BLIND)
+            plain = replace(plain, runs=tuple(runs_of(start, counted)))
+            return judged(plain, self._hunt(plain.runs)) if is_suspect(plain.runs, start, counted) else plain
+        except NotRepeatable as error:
+            return replace(plain, verdict=Verdict.NOT_REPEATABLE, trouble=str(error))
+
+    def _counted(self) -> tuple[Boundary, list[Boundary]]:
+        """Warms up, then runs the test as often as was asked for, a boundary after each run."""
+        for _ in range(1, self._terms.warmup):
+            self._repeats.again()
+        first = self._young.boundary()
+        start, counted = (first, []) if self._terms.warmup else (self._young.start, [first])
+        while len(counted) < self._terms.repeat:
+            self._repeats.again()
+            counted.append(self._young.boundary())
+        return start, counted
+
+    def _hunt(self, runs: Sequence[Run]) -> HuntReport:
+        """The second pass: what was seen to grow is named."""
+        has_cycles = all(run.waiting for run in runs)
+        rounds = next((one for one in ROUNDS if sum(one) * self._repeats.seconds_a_run < PATIENCE), ROUNDS[-1])
+        schedule = Schedule(0, rounds, (), (), 1, COLLECTOR if has_cycles else 0, WATCHED)
+        hunt = Hunt(schedule, has_lines=True, has_natives=not any(run.tensors or run.others for run in runs))
+        try:
+            for count in hunt.plan():
+                for _ in range(count):
+                    self._repeats.again()
+            return report_of(hunt, About(self._nodeid, "one run of the test", is_test=True, rounds=len(rounds)))
+        finally:
+            hunt.close()
+
+
+def runs_of(start: Boundary, counted: Sequence[Boundary]) -> Iterator[Run]:
+    """What each counted run left, as far as it is alive at the end."""
+    for before, after in itertools.pairwise([start, *counted]):
+        more = (after.malloc or 0) - (before.malloc or 0)
+        yield Run(alive(after.tensors), alive(after.others), after.collected, more)
+
+
+def is_suspect(runs: Sequence[Run], start: Boundary, counted: Sequence[Boundary]) -> bool:
+    """Did every run leave something, or the last one what an earlier one may have left in its place?"""
+    return (
+        bool(runs[-1].tensors or runs[-1].others)
+        or all(run.waiting for run in runs)
+        or all(run.bytes > LEAST_BYTES for run in runs)
+        or all(after.plain > before.plain for before, after in itertools.pairwise([start, *counted]))
+    )
+
+
+def judged(plain: Checked, report: HuntReport) -> Checked:
+    """What the second pass found."""
+    wrong = [one.name for one in report.controls if not one.is_right]
+    if wrong or not report.rounds:
+        trouble = f"controls judged wrongly: {', '.join(wrong)}" if wrong else report.trouble
+        return replace(plain, verdict=Verdict.INCONCLUSIVE, trouble=trouble)
+    return replace(
+        plain,
+        verdict=Verdict.LEAK if report.findings else Verdict.CLEAN,
+        entries=tuple(map(Entry, report.findings)),
+        explained=report.explained,
+        limits=report.limits,
+    )
