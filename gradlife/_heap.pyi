@@ -126,8 +126,9 @@ def recorded() -> tuple[bytes, bytes, bytes, list[list[tuple[str, int, str]]]]: 
 def stop_recording() -> None: ...
 def bytes_before(type: type, /) -> int: ...
 
-# Signals that would end the process write their number to the descriptor, once; the next ends it. The numbers for which that
-# is so: those that the program, or who started it, handles or ignores are left alone.
+# Signals that would end the process write their number to the descriptor, once; one that comes seconds later ends it, as any
+# does where the descriptor is -1. The numbers for which that is so: those that the program, or who started it, handles or
+# ignores are left alone.
 def announce_signals(descriptor: int, numbers: list[int], /) -> list[int]: ...
 
 # One pass of the scan's search, to be measured: bytes read, words found, CPU seconds. None: memory is only read.

@@ -7,8 +7,9 @@
 namespace gradlife::heap {
 
 // announce_signals(descriptor, [number, ...]) -> [number, ...]: those that end the process now, as nobody handles them,
-// write their number to the descriptor instead, once: the next one ends it. Python's own table does not know of it, so
-// that the program sees what it would see, and a handler of its own takes the place of this one.
+// write their number to the descriptor instead, once: one that comes seconds later ends it, and with the descriptor -1
+// any does. Python's own table does not know of it, so that the program sees what it would see, and a handler of its
+// own takes the place of this one.
 PyObject* announce_signals(PyObject*, PyObject* arguments);
 
 }  // namespace gradlife::heap

@@ -49,7 +49,8 @@ class Stock(threading.Thread):
             if self._signals in ready:
                 [number] = os.read(self._signals, 1)
                 self._take()
-                os.kill(os.getpid(), number)  # the second time it ends the process
+                _heap.announce_signals(-1, [])
+                os.kill(os.getpid(), number)
             elif os.read(self._requests, 1):
                 self._take()
             else:

@@ -57,7 +57,11 @@ def start(folder: Path, source: str, *options: str) -> subprocess.Popen[str]:
 
 def ended(folder: Path, hunt: subprocess.Popen[str], words: str = "") -> tuple[int, str, str, dict[str, Any]]:
     """Exit status, both outputs, and the report."""
-    printed, errors = hunt.communicate(words, timeout=200)
+    try:
+        printed, errors = hunt.communicate(words, timeout=200)
+    except subprocess.TimeoutExpired:
+        os.killpg(hunt.pid, signal.SIGKILL)
+        raise
     return hunt.returncode, printed, errors, json.loads((folder / "report.json").read_text())
 
 
