@@ -29,6 +29,7 @@ class ScanArena {
 
  private:
   void* start_ = nullptr;
+  size_t bytes_ = 0;
   std::optional<std::pmr::monotonic_buffer_resource> memory_;
 };
 

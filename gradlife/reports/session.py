@@ -47,7 +47,7 @@ def file_leak_lines(cycles: Sequence[Cycle], total: int) -> Iterator[RenderableT
 def round_lines(rounds: Sequence[Round]) -> Iterator[RenderableType]:
     """What steps added that were taken from the prompt."""
     yield from lines(table_lines(rounds))
-    if not any(any(astuple(one.added)) for one in rounds):
+    if not any(value > 0 for one in rounds for value in astuple(one.added)):
         yield Text("They added nothing.\n")
 
 
