@@ -32,6 +32,9 @@ RUNNERS = ("<hunt>", OWN_FOLDER)
 #: Files that nobody wrote: frozen modules, generated code.
 NO_FILES = ("<frozen ", "<eval_with_key>", "<__array_function__ internals>")
 
+#: Code that has no file: what a process was started with, methods that Python itself wrote.
+GIVEN = "<string>"
+
 #: Bytes of a node within which its number stands.
 NODE_HEAD = 64
 
@@ -103,10 +106,10 @@ def library_files() -> tuple[str, ...]:
 
 
 def foreign_files() -> tuple[str, ...]:
-    """Those of installed packages."""
+    """Those of installed packages, and code that has no file: told where there is no other."""
     paths = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
     paths |= {path for path in sys.path if os.path.basename(path) in {"site-packages", "dist-packages"}}
-    return tuple(os.path.join(path, "") for path in sorted(paths))
+    return (GIVEN, *(os.path.join(path, "") for path in sorted(paths)))
 
 
 def tensor_watch(torch: Any) -> tuple[tuple[type, ...], int, int] | None:

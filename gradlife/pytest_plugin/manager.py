@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -124,7 +125,7 @@ class Manager:
         report = yield
         checked = item.stash.get(CHECKED, None)
         if checked is not None and checked.phase == report.when:
-            setattr(report, ATTRIBUTE, results.encode(checked))
+            setattr(report, ATTRIBUTE, json.dumps(results.encode(checked)))
             del item.stash[CHECKED]
         return report
 

@@ -29,8 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
     options.take_path(config)
     if options.options_of(config).is_any:
         importlib.import_module("gradlife.pytest_plugin.starting").start(config)
-    elif config.pluginmanager.has_plugin("dsession"):  # the tests, and their markers, are in other processes
-        importlib.import_module("gradlife.pytest_plugin.starting").tell(config)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Prepare to hear of tests, and their markers, that are in other processes."""
+    if session.config.pluginmanager.has_plugin("dsession"):
+        importlib.import_module("gradlife.pytest_plugin.starting").tell(session.config)
 
 
 @pytest.hookimpl(trylast=True)

@@ -34,8 +34,9 @@ class Reporter:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Takes the result that came with a report; of a test that is run again the last one counts."""
-        item = getattr(report, ATTRIBUTE, None)
-        if item is not None:
+        text = getattr(report, ATTRIBUTE, None)
+        if text is not None:
+            item = json.loads(text)
             if item["phase"] == "call":
                 self._checked.pop((item["nodeid"], "teardown"), None)
             self._checked[item["nodeid"], item["phase"]] = results.decode(item)

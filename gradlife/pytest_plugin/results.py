@@ -13,7 +13,7 @@ from gradlife.model.hunt_codec import encode_finding, finding_item, no_text
 from gradlife.model.trace import Trace
 from gradlife.pytest_plugin.options import FAIL
 
-#: The attribute of a report under which the result of a test travels.
+#: The attribute of a report under which the result of a test travels, as text: xdist sends nothing but plain values on.
 ATTRIBUTE = "gradlife_leaks"
 
 
