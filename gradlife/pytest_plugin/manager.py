@@ -55,6 +55,7 @@ class Manager:
         self.baseline = baseline
         self._young = Young()
         self._sweep = Sweep()
+        self._has_tried = False
         self._process = os.getpid()
 
     @property
@@ -68,10 +69,21 @@ class Manager:
         if not is_swept(item):
             return (yield)
         self._sweep.begin()
+        self._has_tried = False
         try:
             return (yield)
         finally:
             self._sweep.end()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
+        """A test that is tried once more has left nothing yet: what the last try left, with its exception, is old."""
+        item.user_properties[:] = others(item.user_properties)
+        if is_swept(item):
+            if self._has_tried:
+                self._sweep.end()
+            self._has_tried = True
+        return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+import types
 import warnings
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -35,9 +38,11 @@ class Repeats:
         item = self._item
         for key, value in self._stash.items():
             item.stash.setdefault(key, value)
+        active = list(getattr(item._request, "_fixture_defs", {}).values()) if hasattr(item, "_request") else []
         try:
             item.session._setupstate.teardown_exact(item.parent)  # type: ignore[arg-type]
         finally:
+            drop_spent(active)
             forget(item)
 
     def again(self) -> None:
@@ -65,6 +70,20 @@ class Repeats:
             self.settle()
         if failed is not None:
             raise failed
+
+
+def drop_spent(active: Iterable[Any]) -> None:
+    """A fixture leaves with each wider one that it uses what will tear it down: once it is, that does nothing any more."""
+    for one in active:
+        if one.cached_result is not None:
+            one._finalizers[:] = [each for each in one._finalizers if not is_spent(each)]
+
+
+def is_spent(finalizer: object) -> bool:
+    """Would this tear down a fixture that is torn down already?"""
+    bound = finalizer.func if type(finalizer) is partial else None
+    owner = bound.__self__ if isinstance(bound, types.MethodType) else None
+    return isinstance(owner, pytest.FixtureDef) and owner.cached_result is None
 
 
 def forget(item: pytest.Item) -> None:

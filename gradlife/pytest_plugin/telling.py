@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
@@ -21,6 +23,9 @@ from gradlife.model.trace import Lifetime, Trace
 
 #: What a frame is called whose function has not returned.
 RUNNING = "running frame"
+
+#: What functions that can be left and entered again keep their variables in, and what tells that they run.
+GENERATORS = {"generator": "gi_running", "coroutine": "cr_running", "async_generator": "ag_running"}
 
 KINDS = {
     Lifetime.HELD: FindingKind.GROWTH,
@@ -62,6 +67,8 @@ class Heap:
         for row in referrers:
             one = row[0]
             way = graph.path(one)
+            if is_executing(graph, one):
+                continue
             if is_below(graph, one, node):
                 cycles += [row] if row[1] == "python" else []
             elif way and not any(is_running(graph, at) for at in way):
@@ -80,6 +87,15 @@ class Heap:
 def is_running(graph: _heap.Graph, node: int) -> bool:
     """Is this the frame of a function that has not returned?"""
     return graph.describe(node)[:2] == ("root", RUNNING)
+
+
+def is_executing(graph: _heap.Graph, node: int) -> bool:
+    """Is this a generator or a coroutine whose function runs at this moment? Its variables are those of a running function."""
+    kind, name, address, _ = graph.describe(node)
+    if kind != "python" or name not in GENERATORS:
+        return False
+    one: Any = ctypes.cast(address, ctypes.py_object).value  # the copy of the process in which this is asked has it
+    return bool(getattr(one, GENERATORS[name]))
 
 
 def is_below(graph: _heap.Graph, node: int, above: int) -> bool:
