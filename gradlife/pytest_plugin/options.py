@@ -69,7 +69,8 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a system that lifetime stories are told on, and `gradlife_backend` stands for; may be given several times",
+        help="a system that lifetime stories are told on, and that the argument gradlife_backend stands for; may be given "
+        "several times (those that gradlife run compares)",
     )
 
 

@@ -69,7 +69,9 @@ def refuse(config: pytest.Config, items: list[pytest.Item], words: str) -> None:
 
 
 def note_terms(item: pytest.Item, options: Options) -> Terms | None:
-    """The terms on which a test is checked, if it is."""
+    """The terms on which a test is checked, if it is. A lifetime story is told, and measured, elsewhere."""
+    if getattr(item, "measures_itself", False):
+        return None
     try:
         terms = terms_of(item) or general_terms(options)
     except BadMarker as error:

@@ -22,6 +22,10 @@ LOAD_LIMIT = 20.0
 MARK = "gradlife.scenario"
 
 
+class NoScenarioError(ScenarioError):
+    """A file that declares none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Story:
     """A scenario as data, and the file that a child loads it from."""
@@ -93,7 +97,7 @@ def load(server: ForkServer, file: Path) -> list[Story]:
     refuse_bad_file(file, ended)
     infos = [decode_info(record["scenario"], file) for record in ended.records if record["kind"] == "scenario"]
     if not infos:
-        raise ScenarioError(
+        raise NoScenarioError(
             f"{file} is no scenario file: it declares no scenario", "decorate a function with @scenario"
         )
     return [Story(info, path) for info in infos]

@@ -1,0 +1,34 @@
+"""Is a file one of lifetime stories? Asked of every Python file of a folder that is collected, so that it has to be cheap."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+#: What scenario files import, by which the runner knows them, too; not what stands in a text.
+IMPORT = re.compile(rb"^(?:from|import) +gradlife(?:\.scenario\b| +import +scenario\b)", re.MULTILINE)
+MARK = b"scenario"
+
+#: Bytes of a file in which its imports stand.
+HEAD = 64 * 1024
+
+
+def is_of_stories(path: Path, config: pytest.Config) -> bool:
+    """Does it import what stories import, and is it none of pytest's own test files?"""
+    if path.suffix != ".py" or path.name.startswith("_"):
+        return False
+    if path.name == "conftest.py" or any(path.match(pattern) for pattern in config.getini("python_files")):
+        return False
+    return imports_scenario(path)
+
+
+def imports_scenario(path: Path) -> bool:
+    """Does it import `gradlife.scenario`?"""
+    try:
+        with path.open("rb", buffering=0) as file:
+            head = file.read(HEAD)
+    except OSError:
+        return False
+    return MARK in head and IMPORT.search(head) is not None
