@@ -1,7 +1,8 @@
-"""What native code holds, put to the objects that hold it as far as can be told.
+"""What native code holds, put to the objects that hold it as far as can be told, or that it belongs to.
 
 A capsule, a handle of an extension's: nobody can look into such an object. Where as many of them grow as of tensors that
-nothing known holds, those are taken for the holders, and both are told as one.
+nothing known holds, those are taken for the holders, and both are told as one. The other way round, what native code holds
+of something that grows anyway, as a running thread its method, is no leak beside that.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from gradlife import _heap
 from gradlife.hunting.growth import Evidence, Grown
 from gradlife.hunting.tracing import name_of
-from gradlife.hunting.weights import FIELDS
+from gradlife.hunting.weights import FIELDS, LARGE_BYTES, NATIVE
 from gradlife.model.hunt import PerStep
 
 #: Types whose objects have nothing inside, or nothing but what is seen.
@@ -31,7 +32,7 @@ def with_native_parts(evidence: Evidence, groups: Sequence[Grown]) -> list[Grown
     held = [one for one in groups if one.group.anchor is not None]
     told: dict[int, Grown] = {}
     for one in lost:
-        holder = next((other for other in held if holds_as_many(evidence, other, one)), None)
+        holder = next((other for other in held if is_part(evidence, other, one)), None)
         if holder is not None:
             held[held.index(holder)] = united(holder, one)
             told[id(one)] = one
@@ -48,6 +49,25 @@ def united(holder: Grown, part: Grown) -> Grown:
     holder.group.absorb(part.group)
     rates = (getattr(holder.per_step, name) + getattr(part.per_step, name) for name in FIELDS)
     return replace(holder, per_step=PerStep(*rates))
+
+
+def is_part(evidence: Evidence, holder: Grown, part: Grown) -> bool:
+    """Are both one leak?"""
+    return holds_as_many(evidence, holder, part) or belongs_to(evidence.graph, holder, part)
+
+
+def belongs_to(graph: _heap.Graph, holder: Grown, part: Grown) -> bool:
+    """Has the one nothing of torch's or of its own size in it, and refers each object of it to one of the other's?"""
+    if any(takes_memory(graph, node) for node in part.group.members):
+        return False
+    others = holder.group.members.keys()
+    return all(not others.isdisjoint(graph.referents(node)) for node in part.group.members)
+
+
+def takes_memory(graph: _heap.Graph, node: int) -> bool:
+    """Is it of torch's, or large?"""
+    kind, _, _, nbytes = graph.describe(node)
+    return kind in NATIVE or (nbytes or 0) >= LARGE_BYTES
 
 
 def holds_as_many(evidence: Evidence, holder: Grown, part: Grown) -> bool:

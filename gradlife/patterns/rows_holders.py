@@ -247,6 +247,18 @@ HOLDER_WAYS = (
         example="thread context → Context → dict → Tensor",
     ),
     Pattern(
+        "GL522",
+        "what a thread or a context keeps for itself grows",
+        "{holder} has {count} entries. It is local data of a thread or of a context, which has not ended: each step adds to "
+        "it, and nothing removes any.",
+        "Empty it when the step is done, or let the thread or the context end with it.",
+        "{holder_code}.clear()",
+        ways=("threadlocal.* dict.value~ @ {growing} ...", "threadstate.root:context context.*~ @ {growing} ..."),
+        when=is_without_graph,
+        kinds=GROWTH,
+        example="module workers global variable 'store' → _local .kept → list [41] → Tensor",
+    ),
+    Pattern(
         "GL523",
         "a thread that has not ended keeps its arguments",
         "A thread, {holder}, has not ended or is still referred to, and keeps what it was made with.",

@@ -228,4 +228,6 @@ def written(step: Step) -> str:
     found = VARIABLE.search(step.via)
     if found and IDENTIFIER.fullmatch(found[1]) and ("variable" in step.via or "argument" in step.via):
         return found[1]
+    if found and IDENTIFIER.fullmatch(found[1]) and step.via.startswith("contextvar "):
+        return f"{found[1]}.get()"
     return f".{step.via}" if step.via in {"grad_fn", "grad"} else ""

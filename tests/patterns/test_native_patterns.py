@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradlife.model.hunt import FindingKind
-from gradlife.model.trace import Hop, Ledger, Lifetime, NativeHolder, Step, Sureness, Trace
+from gradlife.model.trace import Hop, Ledger, Lifetime, NativeHolder, Step, Sureness, TensorFacts, Trace
 from gradlife.patterns import diagnose
 
 MODULE = "torch.nn.modules.module.Module"
@@ -64,3 +64,53 @@ def test_children_that_a_module_gets_at_each_step_are_told_by_the_module_that_gr
 
 def test_hooks_are_no_children() -> None:
     assert diagnose(member("_forward_hooks"), FindingKind.GROWTH, anchor=0).code == "GL605"
+
+
+def gathered(step: Step, *, grad_fn: str = "") -> Trace:
+    """Tensors in a list to which a step leads."""
+    steps = (
+        step,
+        Step("list", "len 41", "python", "[40]", "item", type="list", hops=(Hop("list", "item", "", 40),), length=41),
+        Step("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",)),
+    )
+    tensor = TensorFacts(grad_fn, False, 12)
+    return Trace("Tensor", "float32 [3]", Lifetime.HELD, steps, (), Ledger(1, ()), tensor=tensor)
+
+
+LOCAL_DATA = Step(
+    "_local",
+    "",
+    "python",
+    ".kept",
+    "attribute",
+    type="_thread._local",
+    hops=(
+        Hop("_thread._local", "internal", "its dicts by thread"),
+        Hop("dict", "dict_value", "<weak reference to _thread._localdummy>"),
+        Hop("dict", "dict_value", "'kept'"),
+    ),
+)
+CONTEXT = Step(
+    "thread",
+    "MainThread",
+    "root",
+    "contextvar 'latest'",
+    "root",
+    type="thread",
+    hops=(
+        Hop("thread", "root", "context"),
+        Hop("_contextvars.Context", "internal", "variables"),
+        Hop("hamt", "internal", "variables"),
+        Hop("hamt_bitmap_node", "internal", "contextvar 'latest'"),
+    ),
+)
+
+
+@pytest.mark.parametrize("step", [LOCAL_DATA, CONTEXT], ids=["thread", "context"])
+def test_a_list_in_local_data_is_told_by_whose_it_is_unless_graphs_are_kept(step: Step) -> None:
+    assert diagnose(gathered(step), FindingKind.GROWTH, anchor=1).code == "GL522"
+    assert diagnose(gathered(step, grad_fn="SumBackward0"), FindingKind.GROWTH, anchor=1).code == "GL402"
+
+
+def test_a_context_variable_is_written_as_a_program_asks_for_it() -> None:
+    assert diagnose(gathered(CONTEXT), FindingKind.GROWTH, anchor=1).advice.code == "latest.get().clear()"
