@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt corpus programs fuzz mutants package clean distclean
+.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt corpus corpus-tests programs fuzz mutants package clean distclean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -57,6 +57,9 @@ bench-hunt: $(VENV)/.built ## time a training loop under a hunt, beside the bare
 
 corpus: $(VENV)/.built ## hunt the labelled programs in CORPUS=FOLDER and judge what is found
 	$(BIN)/python -m benchmarks.corpus $(CORPUS) $(ARGS)
+
+corpus-tests: $(VENV)/.built ## wrap the labelled programs in CORPUS=FOLDER as tests: each must fail or pass as labelled
+	$(BIN)/python -m benchmarks.corpus_tests $(CORPUS) $(ARGS)
 
 programs: $(VENV)/.built ## hunt ten training programs, each as it is and with leaks planted in it
 	$(BIN)/python -m benchmarks.programs $(ARGS)

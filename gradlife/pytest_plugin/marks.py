@@ -15,7 +15,8 @@ MARKER = "no_leaks"
 
 DESCRIPTION = (
     f"{MARKER}(tensors=0, bytes=0, cycles='fail', repeat=7, warmup=2, allow=[], until='', reason=''): "
-    "the test is run again and again; it fails if every counted run leaves more behind than so many tensors and bytes."
+    "the test is run again and again; it fails if every counted run leaves more behind than so many tensors and bytes. "
+    "With nothing said of them, cycles that wait for the collector fail it from 4 KiB a run on."
 )
 
 
@@ -37,7 +38,7 @@ class Terms:
     reason: str = ""
     mode: str = FAIL  # or "warn"
     how: str = "marker"  # or "--leaks", "--leaks-repeat"
-    least_cycle: int = 0  # bytes: smaller cycles are told only
+    least_cycle: int = 0  # bytes a run: smaller cycles are told only
 
     @property
     def has_expired(self) -> bool:
@@ -48,7 +49,7 @@ class Terms:
 #: How tests without a marker are checked: after one run, or by running them again.
 SWEPT, REPEATED = "--leaks", "--leaks-repeat"
 
-#: Bytes that a test must leave in cycles, to fail for it without being marked.
+#: Bytes that each run of a test must leave in cycles, to fail for it where nothing is said of cycles.
 LEAST_CYCLE = 4096
 
 #: Where a test's terms stand.
@@ -74,6 +75,7 @@ def terms_of(item: pytest.Item) -> Terms | None:
     if unknown:
         raise BadMarker(f"{MARKER} does not know {', '.join(unknown)}; it takes {', '.join(PARSERS)}")
     values = {name: PARSERS[name](name, value) for name, value in mark.kwargs.items()}
+    values["least_cycle"] = 0 if "cycles" in values else LEAST_CYCLE
     if ("tensors" in values) != ("bytes" in values):
         values = {"tensors": None, "bytes": None, **values}
     return Terms(**values)

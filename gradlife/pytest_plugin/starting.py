@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -83,10 +84,8 @@ def note_terms(item: pytest.Item, options: Options) -> Terms | None:
 
 def general_terms(options: Options) -> Terms | None:
     """The terms of tests without a marker."""
-    mode = options.leaks or FAIL
-    if options.repeat is not None:
-        return Terms(mode=mode, how=REPEATED, repeat=options.repeat, cycles=options.cycles or FAIL)
-    if options.leaks is not None:
-        least = 0 if options.cycles else LEAST_CYCLE
-        return Terms(mode=mode, how=SWEPT, cycles=options.cycles or FAIL, least_cycle=least)
-    return None
+    if not options.checks_all:
+        return None
+    least = 0 if options.cycles else LEAST_CYCLE
+    terms = Terms(mode=options.leaks or FAIL, how=SWEPT, cycles=options.cycles or FAIL, least_cycle=least)
+    return terms if options.repeat is None else replace(terms, how=REPEATED, repeat=options.repeat)

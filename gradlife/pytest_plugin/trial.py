@@ -20,6 +20,9 @@ from gradlife.pytest_plugin.young import Boundary, Young, alive
 ROUNDS = ((5, 7, 7, 11), (2, 3, 3, 5), (1, 1, 1, 1))
 PATIENCE = 3.0
 
+#: Hunts of one test, until one is to be believed.
+TRIES = 3
+
 #: Runs in which the collector rests, and those in which reads are watched.
 COLLECTOR = 3
 WATCHED = 3
@@ -48,7 +51,7 @@ class Trial:
             if start.is_blind or any(one.is_blind for one in counted):
                 return replace(plain, verdict=Verdict.INCONCLUSIVE, trouble=BLIND)
             plain = replace(plain, runs=tuple(runs_of(start, counted)))
-            return judged(plain, self._hunt(plain.runs)) if is_suspect(plain.runs, start, counted) else plain
+            return judged(plain, self._hunted(plain.runs)) if is_suspect(plain.runs, start, counted) else plain
         except NotRepeatable as error:
             return replace(plain, verdict=Verdict.NOT_REPEATABLE, trouble=str(error))
 
@@ -62,6 +65,16 @@ class Trial:
             self._repeats.again()
             counted.append(self._young.boundary())
         return start, counted
+
+    def _hunted(self, runs: Sequence[Run]) -> HuntReport:
+        """A hunt that judged its own controls rightly, if one of some does: where new objects stand at the addresses of old
+        ones, a control is missed now and then.
+        """
+        for _ in range(TRIES - 1):
+            report = self._hunt(runs)
+            if report.rounds and all(one.is_right for one in report.controls):
+                return report
+        return self._hunt(runs)
 
     def _hunt(self, runs: Sequence[Run]) -> HuntReport:
         """The second pass: what was seen to grow is named."""

@@ -23,10 +23,10 @@ SUITE = """
     class Owner:
         pass
 
-    def in_cycle():
+    def in_cycle(count=8):
         owner = Owner()
         owner.itself = owner
-        owner.tensor = torch.ones(8)
+        owner.tensor = torch.ones(count)
 
     @no_leaks
     def test_clean():
@@ -58,6 +58,14 @@ SUITE = """
 
     @no_leaks
     def test_leaves_cycles():
+        in_cycle(2000)
+
+    @no_leaks
+    def test_leaves_small_cycles():
+        in_cycle()
+
+    @no_leaks(cycles="fail")
+    def test_leaves_small_cycles_that_fail():
         in_cycle()
 
     @no_leaks(cycles="warn")
@@ -168,6 +176,7 @@ LEAKY = [
     ("test_keeps_a_tensor", "GL512"),
     ("test_keeps_from_the_first_run_on", "GL512"),
     ("test_leaves_cycles", "GL516"),
+    ("test_leaves_small_cycles_that_fail", "GL516"),
     ("test_keeps_more_than_it_may", "GL512"),
     ("test_keeps_more_bytes_than_it_may", "GL512"),
     ("test_is_not_allowed", "GL512"),
@@ -182,6 +191,7 @@ CLEAN = [
     "test_keeps_once",
     "test_replaces",
     "test_counts_runs",
+    "test_leaves_small_cycles",
     "test_leaves_cycles_that_are_told",
     "test_leaves_cycles_that_are_allowed",
     "test_keeps_what_it_may",
@@ -262,7 +272,7 @@ def test_excuses_are_told_with_the_leak(ran: Ran) -> None:
 def test_one_line_at_the_end_sums_it_up(ran: Ran) -> None:
     assert "1 not repeatable" in ran.text
     assert (
-        f"{len(LEAKY) + len(CLEAN)} tests checked: {len(LEAKY)} new · 1 waiting · 1 known · 2 within limits" in ran.text
+        f"{len(LEAKY) + len(CLEAN)} tests checked: {len(LEAKY)} new · 2 waiting · 1 known · 2 within limits" in ran.text
     )
 
 
@@ -297,4 +307,4 @@ def test_it_is_refused_when_tests_are_collected(pytester: pytest.Pytester) -> No
 def test_a_file_for_reports_is_written_beside_others(ran: Ran) -> None:
     assert ran.report["format"] == "gradlife.pytest/1"
     assert ran.report["exit_status"] == ran.status == 1
-    assert ran.report["totals"]["leaking"] == len(LEAKY) + 4
+    assert ran.report["totals"]["leaking"] == len(LEAKY) + 5

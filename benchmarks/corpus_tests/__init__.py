@@ -1,0 +1,1 @@
+"""The labelled programs as tests: does each fail, or pass, as its label says?"""

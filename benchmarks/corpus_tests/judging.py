@@ -1,0 +1,59 @@
+"""What came of a wrapped program, held against its label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.corpus.cases import Case
+
+FAILS, PASSES = "fails", "passes"
+
+#: Bytes a run from which on tensors in cycles fail a test that says nothing of cycles.
+LEAST_CYCLE = 4096
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One test file of one program."""
+
+    slug: str
+    way: str
+    expected: str  # fails, passes; empty where the label does not say
+    came: str  # fails, passes, or what went wrong
+    codes: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    cpu_seconds: float = 0.0
+
+    @property
+    def is_right(self) -> bool:
+        """As the label says, where it says anything."""
+        return self.expected in ("", self.came)
+
+
+def expected(case: Case, way: str, tensors_outliving: int | None, bytes_a_step: int) -> str:
+    """What the label asks of a test."""
+    if case.kind is None or "fixed" in way:
+        return PASSES
+    if way == "allowed":
+        return PASSES if case.kind == "needs-gc" else FAILS
+    if way == "step":
+        return FAILS
+    if case.kind == "needs-gc":
+        return FAILS if bytes_a_step >= LEAST_CYCLE else PASSES
+    if case.kind in ("never", "native"):
+        return FAILS
+    return "" if tensors_outliving is None else FAILS if tensors_outliving > 0 else PASSES
+
+
+def judged(case: Case, way: str, wanted: str, tests: list[dict[str, Any]], said: str, cpu_seconds: float) -> Judged:
+    """What came of it: the worst of its tests counts."""
+    if not tests:
+        return Judged(case.slug, way, wanted, f"broken: {said}", cpu_seconds=cpu_seconds)
+    worst = tests[0]
+    shown = [one for one in worst["findings"] if one["section"] in ("new", "library")] or worst["findings"]
+    came = FAILS if worst["is_failure"] else PASSES
+    if worst["verdict"] in ("inconclusive", "not repeatable"):
+        came = f"{worst['verdict']}: {worst['trouble']}"
+    codes, kinds = (tuple(one[name] for one in shown) for name in ("code", "kind"))
+    return Judged(case.slug, way, wanted, came, codes, kinds, cpu_seconds)

@@ -1,0 +1,66 @@
+"""pytest on a folder of wrapped programs, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpus.running import wait
+from benchmarks.corpus_tests.wrapping import OUTLIVING
+
+#: Plugins that a machine may have and that would change what is measured.
+OFF = ("cacheprovider", "randomly", "xdist", "asyncio", "rerunfailures", "pytest_cov", "memray", "hypothesispytest")
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What a process left: of each test file what came of its tests, the worst first."""
+
+    checked: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    outliving: int | None = None  # tensors that outlive a state, by Python's own count
+    said: str = ""
+    cpu_seconds: float = 0.0
+
+
+def test(folder: Path, names: list[str], limit: float) -> Tested:
+    """Runs the test files of these names; the process is killed after so many seconds."""
+    report = folder / "report.json"
+    off = [word for name in OFF for word in ("-p", f"no:{name}")]
+    files = [f"test_{name}.py" for name in names]
+    command = [sys.executable, "-m", "pytest", "-q", *off, "--leaks", f"--leaks-report={report}", *files]
+    with open(folder / "output.txt", "wb+") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "PYTEST_ADDOPTS": ""},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        _, cpu = wait(process, time.perf_counter() + limit)
+        output.seek(0)
+        lines = output.read().decode(errors="replace").strip().splitlines()
+    return Tested(by_file(report), count_in(folder / OUTLIVING), lines[-1] if lines else "", cpu)
+
+
+def by_file(report: Path) -> dict[str, list[dict[str, Any]]]:
+    """The tests of a report by the names of their files."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    document = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {"tests": []}
+    for one in document["tests"]:
+        found.setdefault(Path(one["nodeid"].partition("::")[0]).stem.removeprefix("test_"), []).append(one)
+    for tests in found.values():
+        tests.sort(key=lambda one: (not one["is_failure"], one["verdict"] == "clean"))
+    return found
+
+
+def count_in(file: Path) -> int | None:
+    """A number in a file; None where there is none."""
+    return int(file.read_text(encoding="utf-8")) if file.exists() else None

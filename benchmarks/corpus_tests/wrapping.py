@@ -1,0 +1,120 @@
+"""Test files made of a labelled program: its state in a fixture, one step as the body of the test."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.corpus.cases import Case, bare
+
+#: Tests without a marker that are run one after the other: each with a state of its own.
+SWEPT = 3
+
+MARKED = '''\
+"""One step under the marker; what the steps keep is in a fixture of the module."""
+
+import itertools
+
+import pytest
+
+import {program} as program
+
+numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def state():
+    made = program.setup()
+    yield made
+    if hasattr(program, "teardown"):
+        program.teardown(made)
+
+
+@pytest.mark.no_leaks{terms}
+def test_step(state):
+    program.{step}(state, next(numbers))
+'''
+
+PLAIN = '''\
+"""Some tests of one step each; a state ends with its test."""
+
+import pytest
+
+import {program} as program
+
+
+@pytest.fixture
+def state():
+    made = program.setup()
+    yield made
+    if hasattr(program, "teardown"):
+        program.teardown(made)
+
+
+@pytest.mark.parametrize("number", range({count}))
+def test_step(state, number):
+    program.{step}(state, number)
+'''
+
+#: Counted when all tests are over, without gradlife: what of a program's tensors is alive when its state is gone, the
+#: collector resting, by the last of some runs.
+CONFTEST = """\
+import gc
+from pathlib import Path
+
+
+def pytest_sessionfinish():
+    import torch
+
+    import program_counted as program
+
+    def tensors():
+        return sum(issubclass(type(one), torch.Tensor) for one in gc.get_objects())
+
+    def run(number):
+        state = program.setup()
+        program.step(state, number)
+        if hasattr(program, "teardown"):
+            program.teardown(state)
+
+    gc.collect()
+    gc.disable()
+    run(0)
+    run(1)
+    before = tensors()
+    run(2)
+    Path("outliving").write_text(str(tensors() - before))
+"""
+OUTLIVING = "outliving"
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """One way to test a program."""
+
+    name: str  # of the file, without `test_` and `.py`
+    step: str
+    text: str
+    terms: str = ""
+
+
+STEP = Wrapped("step", "step", MARKED)
+FIXED = Wrapped("fixed", "fixed_step", MARKED)
+ALLOWED = Wrapped("allowed", "step", MARKED, '(cycles="allow")')
+SWEPT_STEP = Wrapped("swept", "step", PLAIN)
+SWEPT_FIXED = Wrapped("swept_fixed", "fixed_step", PLAIN)
+
+
+def write(case: Case, ways: Iterable[Wrapped], folder: Path) -> None:
+    """Writes a test file for each way, and a copy of the program for each: modules keep things."""
+    folder.mkdir(parents=True)
+    source = ast.unparse(bare(case.tree)) + "\n"
+    for one in ways:
+        program = f"program_{one.name}"
+        (folder / f"{program}.py").write_text(source, encoding="utf-8")
+        text = one.text.format(program=program, step=one.step, terms=one.terms, count=SWEPT)
+        (folder / f"test_{one.name}.py").write_text(text, encoding="utf-8")
+    (folder / "program_counted.py").write_text(source, encoding="utf-8")
+    (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
