@@ -51,25 +51,31 @@ class Controls:
         self.ring: deque[Any] = deque(maxlen=2)
         self._contexts: list[weakref.ref[Any]] = []
         self._function: Any = None
+        self._early = 0  # steps of the round under way
 
     @property
     def are_planted(self) -> bool:
         """Without torch there is nothing to plant."""
         return self._function is not None
 
-    def plant(self, steps: int = 0) -> None:
-        """The steps of each control that go with so many of the program's."""
+    def plant(self, steps: int = 0, *, is_early: bool = False) -> None:
+        """The steps of each control that go with so many of the program's, those since the last look.
+
+        What is planted early, in the midst of a round, is not planted again at its end.
+        """
         torch = sys.modules.get("torch")
         if torch is None or not hasattr(torch, "autograd"):
             return
         if self._function is None:
             self._function = planted_function(torch)
             planted.append(self)
+        wanted = max(LEAST_STEPS, steps // SHARE)
         with quiet(torch):
-            for _ in range(max(LEAST_STEPS, steps // SHARE)):
+            for _ in range(wanted - self._early):
                 self.held.append(torch.ones(4))
                 self.ring.append(torch.ones(4))
                 self._plant_cycle(torch)
+        self._early = max(wanted, self._early) if is_early else 0
 
     def _plant_cycle(self, torch: Any) -> None:
         result = self._function.apply(torch.ones(2, requires_grad=True))

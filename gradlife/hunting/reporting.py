@@ -85,7 +85,9 @@ def labelled(hunt: Hunt) -> Sequence[Look]:
     looks = hunt.looks
     if len(looks) < 2 or looks[-1].has_labels:
         return looks
-    hunt.controls.plant(hunt.steps_now - looks[-1].steps)
+    is_another = has_another_round(hunt)
+    if is_another:
+        hunt.controls.plant(hunt.steps_now - looks[-1].steps, is_early=True)
     now = look(hunt.steps_now, with_labels=True)
     hunt.note(now)
-    return [*looks, now] if has_another_round(hunt) else [*looks[:-1], now]
+    return [*looks, now] if is_another else [*looks[:-1], now]

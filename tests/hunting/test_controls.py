@@ -1,0 +1,50 @@
+"""The leaks that a hunt plants itself: as many for each round, whoever asks meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gradlife.hunting.method import Hunt  # noqa: E402
+from gradlife.hunting.reporting import About, report_of  # noqa: E402
+from gradlife.hunting.schedule import Schedule  # noqa: E402
+from gradlife.hunting.stepping import Counter  # noqa: E402
+
+ROUNDS = (13, 17, 29, 5)
+SCHEDULE = Schedule(warmup=2, rounds=ROUNDS, extension=(), confirmation=(), lines=0, collector=0, watched=0)
+ABOUT = About("train.py", "SGD.step")
+
+
+def hunted(*asked: int) -> tuple[int, list[tuple[bool, ...]]]:
+    """How many were planted, and how the controls were judged: in reports after these steps, and in the last one."""
+    kept = []
+    hunt = Hunt(SCHEDULE)
+    counter = Counter(hunt)
+    judged = []
+    for step in range(1, SCHEDULE.warmup + sum(ROUNDS) + 1):
+        kept.append(torch.ones(8))
+        counter.step()
+        if step in asked:
+            judged.append(report_of(hunt, ABOUT).controls)
+    judged.append(report_of(hunt, ABOUT).controls)
+    count = len(hunt.controls.held)
+    hunt.close()
+    return count, [tuple(one.is_right for one in controls) for controls in judged]
+
+
+def test_a_round_that_adds_little_is_judged_by_its_steps() -> None:
+    count, judged = hunted()
+    assert count == 3 + 3 + 4 + 7 + 3
+    assert judged == [(True, True, True)]
+
+
+@pytest.mark.parametrize("asked", [(64,), (25, 30, 50, 62)], ids=str)
+def test_reports_in_the_midst_of_rounds_change_nothing(asked: tuple[int, ...]) -> None:
+    count, judged = hunted(*asked)
+    assert count == 3 + 3 + 4 + 7 + 3
+    assert judged[-1] == (True, True, True)
+
+
+def test_a_report_in_the_midst_of_a_round_has_its_own_share() -> None:
+    assert hunted(60)[1][0] == (True, True, True)
