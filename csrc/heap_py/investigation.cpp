@@ -117,7 +117,9 @@ Ref judge(PyObject* addresses, const WalkOptions& options) {
   {
     const CollectorPaused paused;
     const Providers providers;
-    Walker(frozen.graph, options, providers.all()).run();
+    WalkOptions without_atoms = options;
+    without_atoms.least_atom = SIZE_MAX;  // they keep nothing alive
+    Walker(frozen.graph, without_atoms, providers.all()).run();
     if (!has_all(frozen.graph, wanted)) {
       WalkOptions with_more = options;
       with_more.with_natives = true;

@@ -60,16 +60,47 @@ bool is_below(PyObject* source, const std::string& folder) {
          folder.compare(0, folder.size(), text, folder.size()) == 0;
 }
 
+bool is_number(const PyObject* object) {
+  const PyTypeObject* type = Py_TYPE(object);
+  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type ||
+         object == Py_None || object == Py_Ellipsis;
+}
+
+bool is_plain_constant(PyObject* constant, int levels);
+
+bool are_plain_constants(PyObject* tuple, int levels) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
+    if (!is_plain_constant(PyTuple_GET_ITEM(tuple, i), levels)) return false;
+  return true;
+}
+
+bool are_plain_members(const PySetObject* set, int levels) {
+  for (Py_ssize_t i = 0; i <= set->mask; ++i)
+    if (set->table[i].key != nullptr && !is_plain_constant(set->table[i].key, levels)) return false;
+  return true;
+}
+
+// As a compiler makes them: a program can put anything among the constants of its code.
+bool is_plain_constant(PyObject* constant, int levels) {
+  if (PyUnicode_CheckExact(constant) || PyBytes_CheckExact(constant) || is_number(constant)) return true;
+  if (levels == 0) return false;
+  if (PyTuple_CheckExact(constant)) return are_plain_constants(constant, levels - 1);
+  if (PyFrozenSet_CheckExact(constant)) return are_plain_members(reinterpret_cast<PySetObject*>(constant), levels - 1);
+  return PyCode_Check(constant) &&
+         are_plain_constants(reinterpret_cast<PyCodeObject*>(constant)->co_consts, levels - 1);
+}
+
 // What can hold nothing that a leak is made of: text, numbers, and code, whose constants are such again.
 bool is_small_atom(Address address, size_t least_bytes) {
+  constexpr int most_levels = 8;
   auto* object = static_cast<PyObject*>(pointer_to(address));
   const PyTypeObject* type = Py_TYPE(object);
   if (type == &PyUnicode_Type)
     return static_cast<size_t>(PyUnicode_GET_LENGTH(object)) * static_cast<size_t>(PyUnicode_KIND(object)) <
            least_bytes;
   if (type == &PyBytes_Type) return static_cast<size_t>(PyBytes_GET_SIZE(object)) < least_bytes;
-  return type == &PyLong_Type || type == &PyCode_Type || type == &PyFloat_Type || type == &PyBool_Type ||
-         type == &PyComplex_Type || object == Py_None || object == Py_Ellipsis;
+  if (type == &PyCode_Type) return are_plain_constants(reinterpret_cast<PyCodeObject*>(object)->co_consts, most_levels);
+  return is_number(object);
 }
 
 }  // namespace

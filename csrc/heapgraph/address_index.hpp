@@ -1,8 +1,9 @@
 // From an address to its node: open addressing with slots of eight bytes.
 //
-// A slot has the node and the low bits of the address's hash. The hash is a bijection of the address, and a slot lies
-// near its home, so the stored bits and the place together identify the address: a lookup never reads the node itself.
-// The number of slots is any number: a power of two would be half empty on average, and empty slots cost memory, too.
+// A slot has the node and the low bits of the address's hash, more of them in a small table, whose nodes need fewer.
+// The hash is a bijection of the address, and a slot lies near its home, so the stored bits and the place together
+// identify the address: a lookup never reads the node itself. The number of slots is any number: a power of two would
+// be half empty on average, and empty slots cost memory, too.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +20,10 @@ class AddressIndex {
   // The node of an address, or no_node. Addresses are multiples of 8 below 2^48.
   NodeId find(Address address) const {
     const uint64_t hash = mix(address);
-    const uint32_t tag = static_cast<uint32_t>(hash);
-    const Slot* slot = slots_.data() + home(hash);
-    for (const Slot* end = slot + reach_; slot != end && slot->node != 0; ++slot)
-      if (slot->tag == tag) return slot->node - 1;
+    const uint64_t tag = tag_of(hash);
+    const uint64_t* slot = slots_.data() + home(hash);
+    for (const uint64_t* end = slot + reach_; slot != end && *slot != 0; ++slot)
+      if ((*slot & tag_mask_) == tag) return static_cast<NodeId>((*slot & ~tag_mask_) - 1);
     return no_node;
   }
   void prefetch(Address address) const { __builtin_prefetch(&slots_[home(mix(address))]); }
@@ -38,13 +39,13 @@ class AddressIndex {
   size_t bytes() const { return slots_.bytes(); }
 
  private:
-  struct Slot {
-    uint32_t node;  // plus one; 0: empty
-    uint32_t tag;
-  };
+  // A slot: the tag, and below it the node plus one. 0: empty.
   static constexpr unsigned hash_bits = 45;  // of address >> 3
   static constexpr unsigned home_bits = 30;  // of the hash: its highest, which make the home
-  static constexpr size_t least_slots = size_t{1} << 20;
+  static constexpr unsigned node_bits = 32;  // of a slot
+  static constexpr unsigned small_node_bits = 20;
+  static constexpr size_t least_slots = size_t{1} << 12;
+  static constexpr size_t most_small_reach = size_t{1} << 10;
 
   static size_t slots_for(size_t expected) { return std::max(least_slots, expected + expected / 4); }
   static uint64_t mix(Address address) {
@@ -55,20 +56,27 @@ class AddressIndex {
     return static_cast<size_t>(((hash >> (hash_bits - home_bits)) * homes_) >> home_bits);
   }
 
+  uint64_t tag_of(uint64_t hash) const { return (hash << bits_of_node_) & tag_mask_; }
+
   void allocate(size_t homes) {
     homes_ = homes;
-    // Hashes with the same tag differ by 2^32 or more, so their homes by this; slots lie no farther from their home.
-    reach_ = (homes >> (hash_bits - 32)) - 1;
+    const bool is_small = homes < size_t{1} << small_node_bits;
+    bits_of_node_ = is_small ? small_node_bits : node_bits;
+    tag_mask_ = ~uint64_t{0} << bits_of_node_;
+    // Hashes with the same tag differ by as much as a tag has values or more, so their homes by this; slots lie no
+    // farther from their home.
+    const unsigned tag_bits = 64 - bits_of_node_;
+    reach_ = std::min(homes >> (hash_bits - tag_bits), is_small ? most_small_reach : homes) - 1;
     most_used_ = homes - homes / 6;
     slots_.assign_zero(homes + reach_);
     used_ = 0;
   }
   bool place(Address address, NodeId node) {
     const uint64_t hash = mix(address);
-    Slot* slot = slots_.data() + home(hash);
-    for (const Slot* end = slot + reach_; slot != end; ++slot) {
-      if (slot->node != 0) continue;
-      *slot = {node + 1, static_cast<uint32_t>(hash)};
+    uint64_t* slot = slots_.data() + home(hash);
+    for (const uint64_t* end = slot + reach_; slot != end; ++slot) {
+      if (*slot != 0) continue;
+      *slot = tag_of(hash) | (uint64_t{node} + 1);
       ++used_;
       return true;
     }
@@ -88,8 +96,10 @@ class AddressIndex {
     return true;
   }
 
-  Buffer<Slot> slots_;
+  Buffer<uint64_t> slots_;
   size_t homes_ = 0;
+  unsigned bits_of_node_ = node_bits;
+  uint64_t tag_mask_ = 0;
   size_t reach_ = 0;
   size_t most_used_ = 0;
   size_t used_ = 0;

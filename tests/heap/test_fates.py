@@ -191,6 +191,7 @@ def test_collector_does_with_torch_what_the_graph_says() -> None:
     from gradlife.heap.torch import ensure_calibrated
 
     ensure_calibrated()
+    gc.freeze()
 
     @given(plans)
     @settings(SETTINGS, max_examples=15)
@@ -296,7 +297,26 @@ def test_torch_too_is_judged_by_what_the_collector_sees_once_others_are_freed(
     from gradlife.heap.torch import ensure_calibrated
 
     ensure_calibrated()
+    gc.freeze()
     check_later_runs(torch, make, expected)
+
+
+def test_constants_of_running_code_hold_what_a_program_put_there() -> None:
+    things = [Thing(), Thing(), Thing()]
+    weak = [weakref.ref(thing) for thing in things]
+    held_by_code = (lambda: None).__code__.replace(co_consts=(things[0], (things[1],)))
+    loop, things = things.pop(), []
+    loop.held = loop
+    del loop
+    judged = _heap.judge([id(ref()) for ref in weak], None)
+    assert [found and found[0] for found in judged] == ["held", "held", "gc"]
+    del held_by_code
+
+
+def test_text_and_numbers_are_judged_like_all_others() -> None:
+    held = ["text of its own", 10**20, 1.5e20, (lambda: None).__code__]
+    judged = _heap.judge([id(thing) for thing in held], None)
+    assert [found and found[0] for found in judged] == ["held"] * 4
 
 
 @given(plans)

@@ -207,6 +207,33 @@ def test_walk_without_small_atoms_has_the_large_ones() -> None:
     assert [graph.find(id(item)) is not None for item in entry] == [True, True, False, True]
 
 
+def test_walk_without_small_atoms_has_code_with_constants_that_no_compiler_makes() -> None:
+    held = Plain()
+    codes = [
+        (lambda: None).__code__.replace(co_consts=constants)
+        for constants in [(held,), ((1, held),), (frozenset([held]),), ("text", 1.5, frozenset(["text"]), (b"", None))]
+    ]
+    codes.append((lambda: None).__code__.replace(co_consts=(codes[0],)))
+    graph = _heap.walk(least_atom=1 << 16)
+    nodes = [graph.find(id(code)) for code in codes]
+    assert [node is not None for node in nodes] == [True, True, True, False, True]
+    assert graph.find(id(codes[0].co_consts)) in graph.referents(nodes[0] or 0)
+
+
+def test_walk_of_a_heap_with_so_many_objects_has_each_once() -> None:
+    counts = []
+    kept: list[Any] = []
+    for more in (1_000, 50_000, 600_000):  # the tables of addresses grow, and have other slots from 2**20 on
+        kept += [[] for _ in range(more)]
+        graph = _heap.walk(leaves=False)
+        node = graph.find(id(kept))
+        assert node is not None
+        found = graph.find_all([id(entry) for entry in reversed(kept)])
+        assert sorted(found.values()) == sorted(set(graph.referents(node)))
+        counts.append(len(found))
+    assert counts == [1_000, 51_000, 651_000]
+
+
 def test_walk_without_small_atoms_has_all_that_instances_of_their_subclasses_hold() -> None:
     class Name(str):
         pass
