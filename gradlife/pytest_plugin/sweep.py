@@ -105,8 +105,8 @@ class Sweep:
         malloc = _heap.malloc_bytes() or 0
         if self._aged > MANY or malloc > self._malloc + MUCH:
             gc.unfreeze()
-            self._aged = 0
             self._age()
+            self._aged = 0  # what it just saw is not hidden since: with torch loaded that alone is more than many
             self._malloc = _heap.malloc_bytes() or 0
         else:
             self._age()
