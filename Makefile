@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt corpus corpus-tests programs fuzz mutants package clean distclean
+.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz mutants package clean distclean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -66,6 +66,9 @@ programs: $(VENV)/.built ## hunt ten training programs, each as it is and with l
 
 bench-heap: $(VENV)/.built $(VENV)/.bench ## ask the heap graph, its peers and a bare walk the same questions, in turns
 	$(BIN)/python -m benchmarks.heap $(ARGS)
+
+bench-plugin: $(VENV)/.built $(VENV)/.bench ## time suites of tests with the pytest plugin and without, beside pytest-memray
+	$(BIN)/python -m benchmarks.plugin $(ARGS)
 
 fuzz: $(VENV)/.built ## run random lifetime programs on the mini engine and on PyTorch, and shrink what differs
 	$(BIN)/python -m benchmarks.fuzz $(ARGS)

@@ -1,0 +1,191 @@
+"""CPU that the pytest plugin adds to suites of tests, beside pytest-memray's. Run with `make bench-plugin`.
+
+Every run is a process of its own, and counts with all that it starts. The runs of a round follow one another, so that what
+disturbs one disturbs the next; of each the least of all rounds stands for it. What a session costs once is told from what a
+test costs by runs of a single test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from benchmarks.plugin import suites
+
+#: Plugins that have no part in this, unless a way of running asks for them.
+OFF = ("asyncio", "pytest_cov", "randomly", "rerunfailures", "memray", "hypothesispytest", "xdist", "cacheprovider")
+
+MILLISECONDS, PERCENT = "ms a test", "%"
+BARE = ("-p", "no:gradlife")
+
+#: So often in each round runs what is short, and of which a hundredth is to be seen.
+TIMES = 5
+
+
+@dataclass(frozen=True)
+class Way:
+    """A suite run in one way, and what that may cost beside the bare run."""
+
+    title: str
+    name: str
+    write: Callable[[int], str]
+    tests: int
+    options: tuple[str, ...] = ()
+    bare: Callable[[int], str] | None = None  # the suite of the bare run, where that is another one
+    has_memray: bool = False
+    unit: str = MILLISECONDS
+    target: float | None = None
+    status: int = 0
+
+
+def ways(factor: float) -> list[Way]:
+    """All of them; the numbers of tests by a factor."""
+    thousand, hundreds, few = (max(2, round(factor * count)) for count in (1000, 300, 4))
+    none, loaded, steps, one = (
+        f"{thousand:,} empty tests",
+        f"{hundreds:,} empty tests, torch loaded",
+        f"{hundreds:,} training steps",
+        f"{few:,} training steps",
+    )
+    memray = {"options": ("--memray", *BARE), "has_memray": True}
+    return [
+        Way(none, "gradlife, no option", suites.empty, thousand, unit=PERCENT, target=1.0),
+        Way(none, "pytest-memray, no option", suites.empty, thousand, BARE, has_memray=True, unit=PERCENT),
+        Way(loaded, "gradlife --leaks", suites.empty_beside_torch, hundreds, ("--leaks",), target=5.0),
+        Way(loaded, "pytest-memray --memray", suites.empty_beside_torch, hundreds, **memray),  # type: ignore[arg-type]
+        Way(steps, "gradlife --leaks", suites.training, hundreds, ("--leaks",), target=5.0),
+        Way(steps, "pytest-memray --memray", suites.training, hundreds, **memray),  # type: ignore[arg-type]
+        Way(one, "marked no_leaks, clean", suites.marked, few, bare=suites.training),
+        Way(one, "marked no_leaks, leaky", suites.leaky, few, bare=suites.training, status=1),
+    ]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One process: a suite of so many tests, and the options that it is run with."""
+
+    text: str
+    options: tuple[str, ...]
+    has_memray: bool = False
+    status: int = 0
+    times: int = 1  # in each round
+
+
+def jobs(way: Way) -> Iterator[Job]:
+    """The bare run and the other one, each with one test and with all."""
+    times = TIMES if way.unit == PERCENT else 1
+    for count in (1, way.tests):
+        yield Job((way.bare or way.write)(count), BARE, times=times)
+        yield Job(way.write(count), way.options, way.has_memray, way.status, times)
+
+
+def run(job: Job, folder: Path) -> float:
+    """CPU seconds of a run and of all that it started."""
+    (folder / "test_suite.py").write_text(job.text, encoding="utf-8")
+    off = [word for name in OFF if not (name == "memray" and job.has_memray) for word in ("-p", f"no:{name}")]
+    command = [sys.executable, "-m", "pytest", "-q", "test_suite.py", *off, *job.options]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != job.status:
+        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def environment() -> dict[str, str]:
+    """Of the runs: modules are compiled once, as everywhere, and not in every run."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTEST_ADDOPTS": "", "OMP_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one way costs."""
+
+    title: str
+    name: str
+    bare: float  # CPU seconds of the bare suite
+    start: float  # CPU seconds that a session costs once
+    more: float  # in the unit
+    unit: str
+    target: float | None
+
+    @property
+    def is_met(self) -> bool | None:
+        """Whether it stays below its target."""
+        return None if self.target is None else self.more <= self.target
+
+
+def row_of(way: Way, least: dict[Job, float]) -> Row:
+    """The figures of a way. A share is that of the whole run; what a test costs leaves out what the session does."""
+    bare_one, one, bare, all_ = (least[job] for job in jobs(way))
+    share = 100 * (all_ - bare) / bare
+    each = 1000 * ((all_ - one) - (bare - bare_one)) / (way.tests - 1)
+    return Row(way.title, way.name, bare, one - bare_one, share if way.unit == PERCENT else each, way.unit, way.target)
+
+
+def measure(asked: Sequence[Way], rounds: int) -> list[Row]:
+    """Rounds of all runs, each once a round."""
+    least: dict[Job, float] = {}
+    every = list(dict.fromkeys(job for way in asked for job in jobs(way)))
+    with tempfile.TemporaryDirectory(prefix="plugin-") as folder:
+        for number in range(rounds):
+            for turn in range(TIMES):
+                for job in (one for one in every if turn < one.times):
+                    seconds = run(job, Path(folder))
+                    least[job] = min(seconds, least.get(job, seconds))
+            print(f"round {number + 1} of {rounds}", file=sys.stderr)
+    return [row_of(way, least) for way in asked]
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    """A row a way."""
+    console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 130)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for head in ("suite", "run", "bare CPU s", "session CPU s", "more", "target", ""):
+        table.add_column(head, justify="left" if head in {"suite", "run", ""} else "right")
+    verdicts = {True: Text("met", "green"), False: Text("missed", "bold red"), None: Text("")}
+    for row in rows:
+        target = f"{row.target:g} {row.unit}" if row.target is not None else ""
+        figures = (f"{row.bare:.2f}", f"{row.start:+.3f}", f"{row.more:.2f} {row.unit}", target)
+        table.add_row(row.title, row.name, *figures, verdicts[row.is_met])
+    console.print(table)
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(prog="benchmarks.plugin", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tests", type=float, default=1.0, metavar="FACTOR", help="on the numbers of tests")
+    parser.add_argument("-k", metavar="TEXT", default="", help="only runs with this in their suite's name or their own")
+    parser.add_argument("--json", metavar="FILE", help="write the rows here as well")
+    arguments = parser.parse_args()
+    asked = [way for way in ways(arguments.tests) if arguments.k in f"{way.title}, {way.name}"]
+    rows = measure(asked, arguments.rounds)
+    print_rows(rows)
+    if arguments.json:
+        document = {"load": os.getloadavg(), "rows": [asdict(row) for row in rows]}
+        Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
