@@ -15,7 +15,7 @@ from gradlife.heap.torch import ensure_calibrated
 from gradlife.hunting.aside import aside
 from gradlife.hunting.recording import USUAL, Recording
 from gradlife.pytest_plugin.outliving import Outliving, outliving
-from gradlife.pytest_plugin.young import has, is_carrier, is_tensor, references
+from gradlife.pytest_plugin.young import Family, family_of, has, references
 
 #: When so many objects were hidden from the collector since it last saw everything, or there are so many bytes more, it sees
 #: everything again: what was in use when a test ended may be in cycles by now.
@@ -125,7 +125,7 @@ def addresses(references: Iterable[weakref.ref[Any]]) -> set[int]:
 
 def carriers_in(objects: list[Any]) -> list[weakref.ref[Any]]:
     """Weak references to tensors, storages, grad nodes and contexts."""
-    return [*references(objects, is_tensor), *references(objects, is_carrier)]
+    return [*references(objects, lambda kind: family_of(kind) is not Family.NONE)]
 
 
 def carriers_of(objects: list[Any]) -> set[int]:

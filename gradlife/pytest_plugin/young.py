@@ -6,11 +6,14 @@ So a look costs what is new, not what torch has loaded.
 from __future__ import annotations
 
 import gc
+import itertools
+import operator
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from typing import Any
 
@@ -96,7 +99,7 @@ def alive(references: Iterable[weakref.ref[Any]]) -> int:
 
 def has(objects: list[Any], wanted: object) -> bool:
     """Is this very object among these?"""
-    return any(one is wanted for one in objects)
+    return any(map(operator.is_, objects, itertools.repeat(wanted)))
 
 
 def references(objects: list[Any], is_wanted: Callable[[type], bool]) -> Iterator[weakref.ref[Any]]:
@@ -111,21 +114,44 @@ def references(objects: list[Any], is_wanted: Callable[[type], bool]) -> Iterato
                 continue
 
 
+class Family(StrEnum):
+    """What a class of torch's is."""
+
+    TENSOR = "tensor"
+    CARRIER = "carrier"  # of memory of torch's, but no tensor: storages, grad nodes, contexts
+    NONE = ""
+
+
+#: Of classes that were asked for before, by address. The class itself is not kept: another one may be there by now.
+_families: dict[int, tuple[weakref.ref[type], Family]] = {}
+
+
+def family_of(kind: type) -> Family:
+    """What a class is; found out once."""
+    known = _families.get(id(kind))
+    if known is None or known[0]() is not kind:
+        known = _families[id(kind)] = (weakref.ref(kind), found_family(kind))
+    return known[1]
+
+
+def found_family(kind: type) -> Family:
+    """From what it is derived, without asking its metaclass."""
+    line = type.__dict__["__mro__"].__get__(kind)
+    above = {id(one) for one in line}
+    if any(id(base) in above for base in native_classes(TENSOR)):
+        return Family.TENSOR
+    is_other = any(id(base) in above for name in OTHERS for base in native_classes(name))
+    return Family.CARRIER if is_other or any(NODE_ATTRIBUTE in namespace(one) for one in line) else Family.NONE
+
+
 def is_tensor(kind: type) -> bool:
     """Is this a class of tensors?"""
-    return not line_of(kind).isdisjoint(native_classes(TENSOR))
+    return family_of(kind) is Family.TENSOR
 
 
 def is_carrier(kind: type) -> bool:
     """Is this a class of storages, grad nodes or contexts?"""
-    line = line_of(kind)
-    bases = [base for name in OTHERS for base in native_classes(name)]
-    return not line.isdisjoint(bases) or any(NODE_ATTRIBUTE in namespace(one) for one in line)
-
-
-def line_of(kind: type) -> set[type]:
-    """A class and those that it is derived from, without asking its metaclass."""
-    return set(type.__dict__["__mro__"].__get__(kind))
+    return family_of(kind) is Family.CARRIER
 
 
 def namespace(kind: type) -> Any:
