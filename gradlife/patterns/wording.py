@@ -101,11 +101,13 @@ class Wording:
 
     @property
     def variable(self) -> str:
-        """The variable that a function, a frame or a generator keeps it in."""
+        """The variable that a function, a frame or a generator keeps it in; a bound method keeps it as `self`."""
         for step in self.stretch:
             found = VARIABLE.search(step.via)
             if (found and "variable" in step.via) or (found and "argument" in step.via):
                 return f"`{found[1]}`"
+            if step.via == ".__self__":
+                return "`self`"
         return ""
 
     @property
