@@ -42,7 +42,8 @@ NODE_HEAD = 64
 class Recording:
     """One recording of this process; it holds no object of the program."""
 
-    def __init__(self) -> None:
+    def __init__(self, launcher: str | None = None) -> None:
+        self._runners = (*RUNNERS, launcher) if launcher else RUNNERS  # a script that only starts the program
         self.is_on = False
         self.was_on = False
         self._before: dict[str, int] = {}  # bytes of a block in front of the object, by the name of its type
@@ -56,7 +57,7 @@ class Recording:
             watch = tensor_watch(torch) if torch is not None else None
             self._offset = watch[1] if watch is not None else 0
             try:
-                _heap.start_recording(RUNNERS, library_files(), foreign_files(), watch)
+                _heap.start_recording(self._runners, library_files(), foreign_files(), watch)
             except RuntimeError:  # another hunt records, or there are other interpreters
                 return
             self.is_on = self.was_on = True

@@ -15,6 +15,7 @@ from gradlife.model.hunt import UNKNOWN_CODE, Finding, FindingKind
 from gradlife.model.trace import Lifetime
 from gradlife.pytest_plugin import counting, growing, messages, telling
 from gradlife.pytest_plugin.stable import unstable_aspects
+from gradlife.pytest_plugin.sweep import launcher
 from gradlife.runner.worker.watching import Watch, watch_object
 
 DEL, GC = "del", "gc"
@@ -90,7 +91,7 @@ class Lifetimes:
     """What a test asserts of its objects. It holds none of them."""
 
     def __init__(self, recording: Recording | None = None) -> None:
-        self._recording = recording if recording is not None and recording.is_on else Recording()
+        self._recording = recording if recording is not None and recording.is_on else Recording(launcher())
         self._is_own = not self._recording.is_on
         self._recording.start(USUAL)
         self._expected: list[tuple[Watched, str]] = []

@@ -67,6 +67,9 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
     yield f"{'counted run':<16}" + " ".join(f"{number:>{width}}" for number in range(1, len(runs) + 1))
     for word, row in shown:
         yield f"{word:<16}" + " ".join(f"{value:>+{width},}" for value in row)
+    before = max((run.tensors for run in runs[:-1]), default=0)
+    if len(runs) > 1 and runs[-1].tensors > before:
+        yield "what the next run would replace is counted in the last one, too"
     yield ""
 
 
@@ -94,7 +97,7 @@ def advice(finding: Finding) -> Iterator[str]:
     if told.text:
         yield f"   What to do: {told.text}"
     for line in told.code.splitlines():
-        yield f"       {line}"
+        yield f"       {line}".rstrip()
     if told.links:
         yield f"   See {', '.join(told.links)}"
 

@@ -33,7 +33,7 @@ class Blind(Exception):
 class Sweep:
     """A session's tests, one after the other. What a test leaves is old for the next one."""
 
-    recording: Recording = field(default_factory=Recording)
+    recording: Recording = field(default_factory=lambda: Recording(launcher()))
     is_open: bool = False
     _mark: list[Any] = field(default_factory=list)  # made since the last test ended
     _old: list[Any] = field(default_factory=list)  # hidden from the collector
@@ -116,6 +116,11 @@ class Sweep:
         self._aged += len(gc.get_objects())
         gc.freeze()
         self._mark = [[]]
+
+
+def launcher() -> str | None:
+    """The script that pytest was started by: no line of it made anything of a test's."""
+    return getattr(sys.modules["__main__"], "__file__", None)
 
 
 def addresses(references: Iterable[weakref.ref[Any]]) -> set[int]:
