@@ -135,19 +135,45 @@ def run_in_children(plan: Plan, report: OnProgress) -> list[ScenarioRun]:
     return runs
 
 
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Stories that one fork server tells in one system, one after the other."""
+
+    backend: Backend
+    stories: tuple[Story, ...]
+    module: str  # that the server imports ahead; none (empty name) where each story has an interpreter of its own
+
+
+def shifts_of(plan: Plan) -> tuple[Shift, ...]:
+    """Who tells what. The real frameworks come first: they take longest, and the rest fits beside them.
+
+    Stories that start an interpreter each import their framework each; those of a real one are told beside the others.
+    """
+    shifts: list[Shift] = []
+    for backend in sorted(plan.backends, key=lambda backend: backend.worker_spec().profile is not None):
+        spec = backend.worker_spec()
+        fresh = tuple(story for story in plan.stories if story.info.isolation == "fresh")
+        warm = tuple(story for story in plan.stories if story.info.isolation != "fresh")
+        if spec.profile is None and fresh and warm:
+            shifts += [Shift(backend, warm, spec.module), Shift(backend, fresh, "")]
+        else:
+            shifts.append(Shift(backend, plan.stories, spec.module))
+    return tuple(shifts)
+
+
 class Crew:
-    """Threads that each take one system after the other and run all stories in it."""
+    """Threads that each take one shift after the other and have its stories told."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._systems: queue.SimpleQueue[Backend] = queue.SimpleQueue()
-        # The real frameworks first: they take longest to import, and the rest fits beside them.
-        for backend in sorted(plan.backends, key=lambda backend: backend.worker_spec().profile is not None):
-            self._systems.put(backend)
+        self._shifts: queue.SimpleQueue[Shift] = queue.SimpleQueue()
+        shifts = shifts_of(plan)
+        for shift in shifts:
+            self._shifts.put(shift)
         self._results: queue.SimpleQueue[ScenarioRun | BaseException] = queue.SimpleQueue()
         self._servers: set[ForkServer] = set()
         self._is_stopped = threading.Event()
-        count = min(len(plan.backends), max(2, min(4, os.cpu_count() or 1)))
+        count = min(len(shifts), max(2, min(4, os.cpu_count() or 1)))
         self._threads = [threading.Thread(target=self._work, name=f"gradlife-crew-{n}") for n in range(count)]
 
     def __enter__(self) -> Crew:
@@ -173,21 +199,21 @@ class Crew:
     def _work(self) -> None:
         try:
             while not self._is_stopped.is_set():
-                self._run_all(self._systems.get_nowait())
+                self._run_all(self._shifts.get_nowait())
         except queue.Empty:
             pass
         except BaseException as error:
             self._results.put(error)
 
-    def _run_all(self, backend: Backend) -> None:
+    def _run_all(self, shift: Shift) -> None:
         plan = self._plan
-        with ForkServer(backend.worker_spec().module) as server:
+        with ForkServer(shift.module) as server:
             self._servers.add(server)
             try:
-                for story in plan.stories:
+                for story in shift.stories:
                     if self._is_stopped.is_set():
                         return
-                    self._results.put(tell_in_child(server, story, backend, plan.time_limit, plan.also))
+                    self._results.put(tell_in_child(server, story, shift.backend, plan.time_limit, plan.also))
             finally:
                 self._servers.discard(server)
 

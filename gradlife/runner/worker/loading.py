@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from types import CodeType
+from typing import Any
 
 from gradlife.scenario import COLLECTED, Scenario
 
@@ -17,19 +19,42 @@ def suite_of(path: str) -> str:
 def load_file(path: str) -> list[Scenario]:
     """The scenarios of a file in the order in which they are written. Whatever the file raises is passed on."""
     name = module_name(path)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError("not a Python file")
+    spec = spec_of(path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    writes_bytecode = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True  # a scenario file's folder is its owner's
     try:
-        spec.loader.exec_module(module)
+        exec(code_of(path, spec), vars(module))
     finally:
-        sys.dont_write_bytecode = writes_bytecode
         del sys.modules[name]
     return list(vars(module).get(COLLECTED, ()))
+
+
+def spec_of(path: str) -> Any:
+    """How a file is imported."""
+    spec = importlib.util.spec_from_file_location(module_name(path), path)
+    if spec is None or spec.loader is None:
+        raise ImportError("not a Python file")
+    return spec
+
+
+#: The latest file's code, by its path, time and size: its stories are told one after the other, each in a copy.
+_latest: dict[tuple[str, int, int], CodeType] = {}
+
+
+def code_of(path: str, spec: Any = None) -> CodeType:
+    """A file's compiled code, which is kept until another file's is asked for."""
+    status = os.stat(path)
+    stamp = (path, status.st_mtime_ns, status.st_size)
+    if stamp not in _latest:
+        writes_bytecode = sys.dont_write_bytecode
+        sys.dont_write_bytecode = True  # a scenario file's folder is its owner's
+        try:
+            code = (spec or spec_of(path)).loader.get_code(module_name(path))
+        finally:
+            sys.dont_write_bytecode = writes_bytecode
+        _latest.clear()
+        _latest[stamp] = code
+    return _latest[stamp]
 
 
 def load_as_main(path: str) -> list[Scenario]:

@@ -6,6 +6,7 @@ how the child ended and how many bytes of records follow.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -17,6 +18,7 @@ from typing import Any
 from gradlife.runner.worker.child import run_forked, run_fresh
 from gradlife.runner.worker.framework import describe, load_compiler, load_framework, load_numpy
 from gradlife.runner.worker.judging import load_graph
+from gradlife.runner.worker.loading import code_of
 from gradlife.runner.worker.plain import exception_text
 from gradlife.runner.worker.supervise import Supervision
 
@@ -50,10 +52,13 @@ def bring_up(module: str) -> dict[str, Any]:
 
 
 def prepare(module: str, job: dict[str, Any]) -> None:
-    """Import here what only some stories need, so that the first of them pays for all."""
+    """Do here what several stories need, so that the first of them pays for all: imports, and a file's compilation."""
+    if not module or job.get("isolation") == "fresh":
+        return
     before = len(sys.modules)
-    if module and job.get("isolation") != "fresh":
-        load_compiler(sys.modules[module], job.get("needs", ""))
+    load_compiler(sys.modules[module], job.get("needs", ""))
+    with contextlib.suppress(Exception):  # the child will say what is wrong with the file
+        code_of(job["file"])
     if len(sys.modules) > before:
         put_aside()
 

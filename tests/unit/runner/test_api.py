@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gradlife.backends.base import WorkerSpec
+from gradlife.backends.fake import FakeBackend
+from gradlife.backends.torch import TorchBackend
 from gradlife.errors import MissingDependencyError, UnknownNameError, UsageError
 from gradlife.model import RunOk, RunUnavailable, codec
 from gradlife.runner import api
@@ -141,6 +144,45 @@ def test_a_story_about_exit_is_read_by_how_its_interpreter_ended(write_story: Wr
     assert [(r.stage, r.subject, r.value) for r in run.readings] == [
         ("exit", "exit code", 7),
         ("exit", "stderr lines", ["in the story", "atexit", "a global went"]),
+    ]
+
+
+EXIT = """
+@scenario(title="exit", isolation="fresh")
+def leaves(lab):
+    lab.at_exit("bye")
+"""
+
+
+def test_a_real_frameworks_stories_about_exit_are_told_beside_its_others(write_story: WriteStory) -> None:
+    stories = api.select_stories([write_story(STORY + EXIT)], "")
+    torch, fake = TorchBackend(), FakeBackend()
+    plan = api.Plan(stories, (fake, torch), 60.0, ())
+    shifts = [(shift.backend, [story.info.name for story in shift.stories]) for shift in api.shifts_of(plan)]
+    assert shifts == [
+        (torch, ["tensor_goes", "tensor_goes_again"]),
+        (torch, ["leaves"]),
+        (fake, ["tensor_goes", "tensor_goes_again", "leaves"]),
+    ]
+    assert [shift.module for shift in api.shifts_of(plan)] == ["torch", "", "gradlife.backends.fake"]
+
+
+def test_stories_about_exit_alone_are_told_by_a_server_that_knows_whether_their_framework_is_there(
+    write_story: WriteStory,
+) -> None:
+    plan = api.Plan(api.select_stories([write_story(EXIT)], ""), (TorchBackend(),), 60.0, ())
+    assert [shift.module for shift in api.shifts_of(plan)] == ["torch"]
+
+
+def test_stories_of_both_kinds_are_told_once_each_and_in_order(
+    write_story: WriteStory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeBackend, "worker_spec", lambda self: WorkerSpec("gradlife.backends.fake"))
+    report = api.run([write_story(EXIT + STORY)], backends=["fake"])
+    assert [(run.scenario, run.outcome) for run in report.runs] == [
+        ("suite/leaves", "ok"),
+        ("suite/tensor_goes", "ok"),
+        ("suite/tensor_goes_again", "ok"),
     ]
 
 

@@ -55,6 +55,24 @@ def test_a_server_imports_its_framework_once_and_forks_a_child_for_each_job(job:
             assert values(server, job) == {"forked": True, "stdin": True, "seed": False}
 
 
+def test_a_file_that_changes_between_two_jobs_is_told_as_it_is_then(job: dict[str, object], tmp_path: Path) -> None:
+    with ForkServer("toy_framework") as server:
+        assert values(server, job) == {"forked": True, "stdin": True, "seed": False}
+        (tmp_path / "story.py").write_text(STORY.replace('"seed"', '"a longer name"'))
+        assert values(server, job) == {"forked": True, "stdin": True, "a longer name": False}
+
+
+def test_a_file_that_does_not_compile_fails_in_the_child_and_leaves_the_server(
+    job: dict[str, object], tmp_path: Path
+) -> None:
+    with ForkServer("toy_framework") as server:
+        (tmp_path / "story.py").write_text("x = = 1\n")
+        (record,) = server.do(job, 20.0).records
+        assert (record["kind"], record["error"].splitlines()[0][:12]) == ("failed", "SyntaxError:")
+        (tmp_path / "story.py").write_text(STORY)
+        assert values(server, job) == {"forked": True, "stdin": True, "seed": False}
+
+
 def test_a_framework_that_starts_threads_gets_a_fresh_interpreter_for_each_job(job: dict[str, object]) -> None:
     job["module"] = "threaded_framework"
     with ForkServer("threaded_framework") as server:
