@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -29,6 +30,9 @@ WATCHED = 3
 
 #: Bytes that no object of torch's can hide in: its smallest blocks are larger. A run of a test leaves none in between.
 LEAST_BYTES = 104
+
+#: Bytes a run by which what stands in the place of something is larger than that, if it is: a few numbers more.
+LEAST_SWELLING = 32
 
 BLIND = "the collector was frozen or thawed while the test ran: what is new can't be told from what is old"
 
@@ -99,13 +103,32 @@ def runs_of(start: Boundary, counted: Sequence[Boundary]) -> Iterator[Run]:
 
 
 def is_suspect(runs: Sequence[Run], start: Boundary, counted: Sequence[Boundary]) -> bool:
-    """Did every run leave something, or the last one what an earlier one may have left in its place?"""
+    """Did every run leave something, or the last one in the place of what an earlier one left, and more?"""
+    kept = [run.tensors + run.others > 0 for run in runs]
     return (
-        bool(runs[-1].tensors or runs[-1].others)
+        all(kept)
+        or (kept[-1] and may_swell(start, counted))
         or all(run.waiting for run in runs)
         or all(run.bytes > LEAST_BYTES for run in runs)
         or all(after.plain > before.plain for before, after in itertools.pairwise([start, *counted]))
     )
+
+
+def may_swell(start: Boundary, counted: Sequence[Boundary]) -> bool:
+    """May what a run puts in the place of something be larger each time? Its memory, or its graph's, would show in all runs
+    together; that of an accelerator would not.
+    """
+    last = counted[-1]
+    if start.malloc is None or last.malloc is None or has_accelerator():
+        return True
+    return last.malloc - start.malloc >= LEAST_SWELLING * len(counted)
+
+
+def has_accelerator() -> bool:
+    """Is there memory of torch's that malloc knows nothing of?"""
+    torch = sys.modules.get("torch")
+    known = getattr(torch, "accelerator", None) or getattr(torch, "cuda", None)
+    return known is not None and bool(known.is_available())
 
 
 def judged(plain: Checked, report: HuntReport) -> Checked:
