@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradlife import _heap
 from gradlife.hunting import caches
@@ -15,11 +15,13 @@ from gradlife.hunting.findings import garbage_finding, growth_finding, worst_fir
 from gradlife.hunting.groups import Group, containers, held_groups
 from gradlife.hunting.growth import Grown
 from gradlife.hunting.islands import alike, islands
+from gradlife.hunting.naming import versions
 from gradlife.hunting.recording import Recording
 from gradlife.hunting.retained import dominators
 from gradlife.hunting.weights import NATIVE, weight
-from gradlife.model.hunt import Explained, Finding
-from gradlife.model.trace import Lifetime
+from gradlife.model.hunt import UNKNOWN_CODE, Explained, Finding, FindingKind
+from gradlife.model.trace import Lifetime, Trace
+from gradlife.patterns import diagnose
 from gradlife.pytest_plugin.telling import RUNNING, Heap, heap_of_now
 
 #: Types whose attributes keep what belongs to a model: gradients, moments.
@@ -51,7 +53,10 @@ def outliving(young: Sequence[int], recording: Recording) -> Outliving:
         if has_natives(graph, group):
             told = finding_of(heap, group, born)
             why = meant(told)
-            (found if why is None else explained).append(told if why is None else why)  # type: ignore[arg-type]
+            if why is None:
+                found.append(as_left_once(told))
+            else:
+                explained.append(why)
     return Outliving(worst_first(found), tuple(explained))
 
 
@@ -108,6 +113,22 @@ def finding_of(heap: Heap, group: Group, born: Births) -> Finding:
         return garbage_finding(graph, group, 1, heap.noted)
     held_by = tuple(containers(graph, group, born)) if group.anchor is not None else ()
     return growth_finding(graph, Grown(group, weight(graph, group.members), held_by), heap.noted)
+
+
+def as_left_once(told: Finding) -> Finding:
+    """A finding whose pattern tells no more than one run shows: what stands in a variable or an attribute was left there, and
+    need not be more after the next one.
+    """
+    if told.kind is not FindingKind.GROWTH or is_in_container(told.trace):
+        return told
+    diagnosis = diagnose(told.trace, FindingKind.RETAINED, told.lifetime, versions=versions())
+    return told if diagnosis.code == UNKNOWN_CODE else replace(told, kind=FindingKind.RETAINED, diagnosis=diagnosis)
+
+
+def is_in_container(trace: Trace) -> bool:
+    """Is the last name that Python has on the way to it the item of a container?"""
+    names = [step.via for step in trace.steps if step.via.startswith((".", "[")) or "variable" in step.via]
+    return bool(names) and names[-1].startswith("[")
 
 
 def meant(finding: Finding) -> Explained | None:

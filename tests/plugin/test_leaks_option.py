@@ -21,6 +21,8 @@ SUITE = """
     class Owner:
         pass
 
+    last = Owner()
+
     @functools.lru_cache(maxsize=4)
     def bounded(n):
         return torch.ones(n)
@@ -47,6 +49,9 @@ SUITE = """
 
     def test_leaves_a_small_cycle():
         in_cycle(3)
+
+    def test_keeps_the_last_result():
+        last.loss = torch.ones(3, requires_grad=True).sum()
 
     def test_keeps_in_a_bounded_cache():
         bounded(3)
@@ -128,6 +133,7 @@ def ran(folder: Path) -> Ran:
 LEAKY = [
     "test_keeps_a_tensor",
     "test_keeps_a_graph",
+    "test_keeps_the_last_result",
     "test_leaves_a_large_cycle",
     "test_keeps_in_a_wider_fixture",
     "test_leaky_case",
@@ -182,6 +188,11 @@ def test_it_is_told_where_the_survivor_was_made(ran: Ran) -> None:
     assert found["created_at"][0].endswith(" in test_keeps_a_tensor")
     assert found["trace"]["steps"][0]["object"] == "module"
     assert found["trace"]["text"].startswith("Tensor float32 [3] is held: a root reaches it")
+
+
+def test_one_run_is_not_said_to_grow(ran: Ran) -> None:
+    assert ran.codes("test_keeps_the_last_result") == [("new", "GL409")]
+    assert ran.checked("test_keeps_the_last_result")["findings"][0]["kind"] == "retained"
 
 
 def test_what_stays_for_a_reason_is_explained(ran: Ran) -> None:
