@@ -31,19 +31,19 @@ class Judged:
         return self.expected in ("", self.came)
 
 
-def expected(case: Case, way: str, tensors_outliving: int | None, bytes_a_step: int) -> str:
-    """What the label asks of a test."""
-    if case.kind is None or "fixed" in way:
+def expected(case: Case, way: str, outliving: tuple[int, ...], bytes_a_step: int) -> str:
+    """What the label, and with --leaks a count of what outlives a state, ask of a test."""
+    if way == "swept_fixed":
+        return PASSES if outliving[1:] == (0,) else ""
+    if case.kind is None or way == "fixed":
         return PASSES
     if way == "allowed":
         return PASSES if case.kind == "needs-gc" else FAILS
-    if way == "step":
+    if way == "step" or case.kind in ("never", "native"):
         return FAILS
     if case.kind == "needs-gc":
         return FAILS if bytes_a_step >= LEAST_CYCLE else PASSES
-    if case.kind in ("never", "native"):
-        return FAILS
-    return "" if tensors_outliving is None else FAILS if tensors_outliving > 0 else PASSES
+    return FAILS if outliving and outliving[0] > 0 else PASSES if outliving else ""
 
 
 def judged(case: Case, way: str, wanted: str, tests: list[dict[str, Any]], said: str, cpu_seconds: float) -> Judged:

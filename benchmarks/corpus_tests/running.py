@@ -23,7 +23,7 @@ class Tested:
     """What a process left: of each test file what came of its tests, the worst first."""
 
     checked: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    outliving: int | None = None  # tensors that outlive a state, by Python's own count
+    outliving: tuple[int, ...] = ()  # tensors that a step and a fixed step leave, by Python's own count
     said: str = ""
     cpu_seconds: float = 0.0
 
@@ -47,7 +47,7 @@ def test(folder: Path, names: list[str], limit: float) -> Tested:
         _, cpu = wait(process, time.perf_counter() + limit)
         output.seek(0)
         lines = output.read().decode(errors="replace").strip().splitlines()
-    return Tested(by_file(report), count_in(folder / OUTLIVING), lines[-1] if lines else "", cpu)
+    return Tested(by_file(report), counts_in(folder / OUTLIVING), lines[-1] if lines else "", cpu)
 
 
 def by_file(report: Path) -> dict[str, list[dict[str, Any]]]:
@@ -61,6 +61,6 @@ def by_file(report: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def count_in(file: Path) -> int | None:
-    """A number in a file; None where there is none."""
-    return int(file.read_text(encoding="utf-8")) if file.exists() else None
+def counts_in(file: Path) -> tuple[int, ...]:
+    """The numbers in a file; none where there is none."""
+    return tuple(map(int, file.read_text(encoding="utf-8").split())) if file.exists() else ()

@@ -38,7 +38,7 @@ def test_step(state):
 '''
 
 PLAIN = '''\
-"""Some tests of one step each; a state ends with its test."""
+"""Some tests of one step each; a state ends with its test, and what the program has of globals does not."""
 
 import pytest
 
@@ -47,10 +47,7 @@ import {program} as program
 
 @pytest.fixture
 def state():
-    made = program.setup()
-    yield made
-    if hasattr(program, "teardown"):
-        program.teardown(made)
+    return program.setup()
 
 
 @pytest.mark.parametrize("number", range({count}))
@@ -58,8 +55,8 @@ def test_step(state, number):
     program.{step}(state, number)
 '''
 
-#: Counted when all tests are over, without gradlife: what of a program's tensors is alive when its state is gone, the
-#: collector resting, by the last of some runs.
+#: Counted when all tests are over, without gradlife: tensors that are alive when a state is gone, the collector resting, after
+#: the last of some steps and fixed steps.
 CONFTEST = """\
 import gc
 from pathlib import Path
@@ -73,19 +70,15 @@ def pytest_sessionfinish():
     def tensors():
         return sum(issubclass(type(one), torch.Tensor) for one in gc.get_objects())
 
-    def run(number):
-        state = program.setup()
-        program.step(state, number)
-        if hasattr(program, "teardown"):
-            program.teardown(state)
+    def left_by(step):
+        for number in range(3):
+            before = tensors()
+            step(program.setup(), number)
+        return tensors() - before
 
     gc.collect()
     gc.disable()
-    run(0)
-    run(1)
-    before = tensors()
-    run(2)
-    Path("outliving").write_text(str(tensors() - before))
+    Path("outliving").write_text(f"{left_by(program.step)} {left_by(program.fixed_step)}")
 """
 OUTLIVING = "outliving"
 

@@ -132,6 +132,20 @@ PyObject* recorded(PyObject*, PyObject*) {
   });
 }
 
+PyObject* living_nodes(PyObject*, PyObject* first) {
+  return guarded([&] {
+    CreationRecorder& of = running();
+    const uint64_t from = PyLong_AsUnsignedLongLong(first);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const std::vector<uintptr_t> found = of.living_nodes(from);
+    const uint64_t next = of.next_node();
+    const Ref list = checked(PyList_New(0));
+    for (const uintptr_t address : found)
+      checked_status(PyList_Append(list.get(), checked(PyLong_FromUnsignedLongLong(address)).get()));
+    return checked(Py_BuildValue("KO", static_cast<unsigned long long>(next), list.get())).release();
+  });
+}
+
 PyObject* stop_recording(PyObject*, PyObject*) {
   if (recorder && !recorder->stop()) static_cast<void>(recorder.release());
   recorder.reset();

@@ -13,6 +13,8 @@ PyObject* start_recording(PyObject* module, PyObject* arguments);
 PyObject* want_type(PyObject* module, PyObject* type);  // instances of this type matter from now on
 // recorded() -> (addresses, sites, nodes, [stack, ...]): see the stub
 PyObject* recorded(PyObject* module, PyObject* unused);
+// living_nodes(first) -> (number that the thread's next node gets, [address, ...]): noted nodes from a number on
+PyObject* living_nodes(PyObject* module, PyObject* first);
 PyObject* stop_recording(PyObject* module, PyObject* unused);
 PyObject* bytes_before(PyObject* module, PyObject* type);  // bytes of an instance's block in front of it
 

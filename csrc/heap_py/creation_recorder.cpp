@@ -5,16 +5,29 @@
 #include <cstring>
 
 #include "heap_py/interpreter.h"
+#include "heap_py/memory_reader.hpp"
 #include "heap_py/torch_layout.hpp"
 
 namespace gradlife::heap {
 namespace {
+
+constexpr uintptr_t count_in_block = 8;
+constexpr uint32_t most_owners = 1 << 24;
 
 uintptr_t word_at(uintptr_t address) {
   uintptr_t word;
   std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
   return word;
 }
+
+// Where the owners of a node are counted: in the node, or in the block that a tensor's shared pointer to it has.
+uintptr_t count_of(uintptr_t node, uintptr_t meta, const TorchLayout& layout) {
+  if (!layout.are_nodes_coupled) return word_at(meta + layout.node_in_meta + sizeof(uintptr_t)) + count_in_block;
+  return layout.count_in_target == TorchLayout::absent ? 0 : node + layout.count_in_target;
+}
+
+// The low half of a word. More owners than this are none.
+bool is_count(uint64_t word) { return static_cast<uint32_t>(word) - 1 < most_owners; }
 
 template <class Map, class Value>
 void keep(Map& notes, uintptr_t address, const Value& value, size_t most) {
@@ -127,7 +140,32 @@ void CreationRecorder::settle() {
   const uintptr_t node = meta != 0 ? word_at(meta + layout->node_in_meta) : 0;
   const uint64_t sequence = node != 0 ? word_at(node + tensors_.sequence_in_node) : 0;
   if (node != 0 && sequence >= pending.first && sequence < pending.end)
-    keep(nodes_, node, NodeNote{sequence, pending.site}, most_notes);
+    keep(nodes_, node, NodeNote{sequence, pending.site, word_at(node), count_of(node, meta, *layout)}, most_notes);
+}
+
+// Memory that was freed may be gone, have something else in it by now, or still look like the node: without owners
+// then.
+std::vector<uintptr_t> CreationRecorder::living_nodes(uint64_t first) {
+  settle();
+  std::vector<Address> places;
+  std::vector<uintptr_t> known;
+  for (const auto& [node, note] : nodes_) {
+    known.push_back(node);
+    places.insert(places.end(), {node, node + tensors_.sequence_in_node, note.count_at});
+  }
+  std::vector<uint64_t> words;
+  MemoryReader().read_words(places, words);
+  std::vector<uintptr_t> living;
+  for (size_t i = 0; i < known.size(); ++i) {
+    const auto at = nodes_.find(known[i]);
+    const NodeNote& note = at->second;
+    const uint64_t* found = &words[3 * i];
+    if (found[0] != note.table || found[1] != note.sequence || (note.count_at != 0 && !is_count(found[2])))
+      nodes_.erase(at);
+    else if (note.sequence >= first)
+      living.push_back(known[i]);
+  }
+  return living;
 }
 
 }  // namespace gradlife::heap

@@ -29,6 +29,7 @@ struct TensorWatch {
 struct NodeNote {
   uint64_t sequence;
   uint32_t site;
+  uintptr_t table, count_at;  // of its virtual functions; the address of its use count, 0: not known
 };
 
 class CreationRecorder {
@@ -45,10 +46,12 @@ class CreationRecorder {
   // idle.
   bool stop();
 
-  void settle();  // the last tensor's node, before the notes are read
+  void settle();  // notes the last tensor's node, before the notes are read
   const CallSites& sites() const { return sites_; }
   const std::unordered_map<uintptr_t, uint32_t>& blocks() const { return blocks_; }
   const std::unordered_map<uintptr_t, NodeNote>& nodes() const { return nodes_; }
+  uint64_t next_node() const { return tensors_.next_sequence != nullptr ? tensors_.next_sequence() : 0; }
+  std::vector<uintptr_t> living_nodes(uint64_t first);  // from this number on; the notes of dead ones are dropped
 
  private:
   // Notes that are kept at most: about 16 MB.

@@ -270,6 +270,7 @@ PyMethodDef functions[] = {
     {"start_recording", start_recording, METH_VARARGS, nullptr},
     {"want_type", want_type, METH_O, nullptr},
     {"recorded", recorded, METH_NOARGS, nullptr},
+    {"living_nodes", living_nodes, METH_O, nullptr},
     {"stop_recording", stop_recording, METH_NOARGS, nullptr},
     {"bytes_before", bytes_before, METH_O, nullptr},
     {"_search_memory", search_memory, METH_O, nullptr},

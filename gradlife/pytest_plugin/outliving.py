@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
@@ -39,14 +39,17 @@ class Outliving:
     explained: tuple[Explained, ...] = ()
 
 
-def outliving(young: Sequence[int], recording: Recording) -> Outliving:
-    """What keeps the objects at these addresses, and what hangs on them. To be asked for aside."""
+def outliving(young: Sequence[int], nodes: Collection[int], recording: Recording) -> Outliving:
+    """What keeps the objects, and the new grad nodes, at these addresses, and what hangs on them. To be asked for aside."""
     heap = heap_of_now(recording)
+    if len(heap.graph.find_all(list(nodes))) < len(nodes):  # nothing in Python leads to some
+        heap = heap_of_now(recording, has_natives=True)
     graph = heap.graph
     fresh = set(graph.find_all(list(young)).values())
-    born: Births = dict.fromkeys(carrying(graph, fresh), 0)
+    made = set(graph.find_all(list(nodes)).values())
+    born: Births = dict.fromkeys((*carrying(graph, fresh), *made), 0)
     held = [group for group in held_groups(graph, born) if not is_of_runner(graph, group, fresh)]
-    lost = [group for group in alike(graph, islands(graph, born)) if not fresh.isdisjoint(group.members)]
+    lost = [group for group in alike(graph, islands(graph, born)) if not (fresh | made).isdisjoint(group.members)]
     found: list[Finding] = []
     explained: list[Explained] = []
     for group in (*held, *lost):

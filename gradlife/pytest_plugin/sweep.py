@@ -22,6 +22,9 @@ from gradlife.pytest_plugin.young import Family, family_of, has, references
 MANY = 50_000
 MUCH = 64 * 1024 * 1024
 
+#: A number that no grad node has: only the next one's is asked for.
+NONE = 2**63
+
 BLIND = "the collector was frozen or thawed while the test ran: what is new can't be told from what is old"
 
 
@@ -41,6 +44,8 @@ class Sweep:
     _malloc: int = 0
     _has_torch: bool = False
     _spared: list[weakref.ref[Any]] = field(default_factory=list)  # made by fixtures that outlive the test
+    _spared_nodes: set[int] = field(default_factory=set)
+    _first_node: int = 0  # the number of the test's first grad node
 
     def begin(self) -> None:
         """A test begins: what there is now is old."""
@@ -55,6 +60,7 @@ class Sweep:
             self.recording.stop()
         if not self.recording.is_on:
             self.recording.start(USUAL)
+            self._first_node, _ = self.recording.nodes_since(NONE)
 
     def interrupt(self) -> None:
         """A test is checked in another way, and in the end the collector sees everything: the next one begins anew."""
@@ -70,13 +76,17 @@ class Sweep:
     # --- during a test ------------------------------------------------------------------------------------------------
 
     def carriers(self) -> set[int]:
-        """Tensors, storages, grad nodes and contexts that are young and alive, by address; those of fixtures of wider scope
-        left out. Raises `Blind`.
+        """Tensors, storages, grad nodes and contexts that are young and alive, by address, and grad nodes that are in C++
+        alone; those of fixtures of wider scope left out. Raises `Blind`.
         """
         objects = gc.get_objects()
         if not has(objects, self._mark) or has(objects, self._old):
             raise Blind
-        return carriers_of(objects) - addresses(self._spared)
+        return (carriers_of(objects) - addresses(self._spared)) | self._nodes()
+
+    def _nodes(self) -> set[int]:
+        """Grad nodes of the test that are alive: an old tensor may have them, which no young object shows."""
+        return set(self.recording.nodes_since(self._first_node)[1]) - self._spared_nodes
 
     def carriers_set_up(self) -> set[int]:
         """The same before the test itself runs; that nothing can be seen is found out again when it has run."""
@@ -88,20 +98,23 @@ class Sweep:
     @contextmanager
     def sparing(self) -> Iterator[None]:
         """What is made in here belongs to a fixture that outlives the test."""
-        before = carriers_of(gc.get_objects())
+        before, nodes = carriers_of(gc.get_objects()), self._nodes()
         yield
         self._spared += [one for one in carriers_in(gc.get_objects()) if id(one()) not in before]
+        self._spared_nodes |= self._nodes() - nodes
 
     def judged(self) -> Outliving:
         """What is alive of the test, and who keeps it: before the collector runs."""
         ensure_calibrated()
         spared, recording = addresses(self._spared), self.recording
         young = [id(one) for one in gc.get_objects()]
-        return aside(lambda: outliving([one for one in young if one not in spared], recording))
+        nodes = self._nodes()
+        return aside(lambda: outliving([one for one in young if one not in spared], nodes, recording))
 
     def end(self) -> None:
         """The test is over: what is left of it is old."""
         self._spared.clear()
+        self._spared_nodes.clear()
         malloc = _heap.malloc_bytes() or 0
         if self._aged > MANY or malloc > self._malloc + MUCH:
             gc.unfreeze()
@@ -116,6 +129,7 @@ class Sweep:
         self._aged += len(gc.get_objects())
         gc.freeze()
         self._mark = [[]]
+        self._first_node, _ = self.recording.nodes_since(NONE)
 
 
 def launcher() -> str | None:

@@ -103,10 +103,12 @@ def is_below(graph: _heap.Graph, node: int, above: int) -> bool:
     return above in dominators(graph, node)
 
 
-def heap_of_now(recording: Recording) -> Heap:
-    """The graph with its labels, and what was recorded of creations."""
+def heap_of_now(recording: Recording, has_natives: bool = False) -> Heap:
+    """The graph with its labels, and what was recorded of creations; with the objects of C++ to which nothing in Python
+    leads where they are asked for.
+    """
     ensure_calibrated()
-    look = Look(0, True, opened=_heap.freeze(True, True, OWN_FOLDER))
+    look = Look(0, True, opened=_heap.freeze(True, True, OWN_FOLDER, 0, 0, has_natives))
     noted = Noted()
     if recording.is_on:
         noted.add(look, recording.notes())
