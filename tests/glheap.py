@@ -12,7 +12,7 @@ PRIME = 0x9E3779B97F4A7C15
 ADDRESSES, TYPES, SIZES, BIG_SIZES, FIRST, REFERENCES, HIDDEN, COUNTS = range(1, 9)
 TYPE_INFO, NAME_ENDS, NAMES, DESCRIPTIONS, ARRIVALS, OTHERS, TEXT_ENDS, TEXTS, NOTES = range(9, 18)
 LONG_ROWS = 19
-LATENT = 22
+LATENT, LABEL_GAPS, LONG_GAPS = range(22, 25)
 
 
 def mix(value: int, word: int) -> int:
@@ -111,8 +111,12 @@ def small_heap() -> Sketch:
 
 
 def narrow_heap() -> Sketch:
-    """The same heap with sizes and numbers of references in fewer bytes; one row pretends to be long, one reference waits."""
+    """The same heap with fewer bytes a number; one row and one gap pretend to be long, one reference waits."""
     sketch = small_heap()
+    sketch.version = 2
+    sketch.sections[OTHERS] = numbers("I", [sketch.sections[OTHERS][1][4] | 5 << 27])
+    sketch.sections[LABEL_GAPS] = numbers("B", [0xFF])
+    sketch.sections[LONG_GAPS] = numbers("I", [4])
     sketch.sections[SIZES] = numbers("H", [0, 0, 64, 56, 48, 0xFFFF])
     sketch.sections[FIRST] = numbers("B", [1, 1, 1, 255, 2, 0])
     sketch.sections[LONG_ROWS] = pairs("I", 3, 2)

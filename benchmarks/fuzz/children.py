@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
 import signal
@@ -61,6 +62,7 @@ def in_child(work: Callable[[], Any], seconds: int = 0) -> Any:
 
 def run_as_child(work: Callable[[], Any], writing: int, seconds: int) -> None:
     status = 1
+    faulthandler.disable()  # its end is a result, and no news of the process that it was forked from
     try:
         signal.alarm(seconds)
         data = pickle.dumps(work())

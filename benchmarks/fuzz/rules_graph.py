@@ -31,7 +31,7 @@ QUESTIONS = (
     "{t}.grad_fn is {t}.grad_fn", "{t}.grad is {t}.grad", "{t}._backward_hooks is None", "{t}.data is {t}.data",
     "{t}.untyped_storage() is {t}.untyped_storage()", "type({t}.grad_fn.next_functions[0][0]).__name__",
     "len({t}.grad_fn.next_functions)", "{t}.grad_fn.name()", "list({t}.__dict__)", "{t}.is_inference()",
-    "{t}._backward_hooks and list({t}._backward_hooks)", "{t}.stride()", "{t}._use_count()",
+    "{t}._backward_hooks and len({t}._backward_hooks)", "{t}.stride()", "{t}._use_count()",
 )  # fmt: skip
 NODE_QUESTIONS = (
     "{n}.name()", "len({n}.next_functions)", "{n}.next_functions[0][1]", "{n}.requires_grad", "len({n}.metadata)",

@@ -21,6 +21,7 @@ struct Host {
   void (*resume)(void* token);
   bool (*is_sole_reference)(Object*);  // nobody but the asker holds the object
   void (*empty_wrapper)(Object*);      // the impl behind this wrapper is gone: make it an empty one
+  void (*drop_hooks)(Object*);         // this wrapper's hooks stay with the node that its tensor had until now
 };
 
 void install_host(const Host& host);

@@ -36,8 +36,8 @@ class AddedProductNode : public OpNode<2> {
   AddedProductNode(const NodeSpec& spec, const Factors& factors) : OpNode<2>(spec), factors_(factors) {}
   SavedValue saved_value(size_t field) const override { return saved(field == 0 ? factors_.alpha : factors_.beta); }
   void save_factors(const Tensor& first, const Tensor& second) {
-    if (requires_grad(second)) save_input(0, first);
-    if (requires_grad(first)) save_input(1, second);
+    if (should_compute_output(2)) save_input(0, first);
+    if (should_compute_output(1)) save_input(1, second);
   }
 
  protected:

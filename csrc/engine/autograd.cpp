@@ -53,6 +53,15 @@ bool needs_graph(const TensorList& inputs) {
   return any_needs_graph(inputs, [](const Tensor& input) -> const Tensor& { return input; });
 }
 
+void refuse_forbidden_view_of(const Tensor& input) {
+  if (needs_graph({&input})) grad_fn(input);
+}
+
+void refuse_forbidden_views(const TensorList& inputs) {
+  if (!needs_graph(inputs)) return;
+  for (const Tensor& input : inputs) grad_fn(input);
+}
+
 std::string qualified_name(const Node& node) {
   const std::string name = node.name();
   const bool is_internal =
@@ -128,13 +137,15 @@ void set_requires_grad(const Tensor& tensor, bool requires) {
 }
 
 Tensor detach(const Tensor& tensor) {
-  Tensor detached = alias(tensor, tensor->sizes(), tensor->strides(), tensor->offset());
-  detached->share_version(tensor->version_counter());
+  Tensor detached = variable_data(tensor);
+  if (tensor->has_version()) detached->share_version(tensor->version_counter());
   return detached;
 }
 
 Tensor variable_data(const Tensor& tensor) {
-  return alias(tensor, tensor->sizes(), tensor->strides(), tensor->offset());
+  Tensor data = alias(tensor, tensor->sizes(), tensor->strides(), tensor->offset());
+  if (!inference_mode()) data->set_has_version();
+  return data;
 }
 
 void detach_in_place(const Tensor& tensor) {
@@ -164,10 +175,9 @@ Tensor RetainsGradHook::call(Tensor gradient) {
 
 void retain_grad(const Tensor& tensor) {
   require(requires_grad(tensor), "can't retain_grad on Tensor that has requires_grad=False");
-  if (is_leaf(*tensor)) return;
+  if (is_leaf(*tensor) || tensor->meta()->retains_grad) return;
   const NodePtr node = grad_fn(tensor);
   AutogradMeta& meta = *tensor->meta();
-  if (meta.retains_grad) return;
   meta.retains_grad = std::make_shared<RetainsGradHook>(tensor);
   node->retains_grad_hooks.emplace_back(meta.output_nr, meta.retains_grad);
 }

@@ -1,6 +1,7 @@
 #include "engine/backward.hpp"
 
 #include "base/events.hpp"
+#include "base/host.hpp"
 #include "engine/anomaly.hpp"
 #include "engine/graph_task.hpp"
 #include "engine/ops.hpp"
@@ -26,6 +27,39 @@ class KeepDefaultHooks {
  private:
   std::function<void()> restore_;
 };
+
+// What a failed backward had ready but never ran. PyTorch (from 1.6 on, where a thread has a queue of its own) leaves
+// it queued, with the graph behind it, until the thread's next backward or its end.
+class LeftBehind {
+ public:
+  LeftBehind() = default;
+  ~LeftBehind() {
+    const Locked locked;
+    if (!locked.may_touch_objects()) new std::vector<ReadyNode>(std::move(nodes_));
+    drop();
+  }
+  LeftBehind(const LeftBehind&) = delete;
+  LeftBehind& operator=(const LeftBehind&) = delete;
+  void take(ReadyQueue& queue) {
+    for (ReadyNode& item : queue.take_all()) nodes_.push_back(std::move(item));
+  }
+  // What dies may run a backward of its own, so the list is empty before anything does.
+  void drop() {
+    if (nodes_.empty()) return;
+    const std::vector<ReadyNode> dropped = std::move(nodes_);
+    nodes_.clear();
+  }
+
+ private:
+  std::vector<ReadyNode> nodes_;
+};
+
+LeftBehind& left_behind() {
+  thread_local LeftBehind of_thread;
+  return of_thread;
+}
+
+bool leaves_its_queue(const Policy& policy) { return !policy.is_oneflow && policy.release >= 106; }
 
 // Sets a variable of this thread for a scope.
 template <class T>
@@ -78,25 +112,30 @@ bool is_expandable_to(const Dims& from, const Dims& to) {
   return true;
 }
 
-// Brings each gradient to the shape and dtype of the forward value it belongs to. Error: it can't be brought there.
-void validate_outputs(const Node& node, TensorList& outputs) {
-  const EdgeList& edges = node.next_edges();
-  require(outputs.size() == edges.size() || outputs.empty(), "Function ", qualified_name(node),
-          " returned an invalid number of gradients - got ", outputs.size(), ", but expected ", edges.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!edges[i] || !outputs[i]) continue;
+// Brings each gradient to the shape and dtype of the forward value it belongs to. Error: it can't be brought there, in
+// words that begin with `head()`.
+template <class Head>
+void fit_gradients(const EdgeList& edges, TensorList& gradients, Head head) {
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!edges[i] || !gradients[i]) continue;
     const std::vector<InputMetadata>& all = edges[i].node->input_metadata();
     if (edges[i].input_nr >= all.size()) continue;
     const InputMetadata& metadata = all[edges[i].input_nr];
-    Tensor& gradient = outputs[i];
+    Tensor& gradient = gradients[i];
     if (gradient->sizes() != metadata.sizes) {
-      require(is_expandable_to(metadata.sizes, gradient->sizes()), "Function ", qualified_name(node),
-              " returned an invalid gradient at index ", i, " - got ", gradient->sizes(),
-              " but expected shape compatible with ", metadata.sizes);
+      require(is_expandable_to(metadata.sizes, gradient->sizes()), head(), "invalid gradient at index ", i, " - got ",
+              gradient->sizes(), " but expected shape compatible with ", metadata.sizes);
       gradient = ops::sum_to_size(gradient, metadata.sizes);
     }
     if (gradient->dtype() != metadata.dtype) gradient = ops::to_dtype(gradient, metadata.dtype);
   }
+}
+
+void validate_outputs(const Node& node, TensorList& outputs) {
+  const EdgeList& edges = node.next_edges();
+  require(outputs.size() == edges.size() || outputs.empty(), "Function ", qualified_name(node),
+          " returned an invalid number of gradients - got ", outputs.size(), ", but expected ", edges.size());
+  fit_gradients(edges, outputs, [&] { return concat("Function ", qualified_name(node), " returned an "); });
 }
 
 }  // namespace
@@ -175,22 +214,23 @@ TensorList GraphTask::run(TensorList gradients) {
   const Scoped<int> deeper(running_depth, running_depth + 1);
   const GradMode mode(options_.create_graph);
   const KeepDefaultHooks hooks;
+  left_behind().drop();
+  fit_gradients(roots_, gradients, [] { return std::string(); });
   if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();
   for (size_t i = 0; i < roots_.size(); ++i)
     if (roots_[i]) deliver(roots_[i], std::move(gradients[i]));
   gradients.clear();
   while (!ready_.empty()) {
-    // The comparator never looks at a moved-from element: it is popped at once.
-    ReadyNode item = std::move(const_cast<ReadyNode&>(ready_.top()));
+    left_behind().drop();
+    ReadyNode item = ready_.pop();
     const NodePtr keep = item.node;
-    const_cast<ReadyNode&>(ready_.top()).node = keep;
-    ready_.pop();
     const Scoped<Node*> node(running_node, keep.get());
     set_grad_enabled(options_.create_graph);  // whatever the node before left it at
     try {
       evaluate(item);
     } catch (...) {
       report_failure(*keep);
+      if (leaves_its_queue(*current_policy())) left_behind().take(ready_);
       throw;
     }
   }

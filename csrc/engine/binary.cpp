@@ -198,8 +198,8 @@ Tensor rsub_number(const Scalar& minuend, const Tensor& a, const Scalar& alpha) 
 
 Tensor mul(const Tensor& a, const Tensor& b) {
   const auto node = start_recording<MulNode>({&a, &b});
-  if (node && requires_grad(a)) node->save_input(0, b);
-  if (node && requires_grad(b)) node->save_input(1, a);
+  if (node && node->should_compute_output(0)) node->save_input(0, b);
+  if (node && node->should_compute_output(1)) node->save_input(1, a);
   return with_history(compute(a, b, Times()), node.owner);
 }
 
@@ -214,7 +214,7 @@ Tensor mul_scalar(const Tensor& a, const Scalar& factor) {
 Tensor div(const Tensor& a, const Tensor& b) {
   const auto node = start_recording<DivNode>({&a, &b});
   if (node) node->save_input(0, b);
-  if (node && requires_grad(b)) node->save_input(1, a);
+  if (node && node->should_compute_output(1)) node->save_input(1, a);
   const DType dtype = quotient_dtype(kernels::result_dtype({a.get(), b.get()}));
   return with_history(kernels::compute_floats(a, b, dtype, Over()), node.owner);
 }
@@ -263,8 +263,8 @@ Tensor sub_in_place(const Tensor& target, const Tensor& other, const Scalar& alp
 Tensor mul_in_place(const Tensor& target, const Tensor& other) {
   check_inplace(target, needs_graph({&target, &other}));
   const auto node = start_recording<MulNode>({&target, &other});
-  if (node && requires_grad(target)) node->save_input(0, other);
-  if (node && requires_grad(other)) node->save_input(1, clone(target));
+  if (node && node->should_compute_output(0)) node->save_input(0, other);
+  if (node && node->should_compute_output(1)) node->save_input(1, clone(target));
   kernels::check_target(*target, *other);
   kernels::change(target, other, Times());
   finish_in_place(target, node);
@@ -275,7 +275,7 @@ Tensor div_in_place(const Tensor& target, const Tensor& other) {
   check_inplace(target, needs_graph({&target, &other}));
   const auto node = start_recording<DivNode>({&target, &other});
   if (node) node->save_input(0, other);
-  if (node && requires_grad(other)) node->save_input(1, clone(target));
+  if (node && node->should_compute_output(1)) node->save_input(1, clone(target));
   refuse_cast(quotient_dtype(kernels::result_dtype({target.get(), other.get()})), *target);
   kernels::check_target(*target, *other);
   kernels::change(target, other, Over());

@@ -58,8 +58,8 @@ int64_t size_at(const TensorImpl& tensor, int64_t dim) {
 Tensor vdot(const Tensor& a, const Tensor& b) {
   require(a->dim() == 1 && b->dim() == 1, "1D tensors expected, but got ", a->dim(), "D and ", b->dim(), "D tensors");
   const auto node = start_recording<VdotNode>({&a, &b});
-  if (node && requires_grad(a)) node->save_input(0, b);
-  if (node && requires_grad(b)) node->save_input(1, a);
+  if (node && node->should_compute_output(0)) node->save_input(0, b);
+  if (node && node->should_compute_output(1)) node->save_input(1, a);
   const GradMode mode(false);
   Tensor result = dot(a, b);
   if (node) set_history(result, node.owner);

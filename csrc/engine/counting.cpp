@@ -68,6 +68,7 @@ Tensor count_nonzero(const Tensor& a, const Dims& dims) {
 Tensor nansum(const Tensor& a, const OptionalDims& dims, bool keepdim, const DType* dtype) {
   const Dims named = dims ? *dims : Dims();
   if (!is_floating(a->dtype())) return sum(a, named, keepdim, dtype);
+  kernels::plan_reduction(*a, named, keepdim);  // dimensions are refused in the order in which they are named
   return record_saving(a, SummedNumbers{dims, keepdim}, [&] {
     const GradMode mode(false);
     return sum(where(is_of_class(Class::nan, a), full({}, 0, a->dtype()), a), named, keepdim, dtype);

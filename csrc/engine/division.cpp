@@ -187,8 +187,8 @@ Recording<PassNode> one_tensor(const Tensor& a, bool in_place, const NodeSpec& s
 Recording<RestNode> rest_node(const NodeSpec& spec, Rounding rounding, const Tensor& a, const Tensor& b,
                               bool in_place) {
   auto node = two_tensors<RestNode>(a, b, in_place, spec, rounding);
-  if (node && requires_grad(b)) node->save_input(0, b);
-  if (node && requires_grad(b)) node->save_input(1, in_place ? clone(a) : a);
+  if (node && node->should_compute_output(1)) node->save_input(0, b);
+  if (node && node->should_compute_output(1)) node->save_input(1, in_place ? clone(a) : a);
   return node;
 }
 
@@ -197,7 +197,7 @@ Recording<RestNode> rest_node(const NodeSpec& spec, Rounding rounding, const Ten
 Tensor div_rounded(const Tensor& a, const Tensor& b, Rounding rounding, bool in_place) {
   const auto node = two_tensors<RoundedNode>(a, b, in_place, rounding);
   if (node) node->save_input(0, b);
-  if (node && requires_grad(b)) node->save_input(1, in_place ? clone(a) : a);
+  if (node && node->should_compute_output(1)) node->save_input(1, in_place ? clone(a) : a);
   return rounding == Rounding::floor ? finished(a, b, node, in_place, Floor())
                                      : finished(a, b, node, in_place, Truncate());
 }

@@ -1,5 +1,6 @@
 #include "engine/graph_task.hpp"
 
+#include <queue>
 #include <unordered_set>
 #include <utility>
 

@@ -1,10 +1,11 @@
 // One backward call: which nodes it has to run, what waits for them, and what it was asked for.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
-#include <queue>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/backward.hpp"
@@ -17,10 +18,27 @@ struct ReadyNode {
   TensorList inputs;
 };
 
-struct RunsLater {
-  bool operator()(const ReadyNode& a, const ReadyNode& b) const {
+// What can run now, youngest first.
+class ReadyQueue {
+ public:
+  bool empty() const { return items_.empty(); }
+  void push(ReadyNode item) {
+    items_.push_back(std::move(item));
+    std::push_heap(items_.begin(), items_.end(), runs_later);
+  }
+  ReadyNode pop() {
+    std::pop_heap(items_.begin(), items_.end(), runs_later);
+    ReadyNode item = std::move(items_.back());
+    items_.pop_back();
+    return item;
+  }
+  std::vector<ReadyNode> take_all() { return std::exchange(items_, {}); }
+
+ private:
+  static bool runs_later(const ReadyNode& a, const ReadyNode& b) {
     return a.node->sequence_nr() < b.node->sequence_nr();
   }
+  std::vector<ReadyNode> items_;
 };
 
 // What a call for the gradients of given inputs needs of a node.
@@ -70,7 +88,7 @@ class GraphTask {
   Dependencies dependencies_;  // edges that have not delivered yet
   std::unordered_map<const Node*, ReadyNode> waiting_;
   std::unordered_map<const Node*, ExecInfo> exec_info_;  // empty: run everything
-  std::priority_queue<ReadyNode, std::vector<ReadyNode>, RunsLater> ready_;
+  ReadyQueue ready_;
   std::vector<NodePtr> prefetched_;
   TensorList captured_;
   std::vector<std::function<void()>> callbacks_;

@@ -92,6 +92,7 @@ void place(const Tensor& target, const TensorImpl& part, size_t dim, int64_t sta
 
 Tensor cat(const TensorList& tensors, int64_t given_dim) {
   if (tensors.empty()) fail(ErrorKind::value, "torch.cat(): expected a non-empty list of Tensors");
+  refuse_forbidden_views(tensors);
   for (size_t i = 0; i < tensors.size(); ++i)
     require(tensors[i]->dim() > 0, "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
   const Tensor& like = first_that_counts(tensors);
@@ -115,6 +116,7 @@ Tensor cat(const TensorList& tensors, int64_t given_dim) {
 
 Tensor stack(const TensorList& tensors, int64_t given_dim) {
   require(!tensors.empty(), "stack expects a non-empty TensorList");
+  refuse_forbidden_views(tensors);
   const Dims& each = tensors[0]->sizes();
   for (size_t i = 1; i < tensors.size(); ++i)
     require(tensors[i]->sizes() == each, "stack expects each tensor to be equal size, but got ", each,

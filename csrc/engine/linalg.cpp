@@ -106,8 +106,8 @@ Tensor mm(const Tensor& a, const Tensor& b) {
   require(a->dtype() == b->dtype(), "expected m1 and m2 to have the same dtype, but got: ", ctype_name(a->dtype()),
           " != ", ctype_name(b->dtype()));
   const auto node = start_recording<MmNode>({&a, &b}, *a, *b);
-  if (node && requires_grad(a)) node->save_input(0, b);
-  if (node && requires_grad(b)) node->save_input(1, a);
+  if (node && node->should_compute_output(0)) node->save_input(0, b);
+  if (node && node->should_compute_output(1)) node->save_input(1, a);
   return with_history(kernels::matrix_product(*a, *b), node.owner);
 }
 
@@ -120,8 +120,8 @@ Tensor mv(const Tensor& a, const Tensor& b) {
   require(a->dtype() == b->dtype(), "addmv input tensors must have the same dtype, but got ", b_type, ", ", a_type,
           ", and ", b_type);
   const auto node = start_recording<MvNode>({&a, &b});
-  if (node && requires_grad(b)) node->save_input(0, a);
-  if (node && requires_grad(a)) node->save_input(1, b);
+  if (node && node->should_compute_output(1)) node->save_input(0, a);
+  if (node && node->should_compute_output(0)) node->save_input(1, b);
   return with_history(kernels::matrix_vector_product(*a, *b), node.owner);
 }
 
@@ -132,8 +132,8 @@ Tensor dot(const Tensor& a, const Tensor& b) {
   require(a->numel() == b->numel(), "inconsistent tensor size, expected tensor ", a->sizes(), " and src ", b->sizes(),
           " to have the same number of elements, but got ", a->numel(), " and ", b->numel(), " elements respectively");
   const auto node = start_recording<DotNode>({&a, &b});
-  if (node && requires_grad(b)) node->save_input(0, a);
-  if (node && requires_grad(a)) node->save_input(1, b);
+  if (node && node->should_compute_output(1)) node->save_input(0, a);
+  if (node && node->should_compute_output(0)) node->save_input(1, b);
   return with_history(kernels::inner_product(*a, *b), node.owner);
 }
 
@@ -146,8 +146,8 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   require(a->dtype() == b->dtype(), "expected scalar type ", kernels::scalar_type_name(a->dtype()), " but found ",
           kernels::scalar_type_name(b->dtype()));
   const auto node = start_recording<BmmNode>({&a, &b});
-  if (node && requires_grad(a)) node->save_input(0, b);
-  if (node && requires_grad(b)) node->save_input(1, a);
+  if (node && node->should_compute_output(0)) node->save_input(0, b);
+  if (node && node->should_compute_output(1)) node->save_input(1, a);
   return with_history(kernels::batched_product(*a, *b), node.owner);
 }
 

@@ -92,13 +92,16 @@ class OpNode : public SlotNode<count> {
     if (gradient) {
       differentiate(gradient, results);
     } else {
-      for (size_t i = 0; i < count; ++i) this->unpack(i);  // what was freed is refused all the same
+      unpack_all();  // what was freed is refused all the same
     }
     return results;
   }
 
  protected:
   virtual void differentiate(const Tensor& gradient, TensorList& results) = 0;
+  virtual void unpack_all() {
+    for (size_t i = 0; i < count; ++i) this->unpack(i);
+  }
 };
 
 // A node of one input that saves no tensor. Its rule holds plain values:

@@ -28,8 +28,8 @@ class PairNode final : public OpNode<3> {
   explicit PairNode(const PairRule& rule) : OpNode<3>(rule.spec), rule_(rule) {}
   // `overwritten`: `a` is the target of an in-place change, so that a copy of it is saved.
   void save_operands(G a, G b, bool overwritten = false) {
-    if (!rule_.saves_result || requires_grad(b)) save_input(0, b);
-    if (!rule_.saves_result || requires_grad(a)) save_input(1, overwritten ? clone(a) : a);
+    if (!rule_.saves_result || should_compute_output(1)) save_input(0, b);
+    if (!rule_.saves_result || should_compute_output(0)) save_input(1, overwritten ? clone(a) : a);
   }
 
  protected:

@@ -1,6 +1,7 @@
 // What the result of an operation looks like: its dtype, and its order in memory.
 #include <algorithm>
 
+#include "engine/autograd.hpp"
 #include "engine/kernels.hpp"
 
 namespace gradlife::kernels {
@@ -162,7 +163,9 @@ Dims strides_in_order(const Dims& sizes, const Dims* strides, size_t count) {
 
 Tensor allocate(const Dims& sizes, const Dims& strides, DType dtype) {
   StoragePtr storage = make<Storage>(static_cast<size_t>(sizes.product()) * item_size(dtype));
-  return make<TensorImpl>(std::move(storage), dtype, sizes, strides, 0);
+  Tensor tensor = make<TensorImpl>(std::move(storage), dtype, sizes, strides, 0);
+  tensor->set_inference(inference_mode());
+  return tensor;
 }
 
 Tensor allocate_like(const TensorImpl& tensor, DType dtype) {

@@ -139,8 +139,8 @@ Recording<SourceNode> source_node(const NodeSpec& spec, const Tensor& a, int64_t
                                   const Tensor& source, const Scalar& alpha) {
   if (!is_floating(a->dtype())) return {};
   auto node = start_recording<SourceNode>({&a, &source}, spec, dim, alpha, source->dim());
-  if (node && requires_grad(source)) node->save_input(0, index);
-  if (node && requires_grad(source)) node->save_input(1, source);
+  if (node && node->should_compute_output(1)) node->save_input(0, index);
+  if (node && node->should_compute_output(1)) node->save_input(1, source);
   return node;
 }
 

@@ -102,7 +102,7 @@ Tensor put(const Tensor& a, const Tensor& index, const Tensor& source, bool accu
   Recording<PutNode> node;
   if (is_floating(a->dtype())) node = start_recording<PutNode>({&a, &source}, accumulate);
   if (node) node->save_input(0, index);
-  if (node && requires_grad(source)) node->save_input(1, source);
+  if (node && node->should_compute_output(1)) node->save_input(1, source);
   check_put(*a, *index, *source);
   if (form == Form::in_place) refuse_overlap(*a);
   const Tensor values = copy_raw(source);

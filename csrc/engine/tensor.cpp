@@ -102,6 +102,13 @@ void TensorImpl::let_go() {
   version_.reset();
 }
 
+void TensorImpl::bump_version() {
+  if (has_version()) version_->value += 1;
+  require(has_version() || inference_mode(),
+          "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+          "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
+}
+
 void TensorImpl::visit_owned(OwnedVisitor& visitor) const {
   if (storage_) visitor.managed("storage", storage_.get(), Ownership::strong);
   if (!meta_) return;

@@ -78,9 +78,9 @@ class TensorImpl final : public Managed {
   const VersionPtr& version_counter() const { return version_; }
   void share_version(const VersionPtr& version) { version_ = version; }
   uint32_t version() const { return version_->value; }
-  void bump_version() {
-    if (!is_inference_) version_->value += 1;
-  }
+  // After a change in place. Error: of an inference tensor outside of inference mode. PyTorch, too, finds that out when
+  // it is done.
+  void bump_version();
 
   AutogradMeta* meta() const { return meta_.get(); }  // nullptr until something needs it
   AutogradMeta& need_meta();
@@ -92,6 +92,9 @@ class TensorImpl final : public Managed {
   // Made in inference mode, or a window on such a tensor: has no version and no history.
   bool is_inference() const { return is_inference_; }
   void set_inference(bool is_inference) { is_inference_ = is_inference; }
+  // What was detached from an inference tensor does have a version.
+  bool has_version() const { return !is_inference_ || has_version_; }
+  void set_has_version() { has_version_ = true; }
 
   // Held by a cache that does not count as an owner where a gradient may be taken over.
   bool is_cached() const { return is_cached_; }
@@ -116,6 +119,7 @@ class TensorImpl final : public Managed {
   bool is_contiguous_;
   bool is_wrapped_number_ = false;
   bool is_inference_ = false;
+  bool has_version_ = false;
   bool is_cached_ = false;
 };
 

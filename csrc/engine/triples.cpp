@@ -60,8 +60,8 @@ class LerpTensorNode final : public OpNode<3> {
  public:
   LerpTensorNode() : OpNode<3>(lerp_tensor_spec) {}
   void save_operands(G self, G end, G weight, bool overwritten = false) {
-    if (requires_grad(weight)) save_input(0, end);
-    if (requires_grad(weight)) save_input(1, overwritten ? clone(self) : self);
+    if (should_compute_output(2)) save_input(0, end);
+    if (should_compute_output(2)) save_input(1, overwritten ? clone(self) : self);
     save_input(2, weight);
   }
 
@@ -82,8 +82,8 @@ class AddcmulNode final : public OpNode<2> {
   explicit AddcmulNode(const Scalar& value) : OpNode<2>(addcmul_spec), value_(value) {}
   SavedValue saved_value(size_t) const override { return saved(value_); }
   void save_factors(G b, G c) {
-    if (requires_grad(c)) save_input(0, b);
-    if (requires_grad(b)) save_input(1, c);
+    if (should_compute_output(2)) save_input(0, b);
+    if (should_compute_output(1)) save_input(1, c);
   }
 
  protected:
@@ -105,7 +105,7 @@ class AddcdivNode final : public OpNode<2> {
   explicit AddcdivNode(const Scalar& value) : OpNode<2>(addcdiv_spec), value_(value) {}
   SavedValue saved_value(size_t) const override { return saved(value_); }
   void save_factors(G b, G c) {
-    if (requires_grad(c)) save_input(0, b);
+    if (should_compute_output(2)) save_input(0, b);
     save_input(1, c);
   }
 

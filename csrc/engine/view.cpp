@@ -1,4 +1,5 @@
 // Views and in-place changes: who is whose base, what an in-place operation may touch, and how history moves behind it.
+#include "base/host.hpp"
 #include "engine/autograd.hpp"
 #include "engine/ops.hpp"
 #include "engine/saved_slot.hpp"
@@ -55,9 +56,9 @@ class CopySlices final : public Node {
 };
 
 TensorList CopySlices::apply(TensorList&& gradients) {
-  require(static_cast<bool>(operation_), freed_text(policy()));
   const Tensor gradient = std::move(gradients[0]);
   if (!gradient) return TensorList(next_edges().size());
+  require(static_cast<bool>(operation_), freed_text(policy()));
   Tensor result = empty(base_sizes_, gradient->dtype());
   if (result->strides() != base_strides_ && base_sizes_.product() > 0) {
     int64_t span = 1;
@@ -143,10 +144,8 @@ void rebuild_view_node(const Tensor& view) {
   meta.view->attr_version = view->version();
 }
 
-// Hooks put on a tensor stay behind with the node it had; only retain_grad moves along.
 void move_retained_grad(const Tensor& tensor, const NodePtr& old_node) {
   AutogradMeta& meta = *tensor->meta();
-  meta.hooks.clear();
   if (!meta.retains_grad || !old_node) return;
   auto& hooks = old_node->retains_grad_hooks;
   for (size_t i = 0; i < hooks.size(); ++i) {
@@ -155,6 +154,16 @@ void move_retained_grad(const Tensor& tensor, const NodePtr& old_node) {
     break;
   }
   meta.grad_fn->retains_grad_hooks.emplace_back(meta.output_nr, meta.retains_grad);
+}
+
+// Hooks put on a tensor stay behind with the node it had (since 2.0 its wrapper lets go of them, too); only retain_grad
+// moves along.
+void leave_hooks_behind(const Tensor& tensor, const NodePtr& old_node) {
+  move_retained_grad(tensor, old_node);
+  const auto left = std::move(tensor->meta()->hooks);
+  tensor->meta()->hooks.clear();
+  const Policy& policy = *current_policy();
+  if (!policy.is_oneflow && policy.release >= 200 && tensor->wrapper() != nullptr) host().drop_hooks(tensor->wrapper());
 }
 
 }  // namespace
@@ -166,7 +175,7 @@ NodePtr grad_fn(const Tensor& tensor) {
   if (may_need_node && meta->view->attr_version != tensor->version()) {
     const NodePtr old_node = meta->grad_fn;
     rebuild_view_node(tensor);
-    move_retained_grad(tensor, old_node);
+    leave_hooks_behind(tensor, old_node);
   }
   return meta->grad_fn;
 }
@@ -176,7 +185,7 @@ void rebase_history(const Tensor& changed, const NodePtr& node) {
   const NodePtr old_node = meta.grad_fn;
   if (!meta.view) {
     set_history(changed, node);
-    move_retained_grad(changed, old_node);
+    leave_hooks_behind(changed, old_node);
     return;
   }
   refuse_forbidden_view(meta, false);
@@ -186,7 +195,7 @@ void rebase_history(const Tensor& changed, const NodePtr& node) {
   node->add_input_metadata(*changed);
   const NodePtr copy = make_node<CopySlices>(base, *changed, node);
   set_history_at(base, copy, 0);
-  move_retained_grad(base, old_base_node);
+  leave_hooks_behind(base, old_base_node);
   grad_fn(changed);
 }
 
@@ -199,9 +208,6 @@ ChangeListener* set_change_listener(ChangeListener* listener) {
 void check_inplace(const Tensor& tensor, bool recording) {
   const bool is_frozen = tensor->is_inference() && !inference_mode();
   require(!is_frozen || !requires_grad(tensor), leaf_text);
-  require(!is_frozen,
-          "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
-          "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
   if (change_listener != nullptr) change_listener->before_change(tensor);
   if (!recording || !is_recording()) return;
   const AutogradMeta* meta = tensor->meta();

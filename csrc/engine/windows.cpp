@@ -92,6 +92,7 @@ struct Sliced {
 }  // namespace
 
 Tensor select(const Tensor& a, int64_t dim, int64_t index) {
+  refuse_forbidden_view_of(a);
   if (a->dim() == 0) fail(ErrorKind::index, "select() cannot be applied to a 0-dim tensor.");
   const size_t at = static_cast<size_t>(wrap_dim(dim, a->dim()));
   const int64_t size = a->sizes()[at];
@@ -107,6 +108,7 @@ Tensor select(const Tensor& a, int64_t dim, int64_t index) {
 }
 
 Tensor slice(const Tensor& a, int64_t dim, int64_t start, int64_t end, int64_t step) {
+  refuse_forbidden_view_of(a);
   if (a->dim() == 0) fail(ErrorKind::index, "slice() cannot be applied to a 0-dim tensor.");
   require(step > 0, "slice step must be positive");
   const size_t at = static_cast<size_t>(wrap_dim(dim, a->dim()));

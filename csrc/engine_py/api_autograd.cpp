@@ -45,6 +45,9 @@ EdgeList input_edges(PyObject* inputs, bool accumulate) {
       if (accumulate && (!is_leaf(*tensor) || !requires_grad(tensor))) retain_grad(tensor);
       if (!requires_grad(tensor))
         raise_python(PyExc_RuntimeError, "One of the differentiated Tensors does not require grad");
+    } else if (!PyTuple_Check(item) || PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) < 2) {
+      raise_python(PyExc_RuntimeError, "all inputs have to be Tensors or GradientEdges, but got %.200s",
+                   Py_TYPE(item)->tp_name);
     }
     edges.push_back(unwrap_edge(item));
   }
@@ -88,8 +91,8 @@ PyObject* run_backward_function(PyObject*, PyObject* arguments) {
 PyObject* gradient_edge_function(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     const Edge edge = gradient_edge(unwrap(tensor));
-    if (!edge)
-      raise_python(PyExc_RuntimeError, "Can't get gradient edge if neither the tensor requires grad nor has a grad_fn");
+    // A view that was made in inference mode requires what its base does, and has no node for it.
+    if (!edge) raise_python(PyExc_AssertionError, "Expected gradient function to be set");
     const Ref node = wrap_node(edge.node);
     return Py_BuildValue("OI", node.get(), edge.input_nr);
   });

@@ -148,23 +148,27 @@ SavedSlot make_slot(const Tensor& tensor, const NodePtr& node, const OutputMarks
   return SavedSlot(tensor, is_own || is_changed_view, is_changed_view);
 }
 
-void save_tensors(PyObject* context, const NodePtr& node, const OutputMarks& marks) {
+void check_to_save(PyObject* to_save) {
+  if (to_save == nullptr || to_save == Py_None) return;
+  if (!PyTuple_Check(to_save))
+    raise_python(PyExc_RuntimeError, "autograd internal error: to_save attribute is expected to be a tuple but is ");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(to_save, i);
+    if (item != Py_None && !is_tensor(item))
+      raise_python(PyExc_TypeError, "save_for_backward can only save variables, but argument %zd is of type %s", i,
+                   Py_TYPE(item)->tp_name);
+  }
+}
+
+void save_tensors(PyObject* context, const NodePtr& node, const OutputMarks& marks, const Ref& to_save) {
   FunctionObject* object = function_object(context);
   object->has_freed_buffers = false;
-  const Ref to_save = Ref::steal(object->to_save);
-  object->to_save = nullptr;
   std::vector<SavedSlot> saved;
-  if (to_save && to_save.get() != Py_None) {
-    if (!PyTuple_Check(to_save.get()))
-      raise_python(PyExc_RuntimeError, "autograd internal error: to_save attribute is expected to be a tuple but is ");
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save.get()); ++i) {
-      PyObject* item = PyTuple_GET_ITEM(to_save.get(), i);
-      if (item != Py_None && !is_tensor(item))
-        raise_python(PyExc_TypeError, "save_for_backward can only save variables, but argument %zd is of type %s", i,
-                     Py_TYPE(item)->tp_name);
-      saved.push_back(make_slot(unwrap_optional(item), node, marks, object->policy->release));
-    }
-  }
+  check_to_save(to_save.get());
+  if (to_save && to_save.get() != Py_None)
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save.get()); ++i)
+      saved.push_back(
+          make_slot(unwrap_optional(PyTuple_GET_ITEM(to_save.get(), i)), node, marks, object->policy->release));
   static_cast<PyNode&>(*node).saved = std::move(saved);
 }
 
@@ -188,6 +192,12 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
       marked_tensors(object->dirty_tensors, "dirty_tensors", "mark_dirty can only accept variables, but argument "),
       marked_tensors(object->non_differentiable, "non_differentiable",
                      "mark_non_differentiable only accepts variable arguments, but got ")};
+  // Since 2.0 it is looked at before anything else, and the context has it no longer if something fails from here on.
+  const bool looks_first = object->policy->release >= 200;
+  if (is_executable && looks_first) check_to_save(object->to_save);
+  Ref to_save = Ref::steal(looks_first ? std::exchange(object->to_save, nullptr) : nullptr);
+  Py_CLEAR(object->dirty_tensors);
+  Py_CLEAR(object->non_differentiable);
   for (const Tensor& changed : marks.dirty) changed->bump_version();
   Ref results = checked(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -217,10 +227,9 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
   }
   mark_views(results.get(), node, inputs.tensors, marks);
   check_dirty_are_returned(marks.dirty, results.get());
-  if (is_executable) save_tensors(context, node, marks);
+  if (!looks_first) to_save = Ref::steal(std::exchange(object->to_save, nullptr));
+  if (is_executable) save_tensors(context, node, marks, to_save);
   Py_CLEAR(object->to_save);
-  Py_CLEAR(object->dirty_tensors);
-  Py_CLEAR(object->non_differentiable);
   Py_CLEAR(object->saved_for_forward);
   if (is_single) return Ref::borrow(PyTuple_GET_ITEM(results.get(), 0));
   return results;

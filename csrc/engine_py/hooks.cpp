@@ -44,11 +44,11 @@ void check_replacement(Borrowed original, Borrowed result, Borrowed hook) {
     raise_python(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(result.get())->tp_name);
   const Tensor& before = unwrap(original);
   const Tensor& after = unwrap(result);
-  if (before->sizes() != after->sizes())
-    raise_python(PyExc_RuntimeError, "hook '%S' has changed the size of value", hook_name(hook).get());
   if (before->dtype() != after->dtype())
     raise_python(PyExc_RuntimeError, "hook '%S' has changed the type of value (was %s got %s)", hook_name(hook).get(),
                  legacy_type_name(before->dtype()), legacy_type_name(after->dtype()));
+  if (before->sizes() != after->sizes())
+    raise_python(PyExc_RuntimeError, "hook '%S' has changed the size of value", hook_name(hook).get());
 }
 
 // What a node hook returned, as a tuple of as many values as before. In the profiles before 2.0 a single tensor stands

@@ -42,6 +42,8 @@ void host_empty_wrapper(Object* wrapper) {
   head_of(static_cast<PyObject*>(wrapper))->owns_impl = false;
 }
 
+void host_drop_hooks(Object* wrapper) { Py_CLEAR(tensor_object(static_cast<PyObject*>(wrapper))->backward_hooks); }
+
 template <class T>
 void keep(T*& field, Ref type) {
   field = reinterpret_cast<T*>(type.release());
@@ -112,7 +114,7 @@ int module_exec(PyObject* module) {
     current_state = static_cast<ModuleState*>(PyModule_GetState(module));
     *current_state = ModuleState{};
     install_host({host_incref, host_decref, host_is_alive, host_lock, host_unlock, host_suspend, host_resume,
-                  host_is_sole_reference, host_empty_wrapper});
+                  host_is_sole_reference, host_empty_wrapper, host_drop_hooks});
     install_default_hooks(default_hooks_of_thread, copy_default_hooks);
     install_anomaly_reporter();
     make_types(*current_state);

@@ -13,30 +13,36 @@ struct Add {
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::add_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::add_number(b, a); }
   static void change(const Tensor& a, const Tensor& b) { ops::add_in_place(a, b); }
+  static void before_refusal(const Tensor&) {}
 };
 struct Sub {
   static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::sub(a, b); }
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::sub_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::rsub_number(a, b); }
   static void change(const Tensor& a, const Tensor& b) { ops::sub_in_place(a, b); }
+  static void before_refusal(const Tensor&) {}
 };
 struct Mul {
   static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::mul(a, b); }
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::mul_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::mul_number(b, a); }
   static void change(const Tensor& a, const Tensor& b) { ops::mul_in_place(a, b); }
+  static void before_refusal(const Tensor&) {}
 };
 struct Div {
   static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::div(a, b); }
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::div_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::mul_number(ops::reciprocal(b), a); }
   static void change(const Tensor& a, const Tensor& b) { ops::div_in_place(a, b); }
+  // PyTorch's `other / tensor` is tensor.reciprocal() * other: the first half is done before the second is refused.
+  static void before_refusal(const Tensor& b) { ops::reciprocal(b); }
 };
 struct Pow {
   static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::pow(a, b); }
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::pow_scalar(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::scalar_pow(a, b); }
   static void change(const Tensor& a, const Tensor& b) { ops::pow_in_place(a, b); }
+  static void before_refusal(const Tensor&) {}
 };
 
 // `a op b`, of which at least one is a tensor. NotImplemented lets the other operand, or Python's TypeError, have its
@@ -50,6 +56,8 @@ PyObject* binary(PyObject* a, PyObject* b) {
       if (parse_number(b, &number)) return wrap(Op::number(unwrap(a), number)).release();
     } else if (parse_number(a, &number)) {
       return wrap(Op::reversed(number, unwrap(b))).release();
+    } else {
+      Op::before_refusal(unwrap(b));
     }
     return Py_NewRef(Py_NotImplemented);
   });

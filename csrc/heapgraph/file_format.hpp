@@ -16,7 +16,7 @@ struct FileError : std::runtime_error {
 };
 
 constexpr char file_magic[8] = {'G', 'L', 'H', 'E', 'A', 'P', '\r', '\n'};  // the line end shows what a text mode broke
-constexpr uint32_t file_version = 1;
+constexpr uint32_t file_version = 2;
 constexpr uint32_t file_byte_order = 0x01020304;
 
 struct FileHeader {
@@ -56,14 +56,21 @@ enum class Section : uint32_t {
   coupled,
   kept_wrappers,
   latent,  // LatentReference
+  label_gaps,
+  long_gaps,
 };
-constexpr uint32_t most_sections = 22;
+constexpr uint32_t most_sections = 24;
 
 // Some arrays come in two widths, which their elements' size tells: types of 2 or 4 bytes; sizes of 2 or 4, where the
 // largest number refers to big_sizes; first_references of 4, or numbers of references of 1, where 255 refers to
 // long_rows.
 constexpr uint16_t big_short_size = UINT16_MAX;
 constexpr uint8_t long_row = UINT8_MAX;
+
+// other_labels are of 4 bytes, and label_gaps say how many references lie between the one that a label belongs to and
+// the last that had one, where 255 refers to the next of long_gaps; or, in format 1, of 8 bytes with the reference
+// itself.
+constexpr uint8_t long_gap = UINT8_MAX;
 
 struct SectionEntry {
   uint32_t section;

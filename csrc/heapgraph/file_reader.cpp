@@ -207,8 +207,26 @@ class Reader {
     check_ends(ends, letters.size());
     return Words{Texts(std::move(ends), std::move(letters)),
                  read_exactly<uint32_t>(Section::descriptions, header_.nodes),
-                 read_exactly<uint32_t>(Section::arrivals, header_.nodes),
-                 read<EdgeLabel>(Section::other_labels, header_.edges)};
+                 read_exactly<uint32_t>(Section::arrivals, header_.nodes), read_other_labels()};
+  }
+  Buffer<EdgeLabel> read_other_labels() {
+    if (need(Section::other_labels).element_bytes == sizeof(EdgeLabel))
+      return read<EdgeLabel>(Section::other_labels, header_.edges);
+    const Buffer<uint32_t> labels = read<uint32_t>(Section::other_labels, header_.edges);
+    const Buffer<uint8_t> gaps = read_exactly<uint8_t>(Section::label_gaps, labels.size());
+    const Buffer<uint32_t> long_gaps = read<uint32_t>(Section::long_gaps, labels.size());
+    Buffer<EdgeLabel> others;
+    others.reserve(labels.size());
+    uint64_t edge = 0;
+    const uint32_t* next = long_gaps.begin();
+    for (size_t i = 0; i < labels.size(); ++i) {
+      if (gaps[i] == long_gap && next == long_gaps.end())
+        throw FileError("is damaged: the place of a label is missing");
+      edge += gaps[i] == long_gap ? *next++ : gaps[i];
+      if (edge >= header_.edges) throw FileError("is damaged: a label belongs to no reference");
+      others.push_back({static_cast<uint32_t>(edge++), labels[i]});
+    }
+    return others;
   }
 
   const int descriptor_;

@@ -49,7 +49,7 @@ class Writer {
   void add_words(const Words& words) {
     add(Section::descriptions, words.descriptions);
     add(Section::arrivals, words.arrivals);
-    add(Section::other_labels, words.others);
+    add_other_labels(words.others);
     add(Section::text_ends, words.texts.first());
     add(Section::texts, words.texts.letters());
   }
@@ -107,6 +107,21 @@ class Writer {
     add(Section::first_references, row_lengths_);
     add(Section::long_rows, long_rows_);
   }
+  void add_other_labels(const Buffer<EdgeLabel>& others) {
+    other_labels_.reserve(others.size());
+    label_gaps_.reserve(others.size());
+    uint32_t expected = 0;
+    for (const EdgeLabel& other : others) {
+      const uint32_t gap = other.edge - expected;
+      label_gaps_.push_back(static_cast<uint8_t>(std::min<uint32_t>(gap, long_gap)));
+      if (gap >= long_gap) long_gaps_.push_back(gap);
+      other_labels_.push_back(other.label);
+      expected = other.edge + 1;
+    }
+    add(Section::other_labels, other_labels_);
+    add(Section::label_gaps, label_gaps_);
+    add(Section::long_gaps, long_gaps_);
+  }
   void add_types() {
     name_ends_.push_back(0);
     for (const TypeRow& row : graph_.type_rows) {
@@ -141,7 +156,8 @@ class Writer {
   Buffer<SectionEntry> table_;
   Buffer<const void*> contents_;
   Buffer<uint16_t> short_types_, short_sizes_;
-  Buffer<uint8_t> row_lengths_;
+  Buffer<uint8_t> row_lengths_, label_gaps_;
+  Buffer<uint32_t> other_labels_, long_gaps_;
   Buffer<BigSize> big_sizes_;
   Buffer<NodeNumber> long_rows_, first_hidden_, counts_, kept_wrappers_;
   Buffer<TypeInfo> type_info_;

@@ -117,11 +117,11 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._backward_hooks is None:
-            has_node = (
-                self.grad_fn is not None
-            )  # asked first: a view's node may be made anew, which leaves hooks behind
             self._backward_hooks = OrderedDict()
-            if has_node:
+            if self.grad_fn is not None:
+                # A view's node may have been made anew by asking, which leaves hooks behind: there PyTorch 2.13 crashes.
+                if self._backward_hooks is None:
+                    self._backward_hooks = OrderedDict()
                 self._register_hook_dict()
         handle = RemovableHandle(self._backward_hooks)
         self._backward_hooks[handle.id] = hook

@@ -21,6 +21,7 @@ import programs_of_checkpoints
 import programs_of_copies
 import programs_of_corners
 import programs_of_found
+import programs_of_found_refusals
 import programs_of_gradchecks
 import programs_of_hook_lifetimes
 import programs_of_layers
@@ -39,6 +40,7 @@ PROGRAMS: list[Program] = [
     *programs_of_refusals.PROGRAMS,
     *programs_of_corners.PROGRAMS,
     *programs_of_found.PROGRAMS,
+    *programs_of_found_refusals.PROGRAMS,
     *programs_of_lifetimes.PROGRAMS,
     *programs_of_hook_lifetimes.PROGRAMS,
     *programs_of_modules.PROGRAMS,

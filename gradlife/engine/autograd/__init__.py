@@ -77,7 +77,7 @@ def backward(
                 "`grad_tensors`."
             )
         grad_tensors = grad_variables
-    wanted = _wanted(inputs) if inputs is not None else ()
+    wanted = _sequence(inputs) if inputs is not None else ()
     if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph and not _warned:
@@ -122,7 +122,7 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    roots, wanted = _sequence(outputs), _wanted(_sequence(inputs))
+    roots, wanted = _sequence(outputs), _sequence(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
@@ -147,14 +147,6 @@ def _zeros_for(wanted: Any, requires_grad: bool) -> Tensor:
 
 def _sequence(value: _Tensors) -> tuple[Any, ...]:
     return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
-
-
-def _wanted(inputs: _Tensors) -> tuple[Any, ...]:
-    wanted = _sequence(inputs)
-    for item in wanted:
-        if not isinstance(item, (Tensor, GradientEdge)):
-            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(item).__name__}")
-    return wanted
 
 
 def _make_gradients(roots: Sequence[Any], gradients: Sequence[Any]) -> tuple[Tensor | None, ...]:
@@ -187,6 +179,8 @@ def _make_gradient(index: int, root: Any, gradient: Any) -> Tensor | None:
 def _shape_and_dtype(root: Any) -> tuple[Any, Any]:
     """Of a tensor, or of the forward output that an edge stands for."""
     if not isinstance(root, GradientEdge):
+        if not isinstance(root, Tensor):
+            raise AssertionError("Expected output to be a torch.Tensor")
         return root.shape, root.dtype
     metadata = root.node._input_metadata[root.output_nr]
     return Size(metadata.shape), metadata.dtype

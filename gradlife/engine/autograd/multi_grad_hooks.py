@@ -47,8 +47,9 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
-        tensors = [tensor for tensor in tensors if tensor.requires_grad]
-    hooks = _when_all_are_there(tensors, fn) if mode == "all" else [_when_first_is_there(fn)] * len(tensors)
+        hook = _when_first_is_there(fn)
+        return _MultiHandle(tuple(tensor.register_hook(hook) for tensor in tensors if tensor.requires_grad))
+    hooks = _when_all_are_there(tensors, fn)
     return _MultiHandle(tuple(tensor.register_hook(hook) for tensor, hook in zip(tensors, hooks, strict=True)))
 
 
