@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,8 +18,8 @@ LEAST_STEPS = 3
 
 CYCLE_NAME = "PlantedCycle"
 
-#: Nodes around a group that are looked at.
-MOST_AROUND = 10_000
+#: References between a planted context and the furthest object of its cycle.
+NEAR = 5
 
 #: Controls of hunts under way: what keeps the held leak, as a variable of a program would.
 planted: list[Controls] = []
@@ -113,22 +113,20 @@ def planted_name(graph: _heap.Graph, grown: Grown, controls: Controls) -> str:
     if grown.group.anchor is not None:
         address = graph.describe(grown.group.anchor)[2]
         return {id(controls.held): "held", id(controls.ring): "clean"}.get(address, "")
-    names = (graph.describe(node)[1] for node in unreached_around(graph, grown.group.members))
-    return "cycle" if any(name.endswith(f"{CYCLE_NAME}Backward") for name in names) else ""
+    members = grown.group.members
+    return "cycle" if 2 * len(members.keys() & around_planted(graph)) > len(members) else ""
 
 
-def unreached_around(graph: _heap.Graph, members: Iterable[int]) -> Iterator[int]:
-    """These nodes, and all that no root reaches and that refer to them or that they refer to.
+def around_planted(graph: _heap.Graph) -> set[int]:
+    """The contexts that were planted, and what no root reaches and stands near one.
 
-    Where new objects stand at the addresses of old ones, a group is only a part of what was planted.
+    Where new objects stand at the addresses of old ones, a group is only a part of what was planted, and may lack them.
     """
-    found = dict.fromkeys(members)
-    waiting = list(found)
-    while waiting and len(found) < MOST_AROUND:
-        node = waiting.pop()
-        yield node
-        around = [one for one in (*graph.referents(node), *graph.referrers(node)) if one not in found]
-        near = [one for one in around if graph.dominator(one) is None]
-        found.update(dict.fromkeys(near))
-        waiting += near
-    yield from waiting
+    names = [name for name, kind, *_ in graph.census() if kind == "python" and name.endswith(f"{CYCLE_NAME}Backward")]
+    found = {node for name in names for node in graph.nodes("python", name)}
+    front = set(found)
+    for _ in range(NEAR):
+        around = {one for node in front for one in (*graph.referents(node), *graph.referrers(node))}
+        front = {one for one in around - found if graph.dominator(one) is None}
+        found |= front
+    return found

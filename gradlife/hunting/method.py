@@ -61,7 +61,7 @@ class Hunt:
             self.recording.start(USUAL)
         self._look(collect=ALL)
         for number, length in enumerate(self.schedule.rounds):
-            if number + 1 == len(self.schedule.rounds) and not self.schedule.lines:
+            if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.lines):
                 self._suspect()
             yield from self._round(length)
             is_last = number + 1 == len(self.schedule.rounds) or self._is_enough(number + 1)
@@ -111,6 +111,7 @@ class Hunt:
         gc.collect(collect)
         self.malloc.end_round(steps)
         self.controls.plant(steps)
+        with_labels |= self.schedule.may_end and len(self.looks) >= LEAST_ROUNDS  # it may be the last one
         self.looks.append(look(self.steps, with_labels=with_labels, collect=NONE))
         self.note(self.looks[-1])
         if self.has_natives and not self.natives and self.malloc.keeps_changing:

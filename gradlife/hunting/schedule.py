@@ -32,14 +32,15 @@ class Schedule:
     lines: int = 5  # steps of a round in which it is recorded where objects are created, where no other follows
     collector: int = 5  # steps of the round in which the collector rests
     watched: int = 11  # steps of the round in which reads are watched
+    may_end: bool = False  # the steps may be over before the hunt is, and with them what held their survivors
 
 
 def schedule_for(steps: int | None, *, is_endless: bool) -> Schedule:
     """The rounds of a hunt: `steps` in all where that was asked for; a target without end affords longer ones at once."""
     if steps is None:
-        return Schedule(7, KNOWN_LENGTH) if is_endless else Schedule()
+        return Schedule(7, KNOWN_LENGTH) if is_endless else Schedule(may_end=True)
     warmup = max(1, steps // 10)
-    return Schedule(warmup, tuple(shared_out(steps - warmup)), extension=(), confirmation=(), lines=0)
+    return Schedule(warmup, tuple(shared_out(steps - warmup)), extension=(), confirmation=(), lines=0, may_end=True)
 
 
 def shared_out(steps: int) -> Iterator[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -48,3 +50,30 @@ def test_reports_in_the_midst_of_rounds_change_nothing(asked: tuple[int, ...]) -
 
 def test_a_report_in_the_midst_of_a_round_has_its_own_share() -> None:
     assert hunted(60)[1][0] == (True, True, True)
+
+
+class KeepsResult(torch.autograd.Function):  # type: ignore[misc, name-defined, unused-ignore]
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return grads[0] * 2
+
+
+def test_cycles_of_the_program_are_its_own_even_where_one_hangs_on_something_planted() -> None:
+    weight = torch.ones(8, requires_grad=True)
+    hunt = Hunt(SCHEDULE)
+    counter = Counter(hunt)
+    for _ in range(SCHEDULE.warmup + sum(ROUNDS)):
+        result = KeepsResult.apply(weight)
+        result.grad_fn.kept = result.sin()
+        for planted in hunt.controls._contexts[:1]:
+            planted().kept.tied = result.grad_fn.kept  # type: ignore[union-attr]
+        counter.step()
+    del result
+    report = report_of(hunt, ABOUT)
+    hunt.close()
+    assert [one.kind for one in report.findings] == ["never"]
+    assert all(one.is_right for one in report.controls)

@@ -29,6 +29,24 @@ for number in range(60):
 sys.exit(int(sys.argv[1]))
 """
 
+IN_A_FUNCTION = """\
+import sys
+import torch
+
+def train(steps):
+    weight = torch.ones(4, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    history = []
+    for number in range(steps):
+        loss = (weight * number).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        history.append(loss)
+
+train(int(sys.argv[1]))
+"""
+
 FUNCTIONS = """\
 import torch
 
@@ -62,6 +80,14 @@ def test_a_script_with_a_leak_keeps_its_output_and_is_told_of_its_holder(tmp_pat
 def test_a_script_that_fails_keeps_its_own_status(tmp_path: Path) -> None:
     status, _, report = hunt(tmp_path, LEAKING, "program.py", "7")
     assert (status, report["script_status"], report["verdict"]) == (7, 7, "leak")
+
+
+@pytest.mark.parametrize("steps", ["40", "119", "150"])
+def test_what_a_function_of_a_script_held_is_told_when_it_has_returned(tmp_path: Path, steps: str) -> None:
+    status, _, report = hunt(tmp_path, IN_A_FUNCTION, "program.py", steps)
+    assert (status, report["verdict"]) == (1, "leak")
+    assert "local variable 'history'" in json.dumps(report["findings"][0]["trace"]["steps"])
+    assert all(control["is_right"] for control in report["controls"])
 
 
 def test_a_function_that_keeps_a_tensor_each_step_leaks_one_a_step(tmp_path: Path) -> None:
