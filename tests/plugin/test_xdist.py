@@ -33,7 +33,7 @@ MARKED = """
     def test_marked_leaves_cycles():
         owner = Owner()
         owner.itself = owner
-        owner.tensor = torch.ones(8)
+        owner.tensor = torch.ones(2000)
 
     def test_asserts(lifetimes):
         lifetimes.expect_freed(lambda: torch.ones(3))
