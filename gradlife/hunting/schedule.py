@@ -9,7 +9,7 @@ from dataclasses import dataclass
 #: Rounds are prime numbers of steps, so that a period of the program seldom hides in one; each longer than the last, so
 #: that what is proportional to the steps shows.
 KNOWN_LENGTH = (13, 17, 29, 41)
-UNKNOWN_LENGTH = (5, 7, 11, 17, 29, 41)
+UNKNOWN_LENGTH = (5, 7, 11, 17, 29, 31)
 EXTENSION = (61, 89)
 CONFIRMATION = (131, 197)
 
