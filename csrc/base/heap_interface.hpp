@@ -7,10 +7,11 @@
 
 namespace gradlife {
 
-// How a reference is counted, in the order of Ownership: only `strong` and `coupled` ones keep their target.
+// How a reference is counted, in the order of Ownership: only `strong` and `coupled` ones keep their target. `index`:
+// of several with one label; -1: there is one only.
 struct HeapVisitor {
   void* state;
-  void (*managed)(void* state, const char* label, const void* target, uint8_t ownership);
+  void (*managed)(void* state, const char* label, const void* target, uint8_t ownership, int64_t index);
   void (*object)(void* state, const char* label, void* target, uint8_t ownership);
 };
 
@@ -22,7 +23,7 @@ struct HeapLatent {
 };
 
 struct HeapInterface {
-  static constexpr uint32_t current_version = 4;
+  static constexpr uint32_t current_version = 5;
   static constexpr const char* capsule_name = "gradlife._engine._heap_interface";
 
   uint32_t version;

@@ -138,7 +138,8 @@ const char* ownership_name(Ownership ownership);
 
 class OwnedVisitor {
  public:
-  virtual void managed(const char* label, Managed* target, Ownership ownership) = 0;
+  // `index`: of several with one label; -1: there is one only.
+  virtual void managed(const char* label, Managed* target, Ownership ownership, int64_t index = -1) = 0;
   virtual void object(const char* label, Object* target, Ownership ownership) = 0;
 
  protected:

@@ -105,15 +105,18 @@ void Node::let_go() {
 }
 
 void Node::visit_owned(OwnedVisitor& visitor) const {
-  for (const Edge& edge : next_edges_)
-    if (edge) visitor.managed("next edge", edge.node.get(), Ownership::strong);
+  for (size_t i = 0; i < next_edges_.size(); ++i)
+    if (next_edges_[i])
+      visitor.managed("next edge", next_edges_[i].node.get(), Ownership::strong, static_cast<int64_t>(i));
   Node& self = const_cast<Node&>(*this);
   const std::vector<SavedField>& fields = spec().fields;
   for (size_t field = 0, slot_index = 0; field < fields.size(); ++field) {
     if (fields[field].type == SavedField::Type::value) continue;
     const auto [first, last] = slots_of_field(field);
+    const bool is_list = fields[field].type == SavedField::Type::tensor_list;
     for (slot_index = first; slot_index < last && slot_index < slot_count(); ++slot_index)
-      self.slot(slot_index).visit_owned(visitor, fields[field].name);
+      self.slot(slot_index)
+          .visit_owned(visitor, fields[field].name, is_list ? static_cast<int64_t>(slot_index - first) : -1);
   }
   for (const TensorHookEntry& entry : tensor_hooks) entry.hook->visit_owned(visitor);
   for (const auto& hook : pre_hooks) hook->visit_owned(visitor);

@@ -188,8 +188,8 @@ void SavedSlot::reset() {
   count_.reset();
 }
 
-void SavedSlot::visit_owned(OwnedVisitor& visitor, const char* label) const {
-  if (data_) visitor.managed(label, data_.get(), Ownership::strong);
+void SavedSlot::visit_owned(OwnedVisitor& visitor, const char* label, int64_t index) const {
+  if (data_) visitor.managed(label, data_.get(), Ownership::strong, index);
   if (hooks_) hooks_->visit_owned(visitor);
   if (grad_fn_) visitor.managed("saved grad_fn", grad_fn_.get(), Ownership::strong);
   if (grad_accumulator_) visitor.managed("saved accumulator", grad_accumulator_.get(), Ownership::strong);

@@ -48,7 +48,7 @@ class SavedSlot {
   // Unpacks now and keeps the result for the next unpack (the `upfront` schedule).
   void prefetch(const NodePtr& saved_for);
   void drop_prefetched() { prefetched_.reset(); }
-  void visit_owned(OwnedVisitor& visitor, const char* label) const;
+  void visit_owned(OwnedVisitor& visitor, const char* label, int64_t index = -1) const;
 
  private:
   void save_metadata(const Tensor& tensor);

@@ -86,7 +86,7 @@ PyObject* use_count_function(PyObject*, PyObject* object) {
 class EdgeRows final : public OwnedVisitor {
  public:
   explicit EdgeRows(PyObject* rows) : rows_(rows) {}
-  void managed(const char* label, Managed* target, Ownership ownership) override {
+  void managed(const char* label, Managed* target, Ownership ownership, int64_t) override {
     append(Py_BuildValue("ssKsO", label, ownership_name(ownership), static_cast<unsigned long long>(target->id()),
                          target->name(), Py_None));
   }

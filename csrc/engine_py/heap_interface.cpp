@@ -92,8 +92,8 @@ class Forwarding final : public OwnedVisitor {
  public:
   Forwarding(const HeapVisitor& visitor, bool counts_coupled, const void* left_out)
       : visitor_(visitor), counts_coupled_(counts_coupled), left_out_(left_out) {}
-  void managed(const char* label, Managed* target, Ownership ownership) override {
-    if (target != left_out_) visitor_.managed(visitor_.state, label, target, static_cast<uint8_t>(ownership));
+  void managed(const char* label, Managed* target, Ownership ownership, int64_t index) override {
+    if (target != left_out_) visitor_.managed(visitor_.state, label, target, static_cast<uint8_t>(ownership), index);
   }
   void object(const char* label, Object* target, Ownership ownership) override {
     if (ownership == Ownership::coupled && !counts_coupled_) return;

@@ -98,20 +98,20 @@ void EngineProvider::expand_native(const void* object, uint32_t, ReferenceSink& 
     EngineProvider* provider;
     ReferenceSink* sink;
   } call{this, &sink};
-  const HeapVisitor visitor = {&call,
-                               [](void* state, const char* label, const void* target, uint8_t ownership) {
-                                 const Call& call = *static_cast<Call*>(state);
-                                 if (is_owner(ownership))
-                                   call.sink->native(target, call.provider->type_of(target), label);
-                               },
-                               [](void* state, const char* label, void* target, uint8_t ownership) {
-                                 ReferenceSink& sink = *static_cast<Call*>(state)->sink;
-                                 PyObject* object = static_cast<PyObject*>(target);
-                                 if (static_cast<Counted>(ownership) == Counted::coupled)
-                                   sink.coupled(object, label);
-                                 else if (is_owner(ownership))
-                                   sink.python(object, Relation::native, label);
-                               }};
+  const HeapVisitor visitor = {
+      &call,
+      [](void* state, const char* label, const void* target, uint8_t ownership, int64_t index) {
+        const Call& call = *static_cast<Call*>(state);
+        if (is_owner(ownership)) call.sink->native(target, call.provider->type_of(target), label, index);
+      },
+      [](void* state, const char* label, void* target, uint8_t ownership) {
+        ReferenceSink& sink = *static_cast<Call*>(state)->sink;
+        PyObject* object = static_cast<PyObject*>(target);
+        if (static_cast<Counted>(ownership) == Counted::coupled)
+          sink.coupled(object, label);
+        else if (is_owner(ownership))
+          sink.python(object, Relation::native, label);
+      }};
   engine_.visit(object, visitor);
 }
 
@@ -138,7 +138,7 @@ struct LabelSearch {
 
 void search(const HeapInterface& engine, const void* managed, LabelSearch& wanted) {
   const HeapVisitor visitor = {&wanted,
-                               [](void* state, const char* label, const void* target, uint8_t) {
+                               [](void* state, const char* label, const void* target, uint8_t, int64_t) {
                                  if (std::string(label) == "grad_fn") static_cast<LabelSearch*>(state)->node = target;
                                },
                                [](void* state, const char* label, void* target, uint8_t) {
@@ -158,7 +158,7 @@ Label EngineProvider::describe_edge(PyObject* source, PyObject* target) {
     LabelSearch wanted{target};
     search(engine_, managed, wanted);
     if (wanted.label == nullptr && wanted.node != nullptr) search(engine_, wanted.node, wanted);
-    return {Relation::native, wanted.label != nullptr ? wanted.label : "hooks"};
+    return {Relation::native, wanted.label != nullptr ? wanted.label : "hook table"};
   }
   if (static_cast<Kind>(engine_.kind(managed)) != Kind::tensor) return {};
   if (!engine_.knows_type(Py_TYPE(target))) return {};

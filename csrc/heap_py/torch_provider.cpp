@@ -361,37 +361,6 @@ void TorchProvider::expand_holder(const Word& word, ReferenceSink& sink) {
 // --- words
 // -------------------------------------------------------------------------------------------------------------
 
-// What a type's own traverse shows has no name there: the fields of wrappers, and where only a tensor owns its node,
-// that node's face or hooks in its tensor's place.
-Label TorchProvider::describe_edge(PyObject* source, PyObject* target) {
-  struct Field {
-    uint32_t offset;
-    const char* label;
-  };
-  const auto is_a = [&](const PyTypeObject* base) {
-    return base != nullptr && PyType_IsSubtype(Py_TYPE(source), const_cast<PyTypeObject*>(base)) != 0;
-  };
-  const Field of_tensor[] = {{layout_.tensor_hooks_in_wrapper, "tensor hooks"},
-                             {layout_.post_accumulate_hooks_in_wrapper, "post-accumulate hooks"}};
-  const Field of_context[] = {{layout_.to_save_in_context, "to_save"},
-                              {layout_.saved_for_forward_in_context, "saved_for_forward"},
-                              {layout_.non_differentiable_in_context, "non_differentiable"},
-                              {layout_.dirty_in_context, "dirty_tensors"}};
-  const auto stands_at = [&](const Field& field) {
-    Address found;
-    return read(address_of(source), field.offset, &found) && found == address_of(target);
-  };
-  if (is_a(layout_.context_type)) {
-    const Field* field = std::find_if(std::begin(of_context), std::end(of_context), stands_at);
-    return field != std::end(of_context) ? Label{Relation::native, field->label} : Label{};
-  }
-  if (!is_a(layout_.tensor_type)) return PyDict_Check(target) ? Label{Relation::native, "hooks"} : Label{};
-  const Field* field = std::find_if(std::begin(of_tensor), std::end(of_tensor), stands_at);
-  if (field != std::end(of_tensor)) return {Relation::native, field->label};
-  if (PyDict_Check(target)) return {Relation::native, "hooks"};
-  return knows(Py_TYPE(target)) ? Label{Relation::native, "grad_fn"} : Label{};
-}
-
 std::string TorchProvider::describe_python(PyObject* object) {
   Address impl;
   const auto behind = [&](const PyTypeObject* type, uint32_t offset, TorchClass what) {

@@ -63,6 +63,9 @@ class TorchProvider final : public Provider {
   void expand_capsule(PyObject* capsule, ReferenceSink& sink);
   bool is_mapped(Address storage);
   std::string describe(Address object, TorchClass what);
+  Label describe_table(Address node, PyObject* table);
+  Address node_of_context(const PyObject* context);
+  Address node_of_tensor(const PyObject* tensor);
   void expand_context(PyObject* context, ReferenceSink& sink);
   void expand_tensor(Address impl, const KnownClass& known, ReferenceSink& sink);
   void expand_meta(Address meta, ReferenceSink& sink);

@@ -51,6 +51,7 @@ NATIVE_HOOKS = {
     "post-accumulate hooks": "post-accumulate hook",
     "prehooks": "node prehook",
     "hooks": "node hook",
+    "hook table": "hook",
 }
 #: References to what only stands between an object and what it refers to.
 TABLES = MEMBER_TABLES | MODULE_HOOKS.keys() | OPTIMIZER_HOOKS.keys() | NATIVE_HOOKS.keys()
@@ -64,8 +65,7 @@ def fold_native_hook(links: Links, at: int) -> Fold | None:
         or not follows(links, at + 1, "dict_value")
     ):
         return None
-    is_known = links[at].label != "hooks" or links[at].kind == "grad_node"
-    return 2, f"{NATIVE_HOOKS[links[at].label] if is_known else 'hook'} {links[at + 1].label}"
+    return 2, f"{NATIVE_HOOKS[links[at].label]} {links[at + 1].label}"
 
 
 def fold_borrowed_memory(links: Links, at: int) -> Fold | None:

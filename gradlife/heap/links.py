@@ -47,6 +47,7 @@ HOOK_TABLES = {"tensor hooks": "_backward_hooks", "post-accumulate hooks": "_pos
 NODE_FIELDS = {
     "next edge",
     "hooks",
+    "hook table",
     "prehooks",
     "tensor hooks",
     "metadata",
@@ -132,8 +133,8 @@ def native_words(link: Link) -> str:
     name = link.label if link.index < 0 or link.label == "next edge" else f"{link.label}[{link.index}]"
     if name.startswith("saved_tensors"):
         return f".{name}"
-    if link.label == "tensors" and link.type.startswith("engine::"):  # of a custom Function's node
-        return ".saved_tensors"
+    if link.label.partition("[")[0] == "tensors" and link.type.startswith("engine::"):  # of a custom Function's node
+        return f".saved_{name}"
     if link.kind != "grad_node" or link.label in NODE_FIELDS:
         return name
     return "a saved tensor" if link.label == "saved" else saved_words(name)

@@ -119,7 +119,7 @@ def next_object(at: Any, relation: str, label: str, index: int) -> Any:
         return at
     if relation in {"attribute", "slot"}:
         return object.__getattribute__(at, label)
-    return getattr(at, "_backward_hooks" if label == "hooks" else label.partition(":")[0])
+    return getattr(at, "_backward_hooks" if label == "hook table" else label.partition(":")[0])
 
 
 def key_of(container: Any, label: str) -> Any:

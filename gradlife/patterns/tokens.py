@@ -22,6 +22,7 @@ NATIVE_WORDS = {
     "storage": "storage",
     "variable": "variable",
     "hooks": "hooks",
+    "hook table": "hooks",
     "_backward_hooks": "hooks",
     "_post_accumulate_grad_hooks": "posthooks",
     "metadata": "metadata",

@@ -132,7 +132,7 @@ CYCLES: dict[str, list[str]] = {
     "ctx_over_itself": ["PassesBackward .me"],
     "ctx_over_its_output": ["Tensor grad_fn", "KeepsOutputBackward .output"],
     "leaf_hook_over_its_leaf": ["Tensor tensor hook", "function closure variable 'held'"],
-    "node_hook_over_its_node": ["Thing .held", "SinBackward0 hook", "function closure variable 'held'"],
+    "node_hook_over_its_node": ["Thing .held", "SinBackward0 node hook", "function closure variable 'held'"],
     "hooks_attributes_over_each_other": ["Tensor tensor hook", "Tensor tensor hook"],
     "two_tensors_over_each_other": ["Tensor .y", "Tensor .x"],
     "two_tensors_over_each_other_with_one_memory": ["Tensor .y", "Tensor .x"],
@@ -173,8 +173,12 @@ OF_ENGINE: dict[str, list[str]] = {
         "PassesBackward context",
         "PassesBackward .later",
     ],
-    "input_over_the_output_whose_ctx_saved_it": ["Tensor .out", "Tensor grad_fn", "SavesInputBackward .saved_tensors"],
-    "saved_view_of_the_output": ["Tensor grad_fn", "KeepsViewBackward .saved_tensors", "Tensor base"],
+    "input_over_the_output_whose_ctx_saved_it": [
+        "Tensor .out",
+        "Tensor grad_fn",
+        "SavesInputBackward .saved_tensors[0]",
+    ],
+    "saved_view_of_the_output": ["Tensor grad_fn", "KeepsViewBackward .saved_tensors[0]", "Tensor base"],
     "checkpointed_function_over_its_output": [
         "Tensor grad_fn",
         "ExpBackward0 pack hook",
