@@ -12,6 +12,9 @@ from gradlife.hunting.births import Births
 #: Kinds of nodes that have items: the interpreter's callbacks at exit stand in no Python object.
 HOLDERS = {"python", "root"}
 
+#: Its variables hold what has nothing to do with one another, and the newest of anything that a container has, too.
+FRAME = ("root", "running frame")
+
 #: Members of a group that are asked for who refers to them.
 MOST_ASKED = 40
 
@@ -43,7 +46,7 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
         if found is not None:
             join(target, number, found)
         held_by = containers(graph, group, born)
-        for node in held_by:
+        for node in (one for one in held_by if graph.describe(one)[:2] != FRAME):
             if node in holders and final(target, number) == number:
                 join(target, number, holders[node])
             elif node in holders:
