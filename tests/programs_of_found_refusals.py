@@ -193,6 +193,35 @@ def gradient_of_another_dtype_is_not_kept(fw: Any) -> Any:
     return seen() is None
 
 
+def gradient_of_another_dtype_as_the_first_hook_sees_it(fw: Any) -> Any:
+    y = vector(fw) * 2
+    seen: list[Any] = []
+    y.grad_fn.register_prehook(lambda gradients: seen.append(gradients[0].requires_grad))
+    y.backward(fw.tensor([1.0], dtype=fw.float64, requires_grad=True))
+    return seen
+
+
+def joined_parts_that_need_no_gradient_get_one(fw: Any) -> Any:
+    seen: list[Any] = []
+    for join in (fw.stack, fw.cat):
+        y = join([vector(fw, requires_grad=False), vector(fw)])
+        y.grad_fn.register_hook(lambda gradients, _: seen.append([item.tolist() for item in gradients]))
+        y.sum().backward()
+    return seen
+
+
+def nothing_is_written_to_where_there_is_nothing(fw: Any) -> Any:
+    empty = fw.ones(1).expand(1, 2)[1:]
+    return [attempt(partial(empty.fill_, 3.0)), attempt(partial(empty.mul_, 2)), list(empty.shape)]
+
+
+def view_of_what_may_be_used_no_more(fw: Any) -> Any:
+    x = fw.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 1
+    turned = function(fw, lambda ctx, item: item.view_as(item), lambda ctx, grad: grad).apply(x).t()
+    x.mul_(2)
+    return attempt(partial(turned.view, -1))
+
+
 def made_in_inference_mode(fw: Any) -> Any:
     x = vector(fw, 1.0, 2.0, requires_grad=False)
     with fw.inference_mode():

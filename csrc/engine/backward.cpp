@@ -212,10 +212,10 @@ void GraphTask::evaluate(ReadyNode& item) {
 TensorList GraphTask::run(TensorList gradients) {
   const Scoped<GraphTask*> running(running_task, this);
   const Scoped<int> deeper(running_depth, running_depth + 1);
+  left_behind().drop();
+  fit_gradients(roots_, gradients, [] { return std::string(); });  // the caller's own, so in the caller's mode
   const GradMode mode(options_.create_graph);
   const KeepDefaultHooks hooks;
-  left_behind().drop();
-  fit_gradients(roots_, gradients, [] { return std::string(); });
   if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();
   for (size_t i = 0; i < roots_.size(); ++i)
     if (roots_[i]) deliver(roots_[i], std::move(gradients[i]));

@@ -18,6 +18,7 @@ class CatNode final : public OpNode<0> {
   }
   SavedValue saved_value(size_t) const override { return saved(given_dim_); }
   // Releases before dimensions were counted let `torch.empty(0)` be joined with anything.
+  bool computes_all_outputs() const override { return true; }
   static bool is_skipped(const TensorImpl& tensor) { return tensor.dim() == 1 && tensor.numel() == 0; }
 
  protected:
@@ -25,8 +26,7 @@ class CatNode final : public OpNode<0> {
     int64_t start = 0;
     for (size_t i = 0; i < lengths_.size(); ++i) {
       const bool is_part = lengths_[i] != skipped;
-      if (needs(i))
-        results[i] = is_part ? narrow(gradient, dim_, start, lengths_[i]) : full(Dims{0}, 0, gradient->dtype());
+      results[i] = is_part ? narrow(gradient, dim_, start, lengths_[i]) : full(Dims{0}, 0, gradient->dtype());
       if (is_part) start += lengths_[i];
     }
   }
@@ -43,11 +43,11 @@ class StackNode final : public OpNode<0> {
  public:
   explicit StackNode(int64_t dim) : OpNode<0>(stack_spec), dim_(dim) {}
   SavedValue saved_value(size_t) const override { return saved(dim_); }
+  bool computes_all_outputs() const override { return true; }
 
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {
-    for (size_t i = 0; i < results.size(); ++i)
-      if (needs(i)) results[i] = select(gradient, dim_, static_cast<int64_t>(i));
+    for (size_t i = 0; i < results.size(); ++i) results[i] = select(gradient, dim_, static_cast<int64_t>(i));
   }
 
  private:

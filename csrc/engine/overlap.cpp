@@ -36,6 +36,7 @@ constexpr const char* shared_text =
 }  // namespace
 
 void refuse_overlap(const TensorImpl& target) {
+  if (target.numel() == 0) return;
   for (size_t i = 0; i < target.dim(); ++i)
     require(target.sizes()[i] <= 1 || target.strides()[i] != 0,
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "

@@ -103,6 +103,7 @@ bool view_strides(const TensorImpl& tensor, const Dims& sizes, Dims* strides) {
 }  // namespace
 
 Tensor view(const Tensor& a, const Dims& wanted) {
+  refuse_forbidden_view_of(a);
   const Dims sizes = infer_sizes(wanted, a->numel());
   Dims strides;
   require(view_strides(*a, sizes, &strides),
