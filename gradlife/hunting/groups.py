@@ -42,17 +42,25 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
     target = list(range(len(groups)))
     holders: dict[int, int] = {}
     for number, group in enumerate(groups):
-        found = next((home[node] for node in above(graph, group) if home.get(node, number) != number), None)
+        held_by = containers(graph, group, born)
+        older = [node for node in held_by if not is_frame(graph, node)]
+        homes = (home[node] for node in above(graph, group) if home.get(node, number) != number)
+        # A step under way may look at a part of what grows, in a list of its own: that has not made it grow.
+        found = next((one for one in homes if not (older and is_frame(graph, groups[one].anchor))), None)
         if found is not None:
             join(target, number, found)
-        held_by = containers(graph, group, born)
-        for node in (one for one in held_by if graph.describe(one)[:2] != FRAME):
+        for node in older:
             if node in holders and final(target, number) == number:
                 join(target, number, holders[node])
             elif node in holders:
                 join(target, holders[node], number)
         holders.update(dict.fromkeys(held_by, number))
     return united(groups, target)
+
+
+def is_frame(graph: _heap.Graph, node: int | None) -> bool:
+    """Is this the variables of a function that runs?"""
+    return node is not None and graph.describe(node)[:2] == FRAME
 
 
 def join(target: list[int], number: int, into: int) -> None:

@@ -179,3 +179,18 @@ def test_what_a_frame_keeps_beside_a_tensor_is_told_with_it() -> None:
         "local variable 'batch'",
         "local variable 'hidden'",
     }
+
+
+def test_what_a_step_under_way_picked_from_a_memory_leaves_the_memory_what_grows() -> None:
+    memory: list[SimpleNamespace] = []
+    looks: list[Look] = []
+    for length in (10, 12, 14):
+        memory.extend(SimpleNamespace(value=torch.ones(4)) for _ in range(length))
+        under_way = random.Random(0).sample(memory[-20:], 8)
+        looks.append(look(len(memory), with_labels=len(looks) == 2))
+    assert len(under_way) == 8
+    found = evidence_of(looks)
+    sure, _ = grown_groups(found)
+    mine = [one for one in sure if has_tensors(found, one.group.members)]
+    holders = [found.graph.describe(node)[1:3] for one in mine for node in one.containers]
+    assert holders == [("list", id(memory))]
