@@ -30,7 +30,7 @@ test: $(VENV)/.built ## run the tests
 test-slow: $(VENV)/.built ## run the tests that take minutes
 	$(BIN)/pytest -m slow $(ARGS)
 
-test-all-pythons: ## run the tests that need no PyTorch on every Python from 3.11 on that is found here
+test-all-pythons: ## run the quick tests that need no PyTorch on every Python from 3.11 on that is found here
 	@PYTHON=$(PYTHON) sh tests/all_pythons.sh $(ARGS)
 
 check: $(VENV)/.built ## lint, formatting, types and stubs

@@ -46,6 +46,6 @@ for version in $versions; do
     scikit-build-core cmake ninja numpy rich psutil pytest pytest-xdist hypothesis &&
     PATH=$home/bin:$PATH "$home/bin/python" -m pip --disable-pip-version-check install --quiet \
       --no-build-isolation --no-deps --editable . &&
-    "$home/bin/python" -m pytest -q -p no:cacheprovider -m "not torch" $tests "$@" || failed=1
+    "$home/bin/python" -m pytest -q -p no:cacheprovider -m "not torch and not slow" $tests "$@" || failed=1
 done
 exit $failed
