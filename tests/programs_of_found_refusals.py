@@ -239,6 +239,12 @@ def detached_from_an_inference_tensor(fw: Any) -> Any:
     return told
 
 
+def change_told_of_an_inference_tensor(fw: Any) -> Any:
+    with fw.inference_mode():
+        made = vector(fw, requires_grad=False).neg()
+    return [attempt(partial(fw.autograd.graph.increment_version, item)) for item in (made, made.view(-1))]
+
+
 def view_of_a_leaf_made_in_inference_mode(fw: Any) -> Any:
     x = vector(fw)
     with fw.inference_mode():

@@ -177,7 +177,7 @@ PyObject* increment_version_function(PyObject*, PyObject* tensors) {
     while (const Ref tensor = Ref::steal(PyIter_Next(iterator.get()))) {
       if (!is_tensor(tensor.get()))
         raise_python(PyExc_RuntimeError, "increment_version expects each element of the iterable to be a tensor");
-      unwrap(tensor.get())->bump_version();
+      if (unwrap(tensor.get())->has_version()) unwrap(tensor.get())->bump_version();
     }
     if (PyErr_Occurred() != nullptr) throw PythonError();
     return Py_NewRef(Py_None);
