@@ -45,8 +45,11 @@ void check_addmv(const TensorImpl& input, const TensorImpl& a, const TensorImpl&
   require(a.dim() == 2 && b.dim() == 1 && input.dim() <= 1, "vector + matrix @ vector expected, got ", input.dim(),
           ", ", a.dim(), ", ", b.dim());
   const int64_t length = input.dim() == 0 ? 1 : input.sizes()[0];
-  require(a.sizes()[1] == b.sizes()[0] && (length == a.sizes()[0] || length == 1), "size mismatch, got input (", length,
-          "), mat (", a.sizes()[0], "x", a.sizes()[1], "), vec (", b.sizes()[0], ")");
+  const bool fits = a.sizes()[1] == b.sizes()[0] && (length == a.sizes()[0] || length == 1);
+  if (!fits && input.dim() == 0)  // PyTorch stumbles over putting the message together
+    fail(ErrorKind::index, "Dimension specified as 0 but tensor has no dimensions");
+  require(fits, "size mismatch, got input (", length, "), mat (", a.sizes()[0], "x", a.sizes()[1], "), vec (",
+          b.sizes()[0], ")");
   require(input.dtype() == a.dtype() && a.dtype() == b.dtype(),
           "addmv input tensors must have the same dtype, but got ", kernels::scalar_type_name(input.dtype()), ", ",
           kernels::scalar_type_name(a.dtype()), ", and ", kernels::scalar_type_name(b.dtype()));
