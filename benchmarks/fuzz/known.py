@@ -24,7 +24,7 @@ class Known:
         return (
             self.kind == difference.kind
             and re.search(self.step, text) is not None
-            and any(re.search(self.before, step.text) for step in program.steps[: difference.step])
+            and (not self.before or any(re.search(self.before, step.text) for step in program.steps[: difference.step]))
             and re.search(self.first, str(difference.one)) is not None
             and re.search(self.second, str(difference.other)) is not None
         )

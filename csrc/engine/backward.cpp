@@ -1,5 +1,7 @@
 #include "engine/backward.hpp"
 
+#include <memory>
+
 #include "base/events.hpp"
 #include "base/host.hpp"
 #include "engine/anomaly.hpp"
@@ -33,25 +35,25 @@ class KeepDefaultHooks {
 class LeftBehind {
  public:
   LeftBehind() = default;
+  // A thread that leaves nothing needs no lock to end. Once the interpreter is gone, what hangs on the graph is let be.
   ~LeftBehind() {
+    if (!nodes_) return;
     const Locked locked;
-    if (!locked.may_touch_objects()) new std::vector<ReadyNode>(std::move(nodes_));
+    if (!locked.may_touch_objects()) nodes_.release();
     drop();
   }
   LeftBehind(const LeftBehind&) = delete;
   LeftBehind& operator=(const LeftBehind&) = delete;
   void take(ReadyQueue& queue) {
-    for (ReadyNode& item : queue.take_all()) nodes_.push_back(std::move(item));
+    if (queue.empty()) return;
+    if (!nodes_) nodes_ = std::make_unique<std::vector<ReadyNode>>();
+    for (ReadyNode& item : queue.take_all()) nodes_->push_back(std::move(item));
   }
   // What dies may run a backward of its own, so the list is empty before anything does.
-  void drop() {
-    if (nodes_.empty()) return;
-    const std::vector<ReadyNode> dropped = std::move(nodes_);
-    nodes_.clear();
-  }
+  void drop() { const auto dropped = std::move(nodes_); }
 
  private:
-  std::vector<ReadyNode> nodes_;
+  std::unique_ptr<std::vector<ReadyNode>> nodes_;
 };
 
 LeftBehind& left_behind() {

@@ -23,7 +23,7 @@ MANY = 50_000
 MUCH = 64 * 1024 * 1024
 
 #: A number that no grad node has: only the next one's is asked for.
-NONE = 2**63
+NO_NODE = 2**63
 
 BLIND = "the collector was frozen or thawed while the test ran: what is new can't be told from what is old"
 
@@ -60,7 +60,7 @@ class Sweep:
             self.recording.stop()
         if not self.recording.is_on:
             self.recording.start(USUAL)
-            self._first_node, _ = self.recording.nodes_since(NONE)
+            self._first_node, _ = self.recording.nodes_since(NO_NODE)
 
     def interrupt(self) -> None:
         """A test is checked in another way, and in the end the collector sees everything: the next one begins anew."""
@@ -129,7 +129,7 @@ class Sweep:
         self._aged += len(gc.get_objects())
         gc.freeze()
         self._mark = [[]]
-        self._first_node, _ = self.recording.nodes_since(NONE)
+        self._first_node, _ = self.recording.nodes_since(NO_NODE)
 
 
 def launcher() -> str | None:
