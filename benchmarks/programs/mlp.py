@@ -23,7 +23,7 @@ class Trainer:
 
     def __init__(self, leak: str) -> None:
         self.leak = leak
-        self.model = nn.Sequential(nn.Linear(2, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2))
+        self.model = nn.Sequential(nn.Linear(2, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 2))
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=3e-3, weight_decay=1e-3)
         self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, T_max=200)
         self.loss = nn.CrossEntropyLoss()

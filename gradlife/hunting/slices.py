@@ -54,7 +54,7 @@ def shown_of(graph: _heap.Graph, storage: int) -> int | None:
     for impl in graph.referrers(storage):
         if graph.describe(impl)[0] != "tensor":
             return None
-        if is_named(graph, impl):
+        if is_named(graph, impl, storage):
             shown = shown_bytes(graph.path_steps(impl)[-1][4]) if graph.path(impl) else None
             if shown is None:
                 return None
@@ -62,11 +62,14 @@ def shown_of(graph: _heap.Graph, storage: int) -> int | None:
     return total
 
 
-def is_named(graph: _heap.Graph, impl: int) -> bool:
-    """Does anything refer to a tensor, or to its Python object, but views of it and the two each other?"""
+def is_named(graph: _heap.Graph, impl: int, storage: int) -> bool:
+    """Does anything refer to a tensor, or to its Python object, but views of it and the two each other?
+
+    A tensor that refers to it without being of the same storage is no view: it has it as its gradient.
+    """
     wrappers = {node for node in graph.referents(impl) if graph.describe(node)[0] == "python"}
     own = {impl, *wrappers}
     users = [node for node in graph.referrers(impl) if node not in own]
-    if any(graph.describe(node)[0] != "tensor" for node in users):
+    if any(graph.describe(node)[0] != "tensor" or storage not in graph.referents(node) for node in users):
         return True
     return any(node not in own for wrapper in wrappers for node in graph.referrers(wrapper))

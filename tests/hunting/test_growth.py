@@ -133,6 +133,17 @@ def test_a_small_view_is_told_with_the_whole_storage_behind_it(rows: int, kept: 
     assert sum(one.bytes for one in kept_by_slices(found.graph, found.born, ())) == kept
 
 
+def test_gradients_that_only_their_parameters_refer_to_are_nobodys_small_views() -> None:
+    weight = torch.ones(128, 512, requires_grad=True)
+
+    def step(number: int) -> None:
+        weight.grad = None
+        (weight * number).sum().backward()
+
+    found = evidence(step, 1, 1, 1, 1)
+    assert kept_by_slices(found.graph, found.born, ()) == []
+
+
 def test_of_two_containers_the_one_that_has_nothing_else_is_told() -> None:
     names: dict[str, Any] = {"torch": torch, "Out": {}}
 
