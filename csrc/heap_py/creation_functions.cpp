@@ -116,7 +116,8 @@ PyObject* recorded(PyObject*, PyObject*) {
     CreationRecorder& of = running();
     of.settle();
     // Copied first: what Python allocates from here on is noted, too.
-    std::vector<std::pair<uint64_t, uint32_t>> blocks(of.blocks().begin(), of.blocks().end());
+    std::vector<std::pair<uint64_t, uint32_t>> blocks;
+    of.blocks().visit([&](uintptr_t address, uint32_t site) { blocks.emplace_back(address, site); });
     std::sort(blocks.begin(), blocks.end());
     std::vector<uint64_t> addresses, nodes;
     std::vector<uint32_t> sites;
@@ -124,7 +125,9 @@ PyObject* recorded(PyObject*, PyObject*) {
       addresses.push_back(address);
       sites.push_back(site);
     }
-    for (const auto& [address, note] : of.nodes()) nodes.insert(nodes.end(), {address, note.sequence, note.site});
+    of.nodes().visit([&](uintptr_t address, const NodeNote& note) {
+      nodes.insert(nodes.end(), {address, note.sequence, note.site});
+    });
     const CallSites known = of.sites();
     const Ref address_bytes = packed(addresses), site_bytes = packed(sites), node_bytes = packed(nodes);
     const Ref stacks = stack_list(known);

@@ -29,16 +29,6 @@ uintptr_t count_of(uintptr_t node, uintptr_t meta, const TorchLayout& layout) {
 // The low half of a word. More owners than this are none.
 bool is_count(uint64_t word) { return static_cast<uint32_t>(word) - 1 < most_owners; }
 
-template <class Map, class Value>
-void keep(Map& notes, uintptr_t address, const Value& value, size_t most) {
-  const auto known = notes.find(address);
-  if (known != notes.end()) {
-    known->second = value;
-  } else if (notes.size() < most) {
-    notes.emplace(address, value);
-  }
-}
-
 }  // namespace
 
 void CreationRecorder::want(size_t bytes) {
@@ -102,7 +92,7 @@ void CreationRecorder::note(void* block, size_t bytes) {
     if (site == CallSites::unknown) {
       blocks_.erase(address);
     } else {
-      keep(blocks_, address, site, most_notes);
+      blocks_.keep(address, site);
     }
     await_tensor(block, bytes, site);
   } catch (...) {  // memory is short: a note that may be wrong is worse than none
@@ -140,7 +130,7 @@ void CreationRecorder::settle() {
   const uintptr_t node = meta != 0 ? word_at(meta + layout->node_in_meta) : 0;
   const uint64_t sequence = node != 0 ? word_at(node + tensors_.sequence_in_node) : 0;
   if (node != 0 && sequence >= pending.first && sequence < pending.end)
-    keep(nodes_, node, NodeNote{sequence, pending.site, word_at(node), count_of(node, meta, *layout)}, most_notes);
+    nodes_.keep(node, {sequence, pending.site, word_at(node), count_of(node, meta, *layout)});
 }
 
 // Memory that was freed may be gone, have something else in it by now, or still look like the node: without owners
@@ -149,19 +139,18 @@ std::vector<uintptr_t> CreationRecorder::living_nodes(uint64_t first) {
   settle();
   std::vector<Address> places;
   std::vector<uintptr_t> known;
-  for (const auto& [node, note] : nodes_) {
+  nodes_.visit([&](uintptr_t node, const NodeNote& note) {
     known.push_back(node);
     places.insert(places.end(), {node, node + tensors_.sequence_in_node, note.count_at});
-  }
+  });
   std::vector<uint64_t> words;
   MemoryReader().read_words(places, words);
   std::vector<uintptr_t> living;
   for (size_t i = 0; i < known.size(); ++i) {
-    const auto at = nodes_.find(known[i]);
-    const NodeNote& note = at->second;
+    const NodeNote note = *nodes_.find(known[i]);
     const uint64_t* found = &words[3 * i];
     if (found[0] != note.table || found[1] != note.sequence || (note.count_at != 0 && !is_count(found[2])))
-      nodes_.erase(at);
+      nodes_.erase(known[i]);
     else if (note.sequence >= first)
       living.push_back(known[i]);
   }

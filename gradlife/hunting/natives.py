@@ -35,21 +35,29 @@ class Unreached:
 
 
 def unreached(look: Look) -> Unreached | None:
-    """Counts of now, when the look has just been taken; None where memory can't be searched."""
+    """Counts of now, when the look has just been taken; None where memory can't be searched.
+
+    A copy of the process counts: the tables of classes take some 15 MB.
+    """
+    counts, nbytes = aside(lambda: counted(look))
+    return Unreached(look.steps, counts, nbytes) if counts else None
+
+
+def counted(look: Look) -> tuple[dict[str, int], int]:
+    """By family, and bytes, less what is known of; nothing where memory can't be searched."""
     try:
         rows, devices, lost, _, _ = _heap.native_census()
     except RuntimeError:
-        return None
+        return {}, 0
     if lost:
-        return None
+        return {}, 0
     counts: Counter[str] = Counter()
     for _, family, count, _ in rows:
         counts[family] += count
-    known, known_bytes = aside(lambda: (look.graph.census(), look.totals.bytes))
-    for _, kind, count, _ in known:
+    for _, kind, count, _ in look.graph.census():
         counts[kind] -= count
-    nbytes = sum(size for _, _, size in devices) - known_bytes
-    return Unreached(look.steps, {family: counts[family] for family in FAMILIES}, round(nbytes))
+    nbytes = sum(size for _, _, size in devices) - look.totals.bytes
+    return {family: counts[family] for family in FAMILIES}, round(nbytes)
 
 
 def grows(before: Unreached, after: Unreached) -> bool:

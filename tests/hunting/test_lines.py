@@ -133,6 +133,26 @@ def test_a_recording_keeps_nothing_alive_and_leaves_the_allocator_as_it_was() ->
     recording.stop()
 
 
+def test_of_thousands_of_notes_none_is_lost_and_those_of_dead_nodes_are_dropped() -> None:
+    weight = torch.ones(1, requires_grad=True)
+    recording = Recording()
+    recording.start()
+    first, _ = recording.nodes_since(0)
+    many = [weight * 1 for _ in range(3000)]
+    _, living = recording.nodes_since(first)
+    assert len(living) == 3000
+    addresses = memoryview(recording.notes().addresses).cast("Q")
+    before = _heap.bytes_before(torch.Tensor)
+    assert {id(one) - before for one in many} <= set(addresses)
+    assert list(addresses) == sorted(set(addresses))
+    kept = many[::3]
+    del many
+    _, living = recording.nodes_since(first)
+    assert len(living) == len(kept) == 1000
+    assert sorted(recording.nodes_since(first)[1]) == sorted(living)
+    recording.stop()
+
+
 def test_one_recording_at_a_time() -> None:
     first, second = Recording(), Recording()
     first.start()
