@@ -5,6 +5,10 @@
 namespace gradlife::heap {
 namespace {
 
+// What runs a module's own lines. What a library makes when it is imported was made by no line of the program, and
+// stacks are deep where libraries import one another.
+constexpr const char* importer = "<frozen importlib.";
+
 // Other texts than ASCII make Python keep their UTF-8; that is freed with them.
 std::string utf8(PyObject* text) {
   if (text == nullptr || !PyUnicode_Check(text)) return {};
@@ -41,12 +45,14 @@ uint32_t CallSites::look() {
   stack.fill(unknown);
   size_t found = 0;
   uint32_t foreign = unknown;
-  for (void* frame = gl_newest_frame(thread); frame != nullptr && found < depth; frame = gl_older_frame(frame)) {
+  for (void* frame = gl_newest_frame(thread); frame != nullptr && frame != end_ && found < depth;
+       frame = gl_older_frame(frame)) {
     PyCodeObject* code;
     int instruction;
     if (gl_frame_place(frame, &code, &instruction) == 0) continue;
     Source& source = source_of(code);
     if (source.owner == Owner::runner && found != 0) break;
+    if (source.owner == Owner::importer && found == 0) break;
     if (source.owner == Owner::program) stack[found++] = place_of(source, code, instruction);
     if (source.owner == Owner::foreign && foreign == unknown) foreign = place_of(source, code, instruction);
   }
@@ -78,6 +84,7 @@ uint32_t CallSites::place_of(Source& source, PyCodeObject* code, int instruction
 
 CallSites::Owner CallSites::owner_of(const std::string& file) const {
   if (beginning(file, runners_) != 0) return Owner::runner;
+  if (beginning(file, {importer}) != 0) return Owner::importer;
   const size_t skipped = beginning(file, skipped_), foreign = beginning(file, foreign_);
   if (skipped == 0 && foreign == 0) return Owner::program;
   return skipped > foreign ? Owner::skipped : Owner::foreign;  // one folder may lie within the other

@@ -37,11 +37,15 @@ class CallSites {
   // Of the calling thread; `unknown` where nothing but libraries runs in it, or memory is short.
   uint32_t current() noexcept;
 
+  // This frame and older ones run the program, as long as it runs: no stack is looked at any further. nullptr: none
+  // does.
+  void end_at(const void* frame) { end_ = frame; }
+
   const std::vector<Place>& places() const { return places_; }
   const std::vector<Stack>& stacks() const { return stacks_; }
 
  private:
-  enum class Owner : uint8_t { program, foreign, skipped, runner };
+  enum class Owner : uint8_t { program, foreign, skipped, importer, runner };
   // Of a code object, which may be gone when another one stands at its address.
   struct Source {
     const PyObject *file, *function;
@@ -56,6 +60,7 @@ class CallSites {
   Owner owner_of(const std::string& file) const;
 
   std::vector<std::string> runners_, skipped_, foreign_;
+  const void* end_ = nullptr;
   std::unordered_map<const PyCodeObject*, Source> sources_;
   std::map<Place, uint32_t> known_places_;
   std::map<Stack, uint32_t> known_stacks_;

@@ -149,6 +149,25 @@ PyObject* living_nodes(PyObject*, PyObject* first) {
   });
 }
 
+PyObject* rest_recording(PyObject*, PyObject*) {
+  if (recorder) recorder->rest();
+  return Py_NewRef(Py_None);
+}
+
+PyObject* resume_recording(PyObject*, PyObject* frames) {
+  return guarded([&] {
+    Py_ssize_t count = PyLong_AsSsize_t(frames);
+    if (count == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    PyCodeObject* code;
+    int instruction;
+    void* frame = gl_newest_frame(gl_current_thread());
+    for (; frame != nullptr; frame = gl_older_frame(frame))
+      if (gl_frame_place(frame, &code, &instruction) != 0 && --count < 0) break;
+    running().resume(frame);
+    return Py_NewRef(Py_None);
+  });
+}
+
 PyObject* stop_recording(PyObject*, PyObject*) {
   if (recorder && !recorder->stop()) static_cast<void>(recorder.release());
   recorder.reset();

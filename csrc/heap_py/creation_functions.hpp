@@ -15,6 +15,9 @@ PyObject* want_type(PyObject* module, PyObject* type);  // instances of this typ
 PyObject* recorded(PyObject* module, PyObject* unused);
 // living_nodes(first) -> (number that the thread's next node gets, [address, ...]): noted nodes from a number on
 PyObject* living_nodes(PyObject* module, PyObject* first);
+PyObject* rest_recording(PyObject* module, PyObject* unused);
+// resume_recording(frames): stacks end at the frame that is so many older than the caller's
+PyObject* resume_recording(PyObject* module, PyObject* frames);
 PyObject* stop_recording(PyObject* module, PyObject* unused);
 PyObject* bytes_before(PyObject* module, PyObject* type);  // bytes of an instance's block in front of it
 

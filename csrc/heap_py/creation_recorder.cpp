@@ -54,6 +54,17 @@ bool CreationRecorder::stop() {
   return true;
 }
 
+void CreationRecorder::rest() {
+  settle();
+  is_resting_ = true;
+}
+
+void CreationRecorder::resume(const void* end) {
+  sites_.end_at(end);
+  is_resting_ = false;
+  if (tensors_.next_sequence != nullptr) sequence_ = tensors_.next_sequence();
+}
+
 void* CreationRecorder::allocate(void* self, size_t bytes) {
   auto* recorder = static_cast<CreationRecorder*>(self);
   void* block = recorder->inner_.malloc(recorder->inner_.ctx, bytes);
@@ -84,8 +95,12 @@ void CreationRecorder::release(void* self, void* block) {
 
 void CreationRecorder::note(void* block, size_t bytes) {
   if (!is_on_ || is_busy_) return;
-  is_busy_ = true;
   const auto address = reinterpret_cast<uintptr_t>(block);
+  if (is_resting_) {
+    blocks_.erase(address);
+    return;
+  }
+  is_busy_ = true;
   try {
     settle();
     const uint32_t site = sites_.current();

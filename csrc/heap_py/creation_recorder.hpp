@@ -46,6 +46,10 @@ class CreationRecorder {
   // idle.
   bool stop();
 
+  // Between the parts of a program nothing is noted, and what was noted of a block that is used again is dropped.
+  void rest();
+  void resume(const void* end);  // stacks end at this frame; nullptr: at none
+
   void settle();  // notes the last tensor's node, before the notes are read
   const CallSites& sites() const { return sites_; }
   const NoteTable<uint32_t>& blocks() const { return blocks_; }
@@ -77,7 +81,7 @@ class CreationRecorder {
   CallSites sites_;
   TensorWatch tensors_;
   PyMemAllocatorEx inner_{};
-  bool is_on_ = false, is_busy_ = false;
+  bool is_on_ = false, is_resting_ = false, is_busy_ = false;
   std::array<bool, largest_class / granule + 1> wanted_{};
   NoteTable<uint32_t> blocks_{most_notes};
   NoteTable<NodeNote> nodes_{most_notes};

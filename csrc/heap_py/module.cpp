@@ -271,6 +271,8 @@ PyMethodDef functions[] = {
     {"want_type", want_type, METH_O, nullptr},
     {"recorded", recorded, METH_NOARGS, nullptr},
     {"living_nodes", living_nodes, METH_O, nullptr},
+    {"rest_recording", rest_recording, METH_NOARGS, nullptr},
+    {"resume_recording", resume_recording, METH_O, nullptr},
     {"stop_recording", stop_recording, METH_NOARGS, nullptr},
     {"bytes_before", bytes_before, METH_O, nullptr},
     {"_search_memory", search_memory, METH_O, nullptr},

@@ -87,6 +87,16 @@ class Recording:
         """
         return _heap.living_nodes(first) if self.is_on else (0, [])
 
+    def rest(self) -> None:
+        """What is made until `resume` is none of the program's."""
+        if self.is_on:
+            _heap.rest_recording()
+
+    def resume(self) -> None:
+        """To be called by what runs the program: the stack of who called that is not looked at, until it rests again."""
+        if self.is_on:
+            _heap.resume_recording(2)
+
     def stop(self) -> None:
         """Ends it."""
         if self.is_on:

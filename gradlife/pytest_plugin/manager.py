@@ -79,11 +79,16 @@ class Manager:
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         """A test that is tried once more has left nothing yet: what the last try left, with its exception, is old."""
         item.user_properties[:] = others(item.user_properties)
-        if is_swept(item):
-            if self._has_tried:
-                self._sweep.end()
-            self._has_tried = True
-        return (yield)
+        if not is_swept(item):
+            return (yield)
+        if self._has_tried:
+            self._sweep.end()
+        self._has_tried = True
+        self.recording.resume()
+        try:
+            return (yield)
+        finally:
+            self.recording.rest()
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
@@ -106,10 +111,14 @@ class Manager:
             self._conclude_lifetimes(item, repeats)
         elif terms.how == SWEPT:
             before = self._sweep.carriers_set_up()
-            done = yield
-            self._conclude_lifetimes(item, repeats)
-            with self._seeing(item, terms, "call"):
-                self._sweep_call(item, terms, repeats, before)
+            self.recording.resume()
+            try:
+                done = yield
+                self._conclude_lifetimes(item, repeats)
+                with self._seeing(item, terms, "call"):
+                    self._sweep_call(item, terms, repeats, before)
+            finally:
+                self.recording.rest()
         else:
             self._sweep.interrupt()
             with self._young.session(), self.recording.paused():
@@ -122,11 +131,16 @@ class Manager:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
         """What is left when a test's fixtures are gone outlives it."""
-        done = yield
-        terms = item.stash.get(TERMS, None)
-        if terms is not None and terms.how == SWEPT and item.stash.get(PASSED, False):
-            with self._seeing(item, terms, "teardown"):
-                self._sweep_teardown(item, terms)
+        if not is_swept(item):
+            return (yield)
+        self.recording.resume()
+        try:
+            done = yield
+            if item.stash.get(PASSED, False):
+                with self._seeing(item, item.stash[TERMS], "teardown"):
+                    self._sweep_teardown(item, item.stash[TERMS])
+        finally:
+            self.recording.rest()
         return done
 
     @pytest.hookimpl(wrapper=True)

@@ -15,7 +15,7 @@ from gradlife.heap.torch import ensure_calibrated
 from gradlife.hunting.aside import aside
 from gradlife.hunting.recording import USUAL, Recording
 from gradlife.pytest_plugin.outliving import Outliving, outliving
-from gradlife.pytest_plugin.young import Family, family_of, has, references
+from gradlife.pytest_plugin.young import Family, family_of, has, instances, references
 
 #: When so many objects were hidden from the collector since it last saw everything, or there are so many bytes more, it sees
 #: everything again: what was in use when a test ended may be in cycles by now.
@@ -60,6 +60,7 @@ class Sweep:
             self.recording.stop()
         if not self.recording.is_on:
             self.recording.start(USUAL)
+            self.recording.rest()
             self._first_node, _ = self.recording.nodes_since(NO_NODE)
 
     def interrupt(self) -> None:
@@ -144,9 +145,14 @@ def addresses(references: Iterable[weakref.ref[Any]]) -> set[int]:
 
 def carriers_in(objects: list[Any]) -> list[weakref.ref[Any]]:
     """Weak references to tensors, storages, grad nodes and contexts."""
-    return [*references(objects, lambda kind: family_of(kind) is not Family.NONE)]
+    return [*references(objects, is_seen)]
 
 
 def carriers_of(objects: list[Any]) -> set[int]:
     """Where they stand."""
-    return addresses(carriers_in(objects))
+    return set(map(id, instances(objects, is_seen)))
+
+
+def is_seen(kind: type) -> bool:
+    """Is this a class of what carries memory of torch's, whose objects can be referred to weakly?"""
+    return family_of(kind) is not Family.NONE and type.__dict__["__weakrefoffset__"].__get__(kind) != 0

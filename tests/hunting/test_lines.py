@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import subprocess
@@ -159,6 +160,63 @@ def test_one_recording_at_a_time() -> None:
     second.start()
     assert (first.is_on, second.is_on) == (True, False)
     first.stop()
+
+
+def lines_of(recording: Recording, tensor: Any) -> tuple[str, ...]:
+    """Where a tensor was made, as far as it was recorded."""
+    graph = _heap.freeze(True, True, OWN_FOLDER)
+    creations = Creations(graph, recording.notes())
+    node = graph.find(id(tensor))
+    assert node is not None
+    return creations.lines([[node]])
+
+
+def test_what_is_made_while_a_recording_rests_has_no_line_not_even_that_of_what_stood_there() -> None:
+    recording = Recording()
+    recording.start()
+    noted = torch.ones(16)
+    address = id(noted)
+    recording.rest()
+    assert len(lines_of(recording, noted)) == 1
+    del noted
+    other = torch.ones(16)
+    assert id(other) == address
+    assert lines_of(recording, other) == ()
+    recording.stop()
+
+
+def test_the_stack_of_who_runs_the_program_is_not_looked_at() -> None:
+    recording = Recording()
+    recording.start()
+
+    def begin() -> None:
+        recording.resume()
+
+    def make() -> Any:
+        return torch.ones(16)  # here
+
+    def run() -> Any:
+        begin()
+        return make()
+
+    assert lines_of(recording, run()) == (marked(make),)
+    recording.stop()
+
+
+def test_what_a_library_makes_when_it_is_imported_was_made_by_no_line_of_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "imported_here.py").write_text("import torch\nkept = torch.ones(16)\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+    recording = Recording()
+    recording.start()
+    library = importlib.import_module("imported_here")
+    [line] = lines_of(recording, library.kept)
+    assert line.endswith("imported_here.py:2 in <module>")
+    recording.stop()
+    del sys.modules["imported_here"]
 
 
 @pytest.fixture(autouse=True)
