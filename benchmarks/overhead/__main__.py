@@ -1,12 +1,14 @@
 """CPU for each step under gradlife's passes and under its peers, beside the bare loop. Run with `make bench-hunt`.
 
-Every run is a process of its own; the runs of a round follow one another, so that what disturbs one disturbs the next. A
-step's figure is the median of a run; what a pass does between steps, its looks at the heap, stands apart, as CPU seconds.
+Every run is a process of its own, between two of the bare loop, to whose mean it is compared: what disturbs one disturbs
+its neighbours. A step's figure is the median of a run, a ratio the median of all rounds; "of the best" are compared the runs of each that
+were disturbed least. What a pass does between steps, its looks at the heap, stands apart, as CPU seconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 import subprocess
@@ -24,6 +26,10 @@ from benchmarks.overhead.loop import MODELS, OBSERVERS
 LOOP = str(Path(__file__).with_name("loop.py"))
 BARE = "bare loop"
 MEGABYTE = 1_000_000
+HEADS = (
+    *("model", "pass", "CPU ratio", "of the best", "target", "ms a step"),
+    *("CPU s between", "added peak MB", "bytes a step"),
+)
 
 
 @dataclass(frozen=True)
@@ -95,26 +101,27 @@ def run_once(one: Pass, model: str, folder: Path, factor: float) -> Run | str:
 
 
 def measure(models: Sequence[str], rounds: int, factor: float, text: str) -> tuple[list[Row], dict[str, str]]:
-    """Rounds of all passes, each beside the bare loop of its own round."""
-    passes = [one for one in PASSES if text in one.name or one.name == BARE]
+    """Rounds of all passes, each between two runs of the bare loop."""
+    passes = [one for one in PASSES if text in one.name and one.name != BARE]
     ratios: dict[tuple[str, str], list[float]] = {}
-    runs: dict[tuple[str, str], list[Run]] = {}
+    runs: dict[tuple[str, str], list[Run]] = {(model, BARE): [] for model in models}
     absent: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="overhead-") as folder:
-        for number in range(rounds):
-            for model in models:
-                bare = 0.0
-                for one in (one for one in passes if one.name not in absent):
-                    done = run_once(one, model, Path(folder), factor)
-                    if isinstance(done, str):
-                        absent[one.name] = done
-                        continue
-                    bare = bare or done.step
-                    ratios.setdefault((model, one.name), []).append(done.step / bare)
-                    runs.setdefault((model, one.name), []).append(done)
-                    print(f"round {number + 1} {model} {one.name}: {done.step / bare:.3f}", file=sys.stderr)
+        for number, model in itertools.product(range(rounds), models):
+            before = run_once(PASSES[0], model, Path(folder), factor)
+            for one in (one for one in passes if one.name not in absent):
+                done, after = (run_once(each, model, Path(folder), factor) for each in (one, PASSES[0]))
+                if isinstance(before, str) or isinstance(after, str) or isinstance(done, str):
+                    absent[one.name] = next(found for found in (done, before, after) if isinstance(found, str))
+                    continue
+                ratios.setdefault((model, one.name), []).append(done.step / statistics.mean([before.step, after.step]))
+                ratios.setdefault((model, BARE), []).append(after.step / before.step)
+                runs.setdefault((model, one.name), []).append(done)
+                runs[model, BARE].append(after)
+                print(f"round {number + 1} {model} {one.name}: {ratios[model, one.name][-1]:.3f}", file=sys.stderr)
+                before = after
     targets = {
-        (model, one.name): one.targets and one.targets[list(MODELS).index(model)] for one in passes for model in MODELS
+        (model, one.name): one.targets and one.targets[list(MODELS).index(model)] for one in PASSES for model in MODELS
     }
     rows = [
         Row(
@@ -127,6 +134,7 @@ def measure(models: Sequence[str], rounds: int, factor: float, text: str) -> tup
             target=targets[key],
         )
         for key, found in runs.items()
+        if found
     ]
     return sorted(rows, key=lambda row: list(MODELS).index(row.model)), absent
 
@@ -135,7 +143,7 @@ def print_rows(rows: Sequence[Row], absent: dict[str, str]) -> None:
     """A row a pass."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 130)
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for head in ("model", "pass", "CPU ratio", "target", "ms a step", "CPU s between", "added peak MB", "bytes a step"):
+    for head in HEADS:
         table.add_column(head, justify="left" if head in {"model", "pass"} else "right")
     bare = {row.model: row for row in rows if row.name == BARE}
     for row in rows:
@@ -143,6 +151,7 @@ def print_rows(rows: Sequence[Row], absent: dict[str, str]) -> None:
         peak = (row.peak - bare[row.model].peak) / MEGABYTE
         figures = (
             f"{row.ratio:.3f}",
+            f"{row.step_ms / bare[row.model].step_ms:.3f}",
             target,
             f"{row.step_ms:.3f}",
             f"{row.between:.2f}",
