@@ -1,8 +1,8 @@
 """CPU for each step under gradlife's passes and under its peers, beside the bare loop. Run with `make bench-hunt`.
 
 Every run is a process of its own, between two of the bare loop, to whose mean it is compared: what disturbs one disturbs
-its neighbours. A step's figure is the median of a run, a ratio the median of all rounds; "of the best" are compared the runs of each that
-were disturbed least. What a pass does between steps, its looks at the heap, stands apart, as CPU seconds.
+its neighbours. A step's figure is the median of a run, a ratio the median of all rounds; "of the best" compares the runs of
+each that were disturbed least. What a pass does between steps, its looks at the heap, stands apart, as CPU seconds.
 """
 
 from __future__ import annotations
