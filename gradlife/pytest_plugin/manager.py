@@ -56,6 +56,7 @@ class Manager:
         self._young = Young()
         self._sweep = Sweep()
         self._has_tried = False
+        self._failed = ""  # the last test of which a report told a failure: in its call that was a subtest's
         self._process = os.getpid()
 
     @property
@@ -79,6 +80,7 @@ class Manager:
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         """A test that is tried once more has left nothing yet: what the last try left, with its exception, is old."""
         item.user_properties[:] = others(item.user_properties)
+        self._failed = ""
         if not is_swept(item):
             return (yield)
         if self._has_tried:
@@ -155,6 +157,11 @@ class Manager:
             del item.stash[CHECKED]
         return report
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Notes that a subtest failed while its test goes on."""
+        if report.failed:
+            self._failed = report.nodeid
+
     def pytest_unconfigure(self) -> None:
         """The session is over."""
         self._sweep.close()
@@ -171,9 +178,13 @@ class Manager:
                 except AssertionError as error:
                     raise Leaked(str(error)) from None
 
+    def _has_failed(self, item: pytest.Item) -> bool:
+        """Did a `unittest.TestCase`, or a subtest, fail, or end otherwise than by passing? They do not raise it."""
+        return bool(getattr(item, "_excinfo", None)) or self._failed == item.nodeid
+
     def _try(self, item: pytest.Item, terms: Terms, repeats: Repeats) -> None:
         """Runs the test again and again."""
-        if has_failed(item):
+        if self._has_failed(item):
             return
         with self.fixtures.told():
             found = Trial(item.nodeid, repeats, terms, self._young).result()
@@ -181,7 +192,7 @@ class Manager:
 
     def _sweep_call(self, item: pytest.Item, terms: Terms, repeats: Repeats, before: set[int]) -> None:
         """The test has returned: where it left something, its own fixtures are torn down now, to see whether they have it."""
-        if has_failed(item):
+        if self._has_failed(item):
             return
         item.stash[CHECKED] = plain(item, terms)
         if self._sweep.carriers() - before:
@@ -226,11 +237,6 @@ def is_swept(item: pytest.Item) -> bool:
     """Is a test looked at after a single run?"""
     terms = item.stash.get(TERMS, None)
     return terms is not None and terms.how == SWEPT
-
-
-def has_failed(item: pytest.Item) -> bool:
-    """Did a `unittest.TestCase` fail, or end otherwise than by passing? It does not raise it."""
-    return bool(getattr(item, "_excinfo", None))
 
 
 def plain(item: pytest.Item, terms: Terms) -> Checked:

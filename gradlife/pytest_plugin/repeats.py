@@ -11,8 +11,13 @@ from typing import Any
 
 import pytest
 
+from gradlife.pytest_plugin.subtests import untold
+
 #: What ends a run of a test without ending pytest.
 ENDS = (Exception, pytest.skip.Exception, pytest.fail.Exception)
+
+#: Characters of an exception that are told.
+MOST_TEXT = 200
 
 
 class NotRepeatable(Exception):
@@ -53,6 +58,8 @@ class Repeats:
         try:
             with warnings.catch_warnings(record=True):
                 self._run()
+        except NotRepeatable:
+            raise
         except ENDS as error:
             raise NotRepeatable(f"run {self.runs}: {in_a_line(error)}") from None
         finally:
@@ -62,14 +69,17 @@ class Repeats:
 
     def _run(self) -> None:
         item = self._item
-        try:
-            item.session._setupstate.setup(item)
-            item.runtest()
-            failed = failure_of(item)
-        finally:
-            self.settle()
+        with untold(item) as subtests:
+            try:
+                item.session._setupstate.setup(item)
+                item.runtest()
+                failed = failure_of(item)
+            finally:
+                self.settle()
         if failed is not None:
             raise failed
+        if subtests.failed:
+            raise NotRepeatable(f"run {self.runs}: subtest {subtests.failed[0]}"[:MOST_TEXT])
 
 
 def drop_spent(active: Iterable[Any]) -> None:
@@ -115,4 +125,4 @@ def kept_records(item: pytest.Item) -> list[tuple[Any, int]]:
 def in_a_line(error: BaseException) -> str:
     """An exception by the first line of its text."""
     first, *_ = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {first}"[:200].removesuffix(": ")
+    return f"{type(error).__name__}: {first}"[:MOST_TEXT].removesuffix(": ")

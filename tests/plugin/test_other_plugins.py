@@ -329,3 +329,76 @@ def test_each_finding_is_of_the_test_that_made_what_leaks(shuffled: Ran) -> None
 def test_lines_are_covered_as_without_it(shuffled: Ran) -> None:
     [missed] = re.findall(r"^test_suite\.py +\d+ +(\d+) +\d+%$", shuffled.text, re.MULTILINE)
     assert missed == "2"  # the body of is_first_try, which nothing here calls
+
+
+SUBTESTS = """
+    import unittest
+
+    import pytest
+    import torch
+
+    kept, runs = [], []
+
+    @pytest.mark.no_leaks
+    def test_passes(subtests):
+        for count in range(2):
+            with subtests.test(count=count):
+                torch.ones(count)
+
+    @pytest.mark.no_leaks
+    def test_fails_in_one(subtests):
+        kept.append(torch.ones(2))
+        with subtests.test("wrong"):
+            assert torch.ones(2).sum() == 3
+
+    @pytest.mark.no_leaks
+    def test_fails_later(subtests):
+        runs.append(None)
+        with subtests.test("once"):
+            assert len(runs) < 4, "too many"
+
+    @pytest.mark.no_leaks
+    def test_keeps(subtests):
+        with subtests.test("keeps"):
+            kept.append(torch.ones(2))
+
+    class TestUnit(unittest.TestCase):
+        @pytest.mark.no_leaks
+        def test_unit_passes(self):
+            for count in range(2):
+                with self.subTest(count=count):
+                    torch.ones(count)
+
+        @pytest.mark.no_leaks
+        def test_unit_fails_in_one(self):
+            kept.append(torch.ones(2))
+            with self.subTest("wrong"):
+                self.assertEqual(torch.ones(2).sum(), 3)
+"""
+
+
+@pytest.mark.torch
+def test_subtests_are_told_once_and_not_again_by_each_repeat(tmp_path: Path) -> None:
+    ran = run_suite(tmp_path, "-v", test_suite=SUBTESTS)
+    told = re.findall(r"::(test_\w+) (SUBPASSED\S+)", ran.text)
+    assert told[:4] == [
+        ("test_passes", "SUBPASSED(count=0)"),
+        ("test_passes", "SUBPASSED(count=1)"),
+        ("test_fails_later", "SUBPASSED[once]"),
+        ("test_keeps", "SUBPASSED[keeps]"),
+    ]
+    assert "6 subtests passed" in ran.text  # two of them of a TestCase
+    assert re.findall(r"^SUBFAILED\[wrong\] \S+::(test_\w+)", ran.text, re.MULTILINE) == [
+        "test_fails_in_one",
+        "test_unit_fails_in_one",
+    ]
+    assert (
+        ran.checked("test_fails_later")["trouble"] == "run 4: subtest test_fails_later [once]: AssertionError: too many"
+    )
+    assert ran.checked("test_keeps")["verdict"] == "leak"
+    assert {one["nodeid"].rpartition("::")[2] for one in ran.report["tests"]} == {
+        "test_passes",
+        "test_fails_later",
+        "test_keeps",
+        "test_unit_passes",
+    }
