@@ -7,6 +7,7 @@ Prints each distinct difference, then programs, rate, differences and coverage; 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import itertools
 import sys
@@ -19,6 +20,8 @@ from benchmarks.fuzz.campaign import Slice, Systems, run_slices
 from benchmarks.fuzz.children import Died, start_child
 from benchmarks.fuzz.report import distinct, print_report
 from benchmarks.fuzz.story import story_of
+
+IMPORTED_LATE = "torch.fx.experimental.symbolic_shapes"  # else each child imports this and sympy anew, in a second
 
 
 def main() -> int:
@@ -51,6 +54,8 @@ def load_systems(profile: str) -> Systems:
     engine.set_default_profile(profile)
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
+    with contextlib.suppress(ImportError):
+        importlib.import_module(IMPORTED_LATE)
     return Systems(engine, torch)
 
 

@@ -19,7 +19,7 @@ from benchmarks.fuzz.program import Difference, Program
 from benchmarks.fuzz.shrink import canonical, shrunk
 from benchmarks.fuzz.writer import write_program
 
-AT_A_TIME = 500  # programs a child runs: what leaks goes with the child
+AT_A_TIME = 100  # programs a child runs: what leaks goes with the child, and a crash has that many run again
 SECONDS_A_PROGRAM = 20
 SHRINK_SECONDS = 60
 CRASHES = 20  # of candidates, until what is smallest so far must do

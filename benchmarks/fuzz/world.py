@@ -122,7 +122,7 @@ class World:
 
     def told_binding(self, name: str, obj: Any) -> None:
         if isinstance(obj, self.fw.Tensor):
-            self.notes.append((name, list(obj.shape), obj.requires_grad, obj.is_leaf, getattr(obj, "tag", None)))
+            self.notes.append((name, list(obj.shape), obj.requires_grad, self.is_leaf(obj), getattr(obj, "tag", None)))
         elif obj is None or isinstance(obj, (int, float, str, bool)):
             self.notes.append((name, obj))
             return
@@ -130,6 +130,13 @@ class World:
             self.notes.append((name, type(obj).__name__))
         if not isinstance(obj, (tuple, list, dict)):
             self.watch(name, obj)
+
+    def is_leaf(self, tensor: Any) -> Any:
+        """Whether it is one, or why it may not be asked: a view's node may be one that is never to be made."""
+        try:
+            return tensor.is_leaf
+        except RuntimeError as error:
+            return failure_text(error)
 
     def died(self) -> list[str]:
         """Labels of the subjects that died since last asked."""
