@@ -9,9 +9,11 @@ namespace {
 thread_local bool grad_mode = true;
 thread_local bool in_inference_mode = false;
 
-bool is_normal(const Tensor& tensor) { return tensor && !tensor->is_inference(); }
+bool is_normal(const Tensor& tensor) { return &tensor == &number_operand || (tensor && !tensor->is_inference()); }
 
 }  // namespace
+
+const Tensor number_operand{};
 
 bool grad_enabled() { return grad_mode; }
 
@@ -179,7 +181,7 @@ void retain_grad(const Tensor& tensor) {
   const NodePtr node = grad_fn(tensor);
   AutogradMeta& meta = *tensor->meta();
   meta.retains_grad = std::make_shared<RetainsGradHook>(tensor);
-  node->retains_grad_hooks.emplace_back(meta.output_nr, meta.retains_grad);
+  node->add_retains_grad_hook(meta.output_nr, meta.retains_grad);
 }
 
 namespace {
@@ -192,8 +194,14 @@ bool is_dense(const TensorImpl& tensor) {
 
 // A gradient keeps its variable's layout, or is contiguous where the variable's memory has gaps or overlaps.
 bool has_layout_for(const TensorImpl& gradient, const TensorImpl& variable) {
-  return is_dense(variable) ? gradient.strides() == variable.strides() || variable.numel() <= 1
-                            : gradient.is_contiguous();
+  if (!is_dense(variable)) return gradient.is_contiguous();
+  if (variable.policy().release < 200) return gradient.strides() == variable.strides() || variable.numel() <= 1;
+  // Whatever the sizes of the variable: its data may have been replaced since.
+  for (size_t i = 0; i < gradient.dim(); ++i) {
+    const bool is_alike = i < variable.dim() && gradient.strides()[i] == variable.strides()[i];
+    if (gradient.sizes()[i] == 1 ? gradient.strides()[i] == 0 : !is_alike) return false;
+  }
+  return true;
 }
 
 // A copy in the layout that the variable's gradient is to have.

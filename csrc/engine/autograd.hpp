@@ -54,6 +54,9 @@ struct AutogradMeta {
   bool awaits_closure = false;
 };
 
+// Stands for a Python number among the inputs of an operation: never an inference tensor.
+extern const Tensor number_operand;
+
 bool requires_grad(const Tensor& tensor);  // it, or the graph behind it
 inline bool is_leaf(const TensorImpl& tensor) { return tensor.meta() == nullptr || !tensor.meta()->grad_fn; }
 // True when history is to be recorded for an operation on these tensors. Undefined (empty) tensors count as no.

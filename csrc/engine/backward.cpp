@@ -1,11 +1,13 @@
 #include "engine/backward.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/events.hpp"
 #include "base/host.hpp"
 #include "engine/anomaly.hpp"
 #include "engine/graph_task.hpp"
+#include "engine/kernels.hpp"
 #include "engine/ops.hpp"
 #include "engine/own_thread.hpp"
 
@@ -77,17 +79,17 @@ class Scoped {
   T previous_;
 };
 
+// From PyTorch 2.0 on: the first gradient becomes the sum if nobody else has it. What arrives later is never written
+// to.
 bool may_accumulate_in_place(const Tensor& tensor) {
-  return tensor->has_at_most(1 + (tensor->is_cached() ? 1 : 0)) && tensor->storage()->use_count() == 1 &&
-         tensor->is_contiguous();
+  const Policy& policy = tensor->policy();
+  return (policy.is_oneflow || policy.release >= 200) && tensor->has_at_most(1 + (tensor->is_cached() ? 1 : 0)) &&
+         tensor->storage()->use_count() == 1 && kernels::is_non_overlapping_and_dense(*tensor);
 }
 
 Tensor accumulated(Tensor held, Tensor arriving) {
-  if (grad_enabled()) return ops::add(held, arriving);
-  if (held->sizes() == arriving->sizes() && held->dtype() == arriving->dtype()) {
-    if (may_accumulate_in_place(held)) return ops::add_in_place(held, arriving);
-    if (may_accumulate_in_place(arriving)) return ops::add_in_place(arriving, held);
-  }
+  const bool is_alike = held->sizes() == arriving->sizes() && held->dtype() == arriving->dtype();
+  if (!grad_enabled() && is_alike && may_accumulate_in_place(held)) return ops::add_in_place(held, arriving);
   return ops::add(held, arriving);
 }
 
@@ -144,10 +146,12 @@ void validate_outputs(const Node& node, TensorList& outputs) {
 
 // Where only some gradients are wanted, an operation's hooks see nothing in the place of the others.
 void GraphTask::drop_unneeded(const Node& node, TensorList& outputs) const {
-  if (exec_info_.empty() || node.computes_all_outputs()) return;
+  if (node.computes_all_outputs()) return;
   const EdgeList& edges = node.next_edges();
+  const auto is_wanted = [&](const Edge& edge) { return edge && (exec_info_.empty() || should_run(*edge.node)); };
+  if (node.computes_outputs_together() && std::any_of(edges.begin(), edges.end(), is_wanted)) return;
   for (size_t i = 0; i < outputs.size() && i < edges.size(); ++i)
-    if (edges[i] && !should_run(*edges[i].node)) outputs[i].reset();
+    if (!is_wanted(edges[i])) outputs[i].reset();
 }
 
 TensorList GraphTask::call_node(Node& node, TensorList inputs) const {

@@ -133,8 +133,6 @@ void refuse_bool_difference(const TensorImpl& a, bool other_is_bool) {
             : "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
 }
 
-const Tensor no_tensor{};
-
 template <class Other>
 Tensor sum_of(const Tensor& a, const Other& b, const Scalar& alpha) {
   return alpha.is(1) ? compute(a, b, Plus()) : compute(a, b, PlusScaled{alpha});
@@ -158,7 +156,7 @@ Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha) {
 }
 
 Tensor add_number(const Tensor& a, const Scalar& term, const Scalar& alpha) {
-  const auto node = start_recording<SumNode>({&a, &no_tensor}, add_spec, SumNode::Sign::plus, alpha);
+  const auto node = start_recording<SumNode>({&a, &number_operand}, add_spec, SumNode::Sign::plus, alpha);
   return with_history(sum_of(a, term, alpha), node.owner);
 }
 
@@ -170,7 +168,7 @@ Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha) {
 
 Tensor sub_number(const Tensor& a, const Scalar& term, const Scalar& alpha) {
   refuse_bool_difference(*a, term.kind == Scalar::Kind::boolean);
-  const auto node = start_recording<SumNode>({&a, &no_tensor}, sub_spec, SumNode::Sign::minus, alpha);
+  const auto node = start_recording<SumNode>({&a, &number_operand}, sub_spec, SumNode::Sign::minus, alpha);
   return with_history(difference_of(a, term, alpha), node.owner);
 }
 
@@ -204,7 +202,7 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mul_number(const Tensor& a, const Scalar& factor) {
-  return needs_graph({&a}) ? mul(a, wrapped_number(factor)) : compute(a, factor, Times());
+  return needs_graph({&a, &number_operand}) ? mul(a, wrapped_number(factor)) : compute(a, factor, Times());
 }
 
 Tensor mul_scalar(const Tensor& a, const Scalar& factor) {
@@ -220,7 +218,7 @@ Tensor div(const Tensor& a, const Tensor& b) {
 }
 
 Tensor div_number(const Tensor& a, const Scalar& divisor) {
-  if (needs_graph({&a})) return div(a, wrapped_number(divisor));
+  if (needs_graph({&a, &number_operand})) return div(a, wrapped_number(divisor));
   return kernels::compute_floats(a, divisor, quotient_dtype(kernels::result_dtype(*a, divisor)), Over());
 }
 

@@ -45,8 +45,8 @@ class IndexNode final : public IndicesNode {
   SavedValue saved_value(size_t) const override { return saved(sizes_); }
   TensorList apply(TensorList&& gradients) override {
     const Tensor gradient = std::move(gradients[0]);
-    if (!gradient) return TensorList(1);
-    return {put_back(gradient, unpack_indices(), sizes_)};
+    const TensorList indices = unpack_indices();  // what was freed is refused without a gradient, too
+    return {gradient ? put_back(gradient, indices, sizes_) : Tensor()};
   }
 
  private:
@@ -62,8 +62,8 @@ class PutNode final : public IndicesNode {
   TensorList apply(TensorList&& gradients) override {
     const Tensor gradient = std::move(gradients[0]);
     TensorList results(next_edges().size());
-    if (!gradient) return results;
     const TensorList indices = unpack_indices();
+    if (!gradient) return results;
     if (should_compute_output(0))
       results[0] = accumulate_ ? gradient : index_put(gradient, indices, full({}, 0, gradient->dtype()));
     if (should_compute_output(1)) results[1] = index(gradient, indices);

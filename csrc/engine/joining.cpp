@@ -18,7 +18,7 @@ class CatNode final : public OpNode<0> {
   }
   SavedValue saved_value(size_t) const override { return saved(given_dim_); }
   // Releases before dimensions were counted let `torch.empty(0)` be joined with anything.
-  bool computes_all_outputs() const override { return true; }
+  bool computes_outputs_together() const override { return true; }
   static bool is_skipped(const TensorImpl& tensor) { return tensor.dim() == 1 && tensor.numel() == 0; }
 
  protected:
@@ -43,7 +43,7 @@ class StackNode final : public OpNode<0> {
  public:
   explicit StackNode(int64_t dim) : OpNode<0>(stack_spec), dim_(dim) {}
   SavedValue saved_value(size_t) const override { return saved(dim_); }
-  bool computes_all_outputs() const override { return true; }
+  bool computes_outputs_together() const override { return true; }
 
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {

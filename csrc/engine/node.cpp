@@ -1,5 +1,6 @@
 #include "engine/node.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -90,6 +91,19 @@ void Node::release_variables() {
 uint32_t Node::add_input_metadata(const TensorImpl& output) {
   input_metadata_.push_back({output.sizes(), output.dtype()});
   return static_cast<uint32_t>(input_metadata_.size() - 1);
+}
+
+// Since 2.0 a node has one such hook for each output: a second tensor that stands for the output takes the first's
+// place.
+void Node::add_retains_grad_hook(uint32_t output_nr, std::shared_ptr<RetainsGradHook> hook) {
+  const bool is_one_each = !policy().is_oneflow && policy().release >= 200;
+  const auto is_of_output = [&](const auto& entry) { return is_one_each && entry.first == output_nr; };
+  const auto found = std::find_if(retains_grad_hooks.begin(), retains_grad_hooks.end(), is_of_output);
+  if (found != retains_grad_hooks.end()) {
+    found->second = std::move(hook);
+  } else {
+    retains_grad_hooks.emplace_back(output_nr, std::move(hook));
+  }
 }
 
 void Node::let_go() {

@@ -167,6 +167,7 @@ class Node : public Managed {
   virtual const NodeSpec& spec() const = 0;
   // Does it give gradients that nothing asked for, too? An operation does not; a custom Function can't know.
   virtual bool computes_all_outputs() const { return false; }
+  virtual bool computes_outputs_together() const { return false; }  // all of them where any one is wanted
   const char* name() const override { return name_in_release(spec().name, policy()); }
 
   // Saved slots, in the order of spec().fields of the types tensor and tensor_list.
@@ -211,6 +212,7 @@ class Node : public Managed {
   };
   std::vector<TensorHookEntry> tensor_hooks;  // shared with the tensor they were put on
   std::vector<std::pair<uint32_t, std::shared_ptr<RetainsGradHook>>> retains_grad_hooks;
+  void add_retains_grad_hook(uint32_t output_nr, std::shared_ptr<RetainsGradHook> hook);
   std::vector<std::unique_ptr<NodePreHook>> pre_hooks;
   std::vector<std::unique_ptr<NodePostHook>> post_hooks;
   virtual std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() {

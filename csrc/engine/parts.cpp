@@ -75,6 +75,7 @@ TensorList split_at(const Tensor& a, const std::vector<int64_t>& lengths, size_t
 }  // namespace
 
 TensorList unbind(const Tensor& a, int64_t given_dim) {
+  refuse_forbidden_view_of(a);
   if (a->dim() == 0) fail(ErrorKind::index, "Dimension specified as ", given_dim, " but tensor has no dimensions");
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
   Dims sizes = a->sizes();
@@ -88,6 +89,7 @@ TensorList unbind(const Tensor& a, int64_t given_dim) {
 }
 
 TensorList split(const Tensor& a, int64_t size, int64_t given_dim) {
+  refuse_forbidden_view_of(a);
   require(a->dim() != 0, "split expects at least a 1-dimensional tensor");
   require(size >= 0, "split expects split_size be non-negative, but got split_size=", size);
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
@@ -101,6 +103,7 @@ TensorList split(const Tensor& a, int64_t size, int64_t given_dim) {
 }
 
 TensorList split_sizes(const Tensor& a, const Dims& wanted, int64_t given_dim) {
+  refuse_forbidden_view_of(a);
   require(a->dim() != 0, "split expects at least a 1-dimensional tensor");
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
   int64_t total = 0;
@@ -118,7 +121,8 @@ TensorList chunk(const Tensor& a, int64_t chunks, int64_t dim) {
   require(a->dim() > 0, "chunk expects at least a 1-dimensional tensor");
   require(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t length = a->sizes()[static_cast<size_t>(wrap_dim(dim, a->dim()))];
-  return split(a, std::max<int64_t>((length + chunks - 1) / chunks, length == 0 ? 0 : 1), dim);
+  if (length == 0) return split_sizes(a, Dims(static_cast<size_t>(chunks), 0), dim);  // as many empty ones as asked for
+  return split(a, (length + chunks - 1) / chunks, dim);
 }
 
 }  // namespace gradlife::ops

@@ -89,6 +89,7 @@ void TensorImpl::set_data(const TensorImpl& other) {
   numel_ = other.numel_;
   dtype_ = other.dtype_;
   is_contiguous_ = other.is_contiguous_;
+  is_inference_ = other.is_inference_;  // whether it counts its versions stays as it was
 }
 
 AutogradMeta& TensorImpl::need_meta() {

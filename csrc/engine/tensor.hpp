@@ -91,9 +91,12 @@ class TensorImpl final : public Managed {
 
   // Made in inference mode, or a window on such a tensor: has no version and no history.
   bool is_inference() const { return is_inference_; }
-  void set_inference(bool is_inference) { is_inference_ = is_inference; }
+  void set_inference(bool is_inference) {
+    is_inference_ = is_inference;
+    has_version_ = !is_inference;
+  }
   // What was detached from an inference tensor does have a version.
-  bool has_version() const { return !is_inference_ || has_version_; }
+  bool has_version() const { return has_version_; }
   void set_has_version() { has_version_ = true; }
 
   // Held by a cache that does not count as an owner where a gradient may be taken over.
@@ -119,9 +122,11 @@ class TensorImpl final : public Managed {
   bool is_contiguous_;
   bool is_wrapped_number_ = false;
   bool is_inference_ = false;
-  bool has_version_ = false;
+  bool has_version_ = true;
   bool is_cached_ = false;
 };
+
+constexpr const char* no_version_text = "Inference tensors do not track version counter.";
 
 // New tensors. `empty` is uninitialised; `alias` is another window on the same storage with a version counter of its
 // own unless the caller shares it. None has history.

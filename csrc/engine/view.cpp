@@ -153,7 +153,7 @@ void move_retained_grad(const Tensor& tensor, const NodePtr& old_node) {
     hooks.erase(hooks.begin() + static_cast<std::ptrdiff_t>(i));
     break;
   }
-  meta.grad_fn->retains_grad_hooks.emplace_back(meta.output_nr, meta.retains_grad);
+  meta.grad_fn->add_retains_grad_hook(meta.output_nr, meta.retains_grad);
 }
 
 // Hooks put on a tensor stay behind with the node it had (since 2.0 its wrapper lets go of them, too); only retain_grad
@@ -190,7 +190,7 @@ void rebase_history(const Tensor& changed, const NodePtr& node) {
   }
   refuse_forbidden_view(meta, false);
   const Tensor base = meta.view->base;
-  require(!is_leaf(*base) || !requires_grad(base), leaf_view_text);
+  require(!is_leaf(*base) || !requires_grad(changed), leaf_view_text);
   const NodePtr old_base_node = base->meta() != nullptr ? base->meta()->grad_fn : NodePtr();
   node->add_input_metadata(*changed);
   const NodePtr copy = make_node<CopySlices>(base, *changed, node);
@@ -207,7 +207,7 @@ ChangeListener* set_change_listener(ChangeListener* listener) {
 
 void check_inplace(const Tensor& tensor, bool recording) {
   const bool is_frozen = tensor->is_inference() && !inference_mode();
-  require(!is_frozen || !requires_grad(tensor), leaf_text);
+  require(!is_frozen || !requires_grad(tensor) || !is_leaf(*tensor), leaf_text);
   if (change_listener != nullptr) change_listener->before_change(tensor);
   if (!recording || !is_recording()) return;
   const AutogradMeta* meta = tensor->meta();
@@ -233,6 +233,7 @@ Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, i
   Tensor view = alias(source, sizes, strides, offset);
   view->share_version(source->version_counter());
   if (source->is_inference()) return view;
+  require(source->has_version(), no_version_text);
   // A view that OneFlow takes without recording knows no base.
   if (current_policy()->is_oneflow && !grad_enabled()) return view;
   const ViewInfo* of_source = source->meta() != nullptr ? source->meta()->view.get() : nullptr;

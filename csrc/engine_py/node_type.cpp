@@ -79,7 +79,7 @@ PyObject* get_saved(PyObject* self, void* closure) {
     const size_t field = reinterpret_cast<size_t>(closure);
     if (node.spec().fields[field].type == SavedField::Type::value) return wrap_value(node.saved_value(field)).release();
     const NodePtr owner = NodePtr::share(&node);
-    return wrap_field(node, field, [&](size_t i) { return wrap(node.slot(i).unpack_for(owner)); }).release();
+    return wrap_field(node, field, [&](size_t i) { return wrap(node.slot(i).unpack(owner)); }).release();
   });
 }
 

@@ -120,7 +120,7 @@ Ref get_base(const Tensor& tensor) {
 // Asks for the node, as PyTorch does: a view's may have to be made anew, and that may be refused.
 Ref get_is_leaf(const Tensor& tensor) { return from_bool(!grad_fn(tensor)); }
 Ref get_version(const Tensor& tensor) {
-  require(tensor->has_version(), "Inference tensors do not track version counter.");
+  require(tensor->has_version(), no_version_text);
   return checked(PyLong_FromUnsignedLong(tensor->version()));
 }
 Ref get_output_nr(const Tensor& tensor) {

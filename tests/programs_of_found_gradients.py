@@ -1,0 +1,122 @@
+"""Programs of the fuzzer about gradients on their way, and about inference tensors that become data of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from programs_tools import attempt, function, programs_in, values, vector
+
+
+def gradient_that_arrives_later_is_not_written_to(fw: Any) -> Any:
+    given: list[Any] = []
+    x = vector(fw, 1.0, 2.0)
+    y = x - x
+    y.grad_fn.register_hook(lambda grads, arrived: given.extend(grads))
+    (gradient,) = fw.autograd.grad(y.sum(), [x])
+    return [gradient is grad for grad in given], values(given), gradient.tolist(), gradient._version
+
+
+def version_of_a_gradient_of_three_parts(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0)
+    (x + (x - x)).sum().backward()
+    return x.grad._version, x.grad.tolist()
+
+
+def told_hook(seen: list[Any]) -> Any:
+    return lambda grads, arrived: seen.append([grad is None for grad in grads])
+
+
+def joined_parts_of_which_none_is_wanted(fw: Any) -> Any:
+    seen: list[Any] = []
+    x = vector(fw, 1.0, 2.0)
+    for join in (fw.stack, fw.cat):
+        joined = join([x, x])
+        joined.grad_fn.register_hook(told_hook(seen))
+        joined.sum().backward(inputs=[joined])
+        joined = join([x, x])
+        joined.grad_fn.register_hook(told_hook(seen))
+        joined.sum().backward(inputs=[x])
+    return seen
+
+
+def gradient_that_leads_nowhere_is_not_computed(fw: Any) -> Any:
+    seen: list[Any] = []
+    x = vector(fw, 1.0, 2.0, requires_grad=False)
+    part = x.unbind()[0]
+    x.requires_grad_()
+    y = part.neg()
+    y.grad_fn.register_hook(told_hook(seen))
+    y.backward()
+    return seen, y.grad_fn.next_functions
+
+
+def chunks_of_nothing(fw: Any) -> Any:
+    parts = vector(fw, 1.0)[1:].chunk(3)
+    return [list(part.shape) for part in parts], parts[2].grad_fn.name(), parts[2].grad_fn._saved_split_sizes
+
+
+def dirty_view_of_a_leaf_that_requires_no_more(fw: Any) -> Any:
+    def forward(ctx: Any, item: Any) -> Any:
+        item.mul_(2)
+        ctx.mark_dirty(item)
+        return item
+
+    x = vector(fw, 1.0, 2.0)
+    part = x.select(0, 0)
+    x.requires_grad_(False)
+    return attempt(lambda: function(fw, forward, lambda ctx, grad: grad).apply(part))
+
+
+def indices_that_were_freed_are_refused_without_a_gradient(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0)
+    y = function(fw, lambda ctx, item: item * 2, lambda ctx, grad: None).apply(x[[0]])
+    return [attempt(y.sum().backward) for _ in range(2)]
+
+
+def inference_tensor_as_data(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0)
+    y = x.neg()
+    with fw.inference_mode():
+        made = fw.ones(2)
+    y.data = made.data
+    told = y.is_inference(), y._version, (y * 2).requires_grad, y.sum().requires_grad, y.view(-1)._is_view()
+    return told, attempt(lambda: x * y), attempt(lambda: y.add_(1)), y._version
+
+
+def data_of_an_inference_tensor(fw: Any) -> Any:
+    with fw.inference_mode():
+        made = fw.ones(2)
+    made.data = vector(fw, 1.0, 2.0, requires_grad=False)
+    return made.is_inference(), attempt(lambda: made._version), attempt(lambda: made.view(-1))
+
+
+def such_views_are_refused_before_they_are_taken_apart(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0) * 2
+    part = x.unbind()[1]
+    x.mul_(2)
+    return [attempt(part.unbind), attempt(lambda: part.split(1)), attempt(lambda: part.split([3]))]
+
+
+def gradient_of_a_leaf_whose_data_has_other_sizes(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0)
+    y = x[0].neg()
+    x.data = fw.ones(2, 1)
+    return attempt(y.backward), x.grad.tolist()
+
+
+def saved_input_that_was_detached_in_place(fw: Any) -> Any:
+    item = vector(fw).neg()
+    result = item.square()
+    item.detach_()
+    return result.grad_fn._saved_self is item, attempt(result.backward)
+
+
+def two_tensors_that_stand_for_one_output(fw: Any) -> Any:
+    x = vector(fw)
+    result = x.tanh()
+    again = result.grad_fn._saved_result
+    result.sum().backward(retain_graph=True, inputs=[result, again])
+    return result.grad is None, again.grad.tolist()
+
+
+PROGRAMS = programs_in(globals())
