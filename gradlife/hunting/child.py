@@ -21,6 +21,7 @@ from gradlife.hunting.method import Hunt
 from gradlife.hunting.optimizers import OptimizerSteps
 from gradlife.hunting.reporting import About, report_of
 from gradlife.hunting.reserve import Reserve
+from gradlife.hunting.returning import Returns
 from gradlife.hunting.schedule import schedule_for
 from gradlife.hunting.script import INTERRUPTED, Ended, become_main, compiled, exit_status, run_script, tell
 from gradlife.hunting.settings import Settings, load_settings
@@ -50,6 +51,7 @@ class Child:
         self._answered: HuntReport | None = None
         self._is_script = True
         self._lock = threading.RLock()
+        self._returns: Returns | None = None
         self._is_copy = False  # of the process, which the program has forked
         self.counter: Counter | None = None
 
@@ -145,6 +147,8 @@ class Child:
     def _become_copy(self) -> None:
         """No step counts any more. A copy that the hunt made itself to work in takes none."""
         self._is_copy = True
+        if self._returns is not None:
+            self._returns.stop()
         if self.counter is not None:
             self.counter.left = -1
 
@@ -170,7 +174,14 @@ class Child:
         self._stepped_by = stepped_by
         counter = self.counter = Counter(self._hunt, self._lock)
         counter.on_done = self._answer
-        return cutting(self._settings.cut, counter.step) if self._settings.cut else counter.step
+        step = self._returns_around(counter.step) if self._is_script else counter.step
+        return cutting(self._settings.cut, step) if self._settings.cut else step
+
+    def _returns_around(self, step: Callable[[], bool]) -> Callable[[], bool]:
+        if self._returns is not None:
+            self._returns.stop()
+        self._returns = Returns(self._hunt, self._lock)
+        return self._returns.around(step)
 
     def _answer(self) -> None:
         if self._answered is None:

@@ -6,7 +6,7 @@ It is a plan that is told when so many steps are done: what steps, a loop or an 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradlife.hunting.aside import aside
@@ -45,6 +45,7 @@ class Hunt:
     suspects: Suspects | None = None  # the last time that they were asked for
     steps: int = 0
     left: Callable[[], int] = lambda: 0  # of the round under way
+    parting: tuple[int, Sequence[Look]] | None = None  # steps, and the looks as they were when their function returned
     afterwards: Callable[[Hunt], Iterator[int]] | None = None  # what may want more steps when enough is known
     replaced: frozenset[Place] = (
         frozenset()

@@ -38,7 +38,7 @@ def report_of(hunt: Hunt, about: About) -> HuntReport:
 
 def judged_aside(hunt: Hunt, about: About) -> HuntReport:
     """What the looks tell, and all else."""
-    looks = labelled(hunt)
+    looks = parting_looks(hunt) or labelled(hunt)
 
     def work() -> HuntReport:
         from gradlife.hunting.judging import judged
@@ -78,6 +78,12 @@ def has_another_round(hunt: Hunt) -> bool:
     """Were there enough steps since the last look to be one more round?"""
     looks = hunt.looks
     return len(looks) > 1 and hunt.steps_now - looks[-1].steps >= (looks[-1].steps - looks[-2].steps) / 2
+
+
+def parting_looks(hunt: Hunt) -> Sequence[Look]:
+    """Those of when the function returned that took the steps, if none was taken since."""
+    steps, looks = hunt.parting or (-1, ())
+    return looks if steps == hunt.steps_now else ()
 
 
 def labelled(hunt: Hunt) -> Sequence[Look]:

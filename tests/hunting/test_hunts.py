@@ -44,7 +44,11 @@ def train(steps):
         optimizer.step()
         history.append(loss)
 
-train(int(sys.argv[1]))
+def main():
+    train(int(sys.argv[1]))
+    assert sys.getprofile() is None or sys.argv[1] in {"20", "27"}
+
+main()
 """
 
 FUNCTIONS = """\
@@ -82,7 +86,7 @@ def test_a_script_that_fails_keeps_its_own_status(tmp_path: Path) -> None:
     assert (status, report["script_status"], report["verdict"]) == (7, 7, "leak")
 
 
-@pytest.mark.parametrize("steps", ["40", "119", "150"])
+@pytest.mark.parametrize("steps", ["20", "27", "40", "119", "150"])
 def test_what_a_function_of_a_script_held_is_told_when_it_has_returned(tmp_path: Path, steps: str) -> None:
     status, _, report = hunt(tmp_path, IN_A_FUNCTION, "program.py", steps)
     assert (status, report["verdict"]) == (1, "leak")
