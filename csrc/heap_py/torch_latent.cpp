@@ -56,21 +56,4 @@ void TorchProvider::await_face(Address impl, Address meta, ReferenceSink& sink) 
               {pointer_to(node), row_of(known, NodeKind::grad_node, node), owners_of_node - own});
 }
 
-// A node's face shows its hooks.
-void TorchProvider::await_hooks(Address node, const KnownClass& known, const std::vector<Word>& holders,
-                                ReferenceSink& sink) {
-  Address face, dict;
-  const uint32_t owners = count_of(node);
-  if (!layout_.are_nodes_coupled || owners < 2) return;
-  bool is_found = false;
-  for (const Word& holder : holders) {
-    if (hooks_label(holder.known->what) == nullptr) continue;
-    if (!is_found && !face_of(node, known, &face)) return;
-    is_found = true;
-    if (read(holder.target, layout_.dict_in_hook, &dict) && is_object(dict))
-      sink.latent(static_cast<PyObject*>(pointer_to(face)), static_cast<PyObject*>(pointer_to(dict)),
-                  {pointer_to(node), row_of(known, NodeKind::grad_node, node), owners - 1}, {});
-  }
-}
-
 }  // namespace gradlife::heap

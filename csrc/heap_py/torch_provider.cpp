@@ -101,16 +101,6 @@ bool TorchProvider::read_block(Address object, std::vector<uint64_t>& words) con
   return !words.empty() && reader_.read(object, words.data(), words.size() * sizeof(uint64_t));
 }
 
-std::vector<TorchProvider::Word> TorchProvider::typed_words(const std::vector<uint64_t>& words) {
-  std::vector<Word> found;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const KnownClass& known = class_of(words[i]);
-    if (known.what != TorchClass::none)
-      found.push_back({static_cast<uint32_t>(i * sizeof(uint64_t)), words[i], &known});
-  }
-  return found;
-}
-
 // Did malloc give exactly this much here? Its chunk says so in the word in front (glibc); three pointers that only
 // happen to ascend do not stand in front of such a chunk.
 bool TorchProvider::is_allocation(Address begin, uint64_t bytes) const {
@@ -121,19 +111,16 @@ bool TorchProvider::is_allocation(Address begin, uint64_t bytes) const {
   return usable >= bytes && usable < bytes + slack;
 }
 
-// What stands in vectors of the block: three words, begin, end and end of storage.
-std::vector<TorchProvider::Vector> TorchProvider::typed_vectors(const std::vector<uint64_t>& words, uint32_t skipped) {
-  std::vector<Vector> found;
-  for (size_t i = 1; i + 2 < words.size(); ++i) {
-    const uint64_t begin = words[i], end = words[i + 1], limit = words[i + 2];
-    if (i * sizeof(uint64_t) == skipped || !looks_like_pointer(begin) || begin >= end || end > limit) continue;
-    if (limit - begin > largest_vector || (end - begin) % sizeof(uint64_t) != 0) continue;
-    if (!is_allocation(begin, limit - begin)) continue;
-    std::vector<uint64_t> content((end - begin) / sizeof(uint64_t));
-    if (!reader_.read(begin, content.data(), end - begin)) continue;
-    found.push_back({static_cast<uint32_t>(i * sizeof(uint64_t)), typed_words(content)});
-  }
-  return found;
+// What a vector holds, whose three words are where it begins, where it ends, and where its memory does.
+bool TorchProvider::read_vector(Address at, std::vector<uint64_t>& content) const {
+  uint64_t words[3];
+  content.clear();
+  if (!reader_.read(at, words, sizeof words)) return false;
+  const uint64_t begin = words[0], end = words[1], limit = words[2];
+  if (!looks_like_pointer(begin) || begin >= end || end > limit || limit - begin > largest_vector) return false;
+  if ((end - begin) % sizeof(uint64_t) != 0 || !is_allocation(begin, limit - begin)) return false;
+  content.resize((end - begin) / sizeof(uint64_t));
+  return reader_.read(begin, content.data(), end - begin);
 }
 
 bool TorchProvider::is_object(Address address) const { return is_object_at(reader_, address); }
@@ -176,15 +163,10 @@ void TorchProvider::expand_context(PyObject* context, ReferenceSink& sink) {
   if (layout_.context_owns_node && read(address_of(context), layout_.node_in_context, &node) &&
       read(node, layout_.context_in_node, &back) && back == address_of(context))
     refer(sink, node, "its C++ object");
-  std::vector<uint64_t> words(static_cast<size_t>(layout_.context_type->tp_basicsize) / sizeof(uint64_t));
-  if (words.empty() || !reader_.read(address_of(context), words.data(), words.size() * sizeof(uint64_t))) return;
-  for (const Vector& vector : typed_vectors(words, TorchLayout::absent)) {
-    int64_t index = 0;
-    for (const Word& word : vector.words) {
-      if (is_tensor_or_none(word.known->what)) expand_slot(vector.words, word, "saved_tensors", index++, sink);
-      expand_holder(word, sink);
-    }
-  }
+  std::vector<uint64_t> saved;
+  if (layout_.saved_in_context != TorchLayout::absent &&
+      read_vector(address_of(context) + layout_.saved_in_context, saved) && has_slots(saved))
+    expand_slots(saved, "saved_tensors", sink);
 }
 
 void TorchProvider::expand_native(const void* object, uint32_t type, ReferenceSink& sink) {
@@ -219,27 +201,37 @@ void TorchProvider::expand_tensor(Address impl, const KnownClass& known, Referen
   if (layout_.are_counts_coupled) refer_to_wrapper(sink, impl, layout_.wrapper_in_impl, layout_.impl_in_wrapper);
   Address target;
   if (read(impl, layout_.storage_in_impl, &target)) refer(sink, target, "storage");
-  if (read(impl, layout_.meta_in_impl, &target) && class_of(target).what == TorchClass::meta) {
-    expand_meta(target, sink);
-    await_face(impl, target, sink);
+  if (read(impl, layout_.meta_in_impl, &target)) {
+    const KnownClass& meta = class_of(target);
+    if (meta.what == TorchClass::meta) {
+      expand_meta(target, meta, sink);
+      await_face(impl, target, sink);
+    }
   }
   std::vector<uint64_t> words;
-  if (known.is_base || !read_block(impl, words)) return;
-  for (const Word& word : typed_words(words))  // sparse and nested tensors, and those of functorch, are made of others
-    if (word.known->what == TorchClass::tensor) refer(sink, word.target, "part");
+  if (known.is_base || layout_.impl_bytes == TorchLayout::absent || !read_block(impl, words)) return;
+  for (size_t i = layout_.impl_bytes / sizeof(uint64_t); i < words.size(); ++i)
+    refer_to_part(sink, words[i]);  // sparse and nested tensors, and those of functorch, are made of others
 }
 
-void TorchProvider::expand_meta(Address meta, ReferenceSink& sink) {
-  std::vector<uint64_t> words;
-  if (!read_block(meta, words)) return;
-  for (const Word& word : typed_words(words)) {
-    if (word.known->what == TorchClass::tensor)
-      refer(sink, word.target, word.offset == layout_.grad_in_meta ? "grad" : "base");
-    if (word.offset == layout_.node_in_meta) refer(sink, word.target, "grad_fn");
-    expand_holder(word, sink);
-  }
-  for (const Vector& vector : typed_vectors(words, TorchLayout::absent))
-    for (const Word& word : vector.words) expand_holder(word, sink);
+void TorchProvider::refer_to_part(ReferenceSink& sink, Address target) {
+  if (class_of(target).what == TorchClass::tensor) refer(sink, target, "part");
+}
+
+// Only what is known to have been written: a block of memory has in its other words what stood there before it was
+// given.
+void TorchProvider::expand_meta(Address meta, const KnownClass& known, ReferenceSink& sink) {
+  Address target;
+  uint64_t has_base;
+  if (read(meta, layout_.grad_in_meta, &target)) refer(sink, target, "grad");
+  if (read(meta, layout_.node_in_meta, &target)) refer(sink, target, "grad_fn");
+  if (!known.is_base && read(meta, layout_.has_base_in_meta, &has_base) && (has_base & 0xFF) == 1 &&
+      read(meta, layout_.base_in_meta, &target))
+    refer(sink, target, "base");
+  if (read(meta, layout_.post_accumulate_hook_in_meta, &target)) expand_holder(target, sink);
+  std::vector<uint64_t> hooks;
+  if (layout_.hooks_in_meta != TorchLayout::absent && read_vector(meta + layout_.hooks_in_meta, hooks))
+    for (const uint64_t hook : hooks) expand_holder(hook, sink);
   expand_tangents(meta, sink);
 }
 
@@ -254,108 +246,6 @@ void TorchProvider::expand_tangents(Address meta, ReferenceSink& sink) {
     refer(sink, words[2], "tangent");
     entry = words[0];
   }
-}
-
-void TorchProvider::expand_node(Address node, const KnownClass& known, ReferenceSink& sink) {
-  const bool is_context = known.what == TorchClass::context_node;
-  if (layout_.are_nodes_coupled)
-    refer_to_wrapper(sink, node, is_context ? layout_.context_in_node : layout_.wrapper_in_node,
-                     is_context ? layout_.node_in_context : layout_.node_in_wrapper);
-  else if (is_context)
-    refer_to_object(sink, node, layout_.context_in_node, "its wrapper");
-  expand_edges(node, sink);
-  std::vector<uint64_t> words;
-  if (!read_block(node, words)) return;
-  const std::vector<Word> own = typed_words(words);
-  const std::vector<Vector> vectors = typed_vectors(words, layout_.edges_in_node);
-  expand_saved(own, vectors, known, sink);
-  await_hooks(node, known, own, sink);
-  for (const Word& word : own) {
-    // Other nodes hold nodes by their edges; what else points at one in them does not own it.
-    if (word.known->what == TorchClass::node && known.name == "CopySlices")
-      refer(sink, word.target, "replayed operation");
-    expand_holder(word, sink);
-  }
-  for (const Vector& vector : vectors) {
-    await_hooks(node, known, vector.words, sink);
-    for (const Word& word : vector.words) expand_holder(word, sink);
-  }
-}
-
-void TorchProvider::expand_edges(Address node, ReferenceSink& sink) {
-  Address begin, end;
-  const size_t step = layout_.edge_bytes / sizeof(uint64_t);
-  if (layout_.edge_bytes == TorchLayout::absent || step == 0) return;
-  if (!read(node, layout_.edges_in_node, &begin)) return;
-  if (!read(node, layout_.edges_in_node + 8, &end) || end < begin || end - begin > largest_vector) return;
-  std::vector<uint64_t> words((end - begin) / sizeof(uint64_t));
-  if (words.empty() || !reader_.read(begin, words.data(), words.size() * sizeof(uint64_t))) return;
-  for (size_t i = 0; i < words.size(); i += step) refer(sink, words[i], "next edge", static_cast<int64_t>(i / step));
-}
-
-// Named where the class's names are as many as its slots and lists of slots, in the order in which they stand; a slot
-// without a tensor counts.
-void TorchProvider::expand_saved(const std::vector<Word>& own, const std::vector<Vector>& vectors,
-                                 const KnownClass& known, ReferenceSink& sink) {
-  if (known.what == TorchClass::accumulator) {
-    for (const Word& word : own)
-      if (word.offset == layout_.variable_in_accumulator) refer(sink, word.target, "variable");
-    return;
-  }
-  struct Place {
-    uint32_t offset;
-    const Word* slot;      // or
-    const Vector* vector;  // a list of slots
-  };
-  std::vector<Place> places;
-  for (const Word& word : own) {
-    if (!is_tensor_or_none(word.known->what)) continue;
-    if (word.offset >= layout_.slots_in_node || layout_.slots_in_node == TorchLayout::absent) {
-      places.push_back({word.offset, &word, nullptr});
-    } else {
-      refer(sink, word.target, "input metadata");  // of nested tensors these have a tensor of sizes
-    }
-  }
-  for (const Vector& vector : vectors)
-    if (std::any_of(vector.words.begin(), vector.words.end(),
-                    [](const Word& word) { return is_tensor_or_none(word.known->what); }))
-      places.push_back({vector.offset, nullptr, &vector});
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.offset < b.offset; });
-  const auto names = layout_.saved_names.find(known.name);
-  const bool has_names = names != layout_.saved_names.end() && names->second.size() == places.size();
-  for (size_t place = 0; place < places.size(); ++place) {
-    const char* name = has_names ? names->second[place].c_str() : "saved";
-    if (places[place].slot != nullptr) {
-      expand_slot(own, *places[place].slot, name, -1, sink);
-      continue;
-    }
-    int64_t index = 0;
-    for (const Word& word : places[place].vector->words)
-      if (is_tensor_or_none(word.known->what)) expand_slot(places[place].vector->words, word, name, index++, sink);
-  }
-}
-
-// A saved tensor's place has its data, and where they were packed what it was made from.
-void TorchProvider::expand_slot(const std::vector<Word>& words, const Word& data, const char* name, int64_t index,
-                                ReferenceSink& sink) {
-  if (data.known->what == TorchClass::tensor) refer(sink, data.target, name, index);
-  for (const Word& word : words) {
-    if (!is_node(word.known->what) || word.offset < data.offset) continue;
-    const uint32_t distance = word.offset - data.offset;
-    if (distance == layout_.grad_fn_in_slot) refer(sink, word.target, "saved grad_fn");
-    if (distance == layout_.accumulator_in_slot) refer(sink, word.target, "saved accumulator");
-  }
-}
-
-// Python objects behind small C++ ones: dicts of hooks, metadata, pack and unpack functions.
-void TorchProvider::expand_holder(const Word& word, ReferenceSink& sink) {
-  const TorchClass what = word.known->what;
-  if (const char* label = hooks_label(what)) refer_to_object(sink, word.target, layout_.dict_in_hook, label);
-  if (what == TorchClass::metadata) refer_to_object(sink, word.target, layout_.dict_in_metadata, "metadata");
-  if (what != TorchClass::saved_hooks) return;
-  refer_to_object(sink, word.target, layout_.pack_in_hooks, "pack hook");
-  refer_to_object(sink, word.target, layout_.unpack_in_hooks, "unpack hook");
-  refer_to_object(sink, word.target, layout_.packed_in_hooks, "packed");
 }
 
 // --- words

@@ -28,24 +28,13 @@ class TorchProvider final : public Provider {
   const std::vector<std::string>& limits() const override { return limits_; }
 
  private:
-  struct Word {
-    uint32_t offset;
-    Address target;
-    const KnownClass* known;
-  };
-  struct Vector {
-    uint32_t offset;
-    std::vector<Word> words;
-  };
-
   const KnownClass& class_of(Address object);  // at an address that need not be one's
   uint32_t row_of(const KnownClass& known, NodeKind kind, Address object);
   bool is_alive(Address object, NodeKind kind) const;
   bool read(Address object, uint32_t offset, Address* word) const;
   bool read_block(Address object, std::vector<uint64_t>& words) const;
-  std::vector<Word> typed_words(const std::vector<uint64_t>& words);
   bool is_allocation(Address begin, uint64_t bytes) const;
-  std::vector<Vector> typed_vectors(const std::vector<uint64_t>& words, uint32_t skipped);
+  bool read_vector(Address at, std::vector<uint64_t>& content) const;
 
   bool kind_of(Address object, const KnownClass& known, NodeKind* kind) const;
   void refer(ReferenceSink& sink, Address target, const char* label, int64_t index = -1);
@@ -56,7 +45,7 @@ class TorchProvider final : public Provider {
   bool wrapper_of(Address object, uint32_t wrapper_offset, uint32_t object_in_wrapper, Address* wrapper) const;
   bool face_of(Address node, const KnownClass& known, Address* face) const;
   void await_face(Address impl, Address meta, ReferenceSink& sink);
-  void await_hooks(Address node, const KnownClass& known, const std::vector<Word>& holders, ReferenceSink& sink);
+  void await_hooks(Address node, const KnownClass& known, Address holder, ReferenceSink& sink);
   void expand_memory(Address storage, ReferenceSink& sink);
   void expand_function(Address function, Address data, ReferenceSink& sink);
   void expand_dlpack(Address structure, DLPack sort, ReferenceSink& sink);
@@ -68,15 +57,27 @@ class TorchProvider final : public Provider {
   Address node_of_tensor(const PyObject* tensor);
   void expand_context(PyObject* context, ReferenceSink& sink);
   void expand_tensor(Address impl, const KnownClass& known, ReferenceSink& sink);
-  void expand_meta(Address meta, ReferenceSink& sink);
+  void refer_to_part(ReferenceSink& sink, Address target);
+  void expand_meta(Address meta, const KnownClass& known, ReferenceSink& sink);
   void expand_tangents(Address meta, ReferenceSink& sink);
   void expand_node(Address node, const KnownClass& known, ReferenceSink& sink);
   void expand_edges(Address node, ReferenceSink& sink);
-  void expand_saved(const std::vector<Word>& own, const std::vector<Vector>& vectors, const KnownClass& known,
-                    ReferenceSink& sink);
-  void expand_slot(const std::vector<Word>& words, const Word& data, const char* name, int64_t index,
-                   ReferenceSink& sink);
-  void expand_holder(const Word& word, ReferenceSink& sink);
+  void expand_hooks(Address node, const KnownClass& known, ReferenceSink& sink);
+  void expand_shapes(Address node, ReferenceSink& sink);
+  // Where a node has something saved: a slot at that word of it, or a list that begins there.
+  struct Place {
+    size_t word;
+    std::vector<uint64_t> list;
+  };
+  std::vector<Place> places_of(Address node, const std::vector<uint64_t>& words);
+  void expand_saved(Address node, const KnownClass& known, ReferenceSink& sink);
+  // A saved tensor's place has its data, and where they were packed what it was made from. Is it one?
+  bool is_slot(const std::vector<uint64_t>& words, size_t first);
+  bool has_slots(const std::vector<uint64_t>& words);
+  void expand_slot(const uint64_t* slot, const char* name, int64_t index, ReferenceSink& sink);
+  void expand_slots(const std::vector<uint64_t>& words, const char* name, ReferenceSink& sink);
+  void refer_to_all(ReferenceSink& sink, const std::vector<uint64_t>& tensors, const char* name);
+  void expand_holder(Address holder, ReferenceSink& sink);
   void refer_to_object(ReferenceSink& sink, Address holder, uint32_t offset, const char* label);
   bool is_object(Address address) const;
 

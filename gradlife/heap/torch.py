@@ -58,6 +58,21 @@ MEANINGS = {
     "dtype_names": "dtypes",
     "grad_in_meta": "gradients",
     "node_in_meta": "grad_fn of tensors",
+    "base_in_meta": "bases of views",
+    "has_base_in_meta": "bases of views",
+    "hooks_in_meta": "hooks of leaves",
+    "post_accumulate_hook_in_meta": "post-accumulate hooks",
+    "impl_bytes": "parts of tensors that are made of others",
+    "metadata_in_node": "metadata of grad nodes",
+    "tensor_hooks_in_node": "tensor hooks",
+    "prehooks_in_node": "prehooks of grad nodes",
+    "hooks_in_node": "hooks of grad nodes",
+    **dict.fromkeys(
+        ("shapes_in_node", "shape_bytes", "sizes_in_shape", "sort_in_shape"), "sizes of nested tensors in grad nodes"
+    ),
+    "saved_in_context": "what custom Functions have saved",
+    "slot_bytes": "which tensors nodes have saved",
+    "hooks_in_slot": "hooks of packed tensors",
     "tangents_in_meta": "forward-mode tangents",
     "list_in_tangents": "forward-mode tangents",
     "edges_in_node": "next edges",
@@ -74,6 +89,10 @@ MEANINGS = {
     "saved_names": "names of saved tensors",
     **{name: class_name.rpartition("::")[2] for name, class_name in CLASSES.items()},
 }
+
+#: How many toys of each sort are looked at, of which most must agree, and how often that is tried.
+TOYS_EACH = 3
+MOST_TRIES = 3
 
 _state: dict[str, Any] = {}
 
@@ -93,7 +112,7 @@ def ensure_calibrated() -> tuple[str, ...]:
 def calibrate(torch: Any) -> tuple[str, ...]:
     """Finds the layout and hands it to the extension. What did not verify is left out, and said."""
     try:
-        layout = undisturbed(lambda: verified_layout(Toys(torch)))
+        layout = undisturbed(lambda: surest_layout(torch))
     except Exception as error:  # no thread, no memory: no reason to break the question that was asked
         _heap._set_torch_layout(None)
         return (
@@ -110,15 +129,38 @@ def limit_text(torch: Any, missing: Iterable[str]) -> str:
     return f"in PyTorch {getattr(torch, '__version__', '?')}: {', '.join(meanings)} (not found: {fields})"
 
 
-def verified_layout(toys: Toys) -> dict[str, Any]:
-    """The layout that is in use from here on: what was found, without what gave a wrong answer."""
-    layout = find_layout(toys)
+def surest_layout(torch: Any) -> dict[str, Any]:
+    """The layout that is in use from here on: of several tries, the one that says most.
+
+    A word that was never written may by chance lead where another is looked for, and not again among other objects.
+    """
+    tried: list[tuple[dict[str, Any], list[Toys]]] = []  # the toys too: what is made next stands elsewhere
+    for _ in range(MOST_TRIES):
+        toys = [Toys(torch) for _ in range(TOYS_EACH)]
+        tried.append((verified_layout(toys), toys))
+        if len(tried[-1][0]) == len(MEANINGS):
+            return tried[-1][0]
+    layout = max((layout for layout, _ in tried), key=len)
+    _heap._set_torch_layout(layout)
+    return layout
+
+
+def verified_layout(toys: list[Toys]) -> dict[str, Any]:
+    """What most of these toys show, without what gave a wrong answer on the first of them. It is in use afterwards."""
+    layout = agreed([find_layout(each) for each in toys])
     while True:
         _heap._set_torch_layout(layout)
-        failed = failed_fields(toys, set(layout))
+        failed = failed_fields(toys[0], set(layout))
         if not failed:
             return layout
         layout = {name: value for name, value in layout.items() if name not in failed}
+
+
+def agreed(layouts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of each field the value that more than half of them have."""
+    names = dict.fromkeys(name for layout in layouts for name in layout)
+    found = {name: [layout[name] for layout in layouts if name in layout] for name in names}
+    return {name: value for name, values in found.items() for value in values if 2 * values.count(value) > len(layouts)}
 
 
 def undisturbed(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:

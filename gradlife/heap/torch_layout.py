@@ -37,6 +37,13 @@ CLASSES = {
 }
 
 
+#: The lists of hooks that every node has, and the class of what stands in each.
+HOOK_LISTS = {
+    "tensor_hooks_in_node": "PyFunctionTensorPreHook",
+    "prehooks_in_node": "PyFunctionPreHook",
+    "hooks_in_node": "PyFunctionPostHook",
+}
+
 #: Of what a `std::function` is made over, if it is no more than this, it keeps a copy; then comes the address of its code.
 FUNCTION_BYTES = 16
 #: Where a DLPack structure has its maker's word, by the sort of it: the layout is public.
@@ -69,6 +76,17 @@ def pointer_to_class(base: int | None, class_name: str, nbytes: int) -> tuple[in
         if value and value % 8 == 0 and class_name in (_heap._class_at(value) or ""):
             return offset, value
     return None, None
+
+
+def vector_of_class(base: int | None, class_name: str, start: int, stop: int) -> int | None:
+    """Where the vector begins, in an object, whose first word points at one of this class."""
+    for offset in range(start, stop, 8) if base is not None else ():
+        begin, end = word_at(base, offset), word_at(base, offset + 8)
+        if begin and end and begin % 8 == 0 and begin < end and not _heap._class_at(begin):
+            first = word_at(begin, 0)
+            if first and class_name in (_heap._class_at(first) or ""):
+                return offset
+    return None
 
 
 def meta_of(tensor: Any) -> int | None:
@@ -111,6 +129,23 @@ def of_tensors(toys: Toys) -> Fields:
     yield "meta_in_impl", pointer_to_class(leaf._cdata, "AutogradMeta", 160)[0]
     yield "grad_in_meta", find(meta_of(leaf), leaf.grad._cdata, "TensorImpl", 160)
     yield "node_in_meta", find(meta_of(toys.result), node_behind(toys.node), "SinBackward0", 160)
+    # One word too few rather than one too many: what malloc can give is up to a word more than was asked for.
+    blocks = (_heap._torch_block(tensor._cdata) for tensor in (leaf, toys.tangent, toys.big, toys.result))
+    yield "impl_bytes", min((nbytes - 8 for nbytes in blocks if nbytes), default=None)
+
+
+def of_views(toys: Toys) -> Fields:
+    """Where a view's base stands, and the byte behind it that says so: nothing else of that place need be written."""
+    views = (toys.view, toys.other_view, toys.view_of_result)
+    bases = (toys.leaf, toys.leaf, toys.result)
+    places = {find(meta_of(view), base._cdata, "TensorImpl", 400) for view, base in zip(views, bases, strict=True)}
+    at = places.pop() if len(places) == 1 else None
+    yield "base_in_meta", at
+    flags = range(at + 8, at + 96, 8) if at is not None else ()
+    yield (
+        "has_base_in_meta",
+        next((flag for flag in flags if all((word_at(meta_of(view), flag) or 0) & 0xFF == 1 for view in views)), None),
+    )
 
 
 def of_tangents(toys: Toys) -> Fields:
@@ -270,6 +305,26 @@ def of_nodes(toys: Toys) -> Fields:
     yield "wrapper_in_node", find(node, id(toys.node))
     accumulator = word_at(word_at(node, edges), 0)
     yield "variable_in_accumulator", find(accumulator, toys.leaf._cdata, "TensorImpl")
+    yield "metadata_in_node", pointer_to_class(node, "PyAnomalyMetadata", 464)[0]
+
+
+def of_shapes(toys: Toys) -> Fields:
+    """Of what a node's outputs are: a vector that has room for two in itself, of sizes with room for a few, or a tensor of
+    them; the byte behind says which.
+    """
+    node = node_behind(toys.twofold.grad_fn)
+    own = [at for at in range(8, 400, 8) if node is not None and word_at(node, at) == node + at + 16]
+    at = next((at for at in own if word_at(node, at + 8) == 2 << 32 | 2), None)
+    yield "shapes_in_node", at
+    if at is None:
+        return
+    sizes = [inner for inner in own if inner > at and (word_at(node, inner + 8) or 0) >> 32 > 2]
+    if len(sizes) != 2:
+        return
+    room = (word_at(node, sizes[0] + 8) or 0) >> 32
+    yield "shape_bytes", sizes[1] - sizes[0]
+    yield "sizes_in_shape", sizes[0] - at - 16
+    yield "sort_in_shape", sizes[0] - at - 16 + 16 + 8 * room
 
 
 def edges_offset(node: int | None) -> int | None:
@@ -295,14 +350,33 @@ def of_contexts(toys: Toys) -> Fields:
     """Fields of the ctx of a custom Function, some of them full while its forward runs only."""
     ctx = toys.custom.grad_fn
     yield "node_in_context", pointer_to_class(id(ctx), "PyNode", type(ctx).__basicsize__)[0]
+    places = range(16, type(ctx).__basicsize__, 8)
+    saved = next((at for at in places if word_at(word_at(id(ctx), at), 0) == toys.leaf._cdata), None)
+    yield "saved_in_context", saved
+    yield "slot_bytes", saved_bytes(id(ctx), saved, toys.result._cdata)
     yield "context_in_node", find(node_of_context(ctx), id(ctx))
     for name in ("to_save", "saved_for_forward", "non_differentiable", "dirty"):
         yield f"{name}_in_context", toys.fields_in_forward.get(name)
 
 
+def saved_bytes(ctx: int, saved: int | None, second: int) -> int | None:
+    """The size of one saved tensor's place: a ctx has two of them in a row, and the second has this tensor."""
+    begin, end = word_at(ctx, saved), word_at(ctx, saved + 8 if saved is not None else None)
+    nbytes = (end - begin) // 2 if begin and end else 0
+    return nbytes if 0 < nbytes <= 256 and word_at(begin, nbytes) == second else None
+
+
 def of_hooks(toys: Toys) -> Fields:
     """Fields of the small objects that hold Python's hooks."""
     _, hooks = pointer_to_class(meta_of(toys.leaf), "PyFunctionTensorPostAccGradHooks", 184)
+    yield (
+        "post_accumulate_hook_in_meta",
+        pointer_to_class(meta_of(toys.leaf), "PyFunctionTensorPostAccGradHooks", 184)[0],
+    )
+    yield "hooks_in_meta", vector_of_class(meta_of(toys.leaf), "PyFunctionTensorPreHook", 8, 184)
+    node = node_behind(toys.hooked[0].grad_fn)
+    for name, class_name in HOOK_LISTS.items():
+        yield name, vector_of_class(node, class_name, 8, 400)
     dict_ = toys.leaf._post_accumulate_grad_hooks
     yield "post_accumulate_hooks_in_wrapper", find(id(toys.leaf), id(dict_), nbytes=64)
     yield "dict_in_hook", find(hooks, id(dict_), nbytes=32)
@@ -321,7 +395,8 @@ def of_saved(toys: Toys) -> Fields:
     yield "pack_in_hooks", find(hooks, id(toys.pack), nbytes=64)
     yield "unpack_in_hooks", find(hooks, id(toys.unpack), nbytes=64)
     yield "packed_in_hooks", find(hooks, id(toys.packed), nbytes=64)
-    slot, _ = pointer_to_class(of_leaf, "UndefinedTensorImpl", SEARCHED_BYTES)
+    slot = find(node_behind(toys.node), toys.leaf._cdata, "TensorImpl")  # of the same class
+    yield "hooks_in_slot", at - slot if at is not None and slot is not None else None
     for name, node, owner in (
         ("accumulator_in_slot", of_leaf, "AccumulateGrad"),
         ("grad_fn_in_slot", of_result, "SinBackward0"),
@@ -346,11 +421,13 @@ def saved_names(toys: Toys) -> Fields:
 GROUPS = (
     of_types,
     of_tensors,
+    of_views,
     of_tangents,
     of_descriptions,
     of_memory,
     of_counts,
     of_nodes,
+    of_shapes,
     of_contexts,
     of_hooks,
     of_metadata,

@@ -63,6 +63,7 @@ class Toys:
         """A result, and the dicts of its node's hooks and prehooks."""
         result = self.leaf.exp()
         handles = (result.grad_fn.register_hook(nothing), result.grad_fn.register_prehook(nothing))
+        result.register_hook(nothing)
         hooks, prehooks = (handle.hooks_dict_ref() for handle in handles)
         return result, hooks, prehooks
 
@@ -74,6 +75,24 @@ class Toys:
     @functools.cached_property
     def view(self) -> Any:
         return self.leaf.view(3)
+
+    @functools.cached_property
+    def other_view(self) -> Any:
+        return self.leaf.view(3, 1)
+
+    @functools.cached_property
+    def view_of_result(self) -> Any:
+        return self.result.view(1, 3)
+
+    @functools.cached_property
+    def twofold(self) -> Any:
+        """One of two results of one node."""
+        return self.torch.std_mean(self.leaf)[0]
+
+    @functools.cached_property
+    def sparse(self) -> Any:
+        """Made of two others."""
+        return self.torch.sparse_coo_tensor(self.indices[None], self.indices, (3,), check_invariants=False)
 
     @functools.cached_property
     def picked(self) -> Any:
