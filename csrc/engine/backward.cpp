@@ -63,7 +63,10 @@ LeftBehind& left_behind() {
   return of_thread;
 }
 
-bool leaves_its_queue(const Policy& policy) { return !policy.is_oneflow && policy.release >= 106; }
+// Micrograd, whose nodes are closures, has none.
+bool leaves_its_queue(const Policy& policy) {
+  return !policy.is_oneflow && policy.release >= 106 && policy.saved_slot != SavedSlotPolicy::closure;
+}
 
 // Sets a variable of this thread for a scope.
 template <class T>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -45,7 +46,10 @@ def fail(seen: list[weakref.ref[Any]]) -> None:
         engine.autograd.backward([first.sum(), second.sum()])
 
 
-@pytest.mark.parametrize(("profile", "is_left"), [("torch-1.2", False), ("torch-1.9", True), ("torch-2.13", True)])
+@pytest.mark.parametrize(
+    ("profile", "is_left"),
+    [("torch-1.2", False), ("torch-1.9", True), ("torch-2.13", True), ("oneflow-0.9", False)],
+)
 def test_graph_of_a_failed_backward_stays_queued_from_torch_1_6_on(profile: str, is_left: bool) -> None:
     seen: list[weakref.ref[Any]] = []
     with engine.profile(profile):
@@ -53,6 +57,14 @@ def test_graph_of_a_failed_backward_stays_queued_from_torch_1_6_on(profile: str,
         assert (seen[0]() is not None) is is_left
         engine.tensor(1.0, requires_grad=True).backward()
     assert seen[0]() is None
+
+
+def test_micrograd_has_no_queue() -> None:
+    seen: list[weakref.ref[Any]] = []
+    with engine.profile("micrograd"):
+        fail(seen)
+        gc.collect()  # its results keep themselves
+        assert seen[0]() is None
 
 
 def test_thread_that_ends_lets_go_of_what_its_backward_left_queued() -> None:

@@ -116,8 +116,8 @@ def test_memory_that_goes_away_during_a_scan_is_no_danger(made: Any) -> None:
         found = [scan([thing, thing[0]]) for _ in range(5)]
     finally:
         made.stop_churning()
-    believed = [held for holders in found for row in holders for held in row if held.sureness is not Sureness.UNSURE]
-    assert believed == []
+    # A block that a thread was given just now, and has not cleared, may still have the address in it: likely, never sure.
+    assert [held for holders in found for row in holders for held in row if held.sureness is Sureness.SURE] == []
 
 
 def test_the_engines_own_counts_agree() -> None:
