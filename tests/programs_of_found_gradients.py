@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
-from programs_tools import attempt, function, programs_in, values, vector
+from programs_tools import Mark, attempt, function, programs_in, values, vector, watch
 
 
 def gradient_that_arrives_later_is_not_written_to(fw: Any) -> Any:
@@ -117,6 +118,28 @@ def two_tensors_that_stand_for_one_output(fw: Any) -> Any:
     again = result.grad_fn._saved_result
     result.sum().backward(retain_graph=True, inputs=[result, again])
     return result.grad is None, again.grad.tolist()
+
+
+def hooks_of_an_accumulator_that_an_unpacked_leaf_shares(fw: Any) -> Any:
+    x = vector(fw)
+    node = fw.autograd.graph.get_gradient_edge(x).node
+    mark = Mark()
+    node.register_prehook(lambda grads, held=mark: None)
+    seen = watch(mark)
+    del mark
+    with fw.autograd.graph.saved_tensors_hooks(lambda item: [item], lambda packed: packed[0]):
+        product = x * x
+    leaf = product.grad_fn._saved_self
+    leaf.tied = leaf
+    is_same = leaf is x
+    del leaf
+    gc.collect()
+    return is_same, seen[0]() is None
+
+
+def gradient_edge_of_what_only_looks_like_a_tensor(fw: Any) -> Any:
+    node = function(fw, lambda ctx, item: item * 2, lambda ctx, grad: grad).apply(vector(fw)).grad_fn
+    return [attempt(lambda: fw.autograd.graph.get_gradient_edge(thing)) for thing in (node, None)]
 
 
 PROGRAMS = programs_in(globals())

@@ -29,10 +29,10 @@ def main() -> int:
     systems = load_systems(arguments.profile)
     started = time.perf_counter()
     result = run_in_processes(systems, arguments)
-    print_report(result, arguments.seed, time.perf_counter() - started)
+    is_met = print_report(result, arguments.seed, time.perf_counter() - started)
     if arguments.stories:
         write_stories(result, arguments.seed, Path(arguments.stories))
-    return 1 if any(not item.reason for item in result.found) else 0
+    return 0 if is_met else 1
 
 
 def parse_arguments() -> argparse.Namespace:

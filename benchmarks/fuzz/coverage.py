@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
 from benchmarks.fuzz.grammar import RULES
-from benchmarks.fuzz.program import VERDICTS, Outcome, Program
+from benchmarks.fuzz.program import VERDICTS, Outcome, Program, Step
+
+
+def done_steps(program: Program, outcome: Outcome) -> Iterator[Step]:
+    """The steps that were neither refused nor behind the first difference."""
+    end = len(program.steps) if outcome.difference is None else outcome.difference.step
+    for number, step in enumerate(program.steps[:end]):
+        if number not in outcome.failed_steps:
+            yield step
 
 
 @dataclass
 class Coverage:
-    """Programs in which a rule, or a pair of rules, took part; verdicts over all subjects."""
+    """Programs in which a step of a rule, or one of each of two rules, was done, not refused; verdicts of all subjects."""
 
     programs: int = 0
     steps: int = 0
@@ -22,7 +31,7 @@ class Coverage:
     verdicts: Counter[str] = field(default_factory=Counter)
 
     def count(self, program: Program, outcome: Outcome) -> None:
-        names = sorted({step.rule for step in program.steps})
+        names = sorted({step.rule for step in done_steps(program, outcome)})
         self.programs += 1
         self.steps += len(program.steps)
         self.failed_steps += len(outcome.failed_steps)

@@ -22,7 +22,7 @@ class Known:
     def covers(self, program: Program, difference: Difference) -> bool:
         text = program.steps[difference.step].text if difference.step < len(program.steps) else "the end"
         return (
-            self.kind == difference.kind
+            re.fullmatch(self.kind, difference.kind) is not None
             and re.search(self.step, text) is not None
             and (not self.before or any(re.search(self.before, step.text) for step in program.steps[: difference.step]))
             and re.search(self.first, str(difference.one)) is not None
@@ -38,6 +38,20 @@ KNOWN: tuple[Known, ...] = (
         second=r"e-3[012]\d",  # what nobody wrote looks like a tiny number
         reason="PyTorch reads memory that nothing was written to where a saved number is reduced",
         before=r"= \w+\._saved_(other|self)$",
+    ),
+    Known(
+        kind="error|values|notes",
+        step="",
+        first="",
+        second=r"shouldn't be called on a tensor with unallocated storage",
+        reason="PyTorch gives zeros without memory where a second derivative is zero everywhere, and cannot show them",
+    ),
+    Known(
+        kind="error|notes",
+        step="",
+        first="",
+        second="INTERNAL ASSERT FAILED",
+        reason="an assertion inside PyTorch fails, with a request to report it",
     ),
 )
 

@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import gc
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.fuzz.program import Difference, Outcome, Program
 from benchmarks.fuzz.world import World
 
 KINDS = ("notes", "deaths", "values")
-TOLERANCE = 1e-5  # relative, of values of either precision: the two systems may round the last bits apart
 
 
-def alike(one: Any, other: Any) -> bool:
+@dataclass(frozen=True)
+class Tolerance:
+    """How far apart two systems may round: each has its own float32 tanh, and 1 - tanh² leaves few of its bits."""
+
+    relative: float = 1e-5
+    absolute: float = 1e-7
+
+
+DOUBLE = Tolerance()
+SINGLE = Tolerance(relative=2e-3, absolute=1e-6)
+
+
+def tolerance_for(program: Program) -> Tolerance:
+    """By the narrowest numbers in it."""
+    return SINGLE if any("float32" in step.text for step in program.steps) else DOUBLE
+
+
+def alike(one: Any, other: Any, tolerance: Tolerance = DOUBLE) -> bool:
     """Are two plain values the same, floats up to rounding?"""
     if isinstance(one, float) and isinstance(other, float):
-        return (
-            one == other or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=1e-7) or (one != one and other != other)
-        )
+        is_close = math.isclose(one, other, rel_tol=tolerance.relative, abs_tol=tolerance.absolute)
+        return is_close or one == other or (one != one and other != other)
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(alike(*pair) for pair in zip(one, other, strict=True))
+        return len(one) == len(other) and all(alike(*pair, tolerance) for pair in zip(one, other, strict=True))
     return type(one) is type(other) and bool(one == other)
 
 
@@ -41,26 +57,27 @@ def run_both(program: Program, first: Any, second: Any) -> Outcome:
 
 
 def steps_differ(program: Program, worlds: tuple[World, World], failed: set[int]) -> Difference | None:
+    tolerance = tolerance_for(program)
     for number, step in enumerate(program.steps):
         errors = [world.run(number, step.text) for world in worlds]
         if errors[0]:
             failed.add(number)
         if errors[0] != errors[1]:
             return Difference(number, "error", *errors)
-        found = first_difference(number, worlds)
+        found = first_difference(number, worlds, tolerance)
         if found is not None:
             return found
     return None
 
 
-def first_difference(number: int, worlds: tuple[World, World]) -> Difference | None:
+def first_difference(number: int, worlds: tuple[World, World], tolerance: Tolerance) -> Difference | None:
     one, other = (world.seen() for world in worlds)
     if one == other:
         return None
     for kind, left, right in zip(KINDS, one, other, strict=True):
         if kind == "deaths":
             left, right = sorted(left), sorted(right)
-        if not alike(left, right):
+        if not alike(left, right, tolerance):
             return Difference(number, kind, left, right)
     return None
 
@@ -72,7 +89,7 @@ def ends_differ(program: Program, worlds: tuple[World, World]) -> Difference | N
         for world in worlds:
             world.number = len(program.steps) + offset
             stage(world)
-        found = first_difference(worlds[0].number, worlds)
+        found = first_difference(worlds[0].number, worlds, tolerance_for(program))
         if found is not None:
             return found
     return None

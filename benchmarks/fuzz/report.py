@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from benchmarks.fuzz.campaign import Found, Slice
 from benchmarks.fuzz.grammar import RULES
 
+WHOLE = 100_000  # programs of a whole campaign
 SHOWN = 300  # characters of each side of a difference
 
 
@@ -18,27 +20,63 @@ def distinct(found: Iterable[Found]) -> list[list[Found]]:
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def print_report(result: Slice, seed: int, seconds: float) -> None:
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table: what was counted, and what a whole campaign is to reach."""
+
+    name: str
+    measured: float
+    wanted: float
+    at_most: bool = False
+    note: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        return self.measured <= self.wanted if self.at_most else self.measured >= self.wanted
+
+    def line(self, is_judged: bool) -> str:
+        """Shares in percent, all else as counts."""
+        show = "{:,.0f}".format if self.measured > 1 or self.wanted > 1 or self.wanted == 0 else "{:.1%}".format
+        judged = ("met" if self.is_met else "MISSED") if is_judged else "-"
+        wanted = f"{'<=' if self.at_most else '>='} {show(self.wanted)}"
+        return f"{self.name:<28} {show(self.measured):>10} {wanted:>12}  {judged:<6} {self.note}".rstrip()
+
+
+def figures(result: Slice) -> list[Figure]:
+    """What is asked of a campaign, and what this one came to."""
+    coverage = result.coverage
+    rule, rule_count = coverage.rarest_rule()
+    pair, pair_count = coverage.rarest_pair()
+    unexplained = [group for group in distinct(result.found) if not group[0].reason]
+    return [
+        Figure("programs", coverage.programs + len(result.peer_crashes), WHOLE),
+        Figure("rarest rule, programs", rule_count, 1_000, note=rule),
+        Figure("rarest pair, programs", pair_count, 50, note=" + ".join(pair)),
+        *(Figure(f"subjects that end as {name}", share, 0.05) for name, share in coverage.shares().items()),
+        Figure("differences not explained", len(unexplained), 0, at_most=True),
+    ]
+
+
+def print_report(result: Slice, seed: int, seconds: float) -> bool:
+    """Print differences, figures and the table; were all figures met that are judged?"""
     coverage = result.coverage
     groups = distinct(result.found)
-    open_groups = [group for group in groups if not group[0].reason]
     for group in groups:
         print_difference(group)
     print(
-        f"programs     {coverage.programs} (seed {seed}), {coverage.steps} steps, {coverage.failed_steps} of them refused"
+        f"programs     {coverage.programs:,} (seed {seed}), {coverage.steps:,} steps, {coverage.failed_steps:,} refused"
     )
     print(f"rate         {coverage.programs / seconds:.0f} programs/s over {seconds:.0f} s")
-    print(f"differences  {result.differing} programs, {len(groups)} distinct, {len(open_groups)} of them unexplained")
+    print(f"differences  {result.differing} programs, {len(groups)} distinct")
     print(f"crashes      {len(result.peer_crashes)} programs end the second system's process, and not the first's")
-    print(
-        f"rules        {len(RULES)}; rarest {told(coverage.rarest_rule())}; rarest pair {told(coverage.rarest_pair())}"
-    )
-    print("verdicts     " + ", ".join(f"{name} {share:.1%}" for name, share in coverage.shares().items()))
-
-
-def told(rarest: tuple[object, int]) -> str:
-    name, count = rarest
-    return f"{name if isinstance(name, str) else ' + '.join(map(str, name))} in {count}"  # type: ignore[call-overload]
+    print(f"rules        {len(RULES)}, each counted in programs where one of its steps was done, not refused\n")
+    is_whole = coverage.programs + len(result.peer_crashes) >= WHOLE
+    table = figures(result)
+    for figure in table:
+        print(figure.line(is_whole or figure.at_most))
+    if not is_whole:
+        print(f"- : judged from {WHOLE:,} programs on")
+    return all(figure.is_met for figure in table if is_whole or figure.at_most)
 
 
 def print_difference(group: list[Found]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.fuzz.draft import Draft, Kind
+from benchmarks.fuzz.draft import ODD, Draft, Kind
 from benchmarks.fuzz.grammar import rule
 
 FLAGS = (
@@ -107,22 +107,22 @@ def node_read(draft: Draft) -> str | None:
     return None if name is None else draft.bind_node(f"{name}.grad_fn", draft.tensors[name].op)
 
 
-@rule(1.5)
+@rule(2)
 def next_node_read(draft: Draft) -> str | None:
     if not draft.nodes:
         return None
     return draft.bind_node(f"{draft.pick(list(draft.nodes))}.next_functions[0][0]", "unknown")
 
 
-@rule(1)
+@rule(2)
 def gradient_edge(draft: Draft) -> str | None:
-    name = draft.tensor(grad=True)
+    name = draft.tensor("leaf", grad=True) if draft.often(0.6) else draft.tensor(grad=True)
     if name is None:
         return None
     return draft.bind_node(f"fw.autograd.graph.get_gradient_edge({name}).node", draft.tensors[name].op)
 
 
-@rule(2.5)
+@rule(4)
 def saved_read(draft: Draft) -> str | None:
     names = [name for name, op in draft.nodes.items() if op in SAVED]
     if not names:
@@ -131,11 +131,10 @@ def saved_read(draft: Draft) -> str | None:
     return draft.bind(f"{node}.{draft.pick(SAVED[draft.nodes[node]])}", Kind())
 
 
-@rule(1)
+@rule(3)
 def accumulated_variable_read(draft: Draft) -> str | None:
-    if not draft.nodes:
-        return None
-    return draft.bind(f"{draft.pick(list(draft.nodes))}.variable", Kind())
+    names = [name for name, op in draft.nodes.items() if op == "leaf" or draft.often(ODD)]
+    return draft.bind(f"{draft.pick(names)}.variable", Kind()) if names else None
 
 
 @rule(1)

@@ -67,12 +67,12 @@ def hook_on_several(draft: Draft) -> str | None:
     return draft.bind_handle(call)
 
 
-@rule(1.5)
+@rule(1.8)
 def hook_removed(draft: Draft) -> str | None:
     return f"{draft.pick(draft.handles)}.remove()" if draft.handles else None
 
 
-@rule(0.5)
+@rule(0.9)
 def hooks_of_a_tensor_set(draft: Draft) -> str | None:
     name = draft.tensor()
     return None if name is None else f"{name}._backward_hooks = {draft.pick(('None', '{}'))}"
@@ -107,12 +107,13 @@ def saved_hooks(draft: Draft) -> str | None:
     return f"with fw.autograd.graph.saved_tensors_hooks({hooks}): {draft.bind(expression, kind)}"
 
 
-@rule(1.5)
+@rule(5)
 def hooks_of_a_saved_slot(draft: Draft) -> str | None:
     """Hooks on one slot of a node. The handle never outlives its node: it would read another's memory in PyTorch."""
     slots = {"*": "self", "sin": "self", "exp": "result", "/": "other", "tanh": "result", "**": "self", "cos": "self"}
-    names = [name for name, op in draft.nodes.items() if op in slots]
-    if not names:
+    ops = {name: op for name, op in draft.nodes.items() if op in slots}
+    ops.update((f"{name}.grad_fn", kind.op) for name, kind in draft.tensors.items() if kind.op in slots)
+    if not ops:
         return None
-    node = draft.pick(names)
-    return f"{node}._raw_saved_{slots[draft.nodes[node]]}.register_hooks({hooks_of_saving(draft)})"
+    node = draft.pick(list(ops))
+    return f"{node}._raw_saved_{slots[ops[node]]}.register_hooks({hooks_of_saving(draft)})"

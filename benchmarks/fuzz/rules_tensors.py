@@ -212,7 +212,7 @@ def name_dropped(draft: Draft) -> str | None:
     return f"del {name}"
 
 
-@rule(0.7)
+@rule(0.9)
 def several_dropped(draft: Draft) -> str | None:
     names = [*draft.tensors, *draft.nodes]
     if len(names) < 4:
@@ -223,18 +223,18 @@ def several_dropped(draft: Draft) -> str | None:
     return "del " + ", ".join(chosen)
 
 
-@rule(1.5)
+@rule(1.8)
 def collect(draft: Draft) -> str | None:
     return "gc.collect()"
 
 
-@rule(3)
+@rule(4)
 def held(draft: Draft) -> str | None:
     names = [*draft.tensors, *draft.nodes]
     return f"lab.hold({draft.pick(names)})" if names else None
 
 
-@rule(3.5)
+@rule(5)
 def tied(draft: Draft) -> str | None:
     """Tie one thing to another by an attribute: cycles, some through the graph."""
     names = [*draft.tensors, *draft.nodes]

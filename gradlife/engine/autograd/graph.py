@@ -83,7 +83,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge along which the gradient of ``tensor`` flows. Makes the accumulator of a leaf that has none yet."""
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    node, output_nr = _engine._gradient_edge(tensor)
+    is_tensor = isinstance(tensor, Tensor)  # what only looks like one is asked for its node
+    node, output_nr = _engine._gradient_edge(tensor) if is_tensor else (tensor.grad_fn, tensor.output_nr)
     token = None
     if isinstance(node, _engine._FunctionBase):
         with enable_grad():
