@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from gradlife.hunting.weights import base_types
-from gradlife.model.hunt import Explained, Finding
+from gradlife.model.hunt import Explained, Finding, FindingKind
 from gradlife.model.trace import Step
 
 #: A bound above this many items is none that a run will reach.
@@ -42,8 +43,13 @@ def is_library_table(finding: Finding) -> bool:
         return False
     if steps[-1].type in base_types():  # a program puts these there
         return False
-    package = steps[0].detail.partition(".")[0]
+    package = package_of(steps[0])
     return package in sys.stdlib_module_names or package == "torch"
+
+
+def package_of(step: Step) -> str:
+    """Of the module that a trace begins with; empty where it begins elsewhere."""
+    return step.detail.partition(".")[0] if step.object == "module" else ""
 
 
 def explained(finding: Finding) -> Explained:
@@ -75,3 +81,30 @@ def slowed(finding: Finding) -> Explained:
     steps = finding.trace.steps
     place = f"{steps[-2].object} {steps[-2].detail}".strip() if len(steps) > 1 else finding.trace.object
     return Explained("cache that fills", f"{place} gets less in every round", finding.retained_bytes)
+
+
+def is_compilers(finding: Finding) -> bool:
+    """Does a table of torch's compiler keep it; or, without a tensor, one of Python's, or nothing that is known?
+
+    With each version come functions and weak references of the compiler's own. What the program holds itself is its own.
+    """
+    steps = finding.trace.steps
+    if steps and steps[0].object == "module" and steps[0].detail.startswith("torch._"):
+        return True
+    amounts = finding.per_step
+    if amounts.tensors or amounts.storages or amounts.graph_nodes:
+        return False
+    is_unknown = finding.kind in {FindingKind.NATIVE, FindingKind.NEVER}
+    return is_unknown or (
+        bool(steps)
+        and (steps[0].object == "interpreter" or package_of(steps[0]) in {"torch", *sys.stdlib_module_names})
+    )
+
+
+def recompiled(finding: Finding) -> Explained:
+    """In a line: what it is, and where it ends."""
+    config: Any = getattr(sys.modules.get("torch._dynamo"), "config", None)
+    most = getattr(config, "recompile_limit", None) or getattr(config, "cache_size_limit", None)
+    end = f", {most} of a function at most" if isinstance(most, int) else ""
+    words = f"torch.compile makes new versions of the same functions in every round{end}"
+    return Explained("compile cache", words, finding.retained_bytes)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from gradlife.hunting import caches
+from gradlife.hunting.compiled import is_bounded
 from gradlife.hunting.controls import planted_name
 from gradlife.hunting.findings import garbage_findings, growth_finding, native_findings, retained_finding, worst_first
 from gradlife.hunting.garbage import garbage_of
@@ -52,6 +53,9 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
         findings += retained_finding(evidence.graph, kept, about.is_script, hunt.noted)
     told = {evidence.graph.describe(node)[2] for one in sure for node in one.containers}
     findings += found_later(hunt, about, told)
+    if is_bounded([evidence.looks[number].compiled for number in (*evidence.judged, len(looks) - 1)]):
+        explained += [caches.recompiled(one) for one in findings if caches.is_compilers(one)][:1]
+        findings = [one for one in findings if not caches.is_compilers(one)]
     return HuntReport(
         target=about.target,
         stepped_by=about.stepped_by,

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gradlife import _heap
@@ -17,6 +17,7 @@ from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.tensors import storage_header
 from gradlife.heap.torch import ensure_calibrated
 from gradlife.hunting.aside import CAN_FORK
+from gradlife.hunting.compiled import Compiled, compiled_now
 from gradlife.model.hunt import PerStep
 
 #: Where the classes of tensors, storages and contexts are defined in C++: torch's, and those of gradlife's own engine.
@@ -53,6 +54,7 @@ class Look:
     has_labels: bool
     file: LookFile | None = None
     opened: _heap.Graph | None = None
+    compiled: Compiled = field(default_factory=Compiled)
 
     @property
     def graph(self) -> _heap.Graph:
@@ -95,9 +97,9 @@ def look(steps: int, *, with_labels: bool = False, collect: int = ALL) -> Look:
         gc.collect(collect)
     file = recorded(with_labels) if CAN_FORK else None
     if file is not None:
-        return Look(steps, with_labels, file)
+        return Look(steps, with_labels, file, compiled=compiled_now())
     graph = _heap.freeze(True, True, OWN_FOLDER, 0, LEAST_ATOM) if with_labels else walked()
-    return Look(steps, with_labels, opened=graph)
+    return Look(steps, with_labels, opened=graph, compiled=compiled_now())
 
 
 def recorded(with_labels: bool) -> LookFile | None:
