@@ -15,9 +15,8 @@ from gradlife.heap.torch_layout import (
     are_counts_coupled,
     are_nodes_coupled,
     context_owns_node,
-    node_behind,
-    node_of_context,
 )
+from gradlife.heap.torch_search import node_behind, node_of_context
 from gradlife.heap.torch_toys import CONTEXT_TUPLES, Toys
 
 

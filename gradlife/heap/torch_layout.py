@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradlife import _heap
+from gradlife.heap import torch_node_layout
+from gradlife.heap.torch_search import find, half_at, meta_of, node_behind, node_of_context, pointer_to_class, word_at
 from gradlife.heap.torch_toys import Toys
 
 Fields = Iterator[tuple[str, Any]]
-
-#: As much of an object as is searched, in bytes: more than any of these classes has before its subclasses' own fields.
-SEARCHED_BYTES = 640
 
 #: What each class is to the walk, which tells classes by their own names and those of their bases.
 CLASSES = {
@@ -37,13 +36,6 @@ CLASSES = {
 }
 
 
-#: The lists of hooks that every node has, and the class of what stands in each.
-HOOK_LISTS = {
-    "tensor_hooks_in_node": "PyFunctionTensorPreHook",
-    "prehooks_in_node": "PyFunctionPreHook",
-    "hooks_in_node": "PyFunctionPostHook",
-}
-
 #: Of what a `std::function` is made over, if it is no more than this, it keeps a copy; then comes the address of its code.
 FUNCTION_BYTES = 16
 #: Where a DLPack structure has its maker's word, by the sort of it: the layout is public.
@@ -55,55 +47,6 @@ BORROWERS: dict[str, Callable[[Toys], tuple[Any, int]]] = {
     "plain": lambda toys: (toys.handed_over, toys.big._cdata),
     "versioned": lambda toys: (toys.handed_over_by_version, toys.big._cdata),
 }
-
-
-def find(base: int | None, value: int | None, class_name: str = "", nbytes: int = SEARCHED_BYTES) -> int | None:
-    """Where `value` stands in the object at `base`; with `class_name`, only if an object of that class is there."""
-    if base is None or value is None or (class_name and class_name not in (_heap._class_at(value) or "")):
-        return None
-    return _heap._find_word(base, nbytes, value)
-
-
-def word_at(base: int | None, offset: int | None) -> int | None:
-    """The word there, or None where nothing can be read."""
-    return _heap._read_word(base + offset) if base is not None and offset is not None else None
-
-
-def pointer_to_class(base: int | None, class_name: str, nbytes: int) -> tuple[int | None, int | None]:
-    """The first word in an object that points at one of this class: its offset, and the word."""
-    for offset in range(0, nbytes, 8) if base is not None else ():
-        value = word_at(base, offset)
-        if value and value % 8 == 0 and class_name in (_heap._class_at(value) or ""):
-            return offset, value
-    return None, None
-
-
-def vector_of_class(base: int | None, class_name: str, start: int, stop: int) -> int | None:
-    """Where the vector begins, in an object, whose first word points at one of this class."""
-    for offset in range(start, stop, 8) if base is not None else ():
-        begin, end = word_at(base, offset), word_at(base, offset + 8)
-        if begin and end and begin % 8 == 0 and begin < end and not _heap._class_at(begin):
-            first = word_at(begin, 0)
-            if first and class_name in (_heap._class_at(first) or ""):
-                return offset
-    return None
-
-
-def meta_of(tensor: Any) -> int | None:
-    """The address of what differentiation knows of a tensor."""
-    found = pointer_to_class(tensor._cdata, "AutogradMeta", 160)[1]
-    return found if found is not None else pointer_to_class(tensor._cdata, "DifferentiableViewMeta", 160)[1]
-
-
-def node_behind(wrapper: Any) -> int | None:
-    """The address of the node that a `grad_fn` stands for, which has the same class name."""
-    return pointer_to_class(id(wrapper), type(wrapper).__name__, 48)[1]
-
-
-def node_of_context(ctx: Any) -> int | None:
-    """The address of the node of a custom Function's ctx."""
-    return pointer_to_class(id(ctx), "PyNode", type(ctx).__basicsize__)[1]
-
 
 # --- groups of fields: each stands by itself where another fails -----------------------------------------------------
 
@@ -227,11 +170,6 @@ def closures(toys: Toys, context: int, owner: int) -> dict[int, str]:
     return found
 
 
-def half_at(base: int, offset: int) -> int:
-    """Two bytes there; 0 where nothing can be read."""
-    return ((word_at(base, offset & ~7) or 0) >> 8 * (offset & 7)) & 0xFFFF
-
-
 def of_dtypes(toys: Toys) -> Fields:
     """The number that tells a tensor's dtype: small, different for each, and the same for two tensors of one."""
     tensors = toys.tensors_of_dtypes()
@@ -294,130 +232,6 @@ def count_offset(torch: Any) -> int | None:
     return min(candidates, default=None)
 
 
-def of_nodes(toys: Toys) -> Fields:
-    """Fields of nodes, their edges and contexts."""
-    node = node_behind(toys.node)
-    yield "node_in_wrapper", pointer_to_class(id(toys.node), "SinBackward0", 48)[0]
-    edges = edges_offset(node)
-    yield "edges_in_node", edges
-    yield "edge_bytes", edge_bytes(toys, edges)
-    yield "slots_in_node", find(node, toys.leaf._cdata, "TensorImpl")
-    yield "wrapper_in_node", find(node, id(toys.node))
-    accumulator = word_at(word_at(node, edges), 0)
-    yield "variable_in_accumulator", find(accumulator, toys.leaf._cdata, "TensorImpl")
-    yield "metadata_in_node", pointer_to_class(node, "PyAnomalyMetadata", 464)[0]
-
-
-def of_shapes(toys: Toys) -> Fields:
-    """Of what a node's outputs are: a vector that has room for two in itself, of sizes with room for a few, or a tensor of
-    them; the byte behind says which.
-    """
-    node = node_behind(toys.twofold.grad_fn)
-    own = [at for at in range(8, 400, 8) if node is not None and word_at(node, at) == node + at + 16]
-    at = next((at for at in own if word_at(node, at + 8) == 2 << 32 | 2), None)
-    yield "shapes_in_node", at
-    if at is None:
-        return
-    sizes = [inner for inner in own if inner > at and (word_at(node, inner + 8) or 0) >> 32 > 2]
-    if len(sizes) != 2:
-        return
-    room = (word_at(node, sizes[0] + 8) or 0) >> 32
-    yield "shape_bytes", sizes[1] - sizes[0]
-    yield "sizes_in_shape", sizes[0] - at - 16
-    yield "sort_in_shape", sizes[0] - at - 16 + 16 + 8 * room
-
-
-def edges_offset(node: int | None) -> int | None:
-    """The vector of edges: its first word points at an edge, whose first word points at the accumulator."""
-    for offset in range(0, 256, 8) if node is not None else ():
-        begin = word_at(node, offset)
-        if not begin or begin % 8 or _heap._class_at(begin):
-            continue
-        accumulator = word_at(begin, 0)
-        if accumulator and "AccumulateGrad" in (_heap._class_at(accumulator) or ""):
-            return offset
-    return None
-
-
-def edge_bytes(toys: Toys, edges: int | None) -> int | None:
-    """The size of one edge: a node of two inputs has two."""
-    address = node_behind(toys.product.grad_fn)
-    begin, end = word_at(address, edges), word_at(address, edges + 8 if edges is not None else None)
-    return (end - begin) // 2 if begin and end and 16 <= (end - begin) // 2 <= 32 else None
-
-
-def of_contexts(toys: Toys) -> Fields:
-    """Fields of the ctx of a custom Function, some of them full while its forward runs only."""
-    ctx = toys.custom.grad_fn
-    yield "node_in_context", pointer_to_class(id(ctx), "PyNode", type(ctx).__basicsize__)[0]
-    places = range(16, type(ctx).__basicsize__, 8)
-    saved = next((at for at in places if word_at(word_at(id(ctx), at), 0) == toys.leaf._cdata), None)
-    yield "saved_in_context", saved
-    yield "slot_bytes", saved_bytes(id(ctx), saved, toys.result._cdata)
-    yield "context_in_node", find(node_of_context(ctx), id(ctx))
-    for name in ("to_save", "saved_for_forward", "non_differentiable", "dirty"):
-        yield f"{name}_in_context", toys.fields_in_forward.get(name)
-
-
-def saved_bytes(ctx: int, saved: int | None, second: int) -> int | None:
-    """The size of one saved tensor's place: a ctx has two of them in a row, and the second has this tensor."""
-    begin, end = word_at(ctx, saved), word_at(ctx, saved + 8 if saved is not None else None)
-    nbytes = (end - begin) // 2 if begin and end else 0
-    return nbytes if 0 < nbytes <= 256 and word_at(begin, nbytes) == second else None
-
-
-def of_hooks(toys: Toys) -> Fields:
-    """Fields of the small objects that hold Python's hooks."""
-    _, hooks = pointer_to_class(meta_of(toys.leaf), "PyFunctionTensorPostAccGradHooks", 184)
-    yield (
-        "post_accumulate_hook_in_meta",
-        pointer_to_class(meta_of(toys.leaf), "PyFunctionTensorPostAccGradHooks", 184)[0],
-    )
-    yield "hooks_in_meta", vector_of_class(meta_of(toys.leaf), "PyFunctionTensorPreHook", 8, 184)
-    node = node_behind(toys.hooked[0].grad_fn)
-    for name, class_name in HOOK_LISTS.items():
-        yield name, vector_of_class(node, class_name, 8, 400)
-    dict_ = toys.leaf._post_accumulate_grad_hooks
-    yield "post_accumulate_hooks_in_wrapper", find(id(toys.leaf), id(dict_), nbytes=64)
-    yield "dict_in_hook", find(hooks, id(dict_), nbytes=32)
-
-
-def of_metadata(toys: Toys) -> Fields:
-    """The dict of a node's metadata."""
-    _, held = pointer_to_class(node_behind(toys.node), "PyAnomalyMetadata", 464)
-    yield "dict_in_metadata", find(held, id(toys.node.metadata), nbytes=128)
-
-
-def of_saved(toys: Toys) -> Fields:
-    """Fields of a saved tensor, and of its pair of hooks."""
-    of_leaf, of_result = (node_behind(packed.grad_fn) for packed in (toys.packed_leaf, toys.packed_result))
-    at, hooks = pointer_to_class(of_leaf, "PySavedVariableHooks", SEARCHED_BYTES)
-    yield "pack_in_hooks", find(hooks, id(toys.pack), nbytes=64)
-    yield "unpack_in_hooks", find(hooks, id(toys.unpack), nbytes=64)
-    yield "packed_in_hooks", find(hooks, id(toys.packed), nbytes=64)
-    slot = find(node_behind(toys.node), toys.leaf._cdata, "TensorImpl")  # of the same class
-    yield "hooks_in_slot", at - slot if at is not None and slot is not None else None
-    for name, node, owner in (
-        ("accumulator_in_slot", of_leaf, "AccumulateGrad"),
-        ("grad_fn_in_slot", of_result, "SinBackward0"),
-    ):
-        found = pointer_to_class(node + at, owner, 64)[0] if node is not None and at is not None else None
-        yield name, at + found - slot if at is not None and found is not None and slot is not None else None
-
-
-def saved_names(toys: Toys) -> Fields:
-    """The saved tensors of every node class, in the order in which they stand in it."""
-    prefix = "_raw_saved_"
-    classes = {name: value for name, value in vars(toys.torch._C._functions).items() if isinstance(value, type)}
-    yield (
-        "saved_names",
-        {
-            name: [field.removeprefix(prefix) for field in vars(value) if field.startswith(prefix)]
-            for name, value in classes.items()
-        },
-    )
-
-
 GROUPS = (
     of_types,
     of_tensors,
@@ -426,13 +240,7 @@ GROUPS = (
     of_descriptions,
     of_memory,
     of_counts,
-    of_nodes,
-    of_shapes,
-    of_contexts,
-    of_hooks,
-    of_metadata,
-    of_saved,
-    saved_names,
+    *torch_node_layout.GROUPS,
 )
 
 

@@ -17,7 +17,8 @@ import pytest
 
 from gradlife import _heap
 from gradlife.heap import torch as calibration
-from gradlife.heap.torch_layout import find_layout, meta_of, node_behind, pointer_to_class
+from gradlife.heap.torch_layout import find_layout
+from gradlife.heap.torch_search import meta_of, node_behind, pointer_to_class
 from gradlife.heap.torch_toys import Toys
 
 torch = pytest.importorskip("torch")
