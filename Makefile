@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz mutants package clean distclean
+.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants package clean distclean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -72,6 +72,9 @@ bench-plugin: $(VENV)/.built $(VENV)/.bench ## time suites of tests with the pyt
 
 fuzz: $(VENV)/.built ## run random lifetime programs on the mini engine and on PyTorch, and shrink what differs
 	$(BIN)/python -m benchmarks.fuzz $(ARGS)
+
+fuzz-bugs: $(VENV)/.built ## seed ten bugs in the mini engine, one at a time: the fuzzer must find each
+	$(BIN)/python -m benchmarks.fuzz.bugs $(ARGS)
 
 mutants: $(VENV)/.built ## replace each ownership policy in turn: every mutant must turn a scenario red
 	$(BIN)/python -m gradlife.runner.mutants $(ARGS)

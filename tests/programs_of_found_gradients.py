@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from typing import Any
 
 from programs_tools import Mark, attempt, function, programs_in, values, vector, watch
@@ -139,7 +140,21 @@ def hooks_of_an_accumulator_that_an_unpacked_leaf_shares(fw: Any) -> Any:
 
 def gradient_edge_of_what_only_looks_like_a_tensor(fw: Any) -> Any:
     node = function(fw, lambda ctx, item: item * 2, lambda ctx, grad: grad).apply(vector(fw)).grad_fn
-    return [attempt(lambda: fw.autograd.graph.get_gradient_edge(thing)) for thing in (node, None)]
+    return [attempt(partial(fw.autograd.graph.get_gradient_edge, thing)) for thing in (node, None)]
+
+
+def changed_window_that_gives_no_gradient(fw: Any) -> Any:
+    seen: list[Any] = []
+
+    def forward(ctx: Any, item: Any) -> Any:
+        item.mul_(2)
+        ctx.mark_dirty(item)
+        return item
+
+    base = vector(fw, 1.0, 2.0).neg()
+    base.grad_fn.register_hook(lambda grads, arrived: seen.append([grad is None for grad in (*grads, *arrived)]))
+    function(fw, forward, lambda ctx, grad: None).apply(base.select(0, 0)).backward()
+    return seen
 
 
 PROGRAMS = programs_in(globals())

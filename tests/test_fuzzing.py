@@ -1,17 +1,27 @@
-"""The fuzzer writes the same programs for a seed, shrinks what differs, and finds no difference in a first slice."""
+"""The fuzzer writes the same programs for a seed, shrinks what differs, finds what is planted and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from benchmarks.fuzz.campaign import Found
+import pytest
+
+from benchmarks.fuzz.books import imbalances
+from benchmarks.fuzz.campaign import Found, Slice, Systems, run_slices, shrink_safely
 from benchmarks.fuzz.children import Died, in_child
-from benchmarks.fuzz.lockstep import alike
-from benchmarks.fuzz.program import Difference, Program, Step
+from benchmarks.fuzz.coverage import Coverage
+from benchmarks.fuzz.known import known_reason
+from benchmarks.fuzz.lockstep import SINGLE, alike, tolerance_for
+from benchmarks.fuzz.profiles import VARIANTS, check_programs, ended, violation
+from benchmarks.fuzz.program import Difference, Outcome, Program, Step
+from benchmarks.fuzz.report import figures
 from benchmarks.fuzz.shrink import shrunk
 from benchmarks.fuzz.story import story_of
 from benchmarks.fuzz.writer import write_program
+from gradlife import engine
+from gradlife.cli import main as gradlife
 
 
 def program(*texts: str, **modes: bool) -> Program:
@@ -70,3 +80,110 @@ def test_a_found_program_is_written_as_a_scenario_file_that_loads(tmp_path: Path
     assert str(names["program_7_of_seed_5"]) == "<scenario program_7_of_seed_5>"
     assert step in source
     assert "lab.collect()" in source
+
+
+def test_float32_may_round_further_apart_than_float64() -> None:
+    assert tolerance_for(program("t0 = fw.tensor(1.5, dtype=fw.float32)")) == SINGLE
+    assert alike(1e-3, 1.001e-3, SINGLE)
+    assert not alike(1e-3, 1.001e-3)
+    assert not alike(1e-3, 1.01e-3, SINGLE)
+
+
+def test_only_steps_that_were_done_count_as_covered() -> None:
+    steps = tuple(Step(f"rule {number}", "pass") for number in range(4))
+    coverage = Coverage()
+    coverage.count(Program(steps), Outcome(Difference(3, "values", 1, 2), {}, frozenset({1})))
+    assert coverage.rules == {"rule 0": 1, "rule 2": 1}
+    assert coverage.pairs == {("rule 0", "rule 2"): 1}
+
+
+def test_a_campaign_is_judged_by_its_rarest_rule_and_pair() -> None:
+    judged = {figure.name: figure.is_met for figure in figures(Slice())}
+    assert judged == {
+        "programs": False,
+        "rarest rule, programs": False,
+        "rarest pair, programs": False,
+        "subjects that end as del": False,
+        "subjects that end as gc": False,
+        "subjects that end as held": False,
+        "subjects that end as never": False,
+        "differences not explained": True,
+    }
+
+
+def systems(policy: str = "") -> Systems:
+    """The engine, with a policy replaced in it if one is named, and PyTorch."""
+    torch: Any = pytest.importorskip("torch")
+
+    class Planted:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(engine, name)
+
+    engine.set_default_profile("torch-2.13" + policy)
+    return Systems(Planted(), torch)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+def test_first_programs_show_the_same_on_the_engine_and_on_pytorch() -> None:
+    found = [item for one in run_slices(systems(), 1, 200, 300, shrinks=0) for item in one.found]
+    assert [item for item in found if not known_reason(item.program, item.difference)] == []
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+def test_planted_difference_becomes_a_scenario_that_shows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        both = systems("+saved_slot=owning")
+        first = next(item for one in run_slices(both, 1, 0, 20, shrinks=0) for item in one.found)
+        small = shrink_safely(both, first)
+    finally:
+        engine.set_default_profile("torch-2.13")
+    assert len(small.program.steps) < len(first.program.steps)
+    path = tmp_path / "planted.py"
+    path.write_text(story_of(small, seed=1), encoding="utf-8")
+    told = ["run", str(path), "--against", "torch", "--backend"]
+    assert gradlife([*told, "mini:torch-2.13"]) == 0
+    assert "differs from torch" not in capsys.readouterr().out
+    assert gradlife([*told, "mini:torch-2.13+saved_slot=owning"]) == 0
+    assert "differs from torch" in capsys.readouterr().out
+
+
+def test_first_programs_leave_the_books_of_every_profile_in_balance() -> None:
+    assert [item for some in check_programs(engine, 1, 0, 150) for item in some] == []
+
+
+def test_live_objects_have_the_owners_that_they_count() -> None:
+    x = engine.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).sin()
+    y.sum().backward(retain_graph=True)
+    assert y.grad_fn is not None
+    assert imbalances(engine) == []
+
+
+def test_a_profile_that_computes_something_else_is_a_violation() -> None:
+    class Doubling:
+        """The engine, but where one profile is chosen, numbers are others."""
+
+        @staticmethod
+        def profile(name: str) -> Any:
+            return engine.profile(name)
+
+        def __getattr__(self, name: str) -> Any:
+            made = getattr(engine, name)
+            wrong = name == "tensor" and engine.current_profile().axes["tensor_identity"] == "rewrap"
+            return (lambda numbers, **given: made([7.0], **given)) if wrong else made
+
+    text = in_child(lambda: violation(program("t0 = fw.tensor([1.0])"), Doubling(), VARIANTS[0]))
+    assert text == "step 0 gives [('t0', [1.0], None)] under torch-2.13 and [('t0', [7.0], None)] here"
+
+
+def test_a_program_that_ends_its_process_is_a_violation() -> None:
+    class Deadly:
+        def __getattr__(self, name: str) -> Any:
+            return __import__("os").abort() if name == "tensor" else getattr(engine, name)
+
+    found = ended(Deadly(), program("t0 = fw.tensor([1.0])"), 5, Died(6))
+    assert (found.profile, found.index, found.text) == (VARIANTS[5], 5, "the process ended: Aborted")

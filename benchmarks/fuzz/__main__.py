@@ -10,22 +10,28 @@ import argparse
 import contextlib
 import importlib
 import itertools
+import math
 import sys
 import time
 import warnings
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 from benchmarks.fuzz.campaign import Slice, Systems, run_slices
-from benchmarks.fuzz.children import Died, start_child
-from benchmarks.fuzz.report import distinct, print_report
+from benchmarks.fuzz.children import Child, Died, start_child
+from benchmarks.fuzz.profiles import check_programs
+from benchmarks.fuzz.report import distinct, print_report, print_violations
 from benchmarks.fuzz.story import story_of
 
+SPAN = 1000  # programs that a process takes at a time
 IMPORTED_LATE = "torch.fx.experimental.symbolic_shapes"  # else each child imports this and sympy anew, in a second
 
 
 def main() -> int:
     arguments = parse_arguments()
+    if arguments.without_torch:
+        return main_without_torch(arguments)
     systems = load_systems(arguments.profile)
     started = time.perf_counter()
     result = run_in_processes(systems, arguments)
@@ -35,13 +41,26 @@ def main() -> int:
     return 0 if is_met else 1
 
 
+def main_without_torch(arguments: argparse.Namespace) -> int:
+    """The profiles of the engine against each other, one program after another."""
+    warnings.simplefilter("ignore")
+    engine: Any = importlib.import_module("gradlife.engine")
+    started = time.perf_counter()
+    end = arguments.first + arguments.programs
+    found = list(itertools.chain.from_iterable(check_programs(engine, arguments.seed, arguments.first, end)))
+    print_violations(found, arguments.programs, arguments.seed, time.perf_counter() - started)
+    return 1 if found else 0
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--programs", type=int, default=2000, help="how many programs")
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0, help="begin no more programs after this time")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--profile", default="torch-2.13", help="profile of the engine that is compared with PyTorch")
+    parser.add_argument("--without-torch", action="store_true", help="the engine's profiles against each other instead")
     parser.add_argument("--shrinks", type=int, default=200, help="differences to shrink in each process, at most")
     parser.add_argument("--stories", metavar="FOLDER", help="write each distinct difference as a scenario file")
     return parser.parse_args()
@@ -60,19 +79,23 @@ def load_systems(profile: str) -> Systems:
 
 
 def run_in_processes(systems: Systems, arguments: argparse.Namespace) -> Slice:
-    """Each process takes a run of programs of its own."""
-    first, count = arguments.first, max(arguments.processes, 1)
-    bounds = [first + arguments.programs * part // count for part in range(count + 1)]
-    children = [
-        start_child(lambda span=span: run_span(systems, arguments, *span))  # type: ignore[misc]
-        for span in itertools.pairwise(bounds)
-    ]
+    """Each process takes a run of programs after another, until all are done or the time is up."""
+    end = arguments.first + arguments.programs
+    spans = deque((first, min(first + SPAN, end)) for first in range(arguments.first, end, SPAN))
+    ends_at = time.monotonic() + (arguments.seconds or math.inf)
+    running: deque[Child] = deque()
     result = Slice()
-    for child in children:
-        one = child.result()
+    while spans or running:
+        while spans and len(running) < max(arguments.processes, 1) and time.monotonic() < ends_at:
+            span = spans.popleft()
+            running.append(start_child(lambda span=span: run_span(systems, arguments, *span)))  # type: ignore[misc]
+        if not running:
+            break
+        one = running.popleft().result()
         if isinstance(one, Died):
             raise SystemExit(f"a process of the fuzzer {one.text}")
         result.add(one)
+        print(f"{result.coverage.programs} programs, {result.differing} differ", file=sys.stderr)
     return result
 
 
@@ -80,7 +103,6 @@ def run_span(systems: Systems, arguments: argparse.Namespace, first: int, end: i
     result = Slice()
     for one in run_slices(systems, arguments.seed, first, end, arguments.shrinks):
         result.add(one)
-        print(f"{first}: {result.coverage.programs} programs, {result.differing} differ", file=sys.stderr)
     return result
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.fuzz.campaign import Found, Slice
 from benchmarks.fuzz.grammar import RULES
+from benchmarks.fuzz.profiles import BASE, RELEASES, VARIANTS, Violation
 
 WHOLE = 100_000  # programs of a whole campaign
 SHOWN = 300  # characters of each side of a difference
@@ -89,3 +90,16 @@ def print_difference(group: list[Found]) -> None:
     print(f"  second: {str(first.difference.other)[:SHOWN]}")
     if first.reason:
         print(f"  let be: {first.reason}")
+
+
+def print_violations(found: Sequence[Violation], programs: int, seed: int, seconds: float) -> None:
+    """What did not hold in programs that ran without PyTorch, then the figures."""
+    for item in found:
+        print(f"--- program {item.index}, {item.profile}: {item.text[:SHOWN]}")
+        print("\n".join(f"  {step.text}" for step in item.program.steps))
+    profiles = f"{len(VARIANTS)} ownership variants of {BASE}, {len(RELEASES)} releases"
+    print(f"programs     {programs:,} (seed {seed}), each under one of {profiles}")
+    print(f"rate         {programs / seconds:.0f} programs/s over {seconds:.0f} s")
+    print(
+        f"violations   {len(found)} programs end the process, leave books that do not balance, or compute something else"
+    )

@@ -74,11 +74,8 @@ TensorList CopySlices::apply(TensorList&& gradients) {
   for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
     if (!should_compute_output(i)) continue;
     if (i == 0) {
-      if (outputs[0]) {
-        ops::copy_in_place(window, outputs[0]);
-      } else {
-        ops::copy_in_place(window, ops::full({}, 0, gradient->dtype()));
-      }
+      if (!outputs[0]) continue;  // none for the window: none for the base either, as since 2.0
+      ops::copy_in_place(window, outputs[0]);
       results[0] = result;
     } else {
       results[i] = std::move(outputs[i]);

@@ -65,7 +65,8 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   return visit_tensor_references(self, visit, arg);
 }
 
-// With coupled counts the accumulator keeps them: what was unpacked from a saved slot has it, too, and is no last owner.
+// With coupled counts the accumulator keeps them: what was unpacked from a saved slot has it, too, and is no last
+// owner.
 void clear_accumulator_hooks(TensorImpl& impl) {
   if (impl.meta() == nullptr || impl.policy().tensor_identity == Identity::coupled) return;
   if (const NodePtr accumulator = impl.meta()->grad_accumulator.lock()) clear_node_hooks(*accumulator);

@@ -1,0 +1,39 @@
+"""The engine's books: each live object has exactly the owners that other live objects and its wrapper admit to."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from collections import Counter
+from typing import Any
+
+KINDS = ("tensor", "storage", "node")  # the kinds that the live graph lists one by one
+UNLISTED = ("rewrap",)  # identities with any number of wrappers, which the object does not know
+
+
+def settle(engine: Any) -> None:
+    """Collect, and have what a failed backward left queued let go of: the next backward does that."""
+    with engine.profile("torch-2.13"):
+        engine.tensor(1.0, requires_grad=True).backward()
+    gc.collect()
+
+
+def imbalances(engine: Any) -> list[str]:
+    """What does not add up, in words: an owner too many or too few, or a count that is not the number of objects.
+
+    An owner that nobody admits to keeps an object past its last owner; one that is not counted lets it be freed too soon.
+    Cost: one pass over all live engine objects.
+    """
+    rows = importlib.import_module("gradlife._engine")._live_graph()
+    admitted = Counter(
+        number for row in rows for _, ownership, number, *_ in row[7] if ownership == "strong" and number is not None
+    )
+    found = []
+    for number, kind, name, strong, _, identity, wrapper, _ in rows:
+        known = admitted[number] + (1 if wrapper is not None and wrapper[3] == "strong" else 0)
+        if known > strong or (known < strong and identity not in UNLISTED):
+            found.append(f"{kind} {name}: {strong} owners counted, {known} known")
+    live, listed = engine.live_counts(), Counter(row[1] for row in rows)
+    return found + [
+        f"{live[kind]} {kind}s counted, {listed[kind]} alive" for kind in KINDS if live[kind] != listed[kind]
+    ]
