@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "heap_py/bounds.hpp"
+#include "heap_py/call_labels.hpp"
 #include "heap_py/interpreter.h"
 #include "heap_py/key_text.hpp"
 #include "heap_py/module_names.hpp"
@@ -167,6 +168,7 @@ Label Describer::describe_edge(NodeId from, NodeId to, size_t nth) const {
   const bool is_python = graph_.type_of(to).kind == NodeKind::python;
   if (is_python) sink.found = describe_reference(source, static_cast<PyObject*>(pointer(to)), nth);
   add_key(sink.found);
+  if (is_python) sink.found.call = call_beside(source, static_cast<PyObject*>(pointer(to)), sink.found);
   for (Provider* provider : providers_) {
     if (sink.found.relation != Relation::unknown || !provider->knows(Py_TYPE(source))) continue;
     provider->expand_python(source, sink);

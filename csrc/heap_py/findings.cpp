@@ -107,7 +107,7 @@ namespace {
 
 Ref step_tuple(const Graph& graph, const Step& step) {
   const TypeRow& row = graph.type_of(step.node);
-  const Ref type = text(row.name), description = text(step.description), label = text(step.to_next.text);
+  const Ref type = text(row.name), description = text(step.description), label = text(step.to_next.whole());
   const Ref bases = text(row.bases);
   return checked(Py_BuildValue("ksOKOsOLO", static_cast<unsigned long>(step.node), kind_name(row.kind), type.get(),
                                static_cast<unsigned long long>(graph.addresses[step.node]), description.get(),

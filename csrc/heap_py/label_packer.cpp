@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "heap_py/call_labels.hpp"
 #include "heap_py/interpreter.h"
 #include "heap_py/key_text.hpp"
 #include "heap_py/type_labels.hpp"
@@ -26,6 +27,9 @@ std::string without_user_text(const Label& label) {
 }
 
 constexpr uint32_t not_found = UINT32_MAX;
+
+// Its label says of what call, too: it is put together apart.
+bool waits_for_a_call(PyObject* held, PyObject* name) { return PyTuple_CheckExact(held) && names_arguments(name); }
 
 struct KeySearch {
   PyObject *target, *key;
@@ -65,7 +69,7 @@ uint32_t LabelPacker::pack(const Label& label) {
   const uint8_t relation = static_cast<uint8_t>(label.relation);
   if (label.relation == Relation::item)
     return PackedLabel::pack(relation, label.index >= 0 ? static_cast<uint64_t>(label.index) : PackedLabel::most);
-  std::string text = with_user_text_ ? label.text : without_user_text(label);
+  std::string text = with_user_text_ ? label.whole() : without_user_text(label);
   if (label.index >= 0 && text != "next edge") text += "[" + std::to_string(label.index) + "]";
   return PackedLabel::pack(relation, texts_.add(text));
 }
@@ -100,7 +104,7 @@ uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
     case Shape::dict: {
       PyObject *key, *value;
       for (Py_ssize_t at = 0; PyDict_Next(holder, &at, &key, &value) != 0;)
-        if (value == held) return keyed(Relation::dict_value, key);
+        if (value == held) return waits_for_a_call(held, key) ? not_found : keyed(Relation::dict_value, key);
       return not_found;
     }
     case Shape::list:
@@ -125,8 +129,10 @@ uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
 uint32_t LabelPacker::of_instance(PyObject* holder, PyObject* held) {
   KeySearch search{held, nullptr};
   gl_visit_inline_attributes(holder, note_key, &search);
-  if (search.key != nullptr) return keyed(Relation::attribute, search.key);
-  const Label slot = label_in_members(holder, held);
+  if (search.key != nullptr)
+    return waits_for_a_call(held, search.key) ? not_found : keyed(Relation::attribute, search.key);
+  Label slot = label_in_members(holder, held);
+  slot.call = call_beside(holder, held, slot);
   if (slot.relation == Relation::slot) return pack(slot);
   if (gl_existing_dict(holder) != held) return not_found;
   return known(Relation::internal, &PyDict_Type, [] { return Label{Relation::internal, "__dict__"}; });

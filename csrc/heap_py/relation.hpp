@@ -34,6 +34,9 @@ struct Label {
   std::string text;  // a name, or a key as it would be written
   int64_t index = -1;
   PyObject* key = nullptr;  // of a dict's entry, borrowed while nothing runs
+  std::string call{};       // of a tuple of arguments, what they are for: "worker(batch,label)"
+  // As it is told: a name, and after a colon what is called.
+  std::string whole() const { return call.empty() ? text : text + ":" + call; }
 };
 
 }  // namespace gradlife::heap

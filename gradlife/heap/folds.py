@@ -135,8 +135,22 @@ def fold_queued_items(links: Links, at: int) -> Fold | None:
     return (2, words(links[at + 1])) if is_queue and follows(links, at + 1, "item") else None
 
 
+def fold_call_argument(links: Links, at: int) -> Fold | None:
+    """thread -> tuple of arguments -> value: by the parameter of the function that it is for, too."""
+    if at == 0 or not links[at - 1].call or links[at].relation != "item":
+        return None
+    function, _, names = links[at - 1].call.removesuffix(")").partition("(")
+    parameters = names.split(",") if names else []
+    rest = parameters[-1] if parameters and parameters[-1].startswith("*") else ""
+    named = [name for name in parameters if name != rest]
+    index = links[at].index
+    name = named[index] if 0 <= index < len(named) else rest
+    return (1, f"{words(links[at])} (argument '{name}' of {function}())") if name else None
+
+
 FOLDS: tuple[Callable[[Links, int], Fold | None], ...] = (
     *FRAMEWORK_FOLDS,
+    fold_call_argument,
     fold_dict_of_names,
     fold_interpreter_dict,
     fold_frame_dict,

@@ -22,6 +22,13 @@ class Link:
     label: str
     index: int
     bases: str = ""
+    call: str = ""  # of a reference to arguments, what they are for: "worker(batch,label)"
+
+    def __post_init__(self) -> None:
+        name, is_told, call = self.label.partition(":")
+        if is_told and name.strip("'_") == "args":
+            object.__setattr__(self, "label", name)
+            object.__setattr__(self, "call", call)
 
     def is_a(self, types: frozenset[str]) -> bool:
         """Is its type one of these, or derived from one? Full names."""
