@@ -73,7 +73,8 @@ class Hunt:
             if is_last:
                 break
         yield from self._native_rounds()
-        self._suspect()
+        if not self.schedule.is_known:
+            self._suspect()
         yield from self._extension()
         yield from self._lines_round()
         yield from self._collector_round()

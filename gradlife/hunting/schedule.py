@@ -32,6 +32,7 @@ class Schedule:
     lines: int = 5  # steps of a round in which it is recorded where objects are created, where no other follows
     collector: int = 5  # steps of the round in which the collector rests
     watched: int = 11  # steps of the round in which reads are watched
+    is_known: bool = False  # that something grows: it is judged at once, and needs no other rounds
     may_end: bool = False  # the steps may be over before the hunt is, and with them what held their survivors
 
 

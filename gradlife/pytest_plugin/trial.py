@@ -19,6 +19,7 @@ from gradlife.pytest_plugin.young import Boundary, Young, alive
 #: Runs of the rounds of the second pass, a look after each; the first that take no longer than so many seconds. What only
 #: gathers for a while, an epoch's results say, is let go in longer ones.
 ROUNDS = ((5, 7, 7, 11), (2, 3, 3, 5), (1, 1, 1, 1))
+SURE_ROUNDS = ((11, 19), (5, 8), (2, 2))  # where every counted run left something that is alive
 PATIENCE = 3.0
 
 #: Hunts of one test, until one is to be believed.
@@ -55,6 +56,10 @@ class Trial:
             if start.is_blind or any(one.is_blind for one in counted):
                 return replace(plain, verdict=Verdict.INCONCLUSIVE, trouble=BLIND)
             plain = replace(plain, runs=tuple(runs_of(start, counted)))
+            if is_growing(plain.runs):
+                found = judged(plain, self._hunt(plain.runs, SURE_ROUNDS, is_known=True))
+                if found.entries:
+                    return found
             return judged(plain, self._hunted(plain.runs)) if is_suspect(plain.runs, start, counted) else plain
         except NotRepeatable as error:
             return replace(plain, verdict=Verdict.NOT_REPEATABLE, trouble=str(error))
@@ -63,8 +68,11 @@ class Trial:
         """Warms up, then runs the test as often as was asked for, a boundary after each run."""
         for _ in range(1, self._terms.warmup):
             self._repeats.again()
-        first = self._young.boundary()
-        start, counted = (first, []) if self._terms.warmup else (self._young.start, [first])
+        start, counted = self._young.start, []
+        if self._terms.warmup:
+            start = self._young.beginning()
+        else:
+            counted = [self._young.boundary()]
         while len(counted) < self._terms.repeat:
             self._repeats.again()
             counted.append(self._young.boundary())
@@ -75,16 +83,16 @@ class Trial:
         ones, a control is missed now and then.
         """
         for _ in range(TRIES - 1):
-            report = self._hunt(runs)
+            report = self._hunt(runs, ROUNDS)
             if report.rounds and all(one.is_right for one in report.controls):
                 return report
-        return self._hunt(runs)
+        return self._hunt(runs, ROUNDS)
 
-    def _hunt(self, runs: Sequence[Run]) -> HuntReport:
+    def _hunt(self, runs: Sequence[Run], choice: Sequence[tuple[int, ...]], is_known: bool = False) -> HuntReport:
         """The second pass: what was seen to grow is named."""
         has_cycles = all(run.waiting for run in runs)
-        rounds = next((one for one in ROUNDS if sum(one) * self._repeats.seconds_a_run < PATIENCE), ROUNDS[-1])
-        schedule = Schedule(0, rounds, (), (), 1, COLLECTOR if has_cycles else 0, WATCHED)
+        rounds = next((one for one in choice if sum(one) * self._repeats.seconds_a_run < PATIENCE), choice[-1])
+        schedule = Schedule(0, rounds, (), (), 1, COLLECTOR if has_cycles else 0, WATCHED, is_known)
         hunt = Hunt(schedule, has_lines=True, has_natives=not any(run.tensors or run.others for run in runs))
         try:
             for count in hunt.plan():
@@ -100,6 +108,11 @@ def runs_of(start: Boundary, counted: Sequence[Boundary]) -> Iterator[Run]:
     for before, after in itertools.pairwise([start, *counted]):
         more = (after.malloc or 0) - (before.malloc or 0)
         yield Run(alive(after.tensors), alive(after.others), after.collected, more)
+
+
+def is_growing(runs: Sequence[Run]) -> bool:
+    """Did every run leave something that is alive, and nothing wait for the collector besides?"""
+    return all(run.tensors + run.others > 0 for run in runs) and not all(run.waiting for run in runs)
 
 
 def is_suspect(runs: Sequence[Run], start: Boundary, counted: Sequence[Boundary]) -> bool:

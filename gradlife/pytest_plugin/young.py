@@ -12,7 +12,7 @@ import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -77,8 +77,16 @@ class Young:
         before = alive(self._known.values())
         gc.collect()
         collected = before - alive(self._known.values())
-        plain = sum(map(is_other, gc.get_objects()))
+        plain = sum(map(is_of_program, instances(gc.get_objects(), is_plain)))
         return Boundary(tensors, others, collected, plain, malloc, is_blind)
+
+    def beginning(self) -> Boundary:
+        """A boundary after which all that there is is old: what was loaded meanwhile is looked through no more."""
+        found = self.boundary()
+        gc.freeze()
+        self._new = [[]]
+        self._known.clear()
+        return replace(found, plain=0)
 
     def _fresh(self, found: Iterable[weakref.ref[Any]]) -> tuple[weakref.ref[Any], ...]:
         """Those that were not there at an earlier boundary. Addresses are used again, so an old one must be alive."""
@@ -164,10 +172,13 @@ def namespace(kind: type) -> Any:
     return type.__dict__["__dict__"].__get__(kind)
 
 
-def is_other(one: object) -> bool:
-    """Is this of the kinds that leak without tensors, and none that runs tests?"""
-    if full_name(type(one)) not in LEAK_TYPES:
-        return False
+def is_plain(kind: type) -> bool:
+    """Is this a class of what leaks without tensors?"""
+    return full_name(kind) in LEAK_TYPES
+
+
+def is_of_program(one: object) -> bool:
+    """Does this come from elsewhere than what runs tests?"""
     return not module_of(one).startswith(RUNNERS)
 
 
