@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <iterator>
 
 #include "heap_py/border.hpp"
 #include "heap_py/native_census.hpp"
@@ -37,7 +38,76 @@ Ref device_list(const NativeCensus& census) {
   return list;
 }
 
+using Block = NativeCensus::Block;
+
+std::vector<Block> blocks_now() {
+  NativeCensus census(torch_layout());
+  census.keep_blocks();
+  census.run();
+  std::vector<Block> found(census.blocks().begin(), census.blocks().end());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Ref packed(const std::vector<Block>& blocks) {
+  return checked(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(blocks.data()),
+                                           static_cast<Py_ssize_t>(blocks.size() * sizeof(Block))));
+}
+
+std::vector<Block> since(const std::vector<Block>& now, PyObject* before) {
+  const auto* first = reinterpret_cast<const Block*>(PyBytes_AS_STRING(before));
+  const auto* last = first + static_cast<size_t>(PyBytes_GET_SIZE(before)) / sizeof(Block);
+  std::vector<Block> found;
+  std::set_difference(now.begin(), now.end(), first, last, std::back_inserter(found));
+  return found;
+}
+
+// The object that a block has, if it is one of a graph's: behind the counts of a shared pointer, where it has these.
+Address object_in(const Block& block, ClassTable& table, const MemoryReader& reader, Family* family) {
+  uint32_t slot = table.find(block.word);
+  Address address = block.address;
+  uint64_t word = 0;
+  if (slot != ClassTable::none && table[slot].is_in_place && reader.read_word(address + 16, &word)) {
+    const uint32_t inner = table.find(word);
+    address += 16;
+    if (inner != ClassTable::none && !table[inner].is_in_place) slot = inner;
+  }
+  if (slot == ClassTable::none) return 0;
+  *family = table[slot].family;
+  const TorchLayout* layout = torch_layout();
+  const bool has_count = table[slot].count == ClassRecord::Count::torch && layout != nullptr &&
+                         layout->count_in_target != TorchLayout::absent;
+  if (has_count && reader.read_word(address + layout->count_in_target, &word) && static_cast<uint32_t>(word) == 0)
+    return 0;  // only weak pointers are left
+  return *family == Family::tensor || *family == Family::grad_node ? address : 0;
+}
+
 }  // namespace
+
+PyObject* native_blocks(PyObject*, PyObject*) {
+  return guarded([] { return packed(blocks_now()).release(); });
+}
+
+PyObject* native_since(PyObject*, PyObject* before) {
+  return guarded([&] {
+    if (!PyBytes_Check(before)) {
+      PyErr_SetString(PyExc_TypeError, "bytes that native_blocks gave are wanted");
+      throw PythonErrorSet();
+    }
+    const std::vector<Block> now = blocks_now();
+    const MemoryReader reader;
+    const Ref list = checked(PyList_New(0));
+    for (const Block& block : since(now, before)) {
+      Family family = Family::tensor;
+      const Address address = object_in(block, ClassTable::current(), reader, &family);
+      if (address == 0) continue;
+      const Ref row = checked(Py_BuildValue("Ks", static_cast<unsigned long long>(address), family_name(family)));
+      checked_status(PyList_Append(list.get(), row.get()));
+    }
+    const Ref bytes = packed(now);
+    return checked(PyTuple_Pack(2, bytes.get(), list.get())).release();
+  });
+}
 
 PyObject* native_census(PyObject*, PyObject*) {
   return guarded([] {

@@ -11,5 +11,9 @@ namespace gradlife::heap {
 PyObject* native_census(PyObject* module, PyObject* unused);
 // native_objects(class) -> [address, ...], ascending
 PyObject* native_objects(PyObject* module, PyObject* name);
+// native_blocks() -> bytes: what may be objects now, to be asked for what is new
+PyObject* native_blocks(PyObject* module, PyObject* unused);
+// native_since(bytes of earlier) -> (bytes of now, [(address, family), ...]): tensors and grad nodes that are new
+PyObject* native_since(PyObject* module, PyObject* before);
 
 }  // namespace gradlife::heap

@@ -266,6 +266,8 @@ PyMethodDef functions[] = {
     {"malloc_bytes", malloc_bytes, METH_NOARGS, nullptr},
     {"native_census", native_census, METH_NOARGS, nullptr},
     {"native_objects", native_objects, METH_O, nullptr},
+    {"native_blocks", native_blocks, METH_NOARGS, nullptr},
+    {"native_since", native_since, METH_O, nullptr},
     {"announce_signals", announce_signals, METH_VARARGS, nullptr},
     {"start_recording", start_recording, METH_VARARGS, nullptr},
     {"want_type", want_type, METH_O, nullptr},

@@ -38,7 +38,8 @@ NativeCensus::NativeCensus(const TorchLayout* layout)
       cache_(size_t{1} << cache_bits, CacheEntry(), arena_.memory()),
       found_(arena_.memory()),
       milestones_(arena_.memory()),
-      objects_(arena_.memory()) {
+      objects_(arena_.memory()),
+      blocks_(arena_.memory()) {
   if (why_not() != nullptr) throw std::runtime_error(why_not());
   mark_libraries();
 }
@@ -53,6 +54,7 @@ void NativeCensus::run() {
   const auto vtable = *reinterpret_cast<const uint64_t*>(probe.get());
   const ScanVector<MallocHeap> heaps = find_heaps(reader_, map_, arena_);
   for (const MallocHeap& heap : heaps) read_heap(heap);
+  if (keeps_blocks_) return;
   for (const Mapping& mapping : map_.all())
     if (mapping.what == Mapping::What::anonymous && mapping.is_writable && mapping.is_private)
       read_mapped_blocks(mapping, heaps);
@@ -113,6 +115,10 @@ Address NativeCensus::walk(const MallocHeap& heap, Address from) {
 
 void NativeCensus::accept() {
   classes_.resize(std::max(classes_.size(), table_.size()));
+  if (keeps_blocks_) {
+    for (const Found& found : found_) blocks_.push_back({found.address, found.content});
+    found_.clear();
+  }
   for (const Found& found : found_) {
     NativeClass& of = classes_[found.slot];
     ++of.count;
@@ -167,6 +173,12 @@ Address NativeCensus::read_mapped_block(Address at, Address last) {
 // --- objects
 
 void NativeCensus::look_at(const Chunk& chunk) {
+  if (keeps_blocks_) {
+    const uint64_t word = chunk.words[2];
+    const bool may_be_vtable = marks_[mark_of(word)] != 0 && word % sizeof(uint64_t) == 0 && word < largest_content;
+    if (may_be_vtable) found_.push_back({chunk.at + chunk_header, 0, 0, word, unknown_device});
+    return;
+  }
   const uint32_t slot = slot_of(chunk.words[2]);
   if (slot == no_slot) return;
   const Address block = chunk.at + chunk_header;

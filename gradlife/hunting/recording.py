@@ -87,6 +87,11 @@ class Recording:
         """
         return _heap.living_nodes(first) if self.is_on else (0, [])
 
+    def is_since(self, node: int, first: int) -> bool:
+        """Has the grad node at an address this number or a later one? Nodes of other threads have numbers of their own."""
+        number = _heap._read_word(node + self._offset) if self._offset else None
+        return number is not None and number >= first
+
     def rest(self) -> None:
         """What is made until `resume` is none of the program's."""
         if self.is_on:

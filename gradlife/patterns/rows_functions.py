@@ -23,6 +23,12 @@ def is_leaf_ring(case: Case) -> bool:
     return not has_node and not (facts is not None and facts.grad_fn)
 
 
+def is_stored_with_graph(case: Case) -> bool:
+    """Has the gradient at the end of the way a graph?"""
+    ends_there = [str(token) for token in case.way[-2:]] == ["tensor.grad", "=tensor"]
+    return not ends_there or bool(case.trace.tensor is not None and case.trace.tensor.grad_fn)
+
+
 def is_own_hook(case: Case) -> bool:
     """Does no part of a module's full backward hook stand in the ring?"""
     return not any(token.family == "modulehook" for token in case.ring)
@@ -160,7 +166,8 @@ FUNCTION_RINGS = (
         "Ask for the gradient instead of storing it, or set .grad to None when it has been used.",
         "grad, = torch.autograd.grad(loss, inputs, create_graph=True)  # nothing is stored in .grad",
         rings=("tensor.grad ...",),
-        ways=("tensor.grad tensor.grad_fn",),
+        ways=("tensor.grad tensor.grad_fn", "tensor.grad =tensor$"),
+        when=is_stored_with_graph,
         links=("pytorch/pytorch#7343", "pytorch/pytorch#4661"),
         example="Parameter grad → Tensor grad_fn → MulBackward0 saved tensor → the same Parameter",
     ),

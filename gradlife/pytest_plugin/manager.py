@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -195,17 +195,22 @@ class Manager:
         if self._has_failed(item):
             return
         item.stash[CHECKED] = plain(item, terms)
-        if self._sweep.carriers() - before:
+        if self._sweep.carriers() - before or self._sweep.has_more_memory():
             repeats.settle()
-            if self._sweep.carriers():
-                self._judge(item, terms, "call")
+            self._judge_rest(item, terms, "call")
 
     def _sweep_teardown(self, item: pytest.Item, terms: Terms) -> None:
         """The fixtures are gone: what is left now outlives the test."""
         if self._sweep.carriers():
             forget(item)
-            if self._sweep.carriers():
-                self._judge(item, terms, "teardown")
+        self._judge_rest(item, terms, "teardown")
+
+    def _judge_rest(self, item: pytest.Item, terms: Terms, phase: str) -> None:
+        """Judges what is left of the test, if there is anything."""
+        shown = self._sweep.carriers()
+        unshown = self._sweep.unshown(may_collect=not shown)
+        if shown or unshown:
+            self._judge(item, terms, phase, unshown)
 
     @contextmanager
     def _seeing(self, item: pytest.Item, terms: Terms, phase: str) -> Iterator[None]:
@@ -216,9 +221,9 @@ class Manager:
             unseen = replace(plain(item, terms), phase=phase, verdict=Verdict.INCONCLUSIVE, trouble=BLIND)
             self._conclude(item, terms, unseen)
 
-    def _judge(self, item: pytest.Item, terms: Terms, phase: str) -> None:
+    def _judge(self, item: pytest.Item, terms: Terms, phase: str, unshown: Collection[int] = ()) -> None:
         with self.fixtures.told():
-            found = self._sweep.judged()
+            found = self._sweep.judged(unshown)
         self._sweep.end()
         self._conclude(item, terms, with_findings(replace(plain(item, terms), phase=phase), found))
 

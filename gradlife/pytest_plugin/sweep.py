@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +15,7 @@ from gradlife.heap.torch import ensure_calibrated
 from gradlife.hunting.aside import aside
 from gradlife.hunting.recording import USUAL, Recording
 from gradlife.pytest_plugin.outliving import Outliving, outliving
+from gradlife.pytest_plugin.unshown import Unshown
 from gradlife.pytest_plugin.young import Family, family_of, has, instances, references
 
 #: When so many objects were hidden from the collector since it last saw everything, or there are so many bytes more, it sees
@@ -46,6 +47,7 @@ class Sweep:
     _spared: list[weakref.ref[Any]] = field(default_factory=list)  # made by fixtures that outlive the test
     _spared_nodes: set[int] = field(default_factory=set)
     _first_node: int = 0  # the number of the test's first grad node
+    _unshown: Unshown = field(default_factory=Unshown)
 
     def begin(self) -> None:
         """A test begins: what there is now is old."""
@@ -62,10 +64,12 @@ class Sweep:
             self.recording.start(USUAL)
             self.recording.rest()
             self._first_node, _ = self.recording.nodes_since(NO_NODE)
+        self._unshown.begin()
 
     def interrupt(self) -> None:
         """A test is checked in another way, and in the end the collector sees everything: the next one begins anew."""
         self.is_open = False
+        self._unshown.outdate()
 
     def close(self) -> None:
         """The session ends."""
@@ -103,14 +107,27 @@ class Sweep:
         yield
         self._spared += [one for one in carriers_in(gc.get_objects()) if id(one()) not in before]
         self._spared_nodes |= self._nodes() - nodes
+        if self._unshown.has_more():
+            self._unshown.renew()
 
-    def judged(self) -> Outliving:
+    def has_more_memory(self) -> bool:
+        """May the test have left what no young object shows?"""
+        return self._unshown.has_more()
+
+    def unshown(self, may_collect: bool) -> set[int]:
+        """Tensors and grad nodes of the test that no young object shows, where memory says that there may be some: those in
+        cycles among them, unless the collector may run.
+        """
+        found = self._unshown.left(may_collect)
+        return {at for at, family in found if family == "tensor" or self.recording.is_since(at, self._first_node)}
+
+    def judged(self, unshown: Collection[int] = ()) -> Outliving:
         """What is alive of the test, and who keeps it: before the collector runs."""
         ensure_calibrated()
         spared, recording = addresses(self._spared), self.recording
         young = [id(one) for one in gc.get_objects()]
         nodes = self._nodes()
-        return aside(lambda: outliving([one for one in young if one not in spared], nodes, recording))
+        return aside(lambda: outliving([one for one in young if one not in spared], nodes, recording, unshown))
 
     def end(self) -> None:
         """The test is over: what is left of it is old."""
