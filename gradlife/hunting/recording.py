@@ -88,8 +88,10 @@ class Recording:
         return _heap.living_nodes(first) if self.is_on else (0, [])
 
     def is_since(self, node: int, first: int) -> bool:
-        """Has the grad node at an address this number or a later one? Nodes of other threads have numbers of their own."""
-        number = _heap._read_word(node + self._offset) if self._offset else None
+        """Has the grad node at an address this number or a later one, as far as nodes have numbers here? Those of other threads
+        have numbers of their own.
+        """
+        number = _heap._read_word(node + self._offset) if self._offset else first
         return number is not None and number >= first
 
     def rest(self) -> None:

@@ -6,8 +6,9 @@ import datetime
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.model.building import built
@@ -113,17 +114,31 @@ def read_one(path: Path, may_lack: bool) -> list[Known]:
         return []
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(document, dict):
+            raise ValueError('it is no object with "format" and "entries"')
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
-        found = [built(Known, item) for item in document["entries"]]
-        for one in found:
-            datetime.date.fromisoformat(one.until or "2000-01-01")
+        found = [entry_of(item) for item in document["entries"]]
     except OSError as error:
         raise UsageError(
             f"the baseline {path} can't be read: {error.strerror}", "--leaks-update-baseline makes it"
         ) from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UsageError(f"{path} is no baseline: {type(error).__name__}: {error}") from None
+        why = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        raise UsageError(f"{path} is no baseline: {why}") from None
+    return found
+
+
+def entry_of(item: dict[str, Any]) -> Known:
+    """One entry; people edit them, so that what is no field, and no day, is told. Raises ValueError."""
+    unknown = sorted(item.keys() - {one.name for one in fields(Known)})
+    if unknown:
+        raise ValueError(f"an entry has no {unknown[0]!r}, but {', '.join(one.name for one in fields(Known))}")
+    found: Known = built(Known, item)
+    try:
+        datetime.date.fromisoformat(found.until or "2000-01-01")
+    except ValueError:
+        raise ValueError(f"\"until\": {found.until!r} is no day such as '2027-03-01'") from None
     return found
 
 

@@ -208,9 +208,13 @@ class Manager:
     def _judge_rest(self, item: pytest.Item, terms: Terms, phase: str) -> None:
         """Judges what is left of the test, if there is anything."""
         shown = self._sweep.carriers()
-        unshown = self._sweep.unshown(may_collect=not shown)
-        if shown or unshown:
-            self._judge(item, terms, phase, unshown)
+        found = self._judged() if shown else None
+        if found is None or not found.findings:
+            unshown = self._sweep.unshown(may_collect=not shown)
+            found = self._judged(unshown) if unshown else found
+        if found is not None:
+            self._sweep.end()
+            self._conclude(item, terms, with_findings(replace(plain(item, terms), phase=phase), found))
 
     @contextmanager
     def _seeing(self, item: pytest.Item, terms: Terms, phase: str) -> Iterator[None]:
@@ -221,11 +225,9 @@ class Manager:
             unseen = replace(plain(item, terms), phase=phase, verdict=Verdict.INCONCLUSIVE, trouble=BLIND)
             self._conclude(item, terms, unseen)
 
-    def _judge(self, item: pytest.Item, terms: Terms, phase: str, unshown: Collection[int] = ()) -> None:
+    def _judged(self, unshown: Collection[int] = ()) -> Outliving:
         with self.fixtures.told():
-            found = self._sweep.judged(unshown)
-        self._sweep.end()
-        self._conclude(item, terms, with_findings(replace(plain(item, terms), phase=phase), found))
+            return self._sweep.judged(unshown)
 
     def _conclude(self, item: pytest.Item, terms: Terms, found: Checked) -> None:
         """Notes what came of a test, and fails it."""

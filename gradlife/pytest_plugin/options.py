@@ -125,6 +125,9 @@ def take_path(config: pytest.Config) -> None:
     if path is None:
         return
     config.option.leaks_path = None
+    is_module = config.option.pyargs
+    if not is_module and not (config.invocation_params.dir / path.partition("::")[0]).exists():
+        raise pytest.UsageError(f"gradlife: --leaks={path}: {WARN!r} or {FAIL!r}, and there is no such path either")
     given = list(config.known_args_namespace.file_or_dir)
     config.args = [path, *given]
     config.args_source = config.ArgsSource.ARGS

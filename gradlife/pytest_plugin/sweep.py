@@ -127,7 +127,10 @@ class Sweep:
         spared, recording = addresses(self._spared), self.recording
         young = [id(one) for one in gc.get_objects()]
         nodes = self._nodes()
-        return aside(lambda: outliving([one for one in young if one not in spared], nodes, recording, unshown))
+        found = aside(lambda: outliving([one for one in young if one not in spared], nodes, recording, unshown))
+        if found.findings and not unshown:
+            self._unshown.outdate()
+        return found
 
     def end(self) -> None:
         """The test is over: what is left of it is old."""

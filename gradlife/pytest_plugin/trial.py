@@ -25,6 +25,9 @@ PATIENCE = 3.0
 #: Hunts of one test, until one is to be believed.
 TRIES = 3
 
+#: A share of what the runs left that explains it: some rounds end in the middle of what a program does.
+NEARLY = 0.8
+
 #: Runs in which the collector rests, and those in which reads are watched.
 COLLECTOR = 3
 WATCHED = 3
@@ -58,7 +61,7 @@ class Trial:
             plain = replace(plain, runs=tuple(runs_of(start, counted)))
             if is_growing(plain.runs):
                 found = judged(plain, self._hunt(plain.runs, SURE_ROUNDS, is_known=True))
-                if found.entries:
+                if explains(found, plain.runs):
                     return found
             return judged(plain, self._hunted(plain.runs)) if is_suspect(plain.runs, start, counted) else plain
         except NotRepeatable as error:
@@ -66,13 +69,12 @@ class Trial:
 
     def _counted(self) -> tuple[Boundary, list[Boundary]]:
         """Warms up, then runs the test as often as was asked for, a boundary after each run."""
+        if self._terms.warmup > 1:
+            self._young.begin_again()
         for _ in range(1, self._terms.warmup):
             self._repeats.again()
-        start, counted = self._young.start, []
-        if self._terms.warmup:
-            start = self._young.beginning()
-        else:
-            counted = [self._young.boundary()]
+        first = self._young.boundary()
+        start, counted = (first, []) if self._terms.warmup else (self._young.start, [first])
         while len(counted) < self._terms.repeat:
             self._repeats.again()
             counted.append(self._young.boundary())
@@ -111,8 +113,14 @@ def runs_of(start: Boundary, counted: Sequence[Boundary]) -> Iterator[Run]:
 
 
 def is_growing(runs: Sequence[Run]) -> bool:
-    """Did every run leave something that is alive, and nothing wait for the collector besides?"""
-    return all(run.tensors + run.others > 0 for run in runs) and not all(run.waiting for run in runs)
+    """Did every run leave a tensor that is alive, and some run nothing that waits for the collector?"""
+    return all(run.tensors for run in runs) and not all(run.waiting for run in runs)
+
+
+def explains(found: Checked, runs: Sequence[Run]) -> bool:
+    """Were as many tensors found as the runs left? What was replaced after more runs than were counted is not."""
+    least = min(run.tensors for run in runs)
+    return sum(one.finding.per_step.tensors for one in found.entries) >= least * NEARLY
 
 
 def is_suspect(runs: Sequence[Run], start: Boundary, counted: Sequence[Boundary]) -> bool:

@@ -12,7 +12,7 @@ import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -80,13 +80,14 @@ class Young:
         plain = sum(map(is_of_program, instances(gc.get_objects(), is_plain)))
         return Boundary(tensors, others, collected, plain, malloc, is_blind)
 
-    def beginning(self) -> Boundary:
-        """A boundary after which all that there is is old: what was loaded meanwhile is looked through no more."""
-        found = self.boundary()
+    def begin_again(self) -> None:
+        """All that there is by now is old: what was loaded meanwhile is looked through no more. A run must follow that is not
+        counted: cycles that it lets go are hidden from the collector, too.
+        """
+        gc.collect()
         gc.freeze()
         self._new = [[]]
         self._known.clear()
-        return replace(found, plain=0)
 
     def _fresh(self, found: Iterable[weakref.ref[Any]]) -> tuple[weakref.ref[Any], ...]:
         """Those that were not there at an earlier boundary. Addresses are used again, so an old one must be alive."""

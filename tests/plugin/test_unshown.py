@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gradlife import _heap
@@ -122,3 +124,22 @@ def test_what_earlier_tests_may_have_left_is_explained(ran: Ran) -> None:
 def test_what_is_new_is_told_from_bytes_of_before() -> None:
     with pytest.raises(TypeError, match="bytes that native_blocks gave"):
         _heap.native_since(None)  # type: ignore[arg-type]
+
+
+def test_the_mini_engines_graphs_of_gradients_are_told_too(tmp_path: Path) -> None:
+    suite = """
+        import gradlife.engine as torch
+
+        weights = torch.ones(4000, requires_grad=True)
+        others = torch.ones(4000, requires_grad=True)
+
+        def test_a_gradient_has_a_graph():
+            (weights * weights).sum().backward(create_graph=True)
+
+        def test_a_gradient_has_none():
+            (others * others).sum().backward()
+    """
+    ran = run_suite(tmp_path, "--leaks", test_suite=suite)
+    [found] = ran.checked("test_a_gradient_has_a_graph")["findings"]
+    assert (found["lifetime"], found["per_step"]["graph_nodes"]) == ("held", 5)
+    assert ran.outcome("test_a_gradient_has_none") == "PASSED"
