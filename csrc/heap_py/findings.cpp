@@ -92,13 +92,14 @@ std::vector<Step> describe_steps(const Telling& telling, const std::vector<NodeI
 
 Findings find_out(FrozenGraph& frozen, NodeId target, const Telling& telling) {
   Graph& graph = frozen.graph;
-  const PathTree& paths = frozen.need_paths();  // needs much memory for a moment, the referrers need it for longer
+  const std::vector<NodeId> path = frozen.path_to(target);  // before the referrers, which need memory for longer
   graph.build_referrers();
   Findings findings;
   findings.references = telling.count(target);
-  findings.path = describe_steps(telling, paths.path_to(target), no_node);
+  findings.path = describe_steps(telling, path, no_node);
   describe_referrers(graph, telling, target, findings);
-  if (findings.path.empty()) tell_cycle(graph, paths, telling, target, findings);
+  if (!path.empty()) return findings;  // held, by no native leg
+  tell_cycle(graph, frozen.need_paths(), telling, target, findings);
   findings.fate = frozen.need_fates(telling.count).of(target);
   return findings;
 }

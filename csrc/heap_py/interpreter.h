@@ -67,6 +67,8 @@ PyObject* gl_context_variable_name(PyObject* variable);           /* NULL: it is
 /* The attributes that stand in an instance itself, without a dict. */
 typedef void (*gl_attribute_visitor)(PyObject* name, PyObject* value, void* state);
 void gl_visit_inline_attributes(PyObject* object, gl_attribute_visitor visit, void* state);
+/* Where they stand, or NULL. */
+const void* gl_inline_attributes(PyObject* object);
 /* The dict that an instance has already, or NULL. Never makes one. */
 PyObject* gl_existing_dict(PyObject* object);
 /* Bytes of a dict's tables, subclasses' too: its own keys, values that stand apart. Keys that instances share are left

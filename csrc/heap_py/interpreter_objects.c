@@ -30,6 +30,8 @@ static PyDictKeysObject* attribute_names(PyObject* object) {
   return ((PyHeapTypeObject*)Py_TYPE(object))->ht_cached_keys;
 }
 
+const void* gl_inline_attributes(PyObject* object) { return inline_values(object); }
+
 void gl_visit_inline_attributes(PyObject* object, gl_attribute_visitor visit, void* state) {
   PyDictValues* values = inline_values(object);
   PyDictKeysObject* keys = values != NULL ? attribute_names(object) : NULL;

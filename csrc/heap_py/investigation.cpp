@@ -68,6 +68,15 @@ Look look_at(PyObject* target, const WalkOptions& options, bool with_sizes, int6
   return look;
 }
 
+// Numbers, text and the like hold nothing: a walk that only looks for a way to another object can leave them out. One
+// that scans memory must know them, for their contents are no references; a budget counts them.
+WalkOptions options_for(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan) {
+  WalkOptions chosen = options;
+  if (!with_sizes && !with_scan && options.budget == 0 && gl_is_immortal(target) == 0 && !is_small_atom(target))
+    chosen.least_atom = SIZE_MAX;
+  return chosen;
+}
+
 }  // namespace
 
 Investigation investigate(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan) {
@@ -75,7 +84,7 @@ Investigation investigate(PyObject* target, const WalkOptions& options, bool wit
   Look look;
   {
     const CollectorPaused paused;
-    look = look_at(target, options, with_sizes, own_references);
+    look = look_at(target, options_for(target, options, with_sizes, with_scan), with_sizes, own_references);
     if (!look.is_explained) {
       WalkOptions with_more = options;
       with_more.with_natives = true;

@@ -1,6 +1,10 @@
 #include "heap_py/label_packer.hpp"
 
+#include <structmember.h>
+
 #include <cctype>
+#include <cstddef>
+#include <iterator>
 
 #include "heap_py/call_labels.hpp"
 #include "heap_py/interpreter.h"
@@ -40,6 +44,21 @@ uint32_t place_in(PyObject* const* items, Py_ssize_t count, const PyObject* held
   return not_found;
 }
 
+// Where a function refers to others, in the order in which a label is looked for: its name has none.
+constexpr size_t fields_of_function[] = {
+    offsetof(PyFunctionObject, func_kwdefaults),  offsetof(PyFunctionObject, func_globals),
+    offsetof(PyFunctionObject, func_dict),        offsetof(PyFunctionObject, func_code),
+    offsetof(PyFunctionObject, func_annotations), offsetof(PyFunctionObject, func_builtins),
+    offsetof(PyFunctionObject, func_module),      offsetof(PyFunctionObject, func_doc),
+    offsetof(PyFunctionObject, func_name),        offsetof(PyFunctionObject, func_qualname)};
+
+Buffer<size_t> fields_of_code() {
+  Buffer<size_t> offsets;
+  for (const PyMemberDef* member = PyCode_Type.tp_members; member->name != nullptr; ++member)
+    if (member->type == T_OBJECT || member->type == T_OBJECT_EX) offsets.push_back(static_cast<size_t>(member->offset));
+  return offsets;
+}
+
 void note_key(PyObject* name, PyObject* value, void* state) {
   KeySearch& search = *static_cast<KeySearch*>(state);
   if (value == search.target) search.key = name;
@@ -51,6 +70,7 @@ LabelPacker::LabelPacker(const Graph& graph, const Describer& describer, Texts& 
     : graph_(graph), describer_(describer), texts_(texts), with_user_text_(with_user_text) {
   for (const TypeRow& row : graph.type_rows) shapes_.push_back(shape_of(row));
   known_.assign_zero(kept_keys);
+  code_fields_ = fields_of_code();
 }
 
 LabelPacker::Shape LabelPacker::shape_of(const TypeRow& row) const {
@@ -61,6 +81,7 @@ LabelPacker::Shape LabelPacker::shape_of(const TypeRow& row) const {
   if (type == &PyTuple_Type) return Shape::tuple;
   if (type == &PyCell_Type) return Shape::cell;
   if (type == &PyFunction_Type) return Shape::function;
+  if (type == &PyCode_Type) return Shape::code;
   const bool is_heap_type = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
   return is_heap_type && describer_.manner_of(row) == Manner::nothing ? Shape::instance : Shape::other;
 }
@@ -75,11 +96,8 @@ uint32_t LabelPacker::pack(const Label& label) {
 }
 
 uint32_t LabelPacker::reference(NodeId source, NodeId target) {
-  if (graph_.type_of(source).kind == NodeKind::python && graph_.type_of(target).kind == NodeKind::python) {
-    const uint32_t found = plain_reference(source, target);
-    if (found != not_found) return found;
-  }
-  return pack(describer_.describe_edge(source, target));
+  const uint32_t found = plain_reference(source, target);
+  return found != not_found ? found : pack(describer_.describe_edge(source, target));
 }
 
 uint32_t LabelPacker::another_reference(NodeId source, NodeId target, size_t nth) {
@@ -90,14 +108,21 @@ void LabelPacker::prefetch(NodeId source) const {
   const PyObject* holder = object(source);
   const Shape shape = shapes_[graph_.types[source]];
   if (shape == Shape::dict) {
-    __builtin_prefetch(reinterpret_cast<const PyDictObject*>(holder)->ma_keys);
+    const char* keys = reinterpret_cast<const char*>(reinterpret_cast<const PyDictObject*>(holder)->ma_keys);
+    __builtin_prefetch(keys);
+    __builtin_prefetch(keys + 64);  // the first entries stand behind the table
     __builtin_prefetch(reinterpret_cast<const PyDictObject*>(holder)->ma_values);
   } else if (shape == Shape::list) {
     __builtin_prefetch(reinterpret_cast<const PyListObject*>(holder)->ob_item);
+  } else if (shape == Shape::function) {
+    __builtin_prefetch(&reinterpret_cast<const PyFunctionObject*>(holder)->func_closure);
+  } else if (shape == Shape::instance) {
+    __builtin_prefetch(gl_inline_attributes(object(source)));
   }
 }
 
 // What most references are, without putting texts together: values of dicts, items, cells, attributes of instances.
+// What has such a shape refers to Python objects alone.
 uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
   PyObject *holder = object(source), *held = object(target);
   switch (shapes_[graph_.types[source]]) {
@@ -113,9 +138,13 @@ uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
       return place_in(reinterpret_cast<PyTupleObject*>(holder)->ob_item, Py_SIZE(holder), held);
     case Shape::function: {
       const auto* function = reinterpret_cast<PyFunctionObject*>(holder);
-      if (function->func_closure != held) return not_found;
+      if (function->func_defaults == held) return not_found;  // its label has the names of arguments
+      if (function->func_closure != held)
+        return field(fields_of_function, std::size(fields_of_function), source, target);
       return known(Relation::closure, function->func_code, [&] { return describer_.describe_edge(source, target); });
     }
+    case Shape::code:
+      return field(code_fields_.data(), code_fields_.size(), source, target);
     case Shape::cell:
       return known(Relation::cell, &PyCell_Type, [&] { return describer_.describe_edge(source, target); });
     case Shape::instance:
@@ -123,6 +152,14 @@ uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
     case Shape::other:
       break;
   }
+  return not_found;
+}
+
+// What a field is called depends on its place alone.
+uint32_t LabelPacker::field(const size_t* offsets, size_t count, NodeId source, NodeId target) {
+  for (const size_t* offset = offsets; offset != offsets + count; ++offset)
+    if (*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object(source)) + *offset) == object(target))
+      return known(Relation::internal, offset, [&] { return describer_.describe_edge(source, target); });
   return not_found;
 }
 

@@ -23,10 +23,11 @@ class LabelPacker {
     uint32_t label;
   };
   // What a type's instances are to `plain_reference`.
-  enum class Shape : uint8_t { other, dict, list, tuple, cell, function, instance };
+  enum class Shape : uint8_t { other, dict, list, tuple, cell, function, code, instance };
   Shape shape_of(const TypeRow& row) const;
 
   uint32_t plain_reference(NodeId source, NodeId target);
+  uint32_t field(const size_t* offsets, size_t count, NodeId source, NodeId target);
   uint32_t of_instance(PyObject* holder, PyObject* held);
   uint32_t keyed(Relation relation, PyObject* key);
   // A label that depends on the key and the relation only.
@@ -46,6 +47,7 @@ class LabelPacker {
   const bool with_user_text_;
   Buffer<Shape> shapes_;  // by row of the types
   Buffer<Known> known_;   // by key
+  Buffer<size_t> code_fields_;
 };
 
 }  // namespace gradlife::heap

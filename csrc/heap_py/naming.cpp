@@ -1,64 +1,23 @@
 #include "heap_py/naming.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <memory>
 
 #include "heap_py/description.hpp"
 #include "heap_py/interpreter.h"
-#include "heap_py/key_text.hpp"
 #include "heap_py/label_packer.hpp"
+#include "heap_py/many_labels.hpp"
 #include "heap_py/node_texts.hpp"
 #include "heap_py/providers.hpp"
 #include "heapgraph/components.hpp"
+#include "heapgraph/shared_nodes.hpp"
 
 namespace gradlife::heap {
 namespace {
 
 constexpr size_t most_others = size_t{1} << 22;  // labels of references that are on no path
 constexpr size_t most_in_cycle = 10'000;         // of a larger cyclic part only the native objects' are labelled
-constexpr size_t searched_one_by_one = 8;
-
-// The labels of many references of one container, in one pass over it.
-class ContainerLabels {
- public:
-  static bool knows(PyObject* source) { return PyDict_Check(source) || PyList_Check(source) || PyTuple_Check(source); }
-  explicit ContainerLabels(PyObject* source) {
-    if (PyDict_Check(source)) {
-      read_dict(source);
-    } else {
-      PyObject** items = PyList_Check(source) ? reinterpret_cast<PyListObject*>(source)->ob_item
-                                              : reinterpret_cast<PyTupleObject*>(source)->ob_item;
-      for (Py_ssize_t i = 0; i < Py_SIZE(source); ++i) add(items[i], Relation::item, nullptr);
-    }
-    std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
-      return a.target != b.target ? std::less<>()(a.target, b.target) : a.nth < b.nth;
-    });
-  }
-  Label of(PyObject* target) const {
-    const Place* place = std::lower_bound(places_.begin(), places_.end(), target, [](const Place& a, PyObject* wanted) {
-      return std::less<>()(a.target, wanted);
-    });
-    if (place == places_.end() || place->target != target) return {};
-    if (place->key == nullptr) return {place->relation, "", static_cast<int64_t>(place->nth)};
-    return {place->relation, describe_key(place->key), -1, place->key};
-  }
-
- private:
-  struct Place {
-    PyObject *target, *key;
-    size_t nth;  // the first of several tells
-    Relation relation;
-  };
-  void add(PyObject* target, Relation relation, PyObject* key) {
-    places_.push_back({target, key, places_.size(), relation});
-  }
-  void read_dict(PyObject* dict) {
-    PyObject *key, *value;
-    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) add(value, Relation::dict_value, key);
-    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) add(key, Relation::dict_key, key);
-  }
-  Buffer<Place> places_;
-};
+constexpr size_t searched_one_by_one = 8;        // references of one container
 
 class Namer {
  public:
@@ -66,18 +25,20 @@ class Namer {
       : graph_(frozen.graph),
         paths_(frozen.need_paths()),
         describer_(graph_, providers),
-        packer_(graph_, describer_, words_.texts, with_user_text) {}
+        packer_(graph_, describer_, words_.texts, with_user_text),
+        shared_(graph_) {}
 
   Words run() {
     add_descriptions(graph_, describer_, words_);
     words_.arrivals.assign_zero(graph_.size());
+    mark_types();
     mark_cycles();
-    mark_holders();
+    mark_held_beside();
     sort_arrivals();
     for (size_t node = 0; node < graph_.size(); ++node) {
-      prefetch(node + 10);
-      if (node + 4 < graph_.size() && first_[node + 4] != first_[node + 5])
-        packer_.prefetch(static_cast<NodeId>(node + 4));
+      prefetch(node + 16);
+      if (node + 6 < graph_.size() && first_[node + 6] != first_[node + 7])
+        packer_.prefetch(static_cast<NodeId>(node + 6));
       label_row(static_cast<NodeId>(node));
     }
     words_.texts.close();
@@ -85,52 +46,64 @@ class Namer {
   }
 
  private:
-  bool is_native(NodeId node) const {
-    const NodeKind kind = graph_.type_of(node).kind;
-    return kind != NodeKind::python && kind != NodeKind::root;
+  // What is asked of a node's type, a million times.
+  struct TypeMarks {
+    bool is_python, is_native, is_class;
+    bool is_holder;   // its parts are often held by something else as well: a path may lead there past it
+    bool has_places;  // to look up many of its references by
+  };
+  const TypeMarks& marks(NodeId node) const { return marks_[graph_.types[node]]; }
+
+  static TypeMarks marks_of(const TypeRow& row) {
+    constexpr unsigned long containers =
+        Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
+    const auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
+    const bool is_python = row.kind == NodeKind::python;
+    const unsigned long flags = is_python && type != nullptr ? type->tp_flags : 0;
+    const bool is_class = (flags & Py_TPFLAGS_TYPE_SUBCLASS) != 0;
+    const bool is_of_program = (flags & Py_TPFLAGS_HEAPTYPE) != 0 && !is_class;
+    const bool is_known = row.name == "collections.deque" || row.name == "set" || row.name == "cell";
+    const bool has_places = flags != 0 && ManyLabels::knows(type);
+    return {is_python, !is_python && row.kind != NodeKind::root, is_class,
+            (flags & containers) != 0 || is_of_program || (flags != 0 && is_known), has_places};
+  }
+  void mark_types() {
+    for (const TypeRow& row : graph_.type_rows) marks_.push_back(marks_of(row));
   }
   void mark_cycles() {
     components_ = find_components(graph_.references);
     has_native_.assign_zero(components_.sizes.size());
     for (size_t i = 0; i < graph_.size(); ++i)
-      if (components_.of_node[i] != Components::none && is_native(static_cast<NodeId>(i)))
+      if (components_.of_node[i] != Components::none && marks(static_cast<NodeId>(i)).is_native)
         has_native_[components_.of_node[i]] = 1;
   }
-  // Holders whose parts are often held by something else as well: a path may lead there past them.
-  void mark_holders() {
-    constexpr unsigned long containers =
-        Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
-    for (const TypeRow& row : graph_.type_rows) {
-      const auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
-      const unsigned long flags = row.kind == NodeKind::python && type != nullptr ? type->tp_flags : 0;
-      const bool is_type = (flags & Py_TPFLAGS_TYPE_SUBCLASS) != 0;
-      const bool is_of_program = (flags & Py_TPFLAGS_HEAPTYPE) != 0 && !is_type;
-      const bool is_known = row.name == "collections.deque" || row.name == "set" || row.name == "cell";
-      is_holder_.push_back((flags & containers) != 0 || is_of_program || (flags != 0 && is_known) ? 1 : 0);
-      is_type_.push_back(is_type ? 1 : 0);
+  // Parts that the collector knows, no classes, that a path reaches and something else refers to as well.
+  void mark_held_beside() {
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const NodeId node = static_cast<NodeId>(i);
+      if (!graph_.is_tracked(node) || marks(node).is_class || !paths_.is_reached(node)) shared_.remove(node);
     }
   }
-  // Is this a part that the collector knows, no class, and that a path reaches by another way?
   bool is_held_beside(NodeId source, NodeId target) const {
-    return target >= graph_.tracked_begin && target < graph_.tracked_end && paths_.parent(target) != source &&
-           is_type_[graph_.types[target]] == 0 && paths_.is_reached(target);
+    return shared_.has(target) && paths_.parent(target) != source;
   }
   void label_beside(NodeId source) {
     constexpr size_t most_unsorted = 1024;  // items of what has no places to be looked up by
     const Row row = graph_.references.of(source);
-    const auto is_wanted = [&](NodeId target) { return is_held_beside(source, target); };
-    const bool is_sorted = ContainerLabels::knows(object(source));
-    if (std::none_of(row.begin(), row.end(), is_wanted) || (!is_sorted && row.size() > most_unsorted)) return;
-    const auto labels = is_sorted ? std::make_unique<ContainerLabels>(object(source)) : nullptr;
-    for (const NodeId* target = row.begin(); target != row.end() && words_.others.size() < most_others; ++target)
-      if (is_wanted(*target)) {
-        const auto edge = graph_.references.first[source] + static_cast<uint32_t>(target - row.begin());
-        words_.others.push_back({edge, label(source, *target, labels.get())});
-      }
+    const bool has_places = marks(source).has_places;
+    if (!has_places && row.size() > most_unsorted) return;
+    std::unique_ptr<ManyLabels> labels;
+    for (const NodeId* target = row.begin(); target != row.end(); ++target) {
+      if (!is_held_beside(source, *target) || words_.others.size() >= most_others) continue;
+      if (has_places && row.size() > searched_one_by_one && labels == nullptr)
+        labels = std::make_unique<ManyLabels>(object(source));
+      const auto edge = graph_.references.first[source] + static_cast<uint32_t>(target - row.begin());
+      words_.others.push_back({edge, label(source, *target, labels.get())});
+    }
   }
   bool needs_whole_row(NodeId node) const {
     if (words_.others.size() >= most_others) return false;
-    if (!paths_.is_reached(node) || is_native(node)) return true;
+    if (!paths_.is_reached(node) || marks(node).is_native) return true;
     const uint32_t part = components_.of_node[node];
     return part != Components::none && has_native_[part] != 0 && components_.sizes[part] <= most_in_cycle;
   }
@@ -156,14 +129,12 @@ class Namer {
   void label_row(NodeId source) {
     const Row arrivals = {arrived_.data() + first_[source], arrived_.data() + first_[source + 1]};
     const bool is_whole = needs_whole_row(source);
-    if (!is_whole && is_holder_[graph_.types[source]] != 0) label_beside(source);
+    if (!is_whole && marks(source).is_holder) label_beside(source);
     const size_t wanted = arrivals.size() + (is_whole ? graph_.references.of(source).size() : 0);
     if (wanted == 0) return;
-    if (is_native(source)) return label_native(source);
-    std::unique_ptr<ContainerLabels> labels;
-    if (wanted > searched_one_by_one && graph_.type_of(source).kind == NodeKind::python &&
-        ContainerLabels::knows(object(source)))
-      labels = std::make_unique<ContainerLabels>(object(source));
+    if (marks(source).is_native) return label_native(source);
+    std::unique_ptr<ManyLabels> labels;
+    if (wanted > searched_one_by_one && marks(source).has_places) labels = std::make_unique<ManyLabels>(object(source));
     for (NodeId target : arrivals) words_.arrivals[target] = label(source, target, labels.get());
     if (!is_whole) return;
     uint32_t edge = graph_.references.first[source];
@@ -195,9 +166,9 @@ class Namer {
       ++edge;
     }
   }
-  uint32_t label(NodeId source, NodeId target, const ContainerLabels* labels) {
+  uint32_t label(NodeId source, NodeId target, const ManyLabels* labels) {
     Label found;
-    if (labels != nullptr && graph_.type_of(target).kind == NodeKind::python) found = labels->of(object(target));
+    if (labels != nullptr && marks(target).is_python) found = labels->of(object(target));
     if (found.relation == Relation::unknown) return packer_.reference(source, target);
     describer_.add_key(found);
     return packer_.pack(found);
@@ -213,8 +184,8 @@ class Namer {
   LabelPacker packer_;
   Components components_;
   Buffer<uint8_t> has_native_;
-  Buffer<uint8_t> is_holder_;  // by type
-  Buffer<uint8_t> is_type_;
+  Buffer<TypeMarks> marks_;  // by type
+  SharedNodes shared_;       // after `mark_held_beside`, of those only
   Buffer<uint32_t> first_;
   Buffer<NodeId> arrived_;
 };

@@ -11,13 +11,19 @@ namespace gradlife::heap {
 class PageCache {
  public:
   bool read(Address address, void* into, size_t bytes) const;
-  bool read_word(Address address, uint64_t* word) const { return read(address, word, sizeof *word); }
+  bool read_word(Address address, uint64_t* word) const {
+    const size_t offset = address % page_bytes, place = place_of(address);
+    if (pages_.empty() || pages_[place] != address - offset || offset > page_bytes - sizeof *word)
+      return read(address, word, sizeof *word);
+    __builtin_memcpy(word, copies_.data() + place * page_bytes + offset, sizeof *word);
+    return true;
+  }
   void forget();  // what is read from here on is read anew
 
  private:
   static constexpr size_t page_bytes = 4096;
-  static constexpr size_t page_count = 2048;  // each page of memory has one place here
-  static constexpr size_t pages_ahead = 8;    // read with a missing one
+  static constexpr size_t page_count = 4096;  // each page of memory has one place here
+  static constexpr size_t pages_ahead = 4;    // read with a missing one
 
   static size_t place_of(Address page) { return page / page_bytes % page_count; }
   // Round numbers are what is mistaken for addresses: their low bits are all the same.

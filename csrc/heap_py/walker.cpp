@@ -90,10 +90,14 @@ bool is_plain_constant(PyObject* constant, int levels) {
          are_plain_constants(reinterpret_cast<PyCodeObject*>(constant)->co_consts, levels - 1);
 }
 
-// What can hold nothing that a leak is made of: text, numbers, and code, whose constants are such again.
-bool is_small_atom(Address address, size_t least_bytes) {
+bool is_small_atom_at(Address address, size_t least_bytes) {
+  return is_small_atom(static_cast<PyObject*>(pointer_to(address)), least_bytes);
+}
+
+}  // namespace
+
+bool is_small_atom(PyObject* object, size_t least_bytes) {
   constexpr int most_levels = 8;
-  auto* object = static_cast<PyObject*>(pointer_to(address));
   const PyTypeObject* type = Py_TYPE(object);
   if (type == &PyUnicode_Type)
     return static_cast<size_t>(PyUnicode_GET_LENGTH(object)) * static_cast<size_t>(PyUnicode_KIND(object)) <
@@ -102,8 +106,6 @@ bool is_small_atom(Address address, size_t least_bytes) {
   if (type == &PyCode_Type) return are_plain_constants(reinterpret_cast<PyCodeObject*>(object)->co_consts, most_levels);
   return is_number(object);
 }
-
-}  // namespace
 
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument) {
   int64_t count = 0;
@@ -130,7 +132,7 @@ Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provi
       types_(builder_, providers_),
       modules_(PyImport_GetModuleDict()) {
   for (const PyObject* object : options.hidden_objects) builder_.hide(address_of(object));
-  if (options.least_atom != 0) builder_.leave_out(is_small_atom, options.least_atom);
+  if (options.least_atom != 0) builder_.leave_out(is_small_atom_at, options.least_atom);
 }
 
 bool Walker::run() {

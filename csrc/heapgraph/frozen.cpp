@@ -9,6 +9,14 @@ PathTree& FrozenGraph::need_paths() {
   return *paths;
 }
 
+std::vector<NodeId> FrozenGraph::path_to(NodeId node) {
+  if (paths != nullptr) return paths->path_to(node);
+  auto found = std::make_unique<PathTree>(graph, node);
+  std::vector<NodeId> path = found->path_to(node);
+  if (!found->is_reached(node)) paths = std::move(found);  // it went everywhere
+  return path;
+}
+
 Fates& FrozenGraph::need_fates(const RefCount& count) {
   need_paths();
   graph.build_referrers();

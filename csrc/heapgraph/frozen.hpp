@@ -21,6 +21,8 @@ struct FrozenGraph {
   std::string notes;                            // of a file: what its writer says of it
 
   PathTree& need_paths();
+  // As `need_paths().path_to(node)`; where that is all that is asked, the search ends there.
+  std::vector<NodeId> path_to(NodeId node);
   Fates& need_fates(const RefCount& count);
   Dominators& need_dominators();  // std::runtime_error: without sizes
   int64_t count_of(NodeId node);  // of a snapshot: the reference count

@@ -19,7 +19,7 @@ namespace gradlife::heap {
 #ifdef GRADLIFE_MAPS_ARRAYS
 
 constexpr size_t least_mapped_bytes = size_t{128} << 10;  // from here on malloc maps, too, as long as it is new to it
-constexpr size_t least_huge_bytes = size_t{12} << 20;
+constexpr size_t least_huge_bytes = size_t{4} << 20;
 constexpr size_t huge_page_bytes = size_t{2} << 20;
 constexpr size_t small_page_bytes = size_t{64} << 10;  // or less: Linux has pages of 4, 16 or 64 KiB
 

@@ -11,22 +11,19 @@ constexpr size_t most_cost = 15;
 // Nodes waiting at each distance modulo the dearest step (Dial's queue).
 class Frontier {
  public:
-  void push(size_t distance, NodeId node, NodeId from) {
-    Waiting& waiting = buckets_[distance % buckets_.size()];
-    waiting.nodes.push_back(node);
-    waiting.sources.push_back(from);
+  void push(size_t distance, NodeId node) {
+    at(distance).push_back(node);
     ++count_;
   }
   bool empty() const { return count_ == 0; }
-  struct Waiting {
-    Buffer<NodeId> nodes;
-    Buffer<NodeId> sources;
-  };
-  Waiting& at(size_t distance) { return buckets_[distance % buckets_.size()]; }
-  void done(size_t count) { count_ -= count; }
+  Buffer<NodeId>& at(size_t distance) { return buckets_[distance % buckets_.size()]; }
+  void done(size_t distance) {
+    count_ -= at(distance).size();
+    at(distance).clear();
+  }
 
  private:
-  std::array<Waiting, most_cost + 1> buckets_;
+  std::array<Buffer<NodeId>, most_cost + 1> buckets_;
   size_t count_ = 0;
 };
 
@@ -39,30 +36,41 @@ Buffer<uint8_t> step_costs(const Graph& graph) {
 
 }  // namespace
 
+// What a step costs depends on where it leads alone: the first that comes to a node is on its cheapest path.
 PathTree::PathTree(const Graph& graph, NodeId target) : parents_(graph.size(), no_node) {
   if (graph.size() == 0) return;
   const Buffer<uint8_t> costs = step_costs(graph);
   Frontier frontier;
-  frontier.push(0, process_root, process_root);
+  const auto reach = [&](NodeId node, NodeId from, size_t distance) {
+    parents_[node] = from;
+    ++reached_;
+    frontier.push(distance, node);
+  };
+  reach(process_root, process_root, 0);
   for (size_t distance = 0; !frontier.empty(); ++distance) {
-    constexpr size_t ahead = 12;
-    Frontier::Waiting& waiting = frontier.at(distance);
-    for (size_t i = 0; i < waiting.nodes.size(); ++i) {
-      if (i + ahead < waiting.nodes.size()) {
-        __builtin_prefetch(&parents_[waiting.nodes[i + ahead]]);
-        __builtin_prefetch(&graph.references.first[waiting.nodes[i + ahead]]);
-      }
-      const NodeId node = waiting.nodes[i];
-      if (parents_[node] != no_node) continue;
-      parents_[node] = waiting.sources[i];
-      ++reached_;
-      if (node == target) return;
+    const Buffer<NodeId>& waiting = frontier.at(distance);
+    for (size_t i = 0; i < waiting.size(); ++i) {
+      if (target != no_node && is_reached(target)) return;
+      look_ahead(graph, waiting, i);
+      const NodeId node = waiting[i];
       for (NodeId next : graph.references.of(node))
-        if (parents_[next] == no_node) frontier.push(distance + costs[graph.types[next]], next, node);
+        if (!is_reached(next)) reach(next, node, distance + costs[graph.types[next]]);
     }
-    frontier.done(waiting.nodes.size());
-    waiting.nodes.clear();
-    waiting.sources.clear();
+    frontier.done(distance);
+  }
+}
+
+// Three reads in a row miss the cache: where a node's references begin, what they are, and whether that is reached.
+void PathTree::look_ahead(const Graph& graph, const Buffer<NodeId>& waiting, size_t at) const {
+  constexpr size_t far = 16, near = 8, next = 3, most = 16;
+  const Edges& references = graph.references;
+  if (at + far < waiting.size()) __builtin_prefetch(&references.first[waiting[at + far]]);
+  if (at + near < waiting.size()) __builtin_prefetch(&references.targets[references.first[waiting[at + near]]]);
+  if (at + next >= waiting.size()) return;
+  const Row row = references.of(waiting[at + next]);
+  for (size_t i = 0; i < std::min(most, row.size()); ++i) {
+    __builtin_prefetch(&parents_[row.first[i]]);
+    __builtin_prefetch(&graph.types[row.first[i]]);
   }
 }
 

@@ -18,6 +18,8 @@ class PathTree {
   size_t bytes() const { return parents_.bytes(); }
 
  private:
+  void look_ahead(const Graph& graph, const Buffer<NodeId>& waiting, size_t at) const;
+
   Buffer<NodeId> parents_;
   size_t reached_ = 0;
 };
