@@ -138,5 +138,27 @@ def test_a_known_leak_is_told_of_the_versions_that_have_it(version: str, is_bad:
     assert has_bug(replace(LEAK, versions=">=2.12"), "2.12.0") is True
 
 
+#: Of each known leak a release that has it and one that has not.
+RELEASES = {
+    "pytorch/pytorch#22983": ("1.1.0", "1.2.0"),
+    "pytorch/pytorch#20199": ("1.6.0", "1.7.0"),
+    "pytorch/pytorch#141960": ("2.5.1", "2.6.0"),
+    "pytorch/pytorch#149354": ("2.7.1", "2.8.0"),
+    "pytorch/pytorch#183211": ("2.13.0", "2.14.0"),
+    "pytorch/pytorch#94990": ("1.4.0", "1.3.1"),
+    "pytorch/pytorch#96726": ("1.13.0", "1.12.1"),
+    "pytorch/pytorch#82528": ("2.0.0", "1.13.1"),
+    "pytorch/pytorch#129901": ("2.0.0", "1.13.1"),
+    "keras-team/keras#23110": ("2.13.0+cpu", "1.13.1"),
+}
+
+
+@pytest.mark.parametrize("leak", known_leaks(), ids=lambda leak: leak.link)
+def test_a_known_leak_is_one_of_some_releases_and_not_of_all(leak: KnownLeak) -> None:
+    with_it, without = RELEASES[leak.link]
+    assert has_bug(leak, with_it)
+    assert not has_bug(leak, without)
+
+
 def test_known_leaks_are_data_that_can_be_read() -> None:
     assert all(leak.codes and leak.link and leak.versions for leak in known_leaks())
