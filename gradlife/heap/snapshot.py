@@ -98,6 +98,25 @@ class Snapshot:
         """Bytes that would be freed with the object at an address, ``id(obj)`` in its process."""
         return self._graph.retained(self._node_at(address))
 
+    def retained_by_device(self, address: int) -> dict[str, int]:
+        """The same by device: a storage counts for the one that its contents are on, everything else for the CPU.
+
+        Follows every storage of the heap upwards: some milliseconds for a thousand of them.
+        """
+        node = self._node_at(address)
+        found: Counter[str] = Counter()
+        for type_ in {row.type for row in self.types() if row.kind == "storage"}:
+            freed = (one for one in self._graph.nodes("storage", type_) if self._is_freed_with(one, node))
+            found[device_of(type_)] += sum(self._graph.describe(storage)[3] or 0 for storage in freed)
+        found["cpu"] += self._graph.retained(node) - found.total()
+        return {device: nbytes for device, nbytes in found.items() if nbytes}
+
+    def _is_freed_with(self, node: int, holder: int) -> bool:
+        above = self._graph.dominator(node)
+        while node != holder and above is not None and above != node:  # the first of all is above itself
+            node, above = above, self._graph.dominator(above)
+        return node == holder
+
     def holders(self, type_name: str) -> tuple[HolderCount, ...]:
         """Who refers to objects of a type: by the holders' type, those with most references first."""
         rows: Counter[tuple[str, str]] = Counter()
@@ -231,8 +250,13 @@ def by_device(storages: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Bytes of storages by device, which their types name: ``torch::StorageImpl cuda:0``; those on the CPU name none."""
     found: Counter[str] = Counter()
     for type_, nbytes in storages:
-        found[type_.partition(" ")[2].removeprefix("on an ") or "cpu"] += nbytes
+        found[device_of(type_)] += nbytes
     return dict(found)
+
+
+def device_of(storage_type: str) -> str:
+    """The device that a storage's type names."""
+    return storage_type.partition(" ")[2].removeprefix("on an ") or "cpu"
 
 
 def fate_of(story: dict[str, Any]) -> Lifetime:

@@ -101,6 +101,27 @@ def test_storages_are_counted_by_device() -> None:
     del kept
 
 
+def test_retained_bytes_are_told_by_device() -> None:
+    shared = torch.zeros(25_000)
+    CACHE["own"], CACHE["other"] = Thing([torch.zeros(10_000), shared]), [shared]
+    del shared
+    taken = snapshot()
+    assert taken.retained_by_device(id(CACHE["own"])) == {"cpu": taken.retained(id(CACHE["own"]))}
+    assert 40_000 < taken.retained_by_device(id(CACHE["own"]))["cpu"] < 42_000  # what both hold is freed with neither
+
+
+@pytest.mark.torch
+def test_tensor_without_contents_takes_what_describes_it_on_its_device() -> None:
+    pytorch = pytest.importorskip("torch")
+    CACHE["meta"] = held = Thing([pytorch.empty(10_000, device="meta"), pytorch.zeros(10_000)])
+    taken = snapshot()
+    found = taken.retained_by_device(id(held))
+    assert found.keys() == {"cpu", "meta"}
+    assert sum(found.values()) == taken.retained(id(held))
+    assert found["meta"] < 200
+    assert 40_000 < found["cpu"] < 42_000
+
+
 def test_largest_object_is_told_and_not_what_merely_leads_to_it() -> None:
     CACHE["big"] = [Record(bytearray(10_000)) for _ in range(30_000)]
     largest = snapshot().largest(1)[0]
