@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from gradlife import _heap
 from gradlife.hunting.creations import Noted
@@ -16,7 +17,7 @@ from gradlife.hunting.retained import Kept
 from gradlife.hunting.siblings import with_siblings
 from gradlife.hunting.tracing import heaviest, held_trace, lost_trace, raw_way, representative, story, telling_members
 from gradlife.hunting.ways import other_holders, step_that_grows, way_of
-from gradlife.hunting.weights import weight
+from gradlife.hunting.weights import plus, weight
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Ledger, Lifetime, Trace
 
@@ -111,8 +112,25 @@ def is_variable(trace: Trace) -> bool:
 
 
 def garbage_findings(garbage: Garbage, noted: Noted) -> Iterable[Finding]:
-    """What waits for the collector."""
-    return (garbage_finding(garbage.graph, group, garbage.steps, noted) for group in garbage.groups)
+    """What waits for the collector.
+
+    An object at the address of one that is gone passes for that, and its island lacks it: the trace tells the same of both.
+    """
+    found: dict[str, Finding] = {}
+    for group in garbage.groups:
+        one = garbage_finding(garbage.graph, group, garbage.steps, noted)
+        found[one.fingerprint] = together(found[one.fingerprint], one) if one.fingerprint in found else one
+    return found.values()
+
+
+def together(one: Finding, other: Finding) -> Finding:
+    """Two findings of one kind as one, told by the first."""
+    return replace(
+        one,
+        per_step=plus(one.per_step, other.per_step),
+        survivors=one.survivors + other.survivors,
+        retained_bytes=one.retained_bytes + other.retained_bytes,
+    )
 
 
 def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) -> Finding:

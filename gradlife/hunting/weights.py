@@ -76,6 +76,11 @@ def matters(graph: _heap.Graph, node: int, leaking: frozenset[str]) -> bool:
 FIELDS = ("objects", "tensors", "storages", "graph_nodes", "bytes")
 
 
+def plus(a: PerStep, b: PerStep) -> PerStep:
+    """The sum of two amounts."""
+    return PerStep(*(getattr(a, name) + getattr(b, name) for name in FIELDS))
+
+
 def minus(a: PerStep, b: PerStep) -> PerStep:
     """The difference of two amounts."""
     return PerStep(*(getattr(a, name) - getattr(b, name) for name in FIELDS))
