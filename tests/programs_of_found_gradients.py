@@ -157,4 +157,33 @@ def changed_window_that_gives_no_gradient(fw: Any) -> Any:
     return seen
 
 
+def gradient_of_a_leaf_whose_data_lost_its_dimension(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0)
+    y = (x * 2).sum()
+    x.data = fw.tensor(3.0)
+    return attempt(y.backward), x.grad.tolist()
+
+
+def accumulator_after_data_of_another_dtype(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0)
+    edge = fw.autograd.graph.get_gradient_edge(x)
+    x.data = fw.ones(2)
+    is_same = fw.autograd.graph.get_gradient_edge(x).node is edge.node
+    x.data = fw.ones(2, dtype=fw.float64)
+    return is_same, fw.autograd.graph.get_gradient_edge(x).node is edge.node
+
+
+def hooks_of_a_saved_leaf_that_is_none_any_more(fw: Any) -> Any:
+    constant = vector(fw, requires_grad=False)
+    product = constant * vector(fw)
+    constant.mul_(vector(fw))
+    return attempt(lambda: product.grad_fn._raw_saved_self.register_hooks(lambda item: item, lambda item: item))
+
+
+def copy_of_a_number_and_an_integer_divided(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0, requires_grad=False)
+    integer = fw.tensor(3)
+    return x.copy_(4).tolist(), attempt(lambda: integer.div_(x)), attempt(lambda: integer.div_(2))
+
+
 PROGRAMS = programs_in(globals())

@@ -198,7 +198,7 @@ bool has_layout_for(const TensorImpl& gradient, const TensorImpl& variable) {
   if (variable.policy().release < 200) return gradient.strides() == variable.strides() || variable.numel() <= 1;
   // Whatever the sizes of the variable: its data may have been replaced since.
   for (size_t i = 0; i < gradient.dim(); ++i) {
-    const bool is_alike = i < variable.dim() && gradient.strides()[i] == variable.strides()[i];
+    const bool is_alike = gradient.strides()[i] == (i < variable.dim() ? variable.strides()[i] : 1);
     if (gradient.sizes()[i] == 1 ? gradient.strides()[i] == 0 : !is_alike) return false;
   }
   return true;

@@ -274,8 +274,8 @@ Tensor div_in_place(const Tensor& target, const Tensor& other) {
   const auto node = start_recording<DivNode>({&target, &other});
   if (node) node->save_input(0, other);
   if (node && node->should_compute_output(1)) node->save_input(1, clone(target));
-  refuse_cast(quotient_dtype(kernels::result_dtype({target.get(), other.get()})), *target);
   kernels::check_target(*target, *other);
+  refuse_cast(quotient_dtype(kernels::result_dtype({target.get(), other.get()})), *target);
   kernels::change(target, other, Over());
   finish_in_place(target, node);
   return target;

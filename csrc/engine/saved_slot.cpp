@@ -87,6 +87,7 @@ void SavedSlot::save_metadata(const Tensor& tensor) {
   if (const AutogradMeta* meta = tensor->meta()) output_nr_ = meta->output_nr;
   if (is_leaf_) {
     requires_grad_ = requires_grad(tensor);
+    require(!requires_grad_ || is_leaf(*tensor), "grad_accumulator() should be only called on leaf Variables");
     if (requires_grad_) grad_accumulator_ = grad_accumulator(tensor);
   } else if (!is_output_) {
     grad_fn_ = grad_fn(tensor);

@@ -68,7 +68,7 @@ PyObject* fill_method(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
 PyObject* copy_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Args args("copy_", {"other", "non_blocking"}, 1, arguments, count, names);
-    ops::copy_in_place(unwrap(self), args.tensor(0));
+    ops::copy_in_place(unwrap(self), operand(args, 0));
     return Py_NewRef(self);
   });
 }

@@ -109,7 +109,9 @@ void set_data_attribute(const Tensor& tensor, PyObject* value) {
     raise_python(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
   require(!requires_grad(tensor) || is_floating(unwrap(value)->dtype()),
           "data set to a tensor that requires gradients must be floating point or complex dtype");
+  const bool is_other_type = unwrap(value)->dtype() != tensor->dtype();
   tensor->set_data(*unwrap(value));
+  if (is_other_type && tensor->meta() != nullptr) tensor->meta()->grad_accumulator = WeakNodePtr();  // for the old one
 }
 
 Ref get_base(const Tensor& tensor) {
