@@ -211,7 +211,8 @@ class Manager:
         found = self._judged() if shown else None
         if found is None or not found.findings:
             unshown = self._sweep.unshown(may_collect=not shown)
-            found = self._judged(unshown) if unshown else found
+            hidden = self._judged(unshown) if unshown else None
+            found = hidden if hidden is not None and hidden.findings else found  # else it is gradients, and such
         if found is not None:
             self._sweep.end()
             self._conclude(item, terms, with_findings(replace(plain(item, terms), phase=phase), found))
