@@ -6,6 +6,7 @@
 #include "engine_py/errors.hpp"
 #include "engine_py/node_type.hpp"
 #include "engine_py/state.hpp"
+#include "engine_py/user_code.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -55,7 +56,8 @@ PyObject* queue_callback_function(PyObject*, PyObject* callback) {
   return guarded([&] {
     require(current_task() != nullptr, "Final callbacks can only be installed during backward pass.");
     const auto kept = std::make_shared<Handle>(Handle::borrow(callback));
-    current_task()->add_callback([kept] { checked(PyObject_CallNoArgs(static_cast<PyObject*>(kept->get()))); });
+    current_task()->add_callback(
+        [kept] { checked(in_user_code([&] { return PyObject_CallNoArgs(static_cast<PyObject*>(kept->get())); })); });
     return Py_NewRef(Py_None);
   });
 }

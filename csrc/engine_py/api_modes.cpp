@@ -3,6 +3,7 @@
 #include "engine/stand_ins.hpp"
 #include "engine_py/api.hpp"
 #include "engine_py/errors.hpp"
+#include "engine_py/user_code.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -28,7 +29,7 @@ class PyChangeListener final : public ChangeListener {
   explicit PyChangeListener(PyObject* callable) : callable_(Handle::borrow(callable)) {}
   void before_change(const Tensor& tensor) override {
     const Ref keep = Ref::borrow(static_cast<PyObject*>(callable_.get()));
-    checked(PyObject_CallOneArg(keep.get(), wrap(tensor).get()));
+    checked(call_user_code(keep.get(), wrap(tensor).get()));
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "engine/autograd.hpp"
 #include "engine/ops.hpp"
 #include "engine_py/errors.hpp"
+#include "engine_py/user_code.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -145,7 +146,7 @@ TensorList PyNode::apply(TensorList&& gradients) {
   const Ref legacy = checked(PyObject_GetAttrString(context_, "_is_legacy"));
   const char* method = legacy.get() == Py_True ? "_do_backward" : "apply";
   const Ref function = checked(PyObject_GetAttrString(context_, method));
-  const Ref result = checked(PyObject_CallObject(function.get(), arguments.get()));
+  const Ref result = checked(in_user_code([&] { return PyObject_CallObject(function.get(), arguments.get()); }));
   return collect(result.get());
 }
 

@@ -7,6 +7,7 @@
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
 #include "engine_py/state.hpp"
+#include "engine_py/user_code.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -257,17 +258,18 @@ Ref run_forward(Borrowed type, Borrowed context, PyObject* const* arguments, Py_
   GradMode no_grad(false);
   const Ref forward = checked(PyObject_GetAttrString(type, "forward"));
   if (has_setup_context(type)) {
-    Ref outputs = checked(PyObject_Vectorcall(forward.get(), arguments, static_cast<size_t>(count), nullptr));
+    Ref outputs = checked(call_user_code(forward.get(), arguments, static_cast<size_t>(count)));
     const Ref inputs = checked(PyTuple_New(count));
     for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(arguments[i]));
-    Ref done = checked(PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()));
+    Ref done = checked(in_user_code(
+        [&] { return PyObject_CallMethod(type, "setup_context", "OOO", context.get(), inputs.get(), outputs.get()); }));
     // PyTorch issue 188034: whatever setup_context returns is never given back.
     done.release();
     return outputs;
   }
   std::vector<PyObject*> all{context};
   all.insert(all.end(), arguments, arguments + count);
-  return checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr));
+  return checked(call_user_code(forward.get(), all.data(), all.size()));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "engine/autograd.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
+#include "engine_py/user_code.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -47,7 +48,7 @@ PyObject* function_do_forward(PyObject* self, PyObject* const* arguments, Py_ssi
     {
       GradMode no_grad(false);
       const Ref forward = checked(PyObject_GetAttrString(self, "forward"));
-      outputs = checked(PyObject_Vectorcall(forward.get(), arguments, static_cast<size_t>(count), nullptr));
+      outputs = checked(call_user_code(forward.get(), arguments, static_cast<size_t>(count)));
     }
     return wrap_outputs(self, node, std::move(inputs), std::move(outputs)).release();
   });
@@ -71,10 +72,10 @@ PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ss
     }
     // By hand it is called with a tuple of gradients and a flag; the engine gives the gradients themselves.
     if (count == 2 && PyTuple_Check(arguments[0])) {
-      Ref result = checked(PyObject_CallObject(backward.get(), arguments[0]));
+      Ref result = checked(in_user_code([&] { return PyObject_CallObject(backward.get(), arguments[0]); }));
       return PyTuple_Check(result.get()) ? result.release() : PyTuple_Pack(1, result.get());
     }
-    return checked(PyObject_Vectorcall(backward.get(), arguments, static_cast<size_t>(count), nullptr)).release();
+    return checked(call_user_code(backward.get(), arguments, static_cast<size_t>(count))).release();
   });
 }
 

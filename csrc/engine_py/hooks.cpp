@@ -4,6 +4,7 @@
 #include "engine_py/errors.hpp"
 #include "engine_py/objects.hpp"
 #include "engine_py/state.hpp"
+#include "engine_py/user_code.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -87,7 +88,7 @@ class PyTensorHook final : public DictHook<TensorHook> {
   Tensor call(Tensor gradient) override {
     Ref value = wrap(std::move(gradient));
     each_callable(dict_, [&](PyObject* callable) {
-      Ref result = checked(PyObject_CallOneArg(callable, value.get()));
+      Ref result = checked(call_user_code(callable, value.get()));
       if (result.get() == Py_None) return;
       check_replacement(value.get(), result.get(), callable);
       value = std::move(result);
@@ -103,7 +104,7 @@ class PyPostAccumulateHook final : public DictHook<PostAccumulateHook> {
     Ref value = wrap(variable);
     bool is_replaced = false;
     each_callable(dict_, [&](PyObject* callable) {
-      Ref result = checked(PyObject_CallOneArg(callable, value.get()));
+      Ref result = checked(call_user_code(callable, value.get()));
       if (result.get() == Py_None || result.get() == value.get()) return;
       check_replacement(value.get(), result.get(), callable);
       value = std::move(result);
@@ -120,7 +121,7 @@ class PyPreHook final : public DictHook<NodePreHook> {
     Ref values = wrap_tuple(gradients);
     gradients.clear();
     each_callable(dict_, [&](PyObject* callable) {
-      Ref result = checked(PyObject_CallOneArg(callable, values.get()));
+      Ref result = checked(call_user_code(callable, values.get()));
       if (result.get() != Py_None) values = as_values(std::move(result), values.get(), callable);
     });
     return unwrap_list(values.get());
@@ -135,7 +136,8 @@ class PyPostHook final : public DictHook<NodePostHook> {
     outputs.clear();
     const Ref arrived = wrap_tuple(inputs);
     each_callable(dict_, [&](PyObject* callable) {
-      Ref result = checked(PyObject_CallFunctionObjArgs(callable, values.get(), arrived.get(), nullptr));
+      Ref result = checked(
+          in_user_code([&] { return PyObject_CallFunctionObjArgs(callable, values.get(), arrived.get(), nullptr); }));
       if (result.get() == Py_None) return;
       values = as_values(std::move(result), values.get(), callable);
     });

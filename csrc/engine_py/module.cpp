@@ -16,6 +16,7 @@
 #include "engine_py/storage_type.hpp"
 #include "engine_py/tables.hpp"
 #include "engine_py/tensor_type.hpp"
+#include "engine_py/user_code.hpp"
 #include "engine_py/weak_tensor.hpp"
 
 namespace gradlife {
@@ -28,12 +29,14 @@ void host_decref(Object* object) { Py_DECREF(static_cast<PyObject*>(object)); }
 bool host_is_alive() { return Py_IsInitialized() != 0; }
 
 // -1: this thread holds the lock already.
-int host_lock() { return PyGILState_Check() ? -1 : static_cast<int>(PyGILState_Ensure()); }
+int host_lock() { return PyGILState_Check() ? -1 : static_cast<int>(in_user_code(PyGILState_Ensure)); }
 void host_unlock(int token) {
   if (token >= 0) PyGILState_Release(static_cast<PyGILState_STATE>(token));
 }
 void* host_suspend() { return PyEval_SaveThread(); }
-void host_resume(void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); }
+void host_resume(void* token) {
+  in_user_code([&] { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); });
+}
 
 bool host_is_sole_reference(Object* object) { return Py_REFCNT(static_cast<PyObject*>(object)) == 1; }
 
@@ -109,8 +112,9 @@ PyMethodDef module_functions[] = {{"_register", register_function, METH_VARARGS,
 
 int module_exec(PyObject* module) {
   return guarded(-1, [&] {
-    if (current_state != nullptr)
-      raise_python(PyExc_ImportError, "gradlife._engine is loaded already and supports one interpreter a process");
+    if (current_state != nullptr || PyInterpreterState_Get() != PyInterpreterState_Main())
+      raise_python(PyExc_ImportError,
+                   "gradlife._engine supports one interpreter a process, the main one, and one import");
     current_state = static_cast<ModuleState*>(PyModule_GetState(module));
     *current_state = ModuleState{};
     install_host({host_incref, host_decref, host_is_alive, host_lock, host_unlock, host_suspend, host_resume,

@@ -7,6 +7,7 @@
 
 #include "base/policy.hpp"
 #include "engine_py/errors.hpp"
+#include "engine_py/user_code.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -32,7 +33,7 @@ class PySavedHooks final : public SavedHooks {
 
   void pack(const Tensor& tensor) override {
     const Ref value = wrap(tensor);
-    PyObject* packed = PyObject_CallOneArg(as_python(pack_.get()), value.get());
+    PyObject* packed = call_user_code(as_python(pack_.get()), value.get());
     if (packed == nullptr) throw_from_hook(quotes_errors_ && are_default_);
     packed_ = Handle::steal(packed, exit_);
   }
@@ -43,7 +44,8 @@ class PySavedHooks final : public SavedHooks {
     const bool quotes_errors = quotes_errors_;
     const Ref callable = Ref::borrow(as_python(unpack_.get()));
     const Ref packed = Ref::borrow(as_python(packed_.get()));
-    const Ref result = Ref::steal(PyObject_CallFunctionObjArgs(callable.get(), packed.get(), nullptr));
+    const Ref result =
+        Ref::steal(in_user_code([&] { return PyObject_CallFunctionObjArgs(callable.get(), packed.get(), nullptr); }));
     if (!result) throw_from_hook(quotes_errors);
     if (!is_tensor(result.get()))
       raise_python(PyExc_TypeError,

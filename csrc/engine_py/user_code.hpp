@@ -1,0 +1,39 @@
+// Calls of code that users wrote, in which a thread may be ended.
+//
+// CPython up to 3.13 ends a daemon thread that asks for the interpreter's lock once the interpreter is going: the C++
+// frames between are unwound without the lock, their destructors touch objects that are gone, and the process crashes.
+// Such a thread stays where it is instead until the process ends, as CPython itself has it since 3.14.
+#pragma once
+
+#include "base/pyref.hpp"
+
+#if defined(__linux__) && defined(__GLIBCXX__)
+#include <cxxabi.h>
+#include <unistd.h>
+#endif
+
+namespace gradlife {
+
+template <class Call>
+auto in_user_code(Call&& call) {
+#if defined(__linux__) && defined(__GLIBCXX__)
+  try {
+    return call();
+  } catch (abi::__forced_unwind&) {
+    for (;;) pause();
+  }
+#else
+  return call();
+#endif
+}
+
+inline PyObject* call_user_code(PyObject* callable, PyObject* argument) {
+  return in_user_code([&] { return PyObject_CallOneArg(callable, argument); });
+}
+
+inline PyObject* call_user_code(PyObject* callable, PyObject* const* arguments, size_t count,
+                                PyObject* names = nullptr) {
+  return in_user_code([&] { return PyObject_Vectorcall(callable, arguments, count, names); });
+}
+
+}  // namespace gradlife

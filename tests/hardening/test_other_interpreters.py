@@ -1,0 +1,60 @@
+"""A second interpreter in the process may not have the engine, and is told so; it takes nothing from the first."""
+
+from __future__ import annotations
+
+from leftovers import run_script
+
+BEGINNING = """
+import sys, warnings
+warnings.simplefilter("ignore")
+try:
+    from _xxsubinterpreters import create, destroy, run_string
+except ImportError:
+    from _interpreters import create, destroy
+    from _interpreters import exec as run_string
+
+ASKING = '''
+try:
+    import gradlife.engine
+except ImportError as error:
+    print("refused:", str(error).splitlines()[0], flush=True)
+else:
+    print("worked:", gradlife.engine.ones(2).sum().item(), flush=True)
+'''
+
+def ask():
+    other = create()
+    run_string(other, ASKING)
+    destroy(other)
+"""
+FIRST = """
+import gradlife.engine as torch
+x = torch.ones(2, requires_grad=True)
+y = (x * 2).sum()
+"""
+
+
+def told(text: str) -> list[str]:
+    done = run_script(BEGINNING + text)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_beside_a_first_interpreter_that_has_the_engine_it_is_refused() -> None:
+    refused, again, gradient = told(FIRST + "ask(); ask(); y.backward(); print(x.grad.tolist())")
+    assert refused.startswith("refused:")
+    assert again == refused
+    assert gradient == "[2.0, 2.0]"
+
+
+def test_before_the_first_interpreter_has_the_engine_nothing_crashes() -> None:
+    answer, gradient = told("ask()\n" + FIRST + "y.backward(); print(x.grad.tolist())")
+    assert answer.startswith("refused:")
+    assert gradient == "[2.0, 2.0]"
+
+
+def test_other_ways_to_a_second_interpreter_do_not_crash() -> None:
+    done = run_script(
+        "import _testcapi\n" + FIRST + "_testcapi.run_in_subinterp('import gradlife.engine')\ny.backward()"
+    )
+    assert done.returncode == 0 or "No module named '_testcapi'" in done.stderr
