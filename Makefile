@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants package clean distclean
+.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants package clean distclean alloc-failures hammer debug-python
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -75,6 +75,11 @@ fuzz: $(VENV)/.built ## run random lifetime programs on the mini engine and on P
 
 fuzz-bugs: $(VENV)/.built ## seed ten bugs in the mini engine, one at a time: the fuzzer must find each
 	$(BIN)/python -m benchmarks.fuzz.bugs $(ARGS)
+alloc-failures: $(VENV)/.built ## make each allocation fail in turn, behind every entry point of the engine
+	$(BIN)/python -m benchmarks.hardening.alloc_failures $(ARGS)
+
+hammer: $(VENV)/.built ## build, share, drop and run graphs in eight threads for a minute (ARGS="--seconds 5")
+	$(BIN)/python -m benchmarks.hardening.hammer $(ARGS)
 
 mutants: $(VENV)/.built ## replace each ownership policy in turn: every mutant must turn a scenario red
 	$(BIN)/python -m gradlife.runner.mutants $(ARGS)
@@ -146,6 +151,23 @@ $(SANITIZED)/.built: $(BUILD_FILES) $(shell find gradlife scenarios -name '*.py'
 	$(BIN)/python -m pip --disable-pip-version-check --python $(SANITIZED_BIN)/python $(INSTALL) --no-deps \
 	  --force-reinstall --config-settings=build-dir=$(SANITIZED)/cmake --config-settings=cmake.build-type=Debug \
 	  --config-settings=cmake.define.GRADLIFE_SANITIZE=address,undefined .
+	@touch $@
+
+# A debug CPython counts every reference. Its build of the extension stands apart from the others.
+DEBUG_PYTHON ?= python3.11-dbg
+DEBUG := build/debug-python
+DEBUG_BIN := $(DEBUG)/venv/bin
+
+debug-python: ## on a debug CPython: total reference counts stay flat over repeated stories
+	@if command -v $(DEBUG_PYTHON) > /dev/null; then $(MAKE) --no-print-directory $(DEBUG)/.built; \
+	  else echo "skipped: no $(DEBUG_PYTHON) here (Debian's packages python3.11-dbg and python3.11-dev have it)"; fi
+	@if [ -e $(DEBUG)/.built ]; then $(DEBUG_BIN)/python -m benchmarks.hardening.refcounts $(ARGS); fi
+
+$(DEBUG)/.built: $(BUILD_FILES) $(shell find gradlife -name '*.py' 2>/dev/null) | $(VENV)/.deps
+	[ -x $(DEBUG_BIN)/python ] || $(DEBUG_PYTHON) -m venv --without-pip $(DEBUG)/venv
+	$(BIN)/python -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python install --quiet packaging psutil rich
+	$(BIN)/python -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python $(INSTALL) --no-deps \
+	  --force-reinstall --config-settings=build-dir=$(DEBUG)/cmake --config-settings=cmake.build-type=Debug .
 	@touch $@
 
 package: $(VENV)/.deps ## sdist -> wheel -> install in an empty environment -> list the scenarios from there

@@ -10,17 +10,15 @@ namespace gradlife {
 namespace {
 
 struct Log {
-  std::vector<Event> ring;
-  uint64_t total = 0;
-  uint64_t kept_from = 0;
-  bool enabled = true;
+  std::array<Event, event_capacity> ring;
+  uint64_t total;
+  uint64_t kept_from;
+  bool is_off;
 };
 
-// Never destroyed: objects held by statics still die, and say so, while the process exits.
-Log& log() {
-  static Log* instance = new Log;
-  return *instance;
-}
+// All zeros at first and nothing to construct or destroy: an object that dies says so wherever it does, without memory
+// being left and while the process exits. Pages that no event was written to take none.
+Log events;
 
 uint64_t nanoseconds_now() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -37,34 +35,27 @@ const char* event_name(EventKind kind) {
 }
 
 void record(EventKind kind, const Managed& object, const char* detail) {
-  Log& events = log();
-  if (!events.enabled) return;
-  const Event event{events.total,        object.id(), nanoseconds_now(), object.name(), detail, object.use_count(),
-                    object.weak_count(), kind,        object.kind()};
-  if (events.ring.size() < event_capacity) {
-    events.ring.push_back(event);
-  } else {
-    events.ring[events.total % event_capacity] = event;
-  }
+  if (events.is_off) return;
+  events.ring[events.total % event_capacity] = {events.total,        object.id(), nanoseconds_now(),
+                                                object.name(),       detail,      object.use_count(),
+                                                object.weak_count(), kind,        object.kind()};
   events.total += 1;
 }
 
 std::vector<Event> recorded_events() {
-  const Log& events = log();
-  std::vector<Event> ordered = events.ring;
-  std::sort(ordered.begin(), ordered.end(), [](const Event& a, const Event& b) { return a.sequence < b.sequence; });
-  ordered.erase(std::remove_if(ordered.begin(), ordered.end(),
-                               [&](const Event& event) { return event.sequence < events.kept_from; }),
-                ordered.end());
+  const uint64_t oldest = events.total < event_capacity ? 0 : events.total - event_capacity;
+  std::vector<Event> ordered;
+  for (uint64_t number = std::max(oldest, events.kept_from); number < events.total; ++number)
+    ordered.push_back(events.ring[number % event_capacity]);
   return ordered;
 }
 
-void clear_events() { log().kept_from = log().total; }
+void clear_events() { events.kept_from = events.total; }
 
-uint64_t event_total() { return log().total; }
+uint64_t event_total() { return events.total; }
 
-void enable_events(bool enabled) { log().enabled = enabled; }
+void enable_events(bool enabled) { events.is_off = !enabled; }
 
-bool events_enabled() { return log().enabled; }
+bool events_enabled() { return !events.is_off; }
 
 }  // namespace gradlife

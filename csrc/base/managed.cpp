@@ -66,7 +66,17 @@ Managed::Managed(Kind kind, Identity identity)
   count_live(kind, 1);
 }
 
-Managed::~Managed() = default;
+// One whose constructor failed further down was never disposed of.
+Managed::~Managed() {
+  if (is_live_) leave_the_living();
+}
+
+void Managed::leave_the_living() {
+  (prev_live_ != nullptr ? prev_live_->next_live_ : first) = next_live_;
+  (next_live_ != nullptr ? next_live_->prev_live_ : last) = prev_live_;
+  count_live(kind_, -1);
+  is_live_ = false;
+}
 
 Managed* Managed::first_live() { return first; }
 
@@ -89,9 +99,7 @@ void Managed::on_unique() {
 
 void Managed::dispose() {
   Locked locked(policy_->interpreter_exit);
-  (prev_live_ != nullptr ? prev_live_->next_live_ : first) = next_live_;
-  (next_live_ != nullptr ? next_live_->prev_live_ : last) = prev_live_;
-  count_live(kind_, -1);
+  leave_the_living();
   record(EventKind::destroyed, *this);
   Object* wrapper = wrapper_;
   set_wrapper(nullptr);

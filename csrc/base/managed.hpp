@@ -180,6 +180,7 @@ class Managed : public RefCounted {
   virtual void let_go() = 0;  // drop every reference held
 
  private:
+  void leave_the_living();
   uint64_t id_;
   const Policy* policy_;
   Object* wrapper_ = nullptr;
@@ -187,6 +188,7 @@ class Managed : public RefCounted {
   Managed* next_live_ = nullptr;
   Kind kind_;
   Identity identity_;
+  bool is_live_ = true;
   bool owns_wrapper_ = false;
 };
 

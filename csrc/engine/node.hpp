@@ -75,9 +75,10 @@ void take_back_place(const Node& node);
 template <class T, class... Args>
 NodePtr make_node(Args&&... args) {
   T* node = new T(std::forward<Args>(args)...);
+  NodePtr owner = NodePtr::steal(node);
   node->settle(sizeof(T));
   record_birth(*node);
-  return NodePtr::steal(node);
+  return owner;
 }
 
 class WeakNodePtr {

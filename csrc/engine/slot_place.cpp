@@ -19,9 +19,11 @@ class NodeMemory {
     return let != let_.end() ? let->second : nullptr;
   }
   void let(SlotPlace& place, Node& tenant) {
+    // What giving the place back will need is there from now on: nodes die without asking for memory.
+    vacant_[tenant.memory_size()];
+    let_[&tenant] = &place;
     place.tenant_ = WeakPtr<Node>(&tenant);
     place.key_ = &tenant;
-    let_[&tenant] = &place;
   }
 
   void give_out(Node& node) {
@@ -32,11 +34,13 @@ class NodeMemory {
       --last.above_;
       return;
     }
-    vacant.pop_front();
     let(last, node);
+    last.entry_.splice(last.entry_.begin(), vacant, vacant.begin());
   }
   void take_back(const Node& node) {
-    std::list<SlotPlace*>& vacant = vacant_[node.memory_size()];
+    const auto of_size = vacant_.find(node.memory_size());
+    if (of_size == vacant_.end()) return;
+    std::list<SlotPlace*>& vacant = of_size->second;
     SlotPlace* place = find(node);
     if (place == nullptr) {
       if (!vacant.empty()) ++vacant.front()->above_;
@@ -46,7 +50,8 @@ class NodeMemory {
     place->tenant_ = WeakPtr<Node>();
     place->key_ = nullptr;
     place->above_ = 0;
-    place->vacancy_ = vacant.insert(vacant.begin(), place);
+    vacant.splice(vacant.begin(), place->entry_);
+    place->vacancy_ = vacant.begin();
   }
   // Nobody looks at the place any more: let, it is forgotten; vacant, it is one free block more above the next.
   void forget(const SlotPlace& place) {
@@ -67,7 +72,7 @@ class NodeMemory {
 void give_out_place(Node& node) { NodeMemory::instance().give_out(node); }
 void take_back_place(const Node& node) { NodeMemory::instance().take_back(node); }
 
-SlotPlace::SlotPlace(Node& tenant) : size_(tenant.memory_size()) {
+SlotPlace::SlotPlace(Node& tenant) : size_(tenant.memory_size()), entry_(1, this) {
   NodeMemory::instance().let(*this, tenant);
   ++watched_places;
 }

@@ -25,9 +25,10 @@ class SlotPlace final : public RefCounted {
  private:
   friend class NodeMemory;
   WeakPtr<Node> tenant_;
-  const Node* key_;   // the tenant; nullptr: vacant
-  size_t size_;       // of the node in bytes
-  size_t above_ = 0;  // vacant: blocks of that size that were freed later and are given out before
+  const Node* key_;              // the tenant; nullptr: vacant
+  size_t size_;                  // of the node in bytes
+  size_t above_ = 0;             // vacant: blocks of that size that were freed later and are given out before
+  std::list<SlotPlace*> entry_;  // of the list of vacant places, while it is in none
   std::list<SlotPlace*>::iterator vacancy_;
 };
 

@@ -1,0 +1,1 @@
+"""What the engine must survive: memory that runs out, threads, an interpreter that ends, other interpreters and tools."""

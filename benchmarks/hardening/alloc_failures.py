@@ -1,0 +1,73 @@
+"""Every entry point of the engine, with each of its allocations failing in turn. Run with `make alloc-failures`.
+
+A call whose n-th allocation fails raises MemoryError, or does without; it keeps nothing alive, and the next call works.
+CPython's allocators fail, and the engine's own. 0 if nothing else was seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.fuzz.children import Died, in_child
+from benchmarks.hardening import injector
+
+SECONDS = 120  # for one entry point; they take one at most
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    if injector.PATH in os.environ:
+        return run(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            library = injector.compile_injector(Path(folder))
+        except RuntimeError as error:
+            print(f"skipped: {error}")
+            return 0
+        again = [sys.executable, "-m", "benchmarks.hardening.alloc_failures", *sys.argv[1:]]
+        return subprocess.run(again, env=injector.environment(library), check=False).returncode
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make alloc-failures", description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("--every", type=int, default=1, help="take every n-th entry point only")
+    parser.add_argument("--only", default="", help="entry points with this in their name")
+    return parser.parse_args()
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """In the child that has the injector: one more child for each entry point, so that a crash is a result."""
+    from benchmarks.hardening import checks
+
+    started = time.perf_counter()
+    tool = injector.Injector.load()
+    gc.freeze()
+    chosen = [name for name in checks.names() if arguments.only in name][:: arguments.every]
+    found = {name: in_child(partial(checks.check, name, tool), SECONDS) for name in chosen}
+    return report(found, time.perf_counter() - started)
+
+
+def report(found: dict[str, Any], seconds: float) -> int:
+    wrong = [f"{name}: {end.text}" for name, end in found.items() if isinstance(end, Died)]
+    checked = [each for each in found.values() if not isinstance(each, Died)]
+    wrong += [line for each in checked for line in each.wrong]
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    refused = [name for name, each in found.items() if getattr(each, "is_refused", False)]
+    print(f"{len(found)} entry points, {sum(each.cases for each in checked)} cases,", end=" ")
+    print(f"{sum(each.faults for each in checked)} failed allocations,", end=" ")
+    print(f"{sum(each.survived for each in checked)} of them done without, {len(wrong)} wrong, in {seconds:.0f} s")
+    print(f"no call of these works: {', '.join(refused) or 'none'}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

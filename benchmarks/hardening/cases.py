@@ -1,0 +1,138 @@
+"""The cases of one entry point: calls of it that work, and what their results lead to (their nodes, their backward)."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gradlife.engine as torch
+from benchmarks.hardening.entries import Entry
+from benchmarks.hardening.material import GIVEN, POOL, Make
+
+Action = Callable[[], Any]
+Prepare = Callable[[], Action]
+MOST_ARGUMENTS = 3
+
+
+@dataclass(frozen=True)
+class Case:
+    """`prepare` makes what the call needs and gives the call; only the call meets the fault."""
+
+    name: str
+    prepare: Prepare
+    is_refused: bool = False
+
+
+def cases_of(entry: Entry) -> Iterator[Case]:
+    """Calls that work, one for each number of arguments; where none does, the shortest, which is refused."""
+    found = list(attributes(entry) if entry.is_attribute else calls(entry))
+    for name, prepare in found:
+        yield Case(name, prepare)
+        yield from consequences(name, prepare)
+    if not found:
+        yield Case(f"{entry.name}, refused", partial(prepare_call, entry.function, entry.owners[:1]), True)
+
+
+def calls(entry: Entry) -> Iterator[tuple[str, Prepare]]:
+    makes = GIVEN.get(entry.name.rpartition(".")[2])
+    if makes is not None and works(given := partial(prepare_call, entry.function, makes)):
+        yield f"{entry.name} as given", given
+    for count in range(MOST_ARGUMENTS + 1):
+        owners = [entry.owners] if entry.owners else []
+        for makes in itertools.product(*owners, *[POOL] * count):
+            prepare = partial(prepare_call, entry.function, makes)
+            if works(prepare):
+                yield f"{entry.name} of {count}", prepare
+                break
+
+
+def attributes(entry: Entry) -> Iterator[tuple[str, Prepare]]:
+    """Reading it, and putting a value there."""
+    name = entry.name.partition(".")[2]
+    for owner in entry.owners:
+        if works(read := partial(prepare_reading, owner, name)):
+            yield f"{entry.name}, read", read
+            break
+    for owner, value in itertools.product(entry.owners, POOL):
+        if works(write := partial(prepare_writing, owner, name, value)):
+            yield f"{entry.name}, written", write
+            break
+
+
+def prepare_call(function: Any, makes: Sequence[Make]) -> Action:
+    return partial(function, *[make() for make in makes])
+
+
+def prepare_reading(owner: Make, name: str) -> Action:
+    return partial(getattr, owner(), name)
+
+
+def prepare_writing(owner: Make, name: str, value: Make) -> Action:
+    return partial(setattr, owner(), name, value())
+
+
+def works(prepare: Prepare) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return prepare()() is not NotImplemented
+        except Exception:
+            return False
+
+
+def consequences(name: str, prepare: Prepare) -> Iterator[Case]:
+    """Of a result in a graph: reading its node, running it backward, and the same with a graph of the gradients."""
+    if not works(partial(prepare_backward, prepare, False)):
+        return
+    yield Case(f"{name}: its node", partial(prepare_node, prepare))
+    yield Case(f"{name}: backward", partial(prepare_backward, prepare, False))
+    if works(partial(prepare_backward, prepare, True)):
+        yield Case(f"{name}: backward of backward", partial(prepare_backward, prepare, True))
+
+
+def tensor_of(result: Any) -> Any:
+    """A result that a backward can start from. Error (TypeError): there is none."""
+    candidates = result if isinstance(result, tuple | list) else [result]
+    for each in candidates:
+        if isinstance(each, torch.Tensor) and each.grad_fn is not None:
+            return each
+    raise TypeError("nothing in a graph")
+
+
+def prepare_node(prepare: Prepare) -> Action:
+    result = prepare()()
+    return partial(read_node, tensor_of(result).grad_fn)
+
+
+def read_node(node: Any) -> list[Any]:
+    names = [name for name in dir(type(node)) if name.startswith(("_saved", "_raw_saved"))]
+    return [node.next_functions, node._input_metadata, *[getattr(node, name) for name in names]]
+
+
+def prepare_backward(prepare: Prepare, create_graph: bool) -> Action:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        total = tensor_of(prepare()()).sum()
+    leaves = leaves_behind(total.grad_fn)
+    if not create_graph:
+        return partial(torch.autograd.grad, total, leaves, allow_unused=True)
+    first = torch.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
+    again = tensor_of(first).sum()
+    return partial(torch.autograd.grad, again, leaves, allow_unused=True)
+
+
+def leaves_behind(node: Any) -> list[Any]:
+    """The leaves of a graph."""
+    seen, waiting, leaves = set(), [node], []
+    while waiting:
+        current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        leaves += [current.variable] if hasattr(current, "variable") else []
+        waiting += [following for following, _ in current.next_functions if following is not None]
+    return leaves

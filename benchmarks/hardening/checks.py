@@ -1,0 +1,45 @@
+"""All checks by name: the entry points of the extension, and stories that call several of them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import gradlife.engine as torch
+from benchmarks.hardening.cases import Case, Prepare, cases_of
+from benchmarks.hardening.entries import Entry, entries
+from benchmarks.hardening.injector import Injector
+from benchmarks.hardening.judging import Verdict, judge, outcome, settle, unharmed
+from benchmarks.hardening.stories import STORIES, under
+
+
+@cache
+def all_entries() -> dict[str, Entry]:
+    return {entry.name: entry for entry in entries()}
+
+
+def names() -> list[str]:
+    """Every entry point, then every story under every profile."""
+    return [*all_entries(), *STORIES]
+
+
+def check(name: str, injector: Injector) -> Verdict:
+    """Every case of the entry point, or the one story, under every fault."""
+    verdict = Verdict()
+    for case in story_cases(name) if name in STORIES else cases_of(all_entries()[name]):
+        judge(case, injector, verdict)
+    return verdict
+
+
+def story_cases(name: str) -> list[Case]:
+    """None where the story's profile lacks what it calls, or leaks of its own, as its release did."""
+    story = under(name)
+    return [] if story is None or leaks(story) else [Case(name, story)]
+
+
+def leaks(story: Prepare) -> bool:
+    counts = []
+    for _ in range(3):
+        outcome(*unharmed(Case("", story)))
+        settle()
+        counts.append(torch.live_counts())
+    return counts[1] != counts[2]

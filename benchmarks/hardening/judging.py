@@ -1,0 +1,112 @@
+"""One case under every fault: which allocations were made to fail, and what was wrong with the outcome."""
+
+from __future__ import annotations
+
+import gc
+import re
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import gradlife.engine as torch
+from benchmarks.hardening.cases import Case
+from benchmarks.hardening.injector import KINDS, Injector
+
+MOST_FAULTS = 3000  # no call here allocates as often; one that does never ends
+
+
+@dataclass
+class Verdict:
+    """Of an entry point: faults that fired, how many of them its calls survived, and sentences on what was wrong."""
+
+    cases: int = 0
+    faults: int = 0
+    survived: int = 0
+    is_refused: bool = False
+    wrong: list[str] = field(default_factory=list)
+
+
+def judge(case: Case, injector: Injector, verdict: Verdict) -> None:
+    """Runs the case with each allocation failing in turn, until it has no more of them."""
+    verdict.cases += 1
+    verdict.is_refused |= case.is_refused
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        usual = seen(case, *unharmed(case))
+        outcome(*unharmed(case))  # caches that fill once are full now
+        for kind in KINDS:
+            judge_kind(case, injector, kind, usual, verdict)
+
+
+def judge_kind(case: Case, injector: Injector, kind: str, usual: Any, verdict: Verdict) -> None:
+    settle()
+    before = torch.live_counts()
+    for number in range(MOST_FAULTS):
+        torch.manual_seed(0)
+        told, has_failed, fired = one_fault(case, injector, kind, number)
+        verdict.faults += fired
+        verdict.survived += fired and not has_failed
+        where = f"{case.name}: {kind} allocation {number}"
+        if told != usual and not (fired and told in ENDINGS):
+            verdict.wrong.append(f"{where}: {told} instead of {usual}"[:400])
+        if (after := counts_as(before)) != before:
+            verdict.wrong.append(f"{where}: live counts went from {before} to {after}")
+            before = after
+        if not fired:
+            return
+    verdict.wrong.append(f"{case.name}: over {MOST_FAULTS} allocations")
+
+
+# The second is CPython's: where no memory is left for the frame of a traceback, a Python function loses its exception.
+LOST = re.compile(r"error return without exception set|<function .*> returned NULL without setting an exception")
+ENDINGS = ("raised MemoryError", "lost its exception")
+
+
+def one_fault(case: Case, injector: Injector, kind: str, number: int) -> tuple[Any, bool, bool]:
+    """What came of it, whether it raised, and whether there was such an allocation; keeps nothing."""
+    result, error, fired = injector.run(kind, number, case.prepare())
+    return seen(case, result, error), error is not None, fired
+
+
+def unharmed(case: Case) -> tuple[Any, BaseException | None]:
+    torch.manual_seed(0)
+    try:
+        return case.prepare()(), None
+    except Exception as error:
+        return None, error
+
+
+def seen(case: Case, result: Any, error: BaseException | None) -> Any:
+    """The outcome; of what leaves its memory as it finds it only that there was one."""
+    told = outcome(result, error)
+    return "something" if "empty" in case.name and error is None else told
+
+
+def outcome(result: Any, error: BaseException | None) -> Any:
+    """Plain values that two runs of one call have in common."""
+    if isinstance(error, SystemError) and LOST.fullmatch(str(error)):
+        return "lost its exception"
+    return f"raised {type(error).__name__}" if error is not None else plain(result)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.dtype.__repr__(), tuple(value.shape), str(value.tolist())  # a nan is no nan's equal
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    if isinstance(value, bool | str | None.__class__):
+        return value
+    return type(value).__name__
+
+
+def counts_as(before: dict[str, int]) -> dict[str, int]:
+    """The live counts, collected only where there are others than before: an exception holds what its frames held."""
+    if torch.live_counts() != before:
+        settle()
+    return torch.live_counts()
+
+
+def settle() -> None:
+    """Drops what a failed backward left ready to run, which some releases keep until the next one, and collects."""
+    torch.ones(1, requires_grad=True).sum().backward()
+    gc.collect()

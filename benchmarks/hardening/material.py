@@ -1,0 +1,130 @@
+"""Fresh operands for a call, and the pool of arguments that calls are looked for in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gradlife.engine as torch
+from gradlife import _engine
+
+Make = Callable[[], Any]
+
+
+def matrix() -> Any:
+    """A 2 by 2 tensor of doubles in a graph, no leaf, so that it may be changed in place."""
+    return torch.tensor([[0.3, 0.6], [0.4, 0.7]], dtype=torch.float64, requires_grad=True) * 1
+
+
+def vector() -> Any:
+    return torch.tensor([0.2, 0.9], dtype=torch.float64, requires_grad=True) * 1
+
+
+def box() -> Any:
+    values = [[[0.1, 0.2], [0.3, 0.4]], [[0.5, 0.6], [0.7, 0.8]]]
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True) * 1
+
+
+def scalar() -> Any:
+    return torch.tensor(0.5, dtype=torch.float64, requires_grad=True) * 1
+
+
+def leaf() -> Any:
+    return torch.tensor([0.5, 0.25], dtype=torch.float64, requires_grad=True)
+
+
+def places() -> Any:
+    return torch.tensor([[0, 1], [1, 0]])
+
+
+def numbers() -> Any:
+    return torch.tensor([1, 0])
+
+
+def mask() -> Any:
+    return torch.tensor([[True, False], [False, True]])
+
+
+def value_of(value: Any) -> Make:
+    return lambda: value
+
+
+#: What a call is tried with, the likeliest first.
+POOL: tuple[Make, ...] = (
+    matrix,
+    value_of(1),
+    value_of((2, 2)),
+    vector,
+    places,
+    numbers,
+    mask,
+    value_of(0),
+    value_of(0.5),
+    value_of((0, 1)),
+    value_of((1, 2)),
+    lambda: [matrix(), matrix()],
+    lambda: (numbers(),),
+    box,
+    value_of(torch.float32),
+    value_of("cpu"),
+    scalar,
+    value_of(True),
+    value_of(print),
+    dict,
+    value_of(None),
+    leaf,
+)
+#: What methods and attributes of a tensor are asked of.
+TENSORS: tuple[Make, ...] = (
+    matrix,
+    vector,
+    box,
+    leaf,
+    places,
+    mask,
+    scalar,
+    lambda: matrix().detach(),
+    lambda: box()[0][0][0].detach(),
+)
+
+
+def unit_rows() -> Any:
+    """Probabilities."""
+    return torch.tensor([[0.2, 0.8], [0.6, 0.4]], dtype=torch.float64)
+
+
+#: Calls of more arguments than are looked for, or of such as no pool has.
+GIVEN: dict[str, tuple[Make, ...]] = {
+    "_add_cached_tensor": (leaf,),
+    "_enter_policy": (value_of("torch-1.10"), dict),
+    "_set_default_policy": (value_of("torch-2.13"), dict),
+    "_set_generator_state": (_engine._generator_state,),
+    "_unsafe_set_version_counter": (lambda: (leaf(),), value_of((3,))),
+    "_nn_binary_cross_entropy": (lambda: matrix().sigmoid(), unit_rows, value_of(None), value_of(1)),
+    "_nn_binary_cross_entropy_with_logits": (matrix, unit_rows, value_of(None), value_of(None), value_of(1)),
+    "_nn_elu": (matrix, value_of(1.0), value_of(1.0), value_of(1.0)),
+    "_nn_elu_": (matrix, value_of(1.0), value_of(1.0), value_of(1.0)),
+    "_nn_huber_loss": (matrix, unit_rows, value_of(1), value_of(1.0)),
+    "_nn_smooth_l1_loss": (matrix, unit_rows, value_of(1), value_of(1.0)),
+    "_nn_layer_norm": (matrix, value_of((2,)), vector, vector, value_of(1e-5)),
+    "_nn_nll_loss": (matrix, numbers, value_of(None), value_of(1), value_of(-100)),
+    "_run_backward": (
+        lambda: (matrix().sum(),),
+        lambda: (torch.ones((), dtype=torch.float64),),
+        value_of(False),
+        value_of(False),
+        tuple,
+        value_of(True),
+        value_of(True),
+    ),
+    "from_numpy": (lambda: unit_rows().numpy(),),
+    "index_add": (matrix, value_of(0), numbers, matrix),
+    "index_copy": (matrix, value_of(0), numbers, matrix),
+    "index_fill": (matrix, value_of(0), numbers, value_of(2.0)),
+    "narrow": (matrix, value_of(0), value_of(0), value_of(1)),
+    "split_with_sizes": (matrix, value_of((1, 1))),
+    "scatter": (matrix, value_of(0), places, matrix),
+    "scatter_add": (matrix, value_of(0), places, matrix),
+    "unfold": (matrix, value_of(0), value_of(2), value_of(1)),
+    "where": (mask, matrix, matrix),
+}

@@ -1,0 +1,87 @@
+"""Total reference counts over repeated scenarios, on a debug CPython. Run with `make debug-python`.
+
+Reviewers of PyTorch's PR 22983 asked for this: what runs again and again leaves `sys.gettotalrefcount()` where it is. Each
+profile's own leaks are left out by choosing what leaks in none. 0 if every count stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+import time
+from collections.abc import Callable
+
+import gradlife.engine as torch
+from benchmarks.hardening.stories import PROFILES, TOLD, Story
+
+WARM_UP = 5
+ROUNDS = 5
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    if not hasattr(sys, "gettotalrefcount"):
+        print(f"{sys.executable} is no debug build of CPython: python3.11-dbg is Debian's")
+        return 2
+    started = time.perf_counter()
+    gc.disable()
+    wrong = 0
+    for profile in PROFILES:
+        torch.set_default_profile(profile)
+        growth = {story.__name__: grown(story, arguments.times) for story in TOLD if runs(story)}
+        told = ", ".join(f"{name} {by:+.2f}" for name, by in growth.items() if by)
+        print(f"{profile}: {len(growth)} stories, {told or 'all flat'}", flush=True)
+        wrong += sum(by != 0 for by in growth.values())
+    print(f"{wrong} not flat; {ROUNDS} rounds of {arguments.times} each, in {time.perf_counter() - started:.0f} s")
+    return 1 if wrong else 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make debug-python", description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("--times", type=int, default=100, help="repeats in a round")
+    return parser.parse_args()
+
+
+def runs(story: Story) -> bool:
+    """Does the release have what the story calls?"""
+    try:
+        story()
+    except (AttributeError, RuntimeError, TypeError):
+        return False
+    return True
+
+
+def once(story: Story) -> None:
+    action: Callable[[], object] | None = story()
+    try:
+        if action is not None:
+            action()
+    except Exception:  # some stories are of failures
+        pass
+
+
+def grown(story: Story, times: int) -> float:
+    """References that each run adds, in the round that adds least: whatever is kept once is no leak."""
+    for _ in range(WARM_UP):
+        once(story)
+    return min((a_round(story, times) for _ in range(ROUNDS)), key=abs)
+
+
+def a_round(story: Story, times: int) -> float:
+    settle()
+    before = sys.gettotalrefcount()
+    for _ in range(times):
+        once(story)
+    settle()
+    return (sys.gettotalrefcount() - before) / times
+
+
+def settle() -> None:
+    """Frees cycles; forgets the event log, whose rows are numbers."""
+    torch.clear_events()
+    gc.collect()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
