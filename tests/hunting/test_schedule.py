@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradlife.hunting.schedule import UNKNOWN_LENGTH, schedule_for
+from gradlife.hunting.schedule import UNKNOWN_LENGTH, Clock, schedule_for
 
 
 def is_prime(number: int) -> bool:
@@ -31,3 +34,22 @@ def test_no_more_steps_are_taken_than_were_asked_for(steps: int) -> None:
 def test_so_many_steps_make_three_rounds_at_least(steps: int) -> None:
     assert len(schedule_for(steps, is_endless=True).rounds) >= 3
     assert len(schedule_for(steps, is_endless=True).rounds) <= len(UNKNOWN_LENGTH) + 1
+
+
+def test_waiting_for_a_busy_processor_is_no_time_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, waited = iter([100.0, 110.0]), iter(["0 2000000000 1", "0 9000000000 1"])
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(Path, "read_text", lambda self: next(waited))
+    clock = Clock()
+    clock.stop()
+    assert clock.seconds == 3.0
+
+
+@pytest.mark.parametrize("text", ["", "0", "nothing at all"])
+def test_where_a_system_does_not_tell_all_time_counts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([100.0, 110.0])
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(Path, "read_text", lambda self: text)
+    clock = Clock()
+    clock.stop()
+    assert clock.seconds == 10.0
