@@ -92,8 +92,8 @@ HOLDER_RINGS = (
     Pattern(
         "GL516",
         "objects that refer to one another",
-        "{ring} refer to one another: a ring. Reference counting never frees it; it waits for the cyclic collector, with "
-        "all the tensors that hang on it.",
+        "A ring of references runs through {ring}. Reference counting never frees it; it waits for the cyclic collector, "
+        "with all the tensors that hang on it.",
         "Make one of the references weak, or clear it when the work is done.",
         "import weakref\n\nself.{attribute} = weakref.ref(parent)  # and self.{attribute}() where it is needed",
         rings=("...",),

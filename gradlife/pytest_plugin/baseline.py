@@ -17,6 +17,9 @@ from gradlife.pytest_plugin.results import Checked, Section
 
 FORMAT = "gradlife.leaks-baseline/1"
 
+#: Of a fingerprint, in summaries.
+SHOWN_DIGITS = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -48,9 +51,17 @@ class Baseline:
 
     entries: dict[str, Known] = field(default_factory=dict)
 
+    def known(self, fingerprint: str) -> Known | None:
+        """Its entry, which may have been written by hand from the first digits that a summary shows."""
+        exact = self.entries.get(fingerprint)
+        if exact is not None:
+            return exact
+        short = (one for one in self.entries.values() if len(one.fingerprint) >= SHOWN_DIGITS)
+        return next((one for one in short if fingerprint.startswith(one.fingerprint)), None)
+
     def excuse(self, finding: Finding, nodeid: str) -> tuple[bool, str]:
         """Whether a finding is known and let pass; and in words why, or why no more."""
-        known = self.entries.get(finding.fingerprint)
+        known = self.known(finding.fingerprint)
         if known is None or (not has_way(finding) and bare(nodeid) not in known.tests):
             return False, ""
         if known.has_expired:
@@ -63,7 +74,8 @@ class Baseline:
         ran: set[str] = set()
         for one in checked:
             ran.add(bare(one.nodeid))
-            seen.update(entry.finding.fingerprint for entry in one.entries)
+            found = (self.known(entry.finding.fingerprint) for entry in one.entries)
+            seen.update(known.fingerprint for known in found if known is not None)
         return [one for one in self.entries.values() if one.fingerprint not in seen and ran.issuperset(one.tests)]
 
     @property
@@ -145,8 +157,17 @@ def entry_of(item: dict[str, Any]) -> Known:
 def updated(baseline: Baseline, checked: Sequence[Checked]) -> Baseline:
     """The baseline with what leaks now, and without what no longer does where its tests were all checked."""
     gone = {one.fingerprint for one in baseline.unused(checked)}
-    kept = [one for one in baseline.entries.values() if one.fingerprint not in gone]
-    return merged([*kept, *leaks_of(checked)])
+    now = list(leaks_of(checked))
+    kept = [whole(one, now) for one in baseline.entries.values() if one.fingerprint not in gone]
+    return merged([*kept, *now])
+
+
+def whole(known: Known, leaks: Iterable[Known]) -> Known:
+    """An entry with all digits of its fingerprint, if it was written with the first ones only and leaks now."""
+    if len(known.fingerprint) < SHOWN_DIGITS:
+        return known
+    longer = (one.fingerprint for one in leaks if one.fingerprint.startswith(known.fingerprint))
+    return replace(known, fingerprint=next(longer, known.fingerprint))
 
 
 def leaks_of(checked: Iterable[Checked]) -> Iterator[Known]:

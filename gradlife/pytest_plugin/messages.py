@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from gradlife.hunting.tracing import FIXTURE
 from gradlife.model.hunt import UNKNOWN_CODE, Finding, FindingKind
 from gradlife.model.trace import Step, Trace
+from gradlife.pytest_plugin.baseline import SHOWN_DIGITS
 from gradlife.pytest_plugin.results import Checked, Entry, Run
 from gradlife.reports.hunt_words import amounts, folded, named
 from gradlife.reports.values import counted, size
@@ -32,7 +33,7 @@ def headline(checked: Checked) -> str:
 
 def brief(finding: Finding) -> str:
     """A finding in a line, its verdict apart."""
-    return f"{quantity(finding)}: {finding.code} {finding.title}  [{finding.fingerprint[:8]}]"
+    return f"{quantity(finding)}: {finding.code} {finding.title}  [{finding.fingerprint[:SHOWN_DIGITS]}]"
 
 
 def quantity(finding: Finding) -> str:

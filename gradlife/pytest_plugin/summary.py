@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradlife.pytest_plugin import messages
-from gradlife.pytest_plugin.baseline import Baseline, Known
+from gradlife.pytest_plugin.baseline import SHOWN_DIGITS, Baseline, Known
 from gradlife.pytest_plugin.results import Checked, Entry, Section, Verdict
 from gradlife.reports.values import counted
 
@@ -75,7 +75,7 @@ def problem_lines(told: Told) -> Iterator[list[str]]:
 
 def entry_words(known: Known) -> str:
     """An entry of the baseline in a line."""
-    return f"{known.fingerprint[:8]} {known.code} {known.title} ({known.words})"
+    return f"{known.fingerprint[:SHOWN_DIGITS]} {known.code} {known.title} ({known.words})"
 
 
 def finding_lines(told: Told, with_traces: bool) -> Iterator[list[str]]:

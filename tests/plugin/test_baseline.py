@@ -34,6 +34,19 @@ def test_another_leak_is_not() -> None:
     assert merged([KNOWN]).excuse(replace(LOSSES, fingerprint="0123456789abcdef"), TEST) == (False, "")
 
 
+def test_an_entry_by_hand_has_the_digits_that_a_summary_shows_until_it_is_updated() -> None:
+    baseline = merged([replace(KNOWN, fingerprint=LOSSES.fingerprint[:8])])
+    assert baseline.excuse(LOSSES, TEST) == merged([KNOWN]).excuse(LOSSES, TEST)
+    assert baseline.unused([leaking(TEST)]) == []
+    assert updated(baseline, [leaking(TEST)]).entries == {LOSSES.fingerprint: KNOWN}
+
+
+def test_fewer_digits_name_no_leak() -> None:
+    baseline = merged([replace(KNOWN, fingerprint=LOSSES.fingerprint[:7])])
+    assert baseline.excuse(LOSSES, TEST) == (False, "")
+    assert set(updated(baseline, [leaking(TEST)]).entries) == {LOSSES.fingerprint}
+
+
 def test_an_entry_that_has_expired_lets_nothing_pass_and_says_so() -> None:
     baseline = merged([replace(KNOWN, until="2020-01-31")])
     assert baseline.excuse(LOSSES, TEST) == (False, "expired: baseline, until 2020-01-31, gh#123: upstream")
