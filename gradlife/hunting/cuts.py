@@ -12,10 +12,13 @@ from gradlife.patterns.pattern import Case
 from gradlife.patterns.wording import expression, step_family
 
 #: How a reference is cut.
-ITEMS, DETACH, CLEAR = "items", "detach", "clear"
+ITEMS, DETACH, CLEAR, HOOKS = "items", "detach", "clear", "hooks"
 
 #: Chains of a graph: it is cut behind the tensor that is carried on.
 CHAINS = frozenset({"GL403", "GL404", "GL408"})
+
+#: What leads from a Python object to a table of its hooks.
+HOOK_TABLES = frozenset({"_backward_hooks", "_post_accumulate_grad_hooks", "hook table"})
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Cut:
     """What is done after each step of the run that proves."""
 
     how: str
-    root: str  # "module train" or "frame loop"
+    root: str  # "module train", "frame loop", or of a ring "each torch.Tensor": all that are new of this type
     hops: tuple[tuple[str, str, int], ...]  # relation, label and index of each reference from there on
     text: str  # "items of state.history dropped after each step"
 
@@ -43,7 +46,7 @@ def cut_of(finding: Finding) -> Cut | None:
     steps = finding.trace.steps
     root = root_of(steps[0]) if steps else ""
     if not root:
-        return None
+        return ring_cut(finding.trace.cycle) if not steps else None
     case = Case(finding.trace, FindingKind.GROWTH, Lifetime.HELD)
     graph = next((token.step for token in case.way if str(token) == "tensor.grad_fn"), None)
     head = graph if graph is not None else len(steps) - 1
@@ -55,6 +58,35 @@ def cut_of(finding: Finding) -> Cut | None:
         return Cut(ITEMS, root, hops, f"new items of {expression(steps, step) or 'it'} dropped after each step")
     last = last_attribute(steps, head)
     return cut_at(CLEAR, root, steps, last, "{} set to None after each step") if last is not None else None
+
+
+def ring_cut(cycle: tuple[Step, ...]) -> Cut | None:
+    """No variable leads to a ring; but its objects are new in each step, and can be told by their type."""
+    for step in cycle:
+        table = next((number for number, hop in enumerate(step.hops) if hop.label in HOOK_TABLES), None)
+        if step.kind != "python" or not (is_settable(step.hops) or table is not None):
+            continue
+        hops = tuple((hop.relation, hop.label, hop.index) for hop in step.hops)
+        if table is not None:
+            return Cut(
+                HOOKS,
+                f"each {step.type}",
+                hops[: table + 1],
+                f"hooks of each new {step.object} removed after each step",
+            )
+        place = step.via.removeprefix(".") or "what it holds"
+        return Cut(CLEAR, f"each {step.type}", hops, f"{place} of each new {step.object} set to None after each step")
+    return None
+
+
+def is_settable(hops: tuple[Hop, ...]) -> bool:
+    """Is the last of these references one that can be given another value?"""
+    if not hops:
+        return False
+    last = hops[-1]
+    return last.relation in {"attribute", "slot", "cell", "dict_value"} or (
+        last.relation == "item" and last.type == "list"
+    )
 
 
 def cut_at(how: str, root: str, steps: tuple[Step, ...], step: int, text: str) -> Cut:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import deque
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from gradlife.hunting.cuts import CLEAR, DETACH, ITEMS, Cut
+from gradlife.hunting.cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut
+
+Hops = tuple[tuple[str, str, int], ...]
 
 
 class NotThere(Exception):
@@ -20,23 +24,41 @@ class Cutter:
     def __init__(self, cut: Cut) -> None:
         self._cut = cut
         self._size: int | None = None  # of the container when it was first seen
+        self._old: frozenset[int] | None = None  # objects of the type that were there before the first cut
         self.count = 0  # how often something was cut
 
     def cut(self) -> None:
         """Once; nothing where the way is not there."""
-        try:
-            self._make()
-            self.count += 1
-        except (NotThere, AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError):
-            return
+        for start in self._starts():
+            try:
+                self._make(start)
+                self.count += 1
+            except (NotThere, AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError):
+                continue
 
-    def _make(self) -> None:
+    def _starts(self) -> Iterator[Any]:
+        """Where the way begins: the one root, or all objects of a type that are new."""
+        kind, _, name = self._cut.root.partition(" ")
+        if kind != "each":
+            try:
+                yield root_of(self._cut.root)
+            except (NotThere, KeyError):
+                return
+            return
+        found = [one for one in gc.get_objects() if type_name(type(one)) == name]
+        if self._old is None:
+            self._old = frozenset(map(id, found))
+        yield from (one for one in found if id(one) not in self._old)
+
+    def _make(self, start: Any) -> None:
         if self._cut.how == ITEMS:
-            self._drop_items(follow(root_of(self._cut.root), self._cut.hops))
+            self._drop_items(follow(start, self._cut.hops))
         elif self._cut.how == DETACH:
-            detach(self._cut)
+            detach(start, self._cut.hops)
         elif self._cut.how == CLEAR:
-            clear(self._cut)
+            put(start, self._cut.hops, None)
+        elif self._cut.how == HOOKS:
+            follow(start, self._cut.hops).clear()
 
     def _drop_items(self, container: Any) -> None:
         if self._size is None:
@@ -54,32 +76,36 @@ def drop_last(container: Any) -> None:
     take(container)
 
 
-def detach(cut: Cut) -> None:
+def detach(start: Any, hops: Hops) -> None:
     """Takes the graph off a tensor where it is; a view cannot be, and is replaced."""
-    tensor = follow(root_of(cut.root), cut.hops)
+    tensor = follow(start, hops)
     try:
         tensor.detach_()
     except RuntimeError:
-        put(cut, tensor.detach())
+        put(start, hops, tensor.detach())
 
 
-def clear(cut: Cut) -> None:
-    """Puts None in its place."""
-    put(cut, None)
-
-
-def put(cut: Cut, value: object) -> None:
+def put(start: Any, hops: Hops, value: object) -> None:
     """Another value in the place that the last reference stands for."""
-    holder = follow(root_of(cut.root), cut.hops[:-1])
-    relation, label, index = cut.hops[-1]
+    holder = follow(start, hops[:-1])
+    relation, label, index = hops[-1]
     if relation == "dict_value":
         holder[key_of(holder, label)] = value
     elif relation in {"attribute", "slot"}:
         object.__setattr__(holder, label, value)
     elif relation == "item" and isinstance(holder, list):
         holder[index] = value
+    elif relation == "cell":
+        holder.cell_contents = value
     else:
         raise NotThere
+
+
+def type_name(kind: type) -> str:
+    """A type as traces call it, without asking its metaclass."""
+    module = type.__dict__["__module__"].__get__(kind)
+    qualified = type.__dict__["__qualname__"].__get__(kind)
+    return qualified if module == "builtins" else f"{module}.{qualified}"
 
 
 def root_of(text: str) -> Any:
@@ -95,7 +121,7 @@ def root_of(text: str) -> Any:
     raise NotThere
 
 
-def follow(start: Any, hops: tuple[tuple[str, str, int], ...]) -> Any:
+def follow(start: Any, hops: Hops) -> Any:
     """The object that a way leads to."""
     at = start
     for relation, label, index in hops:

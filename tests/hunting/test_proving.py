@@ -8,7 +8,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from gradlife.hunting.cuts import CLEAR, ITEMS, Cut, cut_of, load_cut
+from gradlife.hunting.cuts import CLEAR, HOOKS, ITEMS, Cut, cut_of, load_cut, ring_cut
 from gradlife.hunting.cutter import Cutter
 from gradlife.hunting.prove import judged
 from gradlife.model.hunt import Advice, Diagnosis, Finding, FindingKind, HuntReport, PerStep, Round
@@ -109,3 +109,97 @@ def test_a_rest_of_another_leak_is_none_of_this_one() -> None:
 
 def test_one_round_proves_nothing() -> None:
     assert not judged(finding("a", RATE), "cut", report(rounds=1)).is_sufficient
+
+
+# --- rings, to which no variable leads ---
+
+
+def step_of(name: str, via: str, *hops: tuple[str, str, str, int], kind: str = "python") -> Step:
+    return Step(name.rpartition(".")[2], "", kind, via, "", type=name, hops=tuple(Hop(*hop) for hop in hops))
+
+
+CTX = step_of(
+    "torch.autograd.function.KeepsBackward",
+    ".kept",
+    ("torch.autograd.function.KeepsBackward", "internal", "__dict__", -1),
+    ("dict", "dict_value", "'kept'", -1),
+)
+HOOKED = step_of(
+    "torch.Tensor",
+    "tensor hook 153",
+    ("torch.Tensor", "native", "_backward_hooks", -1),
+    ("collections.OrderedDict", "dict_value", "153", -1),
+)
+NODE = step_of("SinBackward0", "next edge", ("SinBackward0", "native", "next edge", 0), kind="grad_node")
+DEFAULT = step_of(
+    "function", "default argument 'x'", ("function", "internal", "__defaults__:x", -1), ("tuple", "item", "", 0)
+)
+
+
+@pytest.mark.parametrize(
+    ("cycle", "expected"),
+    [
+        (
+            (NODE, CTX),
+            Cut(
+                CLEAR,
+                "each torch.autograd.function.KeepsBackward",
+                (("internal", "__dict__", -1), ("dict_value", "'kept'", -1)),
+                "kept of each new KeepsBackward set to None after each step",
+            ),
+        ),
+        (
+            (DEFAULT, HOOKED),
+            Cut(
+                HOOKS,
+                "each torch.Tensor",
+                (("native", "_backward_hooks", -1),),
+                "hooks of each new Tensor removed after each step",
+            ),
+        ),
+        ((NODE, DEFAULT), None),
+    ],
+    ids=["attribute", "hooks", "nothing that can be set"],
+)
+def test_a_ring_is_cut_where_a_python_object_of_it_lets_go(cycle: tuple[Step, ...], expected: Cut | None) -> None:
+    assert ring_cut(cycle) == expected
+
+
+class Held:
+    """One of the objects of a ring."""
+
+    def __init__(self) -> None:
+        self.other: object = self
+        self._backward_hooks = {1: self}
+
+
+HELD = f"each {Held.__module__}.Held"
+
+
+def test_only_objects_that_are_new_are_let_go_of() -> None:
+    old = Held()
+    cutter = Cutter(Cut(CLEAR, HELD, (("attribute", "other", -1),), ""))
+    cutter.cut()
+    new = Held()
+    cutter.cut()
+    assert old.other is old
+    assert new.other is None
+    assert cutter.count == 1
+
+
+def test_the_table_of_hooks_is_emptied() -> None:
+    cutter = Cutter(Cut(HOOKS, HELD, (("native", "_backward_hooks", -1),), ""))
+    cutter.cut()
+    new = Held()
+    cutter.cut()
+    assert new._backward_hooks == {}
+
+
+def test_a_variable_of_a_closure_is_given_another_value(program: ModuleType) -> None:
+    def closure_over(value: object) -> object:
+        return lambda: value
+
+    vars(program)["cell"] = closure_over(3).__closure__[0]  # type: ignore[attr-defined]
+    hops = (("internal", "__dict__", -1), ("dict_value", "'cell'", -1), ("cell", "value", -1))
+    Cutter(Cut(CLEAR, "module program_under_proof", hops, "")).cut()
+    assert vars(program)["cell"].cell_contents is None
