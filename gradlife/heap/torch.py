@@ -181,7 +181,7 @@ def undisturbed(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
     _thread.start_new_thread(run, ())
     done.acquire()
-    [result] = results
+    result = results.pop()  # the thread may take a moment to end, and keeps the list until then
     if isinstance(result, BaseException):
         raise result
     return dict(result)
