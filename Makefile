@@ -75,6 +75,7 @@ fuzz: $(VENV)/.built ## run random lifetime programs on the mini engine and on P
 
 fuzz-bugs: $(VENV)/.built ## seed ten bugs in the mini engine, one at a time: the fuzzer must find each
 	$(BIN)/python -m benchmarks.fuzz.bugs $(ARGS)
+
 alloc-failures: $(VENV)/.built ## make each allocation fail in turn, behind every entry point of the engine
 	$(BIN)/python -m benchmarks.hardening.alloc_failures $(ARGS)
 
@@ -157,15 +158,17 @@ $(SANITIZED)/.built: $(BUILD_FILES) $(shell find gradlife scenarios -name '*.py'
 DEBUG_PYTHON ?= python3.11-dbg
 DEBUG := build/debug-python
 DEBUG_BIN := $(DEBUG)/venv/bin
+# The gradlife of that environment, and only then what lies in this folder.
+export REFCOUNTS := import runpy, sys; sys.path.append("."); runpy.run_module("benchmarks.hardening.refcounts", run_name="__main__")
 
 debug-python: ## on a debug CPython: total reference counts stay flat over repeated stories
 	@if command -v $(DEBUG_PYTHON) > /dev/null; then $(MAKE) --no-print-directory $(DEBUG)/.built; \
 	  else echo "skipped: no $(DEBUG_PYTHON) here (Debian's packages python3.11-dbg and python3.11-dev have it)"; fi
-	@if [ -e $(DEBUG)/.built ]; then $(DEBUG_BIN)/python -m benchmarks.hardening.refcounts $(ARGS); fi
+	@if [ -e $(DEBUG)/.built ]; then $(DEBUG_BIN)/python -P -c "$$REFCOUNTS" $(ARGS); fi
 
 $(DEBUG)/.built: $(BUILD_FILES) $(shell find gradlife -name '*.py' 2>/dev/null) | $(VENV)/.deps
 	[ -x $(DEBUG_BIN)/python ] || $(DEBUG_PYTHON) -m venv --without-pip $(DEBUG)/venv
-	$(BIN)/python -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python install --quiet packaging psutil rich
+	$(BIN)/python -W ignore -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python install --quiet packaging psutil rich cmake ninja scikit-build-core
 	$(BIN)/python -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python $(INSTALL) --no-deps \
 	  --force-reinstall --config-settings=build-dir=$(DEBUG)/cmake --config-settings=cmake.build-type=Debug .
 	@touch $@

@@ -37,9 +37,11 @@ def story_cases(name: str) -> list[Case]:
 
 
 def leaks(story: Prepare) -> bool:
+    """Does it keep something where all goes well, or where it ends before its call?"""
     counts = []
     for _ in range(3):
         outcome(*unharmed(Case("", story)))
+        story()
         settle()
         counts.append(torch.live_counts())
     return counts[1] != counts[2]
