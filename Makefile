@@ -158,6 +158,8 @@ $(SANITIZED)/.built: $(BUILD_FILES) $(shell find gradlife scenarios -name '*.py'
 DEBUG_PYTHON ?= python3.11-dbg
 DEBUG := build/debug-python
 DEBUG_BIN := $(DEBUG)/venv/bin
+# Debian's headers of it are links to those of the release, beside which GCC would look for the configuration.
+DEBUG_FLAGS := $(shell $(CXX) -fno-canonical-system-headers -x c++ -E /dev/null > /dev/null 2>&1 && echo -fno-canonical-system-headers)
 # The gradlife of that environment, and only then what lies in this folder.
 export REFCOUNTS := import runpy, sys; sys.path.append("."); runpy.run_module("benchmarks.hardening.refcounts", run_name="__main__")
 
@@ -170,7 +172,8 @@ $(DEBUG)/.built: $(BUILD_FILES) $(shell find gradlife -name '*.py' 2>/dev/null) 
 	[ -x $(DEBUG_BIN)/python ] || $(DEBUG_PYTHON) -m venv --without-pip $(DEBUG)/venv
 	$(BIN)/python -W ignore -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python install --quiet packaging psutil rich cmake ninja scikit-build-core
 	$(BIN)/python -m pip --disable-pip-version-check --python $(DEBUG_BIN)/python $(INSTALL) --no-deps \
-	  --force-reinstall --config-settings=build-dir=$(DEBUG)/cmake --config-settings=cmake.build-type=Debug .
+	  --force-reinstall --config-settings=build-dir=$(DEBUG)/cmake --config-settings=cmake.build-type=Debug \
+	  --config-settings="cmake.define.CMAKE_CXX_FLAGS=$(DEBUG_FLAGS)" --config-settings="cmake.define.CMAKE_C_FLAGS=$(DEBUG_FLAGS)" .
 	@touch $@
 
 package: $(VENV)/.deps ## sdist -> wheel -> install in an empty environment -> list the scenarios from there

@@ -229,14 +229,12 @@ def looked_at() -> Action:
 def default_hooks_pushed() -> Action:
     def act() -> Any:
         _engine._push_saved_tensors_default_hooks(told, told)
-        _engine._saved_tensors_hooks_disable("off")
-        texts = (
-            _engine._saved_tensors_hooks_get_disabled_error_message(),
-            _engine._top_saved_tensors_default_hooks(True),
-        )
-        _engine._saved_tensors_hooks_enable()
+        _engine._top_saved_tensors_default_hooks(True)
         _engine._pop_saved_tensors_default_hooks()
-        return texts[0]
+        _engine._saved_tensors_hooks_disable("off")  # refused while there are any
+        text = _engine._saved_tensors_hooks_get_disabled_error_message()
+        _engine._saved_tensors_hooks_enable()
+        return text
 
     return act
 
@@ -253,8 +251,13 @@ def graph_task_asked() -> Action:
         order.append(_engine._get_current_graph_task_keep_graph())
         _engine._queue_callback(told)
 
-    x.register_hook(ask)
-    return partial(x.sum().backward)
+    handle = x.register_hook(ask)
+
+    def act() -> None:
+        x.sum().backward()
+        handle.remove()  # it closes over its own tensor: a cycle that no collector sees
+
+    return act
 
 
 TOLD: tuple[Story, ...] = (
