@@ -9,6 +9,9 @@
 #include <dlfcn.h>
 #include <link.h>
 #endif
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 
 #include "heap_py/class_names.hpp"
 #include "heap_py/symbol_tables.hpp"
@@ -50,6 +53,10 @@ Libraries::Libraries() {
   std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) { return a.first < b.first; });
   const Segment* python = segment_of(static_cast<Address>(reinterpret_cast<uintptr_t>(&PyType_Type)));
   if (python != nullptr) libraries_[python->library].is_python = true;
+#ifdef __GLIBC__
+  const Segment* libc = segment_of(static_cast<Address>(reinterpret_cast<uintptr_t>(&gnu_get_libc_version)));
+  if (libc != nullptr) libraries_[libc->library].is_libc = true;
+#endif
 }
 
 const Libraries::Segment* Libraries::segment_of(Address address) const {

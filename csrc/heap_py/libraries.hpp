@@ -14,6 +14,7 @@ struct Library {
   uint64_t tls_bytes = 0;
   Address own_tls = 0;  // of the calling thread; 0: it has not touched them
   bool is_python = false;
+  bool is_libc = false;
   std::string name() const;  // "libtorch_cpu.so"
 };
 

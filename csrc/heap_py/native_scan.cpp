@@ -128,7 +128,9 @@ void NativeScan::arrive(Address at, uint32_t item, uint32_t level) {
   found.thread = place.thread;
   found.end = NativeHolder::End::stack;
   if (place.what == ThreadMemory::What::thread_local_data) {
-    if (place.library->is_python || !read_shape(at, items_[item], &found.is_function)) return;
+    // What the C library keeps for each thread owns nothing: malloc's free blocks, with all that they still say.
+    if (place.library->is_python || place.library->is_libc) return;
+    if (!read_shape(at, items_[item], &found.is_function)) return;
     found.end = NativeHolder::End::thread_local_data;
     found.library = place.library;
     found.locals = place.first;

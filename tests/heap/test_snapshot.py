@@ -155,12 +155,15 @@ def test_file_tells_why_as_the_live_heap_does(tmp_path: Path) -> None:
 
 
 def test_local_variable_of_a_dead_frame_is_told_from_the_file(tmp_path: Path) -> None:
+    class OfThisTest(Thing):
+        pass
+
     def work() -> Snapshot:
-        thing = Thing()
+        thing = OfThisTest()
         assert thing.held is None
         return snapshot()
 
-    trace = through_file(work(), tmp_path).why("Thing")
+    trace = through_file(work(), tmp_path).why("OfThisTest")
     assert ways(trace) == ["local variable 'thing'"]
     assert trace.steps[0].detail.startswith("test_local_variable_of_a_dead_frame_is_told_from_the_file.<locals>.work (")
 
