@@ -41,13 +41,16 @@ def calls(entry: Entry) -> Iterator[tuple[str, Prepare]]:
     makes = GIVEN.get(entry.name.rpartition(".")[2])
     if makes is not None and works(given := partial(prepare_call, entry.function, makes)):
         yield f"{entry.name} as given", given
+    found = 0
     for count in range(MOST_ARGUMENTS + 1):
         owners = [entry.owners] if entry.owners else []
-        for makes in itertools.product(*owners, *[POOL] * count):
-            prepare = partial(prepare_call, entry.function, makes)
-            if works(prepare):
-                yield f"{entry.name} of {count}", prepare
-                break
+        tried = (partial(prepare_call, entry.function, makes) for makes in itertools.product(*owners, *[POOL] * count))
+        working = next(filter(works, tried), None)
+        if working is not None:
+            yield f"{entry.name} of {count}", working
+        found += working is not None
+        if found and working is None:  # optional arguments come one after the other
+            return
 
 
 def attributes(entry: Entry) -> Iterator[tuple[str, Prepare]]:

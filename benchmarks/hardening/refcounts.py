@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 import gradlife.engine as torch
+from benchmarks.hardening.checks import leaks
 from benchmarks.hardening.stories import PROFILES, TOLD, Story
 
 WARM_UP = 5
@@ -77,16 +78,6 @@ def grown(story: Story, times: int) -> float:
     counting = min(a_round(nothing, times) for _ in range(ROUNDS))  # what the count itself adds: two numbers
     by = min((a_round(story, times) - counting for _ in range(ROUNDS)), key=abs)
     return by if abs(by) > LEAST else 0.0
-
-
-def leaks(story: Story) -> bool:
-    """Do objects of the engine stay behind, as they do in that release?"""
-    counts = []
-    for _ in range(3):
-        once(story)
-        settle()
-        counts.append(torch.live_counts())
-    return counts[1] != counts[2]
 
 
 def nothing() -> Callable[[], object]:

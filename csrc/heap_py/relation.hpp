@@ -35,8 +35,8 @@ struct Label {
   int64_t index = -1;
   PyObject* key = nullptr;  // of a dict's entry, borrowed while nothing runs
   std::string call{};       // of a tuple of arguments, what they are for: "worker(batch,label)"
-  // As it is told: a name, and after a colon what is called.
-  std::string whole() const { return call.empty() ? text : text + ":" + call; }
+  // As it is told: a name, and after a character that no name or key is shown with what is called.
+  std::string whole() const { return call.empty() ? text : text + '\x1f' + call; }
 };
 
 }  // namespace gradlife::heap

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 #: (node, kind, type, address, description, relation, label, index, bases), as the extension gives them.
 RawStep = tuple[int, str, str, int, str, str, str, int, str]
+
+#: Between the name of a reference and what is called: as in `csrc/heap_py/relation.hpp`.
+CALL = "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +27,22 @@ class Link:
     bases: str = ""
     call: str = ""  # of a reference to arguments, what they are for: "worker(batch,label)"
 
-    def __post_init__(self) -> None:
-        name, is_told, call = self.label.partition(":")
-        if is_told and name.strip("'_") == "args":
-            object.__setattr__(self, "label", name)
-            object.__setattr__(self, "call", call)
-
     def is_a(self, types: frozenset[str]) -> bool:
         """Is its type one of these, or derived from one? Full names."""
         return self.type in types or not types.isdisjoint(self.bases.splitlines())
+
+
+def links_of(raw: Iterable[RawStep]) -> list[Link]:
+    """The links of a path as the extension gives it."""
+    return [link_of(*step) for step in raw]
+
+
+def link_of(
+    node: int, kind: str, type_: str, address: int, detail: str, relation: str, label: str, index: int, bases: str
+) -> Link:
+    """One of them. What is called stands behind the name, apart by a character that no name and no key is shown with."""
+    name, _, call = label.partition(CALL)
+    return Link(node, kind, type_, address, detail, relation, name, index, bases, call)
 
 
 Links = Sequence[Link]

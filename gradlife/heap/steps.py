@@ -11,7 +11,18 @@ from collections.abc import Sequence
 
 from gradlife.heap.folds import fold
 from gradlife.heap.framework_folds import TABLES
-from gradlife.heap.links import ARGUMENT, HOOK_TABLES, ITS_IMPL, Link, Links, RawStep, is_half, short_type, words
+from gradlife.heap.links import (
+    ARGUMENT,
+    HOOK_TABLES,
+    ITS_IMPL,
+    Link,
+    Links,
+    RawStep,
+    is_half,
+    links_of,
+    short_type,
+    words,
+)
 from gradlife.model.trace import Hop, Step
 
 #: References to what only stands between an object and what it refers to.
@@ -20,7 +31,7 @@ INNER_LABELS = {"__dict__", "__globals__", "__kwdefaults__", "f_locals", ITS_IMP
 
 def merged_steps(raw: Sequence[RawStep], is_cycle: bool = False) -> tuple[Step, ...]:
     """The steps of a path or of a cycle, with internal links folded into the references that they stand for."""
-    links = [Link(*step) for step in raw]
+    links = links_of(raw)
     if is_cycle:
         links = begun_outside(links)
     steps: list[Step] = []
@@ -47,7 +58,7 @@ def last_reference(links: Links) -> tuple[Link, str]:
 
 def spans_of(raw: Sequence[RawStep]) -> list[set[int]]:
     """Of each step of a path the nodes that it stands for: the object, and what is folded into its reference."""
-    links = [Link(*step) for step in raw]
+    links = links_of(raw)
     spans: list[set[int]] = []
     at = skip_to_module(links)
     while at < len(links):
@@ -108,7 +119,7 @@ def tail_steps(raw: Sequence[RawStep], cycle: Sequence[RawStep]) -> tuple[Step, 
     """The steps from a cycle to what hangs on it, from the object on to which the reference belongs."""
     if not raw:
         return ()
-    links, ring = [Link(*step) for step in raw], [Link(*step) for step in cycle]
+    links, ring = links_of(raw), links_of(cycle)
     at = next((i for i, link in enumerate(ring) if link.node == links[0].node), 0)
     lead: list[RawStep] = []
     while is_inside(ring, at) and len(lead) < len(ring):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradlife import _heap
-from gradlife.heap.links import Link, short_type
+from gradlife.heap.links import Link, links_of, short_type
 from gradlife.heap.scan import OWN_FOLDER, holders_of, scan_unknown
 from gradlife.heap.statuses import with_statuses
 from gradlife.heap.steps import is_half, last_reference, merged_steps, tail_steps
@@ -92,10 +92,7 @@ def checked_budget(budget: int | None) -> int:
 
 
 def ledger_of(found: dict[str, Any], is_scanned: bool = False, is_partial: bool = False) -> Ledger:
-    links = [
-        [Link(*step) for step in (*above, step)]
-        for above, step in zip(found["owners"], found["referrers"], strict=True)
-    ]
+    links = [links_of((*above, step)) for above, step in zip(found["owners"], found["referrers"], strict=True)]
     unaccounted = max(0, found["references"] - found["referrer_count"])
     return Ledger(
         count=found["references"],

@@ -82,3 +82,10 @@ def test_a_finalizers_arguments_are_told_too() -> None:
 def test_where_it_is_not_sure_what_is_called_none_is_told(holder: SimpleNamespace) -> None:
     address = id((getattr(holder, "args", None) or holder.parts)[0])
     assert last_reference(address) == "[0]"
+
+
+@pytest.mark.parametrize("key", ["args:called(first)", "_args:called(first)", "args\x1fcalled(first)", "args"])
+def test_a_key_of_the_programs_own_is_no_call_whatever_it_looks_like(key: str) -> None:
+    held = {key: (Thing(),), "one": called, "two": of_a_partial}
+    trace: Trace = gradlife.snapshot(user_text=True).why(id(held[key][0]))  # type: ignore[index]
+    assert [step.via for step in trace.steps[-3:-1]] == [f"['{key.replace(chr(31), '?')}']", "[0]"]
