@@ -11,10 +11,12 @@ from gradlife.model.system import SystemInfo
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """How a child loads the framework: the module to import, and the engine profile to put in force."""
+    """How a child loads the framework: the module to import, the engine profile to put in force, and the interpreter."""
 
     module: str
     profile: str | None = None
+    interpreter: str = ""  # path of another one; empty: this one
+    abi: str = ""  # of another interpreter
 
 
 class Backend(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradlife.backends.base import Backend
+from gradlife.backends.child import MARK, ChildBackend
 from gradlife.backends.fake import PROFILES as FAKE_PROFILES
 from gradlife.backends.fake import FakeBackend
 from gradlife.backends.mini import PREFIX, MiniBackend, profile_names
@@ -38,6 +39,8 @@ def backend_names() -> tuple[str, ...]:
 
 def get_backend(name: str) -> Backend:
     """The backend of this name; an error with the nearest names if there is none."""
+    if MARK in name:
+        return ChildBackend(name)
     kind, _, rest = name.partition(":")
     try:
         if kind == "mini" and rest:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gradlife.backends.base import Backend
+from gradlife.backends.base import Backend, WorkerSpec
 from gradlife.errors import GradlifeError
 from gradlife.model.run import RunUnavailable, ScenarioRun
 from gradlife.pytest_plugin.systems import System, systems_of
@@ -28,7 +29,7 @@ class Teller:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._servers: dict[str, ForkServer] = {}
+        self._servers: dict[WorkerSpec, ForkServer] = {}
 
     @cached_property
     def systems(self) -> tuple[System, ...]:
@@ -37,18 +38,19 @@ class Teller:
 
     def stories_in(self, path: Path) -> list[Story]:
         """What a file declares. Its code is run in a child."""
-        return load(self._server(""), path)
+        return load(self._server(WorkerSpec("")), path)
 
     def told(self, story: Story, backend: Backend) -> ScenarioRun:
         """Tells a story in a child of its own."""
-        return tell_in_child(self._server(backend.worker_spec().module), story, backend, TIME_LIMIT, ())
+        return tell_in_child(self._server(backend.worker_spec()), story, backend, TIME_LIMIT, ())
 
-    def _server(self, module: str) -> ForkServer:
-        found = self._servers.get(module)
+    def _server(self, spec: WorkerSpec) -> ForkServer:
+        spec = replace(spec, profile=None)  # each job names its own
+        found = self._servers.get(spec)
         if found is None:
-            found = ForkServer(module)
+            found = ForkServer(spec.module, spec.interpreter, spec.abi)
             found.start()
-            self._servers[module] = found
+            self._servers[spec] = found
         return found
 
     def pytest_unconfigure(self) -> None:

@@ -11,11 +11,11 @@ Heading = tuple[str, ...]
 
 def heading(name: str, version: str = "") -> Heading:
     """The lines of a column's heading: `mini:torch-1.10` is mini, torch, 1.10; torch 2.13.0 is torch, 2.13.0."""
+    name, at, interpreter = name.partition("@")
     source, colon, rest = name.partition(":")
     if not colon:
         source, rest = "", name
     profile, *changes = rest.split("+")
-    profile, at, interpreter = profile.partition("@")
     lines = [source] if source else []
     lines += re.split(r"-(?=\d)", profile, maxsplit=1)
     if not source and version and len(lines) == 1:

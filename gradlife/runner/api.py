@@ -63,6 +63,8 @@ def run(
     """
     started = time.monotonic()
     chosen, compared_with = choose_systems(backends, against)
+    if in_process:
+        refuse_other_interpreters(chosen)
     stories = select_stories(paths, keyword)
     report_progress = on_progress or (lambda progress: None)
     also = [word for word, is_wanted in (("events", with_events), ("owners", with_owners)) if is_wanted]
@@ -104,6 +106,15 @@ def choose_systems(names: Iterable[str], against: str | None) -> tuple[tuple[Bac
     return chosen, against or default
 
 
+def refuse_other_interpreters(backends: Iterable[Backend]) -> None:
+    """Raise if a backend can't be run in this process."""
+    for backend in backends:
+        if backend.worker_spec().interpreter:
+            raise UsageError(
+                f"{backend.name} is another interpreter, which is no part of this process", "without --in-process"
+            )
+
+
 def select_stories(paths: Sequence[str], keyword: str) -> tuple[Story, ...]:
     """The stories that paths and keyword select."""
     is_chosen = selector(keyword)
@@ -142,6 +153,11 @@ class Shift:
     backend: Backend
     stories: tuple[Story, ...]
     module: str  # that the server imports ahead; none (empty name) where each story has an interpreter of its own
+
+    def server(self) -> ForkServer:
+        """The server that tells them."""
+        spec = self.backend.worker_spec()
+        return ForkServer(self.module, spec.interpreter, spec.abi)
 
 
 def shifts_of(plan: Plan) -> tuple[Shift, ...]:
@@ -207,7 +223,7 @@ class Crew:
 
     def _run_all(self, shift: Shift) -> None:
         plan = self._plan
-        with ForkServer(shift.module) as server:
+        with shift.server() as server:
             self._servers.add(server)
             try:
                 for story in shift.stories:

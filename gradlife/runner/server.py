@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import socket
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
+from gradlife.environments.asking import child_environment
+from gradlife.environments.lines import LineReader, Silence
 from gradlife.errors import GradlifeError
-from gradlife.runner.worker.boot import boot_arguments
+from gradlife.runner.shipping import rest_of_package, write_archive
+from gradlife.runner.worker.boot import boot_arguments, foreign_boot_arguments
 from gradlife.runner.worker.framework import CHILD_ENVIRONMENT
 
 #: How long a framework may take to import, and an answer to come after a job's own limit, in seconds.
@@ -39,15 +40,20 @@ class Ended:
 
 
 class ForkServer:
-    """One warm interpreter with one framework module imported; none (empty name) only lists scenario files."""
+    """One warm interpreter with one framework module imported; none (empty name) only lists scenario files.
 
-    def __init__(self, module: str) -> None:
+    interpreter: the path of another one than this, which gets the worker's source from here; abi: what it is built for.
+    """
+
+    def __init__(self, module: str, interpreter: str = "", abi: str = "") -> None:
         self.module = module
         self.about: dict[str, Any] = {}
+        self._interpreter = interpreter
+        self._abi = abi
+        self._archive = ""
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
-        self._stream: io.BufferedReader | None = None
-        self._errors: IO[bytes] | None = None
+        self._reader: LineReader | None = None
 
     def __enter__(self) -> ForkServer:
         self.start()
@@ -62,44 +68,24 @@ class ForkServer:
         """Start the server if it does not run, and wait until its framework is imported."""
         if self._process is not None:
             return
-        ours, theirs = socket.socketpair()
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
-        with theirs:
-            self._process = subprocess.Popen(
-                boot_arguments("serve", {"descriptor": theirs.fileno(), "module": self.module}),
-                stdin=subprocess.DEVNULL,
-                stdout=self._errors,
-                stderr=self._errors,
-                pass_fds=(theirs.fileno(),),
-                env={**os.environ, **CHILD_ENVIRONMENT},
-                start_new_session=True,
-            )
-        self._connection = ours
-        ours.settimeout(START_LIMIT)
-        self._stream = ours.makefile("rb")
-        self.about = self._receive() or {"kind": "broken", "error": self._last_words()}
-        if self.about["kind"] != "ready":
+        self._launch()
+        self.about = self._receive(START_LIMIT) or {"kind": "broken", "error": self._last_words()}
+        if self.about.get("kind") != "ready":
             self.close()
-            raise ServerError(f"{self.module} can't be imported: {self.about['error']}")
+            raise ServerError(f"{self.module} can't be imported: {self.about.get('error')}")
 
     def do(self, job: dict[str, Any], limit: float) -> Ended:
         """Do one job in a child. If the server dies too, that is the child's crash; the next job gets a new server."""
         self.start()
-        assert self._stream is not None
+        assert self._reader is not None
         assert self._connection is not None
         self._connection.settimeout(limit + GRACE)
         try:
             self._connection.sendall(json.dumps({**job, "limit": limit}).encode("ascii") + b"\n")
-            ended = self._receive()
-            data = self._stream.read(ended["size"]) if ended is not None else b""
-        except (OSError, ValueError):
-            ended, data = None, b""
-        if ended is None:
+            ended = self._receive(limit + GRACE)
+            return self._lost() if ended is None else ended_of(ended, self._reader.exactly(ended["size"], GRACE))
+        except (OSError, Silence, KeyError, TypeError):
             return self._lost()
-        records, is_garbled = parse_records(data)
-        return Ended(
-            ended["exit_code"], ended["timed_out"], ended["overflowed"], ended["output"], tuple(records), is_garbled
-        )
 
     def kill(self) -> None:
         """End the server and its child at once, from any thread; whoever waits for an answer gets the child's crash."""
@@ -109,28 +95,63 @@ class ForkServer:
 
     def close(self) -> None:
         """Hang up and wait for the server to end."""
-        for stream in (self._stream, self._connection):
-            with contextlib.suppress(OSError):
-                if stream is not None:
-                    stream.close()
+        if self._connection is not None:
+            with contextlib.suppress(OSError):  # the reader has the same socket open
+                self._connection.shutdown(socket.SHUT_RDWR)
+            self._connection.close()
         if self._process is not None:
             try:
                 self._process.wait(1.0)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        if self._errors is not None:
-            self._errors.close()
-        self._process = self._connection = self._stream = self._errors = None
+        if self._reader is not None:
+            self._reader.close()
+        if self._archive:
+            with contextlib.suppress(OSError):
+                os.unlink(self._archive)
+        self._process = self._connection = self._reader = None
+        self._archive = ""
 
-    def _receive(self) -> dict[str, Any] | None:
-        """The server's next message; None if it is gone."""
-        assert self._stream is not None
+    def _launch(self) -> None:
+        """Start the process. What it prints is read whenever it is waited for, and dropped but for its end."""
+        ours, theirs = socket.socketpair()
+        output, theirs_output = os.pipe()
+        self._connection, self._reader = ours, LineReader(os.dup(ours.fileno()), output)
         try:
-            line = self._stream.readline()
-        except OSError:
+            self._process = subprocess.Popen(
+                self._command({"descriptor": theirs.fileno(), "module": self.module}),
+                stdin=subprocess.DEVNULL,
+                stdout=theirs_output,
+                stderr=theirs_output,
+                pass_fds=(theirs.fileno(),),
+                env={**self._environment(), **CHILD_ENVIRONMENT},
+                start_new_session=True,
+            )
+        except OSError as error:
+            self.close()
+            raise ServerError(f"{self._interpreter} does not start: {error.strerror}") from None
+        finally:
+            theirs.close()
+            os.close(theirs_output)
+
+    def _command(self, order: dict[str, Any]) -> list[str]:
+        if not self._interpreter:
+            return boot_arguments("serve", order)
+        self._archive = write_archive()
+        return foreign_boot_arguments(self._interpreter, self._archive, rest_of_package(self._abi), order)
+
+    def _environment(self) -> dict[str, str]:
+        return child_environment(self._interpreter) if self._interpreter else dict(os.environ)
+
+    def _receive(self, limit: float) -> dict[str, Any] | None:
+        """The server's next message; None if it is gone, late, or says something else."""
+        assert self._reader is not None
+        try:
+            message = json.loads(self._reader.line(limit))
+        except (Silence, ValueError):
             return None
-        return json.loads(line) if line.endswith(b"\n") else None
+        return message if isinstance(message, dict) else None
 
     def _lost(self) -> Ended:
         """What is said of a child whose server died or fell silent."""
@@ -143,10 +164,16 @@ class ForkServer:
 
     def _last_words(self) -> str:
         """The end of what the server itself printed."""
-        assert self._errors is not None
-        size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - 2000))
-        return self._errors.read().decode("utf-8", "replace").strip() or "it ended without a word"
+        assert self._reader is not None
+        return self._reader.last_words() or "it ended without a word"
+
+
+def ended_of(ended: dict[str, Any], data: bytes) -> Ended:
+    """How a child ended, from the server's message and the lines of records behind it."""
+    records, is_garbled = parse_records(data)
+    return Ended(
+        ended["exit_code"], ended["timed_out"], ended["overflowed"], ended["output"], tuple(records), is_garbled
+    )
 
 
 def parse_records(data: bytes) -> tuple[list[dict[str, Any]], bool]:

@@ -1,25 +1,47 @@
-"""How a worker interpreter is started: with its parent's import path, and nothing of the folder it starts in."""
+"""How a worker interpreter is started: with its parent's import path, or in another interpreter with that one's own behind
+the worker's archive; in either case with nothing of the folder that it starts in.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import Any, Sequence
 
+#: What the interpreter is given to run: the path first, so that nothing comes from the folder that it starts in.
 _BOOT = (
-    "import json, sys; order = json.loads(sys.argv[1]); sys.path[:] = order['path']; "
+    "import sys; sys.path[:] = [entry for entry in sys.path if entry]; import json; order = json.loads(sys.argv[1]); "
+    "sys.path[:] = order['path'] or [order['archive']] + sys.path; "
     "from gradlife.runner.worker.boot import started; started(order)"
 )
 
 
-def boot_arguments(role: str, order: dict[str, Any], executable: str = "") -> list[str]:
-    """The command line of a worker in a role, `serve` or `fresh`."""
-    order = dict(order, role=role, path=[entry for entry in sys.path if entry])
-    return [executable or sys.executable, "-c", _BOOT, json.dumps(order)]
+def boot_arguments(role: str, order: dict[str, Any]) -> list[str]:
+    """The command line of a worker in a role, `serve` or `fresh`, in this interpreter."""
+    path = [entry for entry in sys.path if entry]
+    order = dict(order, role=role, path=path, package=list(package_folders()))
+    return [sys.executable, "-c", _BOOT, json.dumps(order)]
+
+
+def foreign_boot_arguments(interpreter: str, archive: str, package: Sequence[str], order: dict[str, Any]) -> list[str]:
+    """The command line of a server in another interpreter, which has its own path behind the archive of the worker.
+
+    package: where it finds the rest of gradlife, if it can use that.
+    """
+    order = dict(order, role="serve", path=[], archive=archive, package=list(package))
+    return [interpreter, "-c", _BOOT, json.dumps(order)]
+
+
+def package_folders() -> list[str]:
+    """The folders that modules of gradlife are looked for in: a list to be changed in place."""
+    folders: list[str] = vars(sys.modules["gradlife"])["__path__"]
+    return folders
 
 
 def started(order: dict[str, Any]) -> None:
     """First function of a started worker."""
+    folders = package_folders()
+    folders += [folder for folder in order["package"] if folder not in folders]
     if order["role"] == "serve":
         from gradlife.runner.worker.serve import serve
 

@@ -1,0 +1,43 @@
+"""A framework in another interpreter: `torch@PATH`, `oneflow@NAME` of a registered environment."""
+
+from __future__ import annotations
+
+from gradlife.backends.base import WorkerSpec
+from gradlife.environments.asking import ask
+from gradlife.environments.question import FRAMEWORKS
+from gradlife.environments.records import interpreter_of
+from gradlife.errors import UnknownNameError, UsageError
+from gradlife.model.system import SystemInfo
+from gradlife.scenario import profile_name
+
+#: Stands between the framework and its interpreter.
+MARK = "@"
+
+
+class ChildBackend:
+    """The framework that another interpreter has. Making one starts that interpreter and imports the framework once."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._framework, _, place = name.partition(MARK)
+        if self._framework not in FRAMEWORKS:
+            raise UnknownNameError("framework", self._framework, FRAMEWORKS, "torch@... or oneflow@...")
+        if not place:
+            raise UsageError(
+                f"{name!r} names no interpreter", f"{name}PATH, or {name}NAME of an environment: gradlife env list"
+            )
+        self._interpreter = ask(interpreter_of(place), self._framework, place)
+
+    @property
+    def profile(self) -> str:
+        """Named after the release: `torch-1.1`."""
+        return profile_name(self._framework, self._interpreter.version)
+
+    def describe(self) -> SystemInfo:
+        """What the interpreter said."""
+        found = self._interpreter
+        return SystemInfo(self.name, self.profile, self._framework, found.version, found.python, found.platform)
+
+    def worker_spec(self) -> WorkerSpec:
+        """Import the framework there."""
+        return WorkerSpec(self._framework, interpreter=self._interpreter.path, abi=self._interpreter.abi)

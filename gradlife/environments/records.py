@@ -1,0 +1,103 @@
+"""What is known of a registered environment: one small JSON file in its folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from gradlife.environments.places import environment_folder, environments_folder, python_of
+from gradlife.errors import UnknownNameError, UsageError
+
+FILE = "gradlife.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A virtual environment under a name, with what it was asked to have and what it turned out to have."""
+
+    name: str
+    base: str  # the interpreter that it was made from
+    packages: tuple[str, ...]  # as they were asked for
+    python: str  # the version
+    framework: str = ""  # empty until it is ready
+    version: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return environment_folder(self.name)
+
+    @property
+    def interpreter(self) -> str:
+        """The path of its interpreter."""
+        return str(python_of(self.folder))
+
+    @property
+    def is_ready(self) -> bool:
+        """Was everything installed?"""
+        return bool(self.framework)
+
+
+def write_record(environment: Environment) -> None:
+    """Keep what is known of an environment, whole or not at all."""
+    file = environment.folder / FILE
+    partial = file.with_suffix(".partial")
+    partial.write_text(json.dumps(asdict(environment), indent=1) + "\n", encoding="utf-8")
+    os.replace(partial, file)
+
+
+def read_record(name: str) -> Environment | None:
+    """What is known of the environment of this name; None if there is none, or nothing readable about it."""
+    try:
+        content = json.loads((environment_folder(name) / FILE).read_text(encoding="utf-8"))
+        values = {field.name: content[field.name] for field in fields(Environment)}
+        return Environment(**{**values, "name": name, "packages": tuple(values["packages"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def environments() -> tuple[Environment, ...]:
+    """Every environment that something is known of, by name."""
+    return tuple(_records())
+
+
+def _records() -> Iterator[Environment]:
+    folder = environments_folder()
+    for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
+        if (folder / name / FILE).is_file():
+            record = read_record(name)
+            if record is not None:
+                yield record
+
+
+def interpreter_of(place: str) -> str:
+    """The path of the interpreter that a path, the folder of a virtual environment, or a registered name stands for."""
+    if os.sep in place or place.startswith("~"):
+        return interpreter_at(Path(os.path.expanduser(place)).absolute())
+    known = environments()
+    for environment in known:
+        if environment.name == place:
+            return ready(environment).interpreter
+    names = [environment.name for environment in known]
+    raise UnknownNameError("environment", place, names, "gradlife env list; or the path of an interpreter, with a /")
+
+
+def interpreter_at(path: Path) -> str:
+    """The interpreter that a path stands for: itself, or that of the virtual environment in this folder."""
+    if path.is_dir() and not python_of(path).exists():
+        raise UsageError(f"{path} is a folder without bin/python", "the path of a Python interpreter")
+    return str(python_of(path) if path.is_dir() else path)
+
+
+def ready(environment: Environment) -> Environment:
+    """The environment, if its making came to its end."""
+    if environment.is_ready:
+        return environment
+    words = " ".join(environment.packages)
+    raise UsageError(
+        f"the making of {environment.name} was broken off",
+        f"gradlife env add {environment.name} --python {environment.base} {words}",
+    )
