@@ -20,6 +20,9 @@ from gradlife.errors import UsageError, shortened
 START_LIMIT = 20.0
 IMPORT_LIMIT = 180.0
 
+#: How long one that closed the descriptor which it answers on may take to end, in seconds.
+END_LIMIT = 5.0
+
 #: What the child's side of a run needs.
 OLDEST_PYTHON = (3, 7)
 
@@ -80,7 +83,7 @@ class Conversation:
         self._reader = LineReader(answers, output)
         try:
             self._process = subprocess.Popen(
-                [path, "-c", Path(question.__file__).read_text(encoding="utf-8"), str(theirs), framework],
+                [path, "-c", question_text(), str(theirs), framework],
                 stdin=subprocess.DEVNULL,
                 stdout=theirs_output,
                 stderr=theirs_output,
@@ -157,11 +160,11 @@ class Conversation:
         """Why there is no answer: time is up, or the interpreter ended."""
         if silence.is_late:
             return f"{what} in {limit:g} s"
-        words = shortened(last_line(self._reader.last_words()), 200)
         try:
-            code = self._process.wait(1.0)
+            code = self._process.wait(END_LIMIT)
         except subprocess.TimeoutExpired:
             return f"{what}: it closed the descriptor that it answers on"
+        words = shortened(last_line(self._reader.last_words()), 200)
         return f"{what}: {ending(code)}" + (f": {words}" if words else "")
 
     def _not_imported(self, framework: str, facts: Mapping[str, Any]) -> InterpreterError:
@@ -176,6 +179,12 @@ class Conversation:
         self, what: str, hint: str = "gradlife env list; or the path of a Python interpreter"
     ) -> InterpreterError:
         return InterpreterError(f"{self._name} {what}", hint)
+
+
+def question_text() -> str:
+    """What the interpreter is given to run. Nothing comes from the folder that it starts in."""
+    prelude = "import sys\nsys.path[:] = [entry for entry in sys.path if entry]\n"
+    return prelude + Path(question.__file__).read_text(encoding="utf-8")
 
 
 def install_hint(framework: str) -> str:

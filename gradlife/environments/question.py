@@ -69,5 +69,4 @@ def tell(descriptor, facts):
 
 
 if __name__ == "__main__":
-    sys.path[:] = [entry for entry in sys.path if entry]  # nothing of the folder that it starts in
     answer(int(sys.argv[1]), sys.argv[2])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from gradlife.environments.asking import child_environment
+from gradlife.environments.asking import child_environment, reason_of
 from gradlife.environments.lines import LineReader, Silence
 from gradlife.errors import GradlifeError
 from gradlife.runner.shipping import rest_of_package, write_archive
@@ -130,7 +130,7 @@ class ForkServer:
             )
         except OSError as error:
             self.close()
-            raise ServerError(f"{self._interpreter} does not start: {error.strerror}") from None
+            raise ServerError(f"{self._interpreter} does not start: {reason_of(error)}") from None
         finally:
             theirs.close()
             os.close(theirs_output)
