@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -139,6 +141,47 @@ def unpacking_where_no_gradient_arrives(fw: Any) -> Any:
         middle = vector(fw) ** 2
     function(fw, lambda ctx, item: item * 2, lambda ctx, grad: None).apply(middle).sum().backward()
     return calls
+
+
+def changed_by_what_the_change_overwrites(fw: Any) -> Any:
+    told = []
+    names = ("add_", "sub_", "mul_", "div_", "copy_", "atan2_", "hypot_", "xlogy_", "fmod_", "pow_")
+    for name in names:
+        for place in (0, 1, 3):
+            x = fw.tensor([2.0, 0.25, 3.0, 1.5, 0.5], dtype=fw.float64)
+            getattr(x, name)(x[place].expand(5))
+            told.append((name, [str(round(item, 9)) for item in x.tolist()]))
+    return told
+
+
+def rows_and_columns_changed_by_what_the_change_overwrites(fw: Any) -> Any:
+    windows: tuple[Callable[[Any], Any], ...] = (
+        lambda x: x[0].expand(2, 2),
+        lambda x: x[:, 1:].expand(2, 2),
+        lambda x: x[1, 0].expand(2, 2),
+        lambda x: x.t(),
+    )
+    told = []
+    for is_turned in (False, True):
+        for window in windows:
+            for change in (
+                lambda x, other: x.mul_(other),
+                lambda x, other: x.lerp_(other, 0.25),
+                lambda x, other: x.addcmul_(other, other),
+                lambda x, other: x.addcdiv_(other, other, value=0.5),
+            ):
+                x = fw.tensor([[-2.0, 0.25], [3.0, -1.5]], dtype=fw.float64)
+                x = x.t() if is_turned else x
+                said = attempt(partial(change, x, window(x)))
+                told.append((said, [round(item, 9) for item in x.flatten().tolist()]))
+    return told
+
+
+def all_dimensions_of_a_number_turned(fw: Any) -> Any:
+    x = vector(fw, 3.0)[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return x.T.tolist(), list(x.T.shape)
 
 
 PROGRAMS = programs_in(globals())

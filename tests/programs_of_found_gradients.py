@@ -186,4 +186,55 @@ def copy_of_a_number_and_an_integer_divided(fw: Any) -> Any:
     return x.copy_(4).tolist(), attempt(lambda: integer.div_(x)), attempt(lambda: integer.div_(2))
 
 
+def with_inference_data(fw: Any, tensor: Any) -> tuple[Any, Any]:
+    with fw.inference_mode():
+        made = vector(fw, 1.0, 2.0, requires_grad=False).neg()
+    tensor.data = made.data
+    return tensor, made
+
+
+def leaf_with_inference_data_changed_by_inference_tensors_alone(fw: Any) -> Any:
+    told = []
+    changes = ("mul_", "sub_", "copy_"), ("neg_", "zero_", "tanh_")
+    for mode in (fw.enable_grad, fw.no_grad, fw.inference_mode):
+        for name in changes[0] + changes[1]:
+            x, made = with_inference_data(fw, vector(fw, 5.0, 6.0))
+            arguments = (made,) if name in changes[0] else ()
+            with mode():
+                said = attempt(partial(getattr(x, name), *arguments))
+            told.append((name, said, x._version, x.is_leaf, [round(item, 5) for item in x.detach().tolist()]))
+    return told
+
+
+def leaf_with_inference_data_changed_by_others(fw: Any) -> Any:
+    x, _ = with_inference_data(fw, vector(fw, 5.0, 6.0))
+    others = vector(fw, 1.0, 1.0, requires_grad=False)
+    said = [attempt(call) for call in (partial(x.mul_, others), partial(x.mul_, 2), partial(x.copy_, others))]
+    said.append(attempt(lambda: x.masked_fill_(others > 0, 1.0)))
+    said.append(attempt(lambda: x.index_fill_(0, fw.tensor([0]), 1.0)))
+    return said, x.detach().tolist()
+
+
+def requirement_of_a_gradient_by_inference_data(fw: Any) -> Any:
+    computed, _ = with_inference_data(fw, vector(fw, 5.0, 6.0) * 2)
+    said = [attempt(computed.requires_grad_), attempt(lambda: computed.requires_grad_(False))]
+    with fw.inference_mode():
+        said.append(attempt(computed.requires_grad_))
+        integers = fw.tensor([1, 2]).neg()
+    said += [attempt(integers.requires_grad_), attempt(lambda: setattr(integers, "requires_grad", True))]
+    return said, computed.is_leaf
+
+
+def stack_of_inference_tensors_alone(fw: Any) -> Any:
+    with fw.inference_mode():
+        made = vector(fw, 1.0, 2.0, requires_grad=False).neg()
+        inside = fw.stack([made, made])
+    told = [inside.is_inference()]
+    for items, dim in (([made, made], 0), ([made, made], 1), ([made, vector(fw, 1.0, 2.0)], 0), ([made.sum()] * 2, 0)):
+        joined = fw.stack(items, dim)
+        base = joined._base
+        told.append((joined.tolist(), joined.is_inference(), base if base is None else base.tolist()))
+    return told
+
+
 PROGRAMS = programs_in(globals())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import importlib
 import itertools
 import math
@@ -25,7 +26,9 @@ from benchmarks.fuzz.report import distinct, print_report, print_violations
 from benchmarks.fuzz.story import story_of
 
 SPAN = 1000  # programs that a process takes at a time
-IMPORTED_LATE = "torch.fx.experimental.symbolic_shapes"  # else each child imports this and sympy anew, in a second
+# PyTorch imports this in the middle of the first sum with a zero that has no memory; a frame of the import is caught in a
+# cycle, and with it the frames of the program, until the collector runs. Besides, each child would import it anew.
+IMPORTED_LATE = "torch._dynamo"
 
 
 def main() -> int:
@@ -75,6 +78,7 @@ def load_systems(profile: str) -> Systems:
     torch.set_num_threads(1)
     with contextlib.suppress(ImportError):
         importlib.import_module(IMPORTED_LATE)
+    gc.collect()
     return Systems(engine, torch)
 
 

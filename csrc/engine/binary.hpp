@@ -32,15 +32,20 @@ Tensor compute(const Tensor& a, const Other& b, F f) {
   return out;
 }
 
-// f(a, b) for an f that only makes sense on floats; `dtype` is the result's.
+// out = f(a, b) for an f that only makes sense on floats.
 template <class Other, class F>
-Tensor compute_floats(const Tensor& a, const Other& b, DType dtype, F f, const char* name = "floats") {
-  Tensor out = allocate_for(a, b, dtype);
-  dispatch_floats(dtype, name, [&](auto zero) {
+Tensor compute_floats_into(Tensor out, const Tensor& a, const Other& b, F f, const char* name) {
+  dispatch_floats(out->dtype(), name, [&](auto zero) {
     using T = decltype(zero);
     map<T>(*out, Operand<T>(*a), Operand<T>(as_operand(b)), f);
   });
   return out;
+}
+
+// The same in a new tensor of `dtype`.
+template <class Other, class F>
+Tensor compute_floats(const Tensor& a, const Other& b, DType dtype, F f, const char* name = "floats") {
+  return compute_floats_into(allocate_for(a, b, dtype), a, b, f, name);
 }
 
 // target = f(target, other), computed in the common dtype and stored in the target's.

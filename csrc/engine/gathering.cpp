@@ -180,7 +180,7 @@ Tensor gather(const Tensor& a, int64_t given_dim, const Tensor& index) {
 }
 
 Tensor scatter(const Tensor& a, int64_t given_dim, const Tensor& index, const Tensor& source, Form form) {
-  check_form(form, {&a, &source});
+  check_form(form, {&a, &source, &index});
   const auto node = scatter_node(scatter_spec, {&a, &source}, given_dim, index);
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
   check_scatter(*a, dim, *index, source.get(), form);
@@ -188,7 +188,7 @@ Tensor scatter(const Tensor& a, int64_t given_dim, const Tensor& index, const Te
 }
 
 Tensor scatter_number(const Tensor& a, int64_t given_dim, const Tensor& index, const Scalar& value, Form form) {
-  check_form(form, {&a});
+  check_form(form, {&a, &index});
   const auto node = scatter_node(scatter_number_spec, {&a}, given_dim, index);
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
   check_scatter(*a, dim, *index, nullptr, form);
@@ -197,7 +197,7 @@ Tensor scatter_number(const Tensor& a, int64_t given_dim, const Tensor& index, c
 }
 
 Tensor scatter_add(const Tensor& a, int64_t given_dim, const Tensor& index, const Tensor& source, Form form) {
-  check_form(form, {&a, &source});
+  check_form(form, {&a, &source, &index});
   const auto node = scatter_node(scatter_add_spec, {&a, &source}, given_dim, index);
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
   check_scatter(*a, dim, *index, source.get(), form);
@@ -206,7 +206,7 @@ Tensor scatter_add(const Tensor& a, int64_t given_dim, const Tensor& index, cons
 
 Tensor scatter_combine(const Tensor& a, int64_t given_dim, const Tensor& index, const Tensor& source, Combine how,
                        Form form) {
-  check_form(form, {&a, &source});
+  check_form(form, {&a, &source, &index});
   const char* name = form == Form::in_place ? "scatter_" : "scatter";
   const Recording<Node> node{source->is_wrapped_number() ? undifferentiable_node({&a}, name)
                                                          : undifferentiable_node({&a, &source}, name)};

@@ -84,7 +84,7 @@ Recording<FillNode> fill_node(std::initializer_list<const Tensor*> inputs, const
 }  // namespace
 
 Tensor index_fill(const Tensor& a, int64_t dim, const Tensor& index, const Scalar& value, Form form) {
-  check_form(form, {&a});
+  check_form(form, {&a, &index});
   const auto node = fill_node({&a}, index, fill_spec, dim);
   return fill_slices(a, dim, index, full({}, value, a->dtype()), form, node);
 }
@@ -92,7 +92,7 @@ Tensor index_fill(const Tensor& a, int64_t dim, const Tensor& index, const Scala
 Tensor index_fill(const Tensor& a, int64_t dim, const Tensor& index, const Tensor& value, Form form) {
   require(value->dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
           value->dim(), " dimension(s).");
-  check_form(form, {&a, &value});
+  check_form(form, {&a, &value, &index});
   const auto node = fill_node({&a, &value}, index, fill_tensor_spec, dim);
   return fill_slices(a, dim, index, full({}, item(value), a->dtype()), form, node);
 }

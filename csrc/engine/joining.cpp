@@ -88,6 +88,14 @@ void place(const Tensor& target, const TensorImpl& part, size_t dim, int64_t sta
   kernels::copy(*alias(target, part.sizes(), target->strides(), start * target->strides()[dim]), part);
 }
 
+// Nothing differentiates an operation on inference tensors alone, so that outside of inference mode what PyTorch makes
+// it of shows.
+bool shows_parts(const TensorList& tensors) {
+  const bool all_inference =
+      std::all_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) { return tensor->is_inference(); });
+  return all_inference && !inference_mode();
+}
+
 }  // namespace
 
 Tensor cat(const TensorList& tensors, int64_t given_dim) {
@@ -122,13 +130,14 @@ Tensor stack(const TensorList& tensors, int64_t given_dim) {
     require(tensors[i]->sizes() == each, "stack expects each tensor to be equal size, but got ", each,
             " at entry 0 and ", tensors[i]->sizes(), " at entry ", i);
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, each.size() + 1));
+  Dims sizes = each;
+  sizes.insert(dim, static_cast<int64_t>(tensors.size()));
+  if (dim < each.size() && shows_parts(tensors)) return view(cat(tensors, given_dim), sizes);
   NodePtr node;
   if (needs_graph(tensors)) {
     node = make_node<StackNode>(given_dim);
     node->set_next_edges(gradient_edges(tensors));
   }
-  Dims sizes = each;
-  sizes.insert(dim, static_cast<int64_t>(tensors.size()));
   Tensor result = empty(sizes, common_dtype(tensors));
   Dims strides = result->strides();
   strides.erase(dim);

@@ -167,6 +167,14 @@ class Operand {
   Tensor converted_;
 };
 
+// Whether a row written from `out` on leaves *value as it is. If not, each element is read when its turn comes, as
+// PyTorch's loops do.
+template <class Out, class Value>
+bool keeps(const Out* out, int64_t length, const Value* value) {
+  const auto at = reinterpret_cast<uintptr_t>(value);
+  return at < reinterpret_cast<uintptr_t>(out) || at >= reinterpret_cast<uintptr_t>(out + length);
+}
+
 template <class Out, class A, class F>
 void map_row(int64_t length, Out* out, int64_t out_step, const A* a, int64_t a_step, F f) {
   if (out_step == 1 && a_step == 1) {
@@ -180,10 +188,10 @@ template <class Out, class A, class B, class F>
 void map_row(int64_t length, Out* out, int64_t out_step, const A* a, int64_t a_step, const B* b, int64_t b_step, F f) {
   if (out_step == 1 && a_step == 1 && b_step == 1) {
     for (int64_t i = 0; i < length; ++i) out[i] = f(a[i], b[i]);
-  } else if (out_step == 1 && a_step == 1 && b_step == 0) {
+  } else if (out_step == 1 && a_step == 1 && b_step == 0 && keeps(out, length, b)) {
     const B value = *b;
     for (int64_t i = 0; i < length; ++i) out[i] = f(a[i], value);
-  } else if (out_step == 1 && a_step == 0 && b_step == 1) {
+  } else if (out_step == 1 && a_step == 0 && b_step == 1 && keeps(out, length, a)) {
     const A value = *a;
     for (int64_t i = 0; i < length; ++i) out[i] = f(value, b[i]);
   } else {

@@ -151,14 +151,14 @@ int64_t count_true(const TensorImpl& mask, const Dims& sizes) {
 }  // namespace
 
 Tensor masked_fill(const Tensor& a, const Tensor& mask, const Scalar& value, Form form) {
-  check_form(form, {&a});
+  check_form(form, {&a, &mask});
   return fill(a, mask, value, form, fill_node({&a}, mask, fill_spec));
 }
 
 Tensor masked_fill(const Tensor& a, const Tensor& mask, const Tensor& value, Form form) {
   require(value->dim() == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
           value->dim(), " dimension(s).");
-  check_form(form, {&a, &value});
+  check_form(form, {&a, &value, &mask});
   return fill(a, mask, item(value), form, fill_node({&a, &value}, mask, fill_tensor_spec));
 }
 
@@ -182,7 +182,7 @@ Tensor masked_select(const Tensor& a, const Tensor& mask) {
 }
 
 Tensor masked_scatter(const Tensor& a, const Tensor& mask, const Tensor& source, Form form) {
-  check_form(form, {&a, &source});
+  check_form(form, {&a, &source, &mask});
   Recording<ScatterNode> node;
   if (is_floating(a->dtype())) node = start_recording<ScatterNode>({&a, &source}, source->sizes());
   if (node) node->save_input(0, mask);

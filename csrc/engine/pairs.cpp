@@ -139,8 +139,9 @@ Tensor apply_pair_in_place(const PairRule& rule, G target, G other, F f) {
   kernels::check_target(*target, *other);
   const DType dtype = dtype_for(rule.takes_integers, kernels::result_dtype({target.get(), other.get()}));
   refuse_cast(dtype, *target);
-  const Tensor result = kernels::compute_floats(target, other, dtype, f, rule.name);
-  kernels::copy(*target, *result);
+  const Tensor out = dtype == target->dtype() ? target : empty(target->sizes(), dtype);
+  kernels::compute_floats_into(out, target, other, f, rule.name);
+  if (out != target) kernels::copy(*target, *out);
   finish_in_place(target, node);
   if (node && rule.saves_result) node->save_output(2, target, true);
   return target;

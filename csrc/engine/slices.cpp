@@ -171,7 +171,7 @@ Tensor index_select(const Tensor& a, int64_t given_dim, const Tensor& index) {
 
 Tensor index_add(const Tensor& a, int64_t given_dim, const Tensor& index, const Tensor& source, const Scalar& alpha,
                  Form form) {
-  check_form(form, {&a, &source});
+  check_form(form, {&a, &source, &index});
   const auto node = source_node(add_spec, a, given_dim, index, source, alpha);
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
   check_add(*a, dim, *index, *source);
@@ -191,7 +191,7 @@ Tensor index_add(const Tensor& a, int64_t given_dim, const Tensor& index, const 
 }
 
 Tensor index_copy(const Tensor& a, int64_t given_dim, const Tensor& index, const Tensor& source, Form form) {
-  check_form(form, {&a, &source});
+  check_form(form, {&a, &source, &index});
   const auto node = source_node(copy_spec, a, given_dim, index, source, 1);
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
   check_copy(*a, dim, *index, *source);

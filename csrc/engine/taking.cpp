@@ -98,7 +98,7 @@ Tensor take(const Tensor& a, const Tensor& index) {
 }
 
 Tensor put(const Tensor& a, const Tensor& index, const Tensor& source, bool accumulate, Form form) {
-  check_form(form, {&a, &source});
+  check_form(form, {&a, &source, &index});
   Recording<PutNode> node;
   if (is_floating(a->dtype())) node = start_recording<PutNode>({&a, &source}, accumulate);
   if (node) node->save_input(0, index);

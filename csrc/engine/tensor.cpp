@@ -104,7 +104,7 @@ void TensorImpl::let_go() {
 }
 
 void TensorImpl::bump_version() {
-  if (has_version()) version_->value += 1;
+  if (has_version() && !(is_inference_ && inference_mode())) version_->value += 1;
   require(has_version() || inference_mode(),
           "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
           "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");

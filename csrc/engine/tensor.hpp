@@ -79,7 +79,7 @@ class TensorImpl final : public Managed {
   void share_version(const VersionPtr& version) { version_ = version; }
   uint32_t version() const { return version_->value; }
   // After a change in place. Error: of an inference tensor outside of inference mode. PyTorch, too, finds that out when
-  // it is done.
+  // it is done. Inside of it nobody counts the versions of inference tensors.
   void bump_version();
 
   AutogradMeta* meta() const { return meta_.get(); }  // nullptr until something needs it

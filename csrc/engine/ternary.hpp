@@ -26,11 +26,15 @@ void map(const TensorImpl& out, const Operand<T>& a, const Operand<T>& b, const 
   });
 }
 
-// f(a, b, c) in a new tensor of `dtype`.
+enum class Place : uint8_t { elsewhere, first };  // of a result: a new tensor, or the first operand
+
+// f(a, b, c) of `dtype`: in a new tensor, or in `a` where that holds this dtype.
 template <class F>
-Tensor compute(const Tensor& a, const Tensor& b, const Tensor& c, DType dtype, const char* name, F f) {
+Tensor compute(const Tensor& a, const Tensor& b, const Tensor& c, DType dtype, const char* name, F f,
+               Place place = Place::elsewhere) {
+  const bool in_first = place == Place::first && a->dtype() == dtype;
   const Dims sizes = broadcast_sizes(a->sizes(), b->sizes(), c->sizes());
-  Tensor out = allocate_result(sizes, dtype, {a.get(), b.get(), c.get()});
+  Tensor out = in_first ? a : allocate_result(sizes, dtype, {a.get(), b.get(), c.get()});
   dispatch_numbers(dtype, name, [&](auto zero) {
     using T = decltype(zero);
     map<T>(*out, Operand<T>(*a), Operand<T>(*b), Operand<T>(*c), f);

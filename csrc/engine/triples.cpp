@@ -9,6 +9,8 @@
 namespace gradlife::ops {
 namespace {
 
+using kernels::Place;
+
 using G = const Tensor&;
 
 struct Lerp {
@@ -133,29 +135,29 @@ void require_dtype(G self, G other, const char* name) {
 }
 
 template <class Weight>
-Tensor interpolated(G a, G end, const Weight& weight, const char* kernel) {
+Tensor interpolated(G a, G end, const Weight& weight, const char* kernel, Place place) {
   require_dtype(a, end, "end");
   if (!is_floating(a->dtype()))
     fail(ErrorKind::not_implemented, "\"", kernel, "\" not implemented for '", kernels::scalar_type_name(a->dtype()),
          "'");
-  return kernels::compute(a, end, weight, a->dtype(), kernel, Lerp());
+  return kernels::compute(a, end, weight, a->dtype(), kernel, Lerp(), place);
 }
 
-Tensor interpolated_by(G a, G end, const Scalar& weight) {
-  return interpolated(a, end, wrapped_number(weight), "lerp_kernel_scalar");
+Tensor interpolated_by(G a, G end, const Scalar& weight, Place place = Place::elsewhere) {
+  return interpolated(a, end, wrapped_number(weight), "lerp_kernel_scalar", place);
 }
 
-Tensor interpolated_by(G a, G end, G weight) {
+Tensor interpolated_by(G a, G end, G weight, Place place = Place::elsewhere) {
   if (weight->dim() > 0) require_dtype(a, weight, "weight");
-  return interpolated(a, end, weight, "lerp_kernel_tensor");
+  return interpolated(a, end, weight, "lerp_kernel_tensor", place);
 }
 
-Tensor product_sum(G a, G b, G c, const Scalar& value) {
+Tensor product_sum(G a, G b, G c, const Scalar& value, Place place = Place::elsewhere) {
   const DType dtype = kernels::result_dtype({a.get(), b.get(), c.get()});
-  return kernels::compute(a, b, c, dtype, "addcmul_cpu_out", PlusProduct{value});
+  return kernels::compute(a, b, c, dtype, "addcmul_cpu_out", PlusProduct{value}, place);
 }
 
-Tensor quotient_sum(G a, G b, G c, const Scalar& value) {
+Tensor quotient_sum(G a, G b, G c, const Scalar& value, Place place = Place::elsewhere) {
   require(is_floating(b->dtype()) || is_floating(c->dtype()),
           "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
           "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
@@ -163,7 +165,7 @@ Tensor quotient_sum(G a, G b, G c, const Scalar& value) {
           "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
           "tensor1 / tensor2), for all dtypes.");
   const DType dtype = kernels::result_dtype({a.get(), b.get(), c.get()});
-  return kernels::compute(a, b, c, dtype, "addcdiv_cpu_out", PlusQuotient{value});
+  return kernels::compute(a, b, c, dtype, "addcdiv_cpu_out", PlusQuotient{value}, place);
 }
 
 Tensor with_history(Tensor result, const NodePtr& node) {
@@ -186,7 +188,7 @@ void check_target(G target, std::initializer_list<const Tensor*> sources) {
 
 template <class T>
 Tensor stored(G target, G result, const Recording<T>& node) {
-  kernels::copy(*target, *result);
+  if (result != target) kernels::copy(*target, *result);
   finish_in_place(target, node);
   return target;
 }
@@ -220,7 +222,7 @@ Tensor lerp_in_place(const Tensor& target, const Tensor& end, const Scalar& weig
   check_inplace(target, needs_graph({&target, &end}));
   const auto node = start_recording<LerpNumberNode>({&target, &end}, weight);
   check_target(target, {&end});
-  return stored(target, interpolated_by(target, end, weight), node);
+  return stored(target, interpolated_by(target, end, weight, Place::first), node);
 }
 
 Tensor lerp_in_place(const Tensor& target, const Tensor& end, const Tensor& weight) {
@@ -228,7 +230,7 @@ Tensor lerp_in_place(const Tensor& target, const Tensor& end, const Tensor& weig
   const auto node = start_recording<LerpTensorNode>({&target, &end, &weight});
   if (node) node->save_operands(target, end, weight, true);
   check_target(target, {&end, &weight});
-  return stored(target, interpolated_by(target, end, weight), node);
+  return stored(target, interpolated_by(target, end, weight, Place::first), node);
 }
 
 Tensor addcmul_in_place(const Tensor& target, const Tensor& b, const Tensor& c, const Scalar& value) {
@@ -236,7 +238,7 @@ Tensor addcmul_in_place(const Tensor& target, const Tensor& b, const Tensor& c, 
   const auto node = start_recording<AddcmulNode>({&target, &b, &c}, value);
   if (node) node->save_factors(b, c);
   check_target(target, {&b, &c});
-  return stored(target, product_sum(target, b, c, value), node);
+  return stored(target, product_sum(target, b, c, value, Place::first), node);
 }
 
 Tensor addcdiv_in_place(const Tensor& target, const Tensor& b, const Tensor& c, const Scalar& value) {
@@ -244,7 +246,7 @@ Tensor addcdiv_in_place(const Tensor& target, const Tensor& b, const Tensor& c, 
   const auto node = start_recording<AddcdivNode>({&target, &b, &c}, value);
   if (node) node->save_factors(b, c);
   check_target(target, {&b, &c});
-  return stored(target, quotient_sum(target, b, c, value), node);
+  return stored(target, quotient_sum(target, b, c, value, Place::first), node);
 }
 
 }  // namespace gradlife::ops

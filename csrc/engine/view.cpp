@@ -203,8 +203,6 @@ ChangeListener* set_change_listener(ChangeListener* listener) {
 }
 
 void check_inplace(const Tensor& tensor, bool recording) {
-  const bool is_frozen = tensor->is_inference() && !inference_mode();
-  require(!is_frozen || !requires_grad(tensor) || !is_leaf(*tensor), leaf_text);
   if (change_listener != nullptr) change_listener->before_change(tensor);
   if (!recording || !is_recording()) return;
   const AutogradMeta* meta = tensor->meta();

@@ -31,6 +31,8 @@ Ref get_requires_grad(const Tensor& tensor) { return from_bool(requires_grad(ten
 void set_requires_grad_attribute(const Tensor& tensor, PyObject* value) {
   if (value == nullptr || !PyBool_Check(value)) raise_python(PyExc_RuntimeError, "requires_grad must be a bool");
   require(is_leaf(*tensor) || value == Py_False, "you can only change requires_grad flags of leaf variables.");
+  require(value == Py_False || is_floating(tensor->dtype()), "only Tensors of floating point ",
+          current_policy()->release < 106 ? "" : "and complex ", "dtype can require gradients");
   set_requires_grad(tensor, value == Py_True);
 }
 

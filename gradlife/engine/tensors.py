@@ -85,7 +85,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     @property
     def T(self) -> Tensor:
         """A view with all dimensions in reverse order."""
-        return self.permute(*range(self.dim() - 1, -1, -1))
+        return self.permute(tuple(range(self.dim() - 1, -1, -1)))
 
     @property
     def mT(self) -> Tensor:
