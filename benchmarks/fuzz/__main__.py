@@ -79,6 +79,7 @@ def load_systems(profile: str) -> Systems:
     with contextlib.suppress(ImportError):
         importlib.import_module(IMPORTED_LATE)
     gc.collect()
+    gc.freeze()  # no child need look through all this again
     return Systems(engine, torch)
 
 
