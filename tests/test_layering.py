@@ -16,7 +16,7 @@ ALLOWED: dict[str, set[str]] = {
     "model": {"errors"},
     "scenario": set(),
     "engine": {"errors", "_engine"},
-    "environments": {"errors"},
+    "environments": {"model", "errors"},
     "heap": {"errors", "output", "model", "_heap"},
     "patterns": {"model", "errors"},
     "hunting": {"heap", "patterns", "model", "output", "errors", "_heap"},

@@ -14,6 +14,7 @@ COMMANDS = {
     "run": "run lifetime stories on several systems and compare what they see",
     "list": "list the stories, with their fixed twins",
     "explain": "tell one story, or what a GLnnn pattern is",
+    "env": "make, list and remove environments with other releases, to run stories on",
     "hunt": "run a program, find what grows, and tell who holds it",
     "snapshot": "run a script and keep its heap, as it is at the end, in a file",
     "open": "show what a snapshot has: types, what retains most, cycles",

@@ -9,11 +9,13 @@ from typing import Any
 
 from gradlife._version import __version__
 from gradlife.model import RunReport, ScenarioInfo, codec, hunt_codec
+from gradlife.model.environment import EnvironmentInfo
 from gradlife.model.heap import HeapDiff, HeapView
 from gradlife.model.hunt import HuntReport
 from gradlife.model.trace import Trace
 from gradlife.reports.hunt_trace import trace_drawing
 
+ENVIRONMENTS_FORMAT = "gradlife.environments/1"
 LIST_FORMAT = "gradlife.list/1"
 HEAP_FORMAT = "gradlife.heap/1"
 DIFF_FORMAT = "gradlife.diff/1"
@@ -29,6 +31,11 @@ def list_text(stories: Iterable[ScenarioInfo]) -> str:
     """Scenarios, with everything that they declare, as `gradlife.list/1`: one line a scenario."""
     lines = ",\n".join(json.dumps(asdict(story), ensure_ascii=False) for story in stories)
     return f'{{\n"format": "{LIST_FORMAT}",\n"gradlife": "{__version__}",\n"scenarios": [\n{lines}\n]\n}}\n'
+
+
+def environments_text(environments: Iterable[EnvironmentInfo]) -> str:
+    """The registered environments as `gradlife.environments/1`."""
+    return whole(ENVIRONMENTS_FORMAT, {"environments": [asdict(environment) for environment in environments]})
 
 
 def heap_text(view: HeapView) -> str:

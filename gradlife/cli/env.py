@@ -1,0 +1,65 @@
+"""`gradlife env`: virtual environments with releases of a framework, for `--backend torch@NAME`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gradlife.environments.adding import add, remove
+from gradlife.environments.listing import info_of, listed
+from gradlife.errors import UsageError
+from gradlife.output import STDOUT, open_output
+from gradlife.reports.environments import print_environments
+from gradlife.reports.json import environments_text
+from gradlife.reports.theme import make_console
+from gradlife.reports.values import size
+
+EPILOG = """\
+An environment is a folder below $GRADLIFE_HOME/environments, by default in the
+user's data folder. pip installs what it is asked for, by its own configuration
+(PIP_INDEX_URL and the like); what was broken off goes on when typed again.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.epilog = EPILOG
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=type(parser))
+    adding = actions.add_parser("add", help="make an environment", description="Make an environment.", epilog=EPILOG)
+    adding.add_argument("name", metavar="NAME", help="what it will be called")
+    adding.add_argument("--python", metavar="PATH", help="the interpreter to make it from (this one)")
+    adding.add_argument("packages", nargs="+", metavar="PACKAGE", help="what pip is to install: torch==1.1.0")
+    listing = actions.add_parser("list", help="list the environments", description="List the environments.")
+    listing.add_argument("--json", metavar="FILE", help="write them as JSON; - for standard output")
+    removing = actions.add_parser("remove", help="remove an environment", description="Remove an environment.")
+    removing.add_argument("name", metavar="NAME")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what is asked for."""
+    if args.action is None:
+        raise UsageError("gradlife env needs to know what to do", "gradlife env add, list or remove")
+    {"add": run_add, "list": run_list, "remove": run_remove}[args.action](args)
+    return 0
+
+
+def run_add(args: argparse.Namespace) -> None:
+    """Make an environment and say what it has."""
+    info = info_of(add(args.name, args.python or sys.executable, args.packages))
+    print(f"{info.name}: {info.framework} {info.version} on Python {info.python}, {size(info.bytes)}")
+    print(f"gradlife run --backend {info.framework}@{info.name}")
+
+
+def run_list(args: argparse.Namespace) -> None:
+    """Print the environments, or write them."""
+    with open_output(args.json) as output:
+        environments = listed()
+        if args.json != STDOUT:
+            print_environments(make_console(sys.stdout), environments)
+        output.write(environments_text(environments))
+
+
+def run_remove(args: argparse.Namespace) -> None:
+    """Remove an environment."""
+    remove(args.name)
+    print(f"{args.name} is removed")

@@ -1,0 +1,95 @@
+"""Runs a command whose progress somebody watches, and keeps the end of what it says."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+#: How much of the output is kept, in bytes.
+TAIL_LIMIT = 16384
+
+#: How often to ask whether a command that says nothing has ended, in seconds.
+POLL = 0.2
+
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a command ended, and its last lines."""
+
+    exit_code: int
+    lines: tuple[str, ...]
+
+
+def run_shown(command: Sequence[str], environment: Mapping[str, str], to: TextIO | None = None) -> Shown:
+    """Run a command to its end and pass on what it says to a stream, standard error by default, as it comes.
+
+    On a terminal the command believes that it writes to one, and draws its progress bars. Whoever interrupts this ends the
+    command and all that it started.
+    """
+    stream = to or sys.stderr
+    reading, writing = pty.openpty() if stream.isatty() else os.pipe()
+    try:
+        with os.fdopen(writing, "wb") as end:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=end, stderr=end, env=environment, start_new_session=True
+            )
+        try:
+            tail = pass_on(reading, stream, process)
+            code = process.wait()
+        finally:
+            end_group(process)
+    finally:
+        os.close(reading)
+    return Shown(code, lines_of(tail))
+
+
+def pass_on(descriptor: int, stream: TextIO, process: subprocess.Popen[bytes]) -> bytes:
+    """Pass all output on until its end, or the process's where somebody else keeps it open, and give the end of it."""
+    tail = bytearray()
+    while True:
+        if not select.select([descriptor], [], [], POLL)[0]:
+            if process.poll() is not None:
+                break
+            continue
+        data = read_some(descriptor)
+        if not data:
+            break
+        tail += data
+        del tail[:-TAIL_LIMIT]
+        with contextlib.suppress(OSError, ValueError):  # nobody watches any more
+            stream.write(data.decode("utf-8", "replace"))
+            stream.flush()
+    return bytes(tail)
+
+
+def read_some(descriptor: int) -> bytes:
+    """What there is; nothing at the end, which a terminal tells by an error."""
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:
+        return b""
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """Leave nothing of a command behind."""
+    if process.returncode is None:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def lines_of(output: bytes) -> tuple[str, ...]:
+    """The lines that say something, without what only moves a cursor."""
+    text = _CONTROL.sub("", output.decode("utf-8", "replace")).replace("\r", "\n")
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
