@@ -9,6 +9,8 @@ from gradlife.backends.child import MARK, ChildBackend
 from gradlife.backends.fake import PROFILES as FAKE_PROFILES
 from gradlife.backends.fake import FakeBackend
 from gradlife.backends.mini import PREFIX, MiniBackend, profile_names
+from gradlife.backends.recorded import PREFIX as RECORDED
+from gradlife.backends.recorded import RecordedBackend, recording_names
 from gradlife.backends.torch import TorchBackend
 from gradlife.errors import GradlifeError, UnknownNameError
 
@@ -34,14 +36,17 @@ def backend_names() -> tuple[str, ...]:
     except (GradlifeError, ImportError):  # an engine that was not built has none
         profiles = ()
     fakes = tuple(f"fake:{profile}" for profile in FAKE_PROFILES[1:])
-    return ("torch", *(PREFIX + profile for profile in profiles), "fake", *fakes)
+    recordings = (RECORDED + name for name in recording_names())
+    return ("torch", *(PREFIX + profile for profile in profiles), *recordings, "fake", *fakes)
 
 
 def get_backend(name: str) -> Backend:
     """The backend of this name; an error with the nearest names if there is none."""
+    kind, _, rest = name.partition(":")
+    if kind == "recorded" and rest:
+        return RecordedBackend(rest)
     if MARK in name:
         return ChildBackend(name)
-    kind, _, rest = name.partition(":")
     try:
         if kind == "mini" and rest:
             return MiniBackend(rest)

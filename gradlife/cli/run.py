@@ -26,8 +26,10 @@ STORY is NAME for a built-in story, FILE, FILE::NAME or FOLDER; without any, the
 built-in stories are run.
 
 Systems: torch, mini:PROFILE (such as mini:torch-1.2), mini:PROFILE+AXIS=VALUE for
-a profile with one policy replaced, and torch@INTERPRETER or oneflow@INTERPRETER for
-the framework of another Python: its path, or an environment of `gradlife env`.
+a profile with one policy replaced, torch@INTERPRETER or oneflow@INTERPRETER for the
+framework of another Python (its path, or an environment of `gradlife env`), and
+recorded:NAME or recorded:FILE for what `gradlife record` kept of a system that is
+not here.
 
 Exit status: 0 all as declared; 1 a reading contradicts its story, or a story did
 not come to its end; 2 asked wrongly; 3 could not tell.

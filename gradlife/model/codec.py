@@ -77,7 +77,7 @@ def decode(document: Any) -> RunReport:
 def _decode(document: dict[str, Any]) -> RunReport:
     readings: dict[tuple[str, str], list[Reading]] = {}
     for item in document["readings"]:
-        reading = _build(Reading, item)
+        reading = _build(Reading, {**item, "seen": tuple(item.get("seen", ()))})
         readings.setdefault((reading.scenario, reading.system), []).append(reading)
     totals = dict(document["totals"])
     totals["pairs"] = tuple(_build(PairTotals, pair) for pair in totals["pairs"])
@@ -125,7 +125,7 @@ def _build(kind: type[T], item: dict[str, Any]) -> T:
 
 
 def _without_blanks(item: dict[str, Any]) -> dict[str, Any]:
-    return item if item["reason"] else {name: value for name, value in item.items() if name != "reason"}
+    return {name: value for name, value in item.items() if value or name not in ("reason", "seen")}
 
 
 def _block(value: Any) -> str:

@@ -15,6 +15,7 @@ class Status(StrEnum):
     DIFFERS = "differs"
     EXPECTED = "expected"  # a difference that the scenario declares and explains
     NOT_AVAILABLE = "not available"  # one of the two has no such reading, or could not tell
+    UNSTABLE = "unstable"  # one of the two is recorded as not the same in every run
     NOT_COMPARED = "not compared"  # such values say nothing about each other
 
 

@@ -25,7 +25,8 @@ class Reading:
     """One answer of one probe about one subject at one stage.
 
     `status` says how it compares with the same reading of the system compared against (a `Status`, or empty where
-    nothing was compared), and `reason` why, where there is something to say.
+    nothing was compared), and `reason` why, where there is something to say. A recorded reading on which several runs did
+    not agree has all the values that were `seen`.
     """
 
     scenario: str
@@ -36,6 +37,12 @@ class Reading:
     value: Json
     status: str = ""
     reason: str = ""
+    seen: tuple[Json, ...] = ()
+
+    @property
+    def is_stable(self) -> bool:
+        """Did every run give this value?"""
+        return not self.seen
 
     @property
     def key(self) -> ReadingKey:

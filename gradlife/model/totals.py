@@ -17,6 +17,7 @@ class PairTotals:
     differs: int = 0
     expected: int = 0
     not_available: int = 0
+    unstable: int = 0  # recorded as not the same in every run, so neither like nor unlike
 
     @property
     def compared(self) -> int:
@@ -41,6 +42,7 @@ class Totals:
     differs: int = 0
     expected: int = 0
     not_available: int = 0
+    unstable: int = 0
     telling: int = 0
     telling_any: int = 0
     expectations_met: int = 0

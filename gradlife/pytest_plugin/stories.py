@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 
+<<<<<<< HEAD
 from gradlife.backends.base import Backend, WorkerSpec
+=======
+from gradlife.backends.base import Backend
+from gradlife.backends.recorded import RecordedBackend
+>>>>>>> d3950eb (Readings of a system are recorded in a file, and compared with where the system is not to be had)
 from gradlife.errors import GradlifeError
 from gradlife.model.run import RunUnavailable, ScenarioRun
 from gradlife.pytest_plugin.systems import System, systems_of
@@ -19,6 +24,7 @@ from gradlife.runner.api import TIME_LIMIT
 from gradlife.runner.discover import NoScenarioError, Story, load
 from gradlife.runner.expectations import check_graph_of, check_run
 from gradlife.runner.jobs import tell_in_child
+from gradlife.runner.recorded import check_fit, recorded_run
 from gradlife.runner.server import ForkServer
 
 NAME = "gradlife-stories"
@@ -41,8 +47,16 @@ class Teller:
         return load(self._server(WorkerSpec("")), path)
 
     def told(self, story: Story, backend: Backend) -> ScenarioRun:
+<<<<<<< HEAD
         """Tells a story in a child of its own."""
         return tell_in_child(self._server(backend.worker_spec()), story, backend, TIME_LIMIT, ())
+=======
+        """Tells a story in a child of its own, or from a recording."""
+        if isinstance(backend, RecordedBackend):
+            check_fit([story], backend)
+            return recorded_run(story, backend)
+        return tell_in_child(self._server(backend.worker_spec().module), story, backend, TIME_LIMIT, ())
+>>>>>>> d3950eb (Readings of a system are recorded in a file, and compared with where the system is not to be had)
 
     def _server(self, spec: WorkerSpec) -> ForkServer:
         spec = replace(spec, profile=None)  # each job names its own

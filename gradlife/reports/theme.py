@@ -20,12 +20,13 @@ TITLE = "bold"
 VERDICT_STYLES = {"del": GOOD, "gc": NOTE, "held": "cyan", "never": BAD, "inconclusive": QUIET}
 
 #: One character behind a value, so that a table can be read without colour.
-DIFFERS, EXPLAINED, CONTRADICTED = "*", "~", "!"
-MARK_STYLES = {DIFFERS: NOTE, EXPLAINED: "cyan", CONTRADICTED: BAD}
+DIFFERS, EXPLAINED, CONTRADICTED, UNSTABLE = "*", "~", "!", "?"
+MARK_STYLES = {DIFFERS: NOTE, EXPLAINED: "cyan", CONTRADICTED: BAD, UNSTABLE: QUIET}
 MARK_MEANINGS = {
     DIFFERS: "differs from {reference}",
     EXPLAINED: "differs from {reference}, for a declared reason",
     CONTRADICTED: "contradicts what the story declares",
+    UNSTABLE: "recorded as not the same in every run, so not compared",
 }
 
 #: Cells of a system on which a story gave no reading.

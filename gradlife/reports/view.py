@@ -9,7 +9,7 @@ from gradlife.model import Reading, RunReport, ScenarioInfo, ScenarioRun, Status
 from gradlife.model.reading import ReadingKey
 from gradlife.reports.grid import Cell
 from gradlife.reports.names import Heading, heading
-from gradlife.reports.theme import BAD, CONTRADICTED, DIFFERS, EXPLAINED, MARK_STYLES, NOT_AVAILABLE, QUIET
+from gradlife.reports.theme import BAD, CONTRADICTED, DIFFERS, EXPLAINED, MARK_STYLES, NOT_AVAILABLE, QUIET, UNSTABLE
 
 LIVENESS = "liveness"
 
@@ -24,7 +24,7 @@ PROBE_ORDER = {
 #: What stands in the cells of a run that gave nothing.
 OUTCOME_WORDS = {"failed": "raised", "crashed": "crash", "timed out": "hang", "not available": NOT_AVAILABLE}
 
-MARKS = {Status.DIFFERS: DIFFERS, Status.EXPECTED: EXPLAINED}
+MARKS = {Status.DIFFERS: DIFFERS, Status.EXPECTED: EXPLAINED, Status.UNSTABLE: UNSTABLE}
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,8 @@ class RunView:
 
     def tells_apart(self, key: ReadingKey) -> bool:
         """Do two systems disagree, both of them sure?"""
-        found = [reading.value for reading in self.values(key) if reading is not None and reading.is_conclusive]
+        readings = [reading for reading in self.values(key) if reading is not None and reading.is_stable]
+        found = [reading.value for reading in readings if reading.is_conclusive]
         return any(value != found[0] for value in found[1:])
 
     def mark(self, key: ReadingKey, system: str) -> str:
@@ -119,7 +120,11 @@ class RunView:
         if (key, system) in self.contradicted:
             return CONTRADICTED
         reading = self.readings.get((key, system))
-        return MARKS.get(Status(reading.status), "") if reading is not None and reading.status else ""
+        if reading is None:
+            return ""
+        if not reading.is_stable:
+            return UNSTABLE
+        return MARKS.get(Status(reading.status), "") if reading.status else ""
 
     def cell(self, key: ReadingKey, system: str, text: str, style: str = "") -> Cell:
         """A cell for a reading, marked."""

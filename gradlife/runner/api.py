@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife.backends.base import Backend
+from gradlife.backends.recorded import RecordedBackend
 from gradlife.backends.registry import DEFAULT_AGAINST, DEFAULT_BACKENDS, get_backends
 from gradlife.errors import UsageError
 from gradlife.model.report import RunReport
@@ -19,6 +20,7 @@ from gradlife.runner.compare import compare
 from gradlife.runner.discover import Story, discover
 from gradlife.runner.expectations import check_expectations, check_graph
 from gradlife.runner.jobs import tell_here, tell_in_child
+from gradlife.runner.recorded import check_fit, recorded_run
 from gradlife.runner.selecting import selector
 from gradlife.runner.server import ForkServer
 from gradlife.runner.totals import sum_up
@@ -69,7 +71,7 @@ def run(
     report_progress = on_progress or (lambda progress: None)
     also = [word for word, is_wanted in (("events", with_events), ("owners", with_owners)) if is_wanted]
     plan = Plan(stories, chosen, time_limit, tuple(also))
-    runs = plan.in_order(run_here(plan, report_progress) if in_process else run_in_children(plan, report_progress))
+    runs = tell(plan, report_progress, in_process)
     return conclude(runs, plan, compared_with, time.monotonic() - started)
 
 
@@ -86,6 +88,16 @@ class Plan:
     def size(self) -> int:
         """Number of scenario runs."""
         return len(self.stories) * len(self.backends)
+
+    @property
+    def running(self) -> Plan:
+        """The same without recordings, which run nothing."""
+        return replace(self, backends=tuple(one for one in self.backends if not isinstance(one, RecordedBackend)))
+
+    @property
+    def recordings(self) -> tuple[RecordedBackend, ...]:
+        """The backends that are recordings."""
+        return tuple(one for one in self.backends if isinstance(one, RecordedBackend))
 
     def in_order(self, runs: Iterable[ScenarioRun]) -> tuple[ScenarioRun, ...]:
         """Runs sorted by scenario, then by system."""
@@ -109,7 +121,7 @@ def choose_systems(names: Iterable[str], against: str | None) -> tuple[tuple[Bac
 def refuse_other_interpreters(backends: Iterable[Backend]) -> None:
     """Raise if a backend can't be run in this process."""
     for backend in backends:
-        if backend.worker_spec().interpreter:
+        if not isinstance(backend, RecordedBackend) and backend.worker_spec().interpreter:
             raise UsageError(
                 f"{backend.name} is another interpreter, which is no part of this process", "without --in-process"
             )
@@ -122,6 +134,15 @@ def select_stories(paths: Sequence[str], keyword: str) -> tuple[Story, ...]:
     if not stories:
         raise UsageError(f"no scenario matches {keyword!r}", "gradlife list")
     return stories
+
+
+def tell(plan: Plan, report: OnProgress, in_process: bool = False) -> tuple[ScenarioRun, ...]:
+    """Tell every story in every system, those of recordings from their files, which are checked before anything runs."""
+    for backend in plan.recordings:
+        check_fit(plan.stories, backend)
+    recorded = [recorded_run(story, backend) for backend in plan.recordings for story in plan.stories]
+    running = plan.running
+    return plan.in_order([*recorded, *(run_here(running, report) if in_process else run_in_children(running, report))])
 
 
 def run_here(plan: Plan, report: OnProgress) -> list[ScenarioRun]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -21,6 +22,12 @@ def same_value(one: Json, other: Json) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same_value, one, other))
     return bool(one == other)
+
+
+def told(values: Sequence[Json]) -> str:
+    """Values that several runs gave: `1 or 3`; one alone where other runs had no such reading."""
+    texts = [json.dumps(value, ensure_ascii=False) for value in values]
+    return " or ".join(texts) if len(texts) > 1 else f"{texts[0]}, or no such reading"
 
 
 def compare(
@@ -70,6 +77,9 @@ class _Comparing:
         for reading in (mine, other):
             if not reading.is_conclusive:
                 return Status.NOT_AVAILABLE, f"inconclusive in {reading.system}"
+        for reading in (mine, other):
+            if not reading.is_stable:
+                return Status.UNSTABLE, f"{reading.system} gave {told(reading.seen)}"
         if same_value(mine.value, other.value):
             return Status.SAME, ""
         declared = self._declared(mine)

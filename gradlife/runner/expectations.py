@@ -95,6 +95,8 @@ def verdict(run: ScenarioRun, declared: Declared, reading: Reading | None) -> Ve
         reading is not None and not reading.is_conclusive and declared.value != reading.value
     ):
         return Verdict.NOT_AVAILABLE
+    if reading is not None and not reading.is_stable:
+        return Verdict.NOT_AVAILABLE
     if reading is not None and same_value(reading.value, declared.value):
         return Verdict.MET
     return Verdict.CONTRADICTED

@@ -15,6 +15,7 @@ from gradlife.probes import PROBES, is_comparable
 from gradlife.runner.compare import same_value
 
 _COMPARED = (Status.SAME, Status.DIFFERS, Status.EXPECTED)
+_UNDECIDED = (Status.NOT_AVAILABLE, Status.UNSTABLE)
 
 
 def sum_up(report: RunReport, seconds: float, judged: Sequence[ExpectationResult] = ()) -> Totals:
@@ -39,6 +40,7 @@ def sum_up(report: RunReport, seconds: float, judged: Sequence[ExpectationResult
         differs=sum(pair.differs for pair in faithful),
         expected=sum(pair.expected for pair in faithful),
         not_available=sum(pair.not_available for pair in faithful),
+        unstable=sum(pair.unstable for pair in faithful),
         telling=len(telling & compared),
         telling_any=len(telling),
         expectations_met=verdicts[Verdict.MET],
@@ -69,10 +71,11 @@ def pair_totals(
             differs=counts[system.name, probe.name, Status.DIFFERS],
             expected=counts[system.name, probe.name, Status.EXPECTED],
             not_available=counts[system.name, probe.name, Status.NOT_AVAILABLE],
+            unstable=counts[system.name, probe.name, Status.UNSTABLE],
         )
         for system in systems
         for probe in PROBES
-        if any((system.name, probe.name, status) in counts for status in (*_COMPARED, Status.NOT_AVAILABLE))
+        if any((system.name, probe.name, status) in counts for status in (*_COMPARED, *_UNDECIDED))
     )
 
 
@@ -92,7 +95,8 @@ def telling_keys(runs: Iterable[ScenarioRun]) -> set[ReadingKey]:
     values: dict[ReadingKey, list[Json]] = defaultdict(list)
     for run in runs:
         for reading in run.readings:
-            is_usable = reading.is_conclusive and is_comparable(reading.probe, reading.subject)
+            is_sure = reading.is_conclusive and reading.is_stable
+            is_usable = is_sure and is_comparable(reading.probe, reading.subject)
             if is_usable and reading.probe not in engine_only:
                 values[reading.key].append(reading.value)
     return {key for key, found in values.items() if any(not same_value(found[0], other) for other in found[1:])}

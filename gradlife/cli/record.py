@@ -1,0 +1,96 @@
+"""`gradlife record`: keep what a system reads in a file that others can compare with, without having the system."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gradlife.backends.base import Backend
+from gradlife.backends.recorded import RecordedBackend, read
+from gradlife.backends.registry import get_backend
+from gradlife.cli.progress import ProgressBar
+from gradlife.cli.run import apart, seconds
+from gradlife.errors import EXIT_CLEAN, GradlifeError, UsageError
+from gradlife.model import RunUnavailable, ScenarioRun
+from gradlife.model.recording import Recording
+from gradlife.model.recording_codec import dumps
+from gradlife.output import STDOUT, open_output
+from gradlife.reports.recording import print_recording
+from gradlife.reports.theme import make_console
+from gradlife.runner import api
+from gradlife.runner.discover import Story
+from gradlife.runner.recorded import make_recording, recorded_name, refuse_other_system
+
+#: Each story is told so often, unless told otherwise: a reading that is not always the same shows itself.
+ROUNDS = 3
+
+EPILOG = """\
+STORY is as for `gradlife run`. With stories named, or -k, those of FILE that were not
+chosen stay as they are: this renews a few. Without, the whole file is written anew.
+
+Afterwards `--backend recorded:FILE` and `--against recorded:FILE` read from it.
+
+Exit status: 0 written; 2 asked wrongly; 3 no story could be told.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("paths", nargs="*", metavar="STORY", help="what to record; without any, the built-in stories")
+    parser.add_argument(
+        "-k", dest="keyword", default="", metavar="EXPR", help="only stories that match: ctx and not hook"
+    )
+    parser.add_argument("--backend", required=True, metavar="NAME", help="the system to record")
+    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="where to; - for standard output")
+    parser.add_argument(
+        "--rounds", type=rounds, default=ROUNDS, metavar="N", help="how often each story is told (%(default)s)"
+    )
+    parser.add_argument(
+        "--time-limit", type=seconds, default=api.TIME_LIMIT, metavar="S", help="seconds for one story (%(default)g)"
+    )
+
+
+def rounds(text: str) -> int:
+    """A number of rounds, at least one."""
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 1000")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tell the stories in several rounds and write what they agree on."""
+    _, paths = apart((), args.paths)
+    backend = get_backend(args.backend)
+    if isinstance(backend, RecordedBackend):
+        raise UsageError(f"{backend.name} is a recording already", "a system that runs: torch, mini:PROFILE")
+    kept = to_be_kept(args, backend)
+    with open_output(args.output) as output:
+        stories = api.select_stories(paths, args.keyword)
+        told = tell(stories, backend, args)
+        if all(isinstance(run, RunUnavailable) for runs in told for run in runs):
+            raise GradlifeError(f"none of the stories could be told on {backend.name}: {told[0][0].reason}")
+        recording = make_recording(stories, backend, told, datetime.date.today().isoformat(), kept)
+        output.write(dumps(recording))
+    print_recording(make_console(sys.stderr if args.output == STDOUT else sys.stdout), recording, len(stories))
+    return EXIT_CLEAN
+
+
+def to_be_kept(args: argparse.Namespace, backend: Backend) -> Recording | None:
+    """What is in the file already, where only a few stories are renewed."""
+    file = Path(args.output)
+    if args.output == STDOUT or not (args.paths or args.keyword) or not file.is_file() or not file.stat().st_size:
+        return None
+    kept = read(file)
+    refuse_other_system(kept, backend.describe(), recorded_name(backend), args.output)
+    return kept
+
+
+def tell(stories: Sequence[Story], backend: Backend, args: argparse.Namespace) -> list[tuple[ScenarioRun, ...]]:
+    """The runs of each round."""
+    plan = api.Plan(tuple(stories), (backend,), args.time_limit, ())
+    with ProgressBar() as bar:
+        return [api.tell(plan, bar.show) for _ in range(args.rounds)]

@@ -1,0 +1,125 @@
+"""What a story does, as a short text: another one if it does something else, the same one whatever its comments say.
+
+The digest covers the story's code and all of its file that this code uses, but no comment, no docstring, no formatting,
+and nothing of what the story declares to come. A recording keeps the digest of each story that was told for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from gradlife.model.story import ScenarioInfo
+
+LENGTH = 16
+
+#: Decorators that make a scenario of a function: what they declare is no part of what the function does.
+DECLARING = {"scenario", "fixed"}
+
+#: Fields of a syntax tree that say nothing, or not in every Python.
+SILENT = {"ctx", "kind", "type_comment", "type_params", "type_ignores"}
+
+
+def digest_of(path: Path, info: ScenarioInfo) -> str:
+    """The digest of a scenario of this file; of the whole file where the story's function is not in plain sight."""
+    status = path.stat()
+    definitions = definitions_of(path, status.st_mtime_ns, status.st_size)
+    found = definitions.get(info.name)
+    parts = reached(found, definitions) if found is not None else [one for many in definitions.values() for one in many]
+    digest = hashlib.sha256(f"{info.needs}|{info.isolation}".encode())
+    for part in parts:
+        for word in words(part, is_story=found is not None and part in found):
+            digest.update(word.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()[:LENGTH]
+
+
+@lru_cache(maxsize=256)
+def definitions_of(path: Path, changed: int, size: int) -> dict[str, list[ast.stmt]]:
+    """The statements of a file by the names that they bind; those that bind none under an empty name."""
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in ast.parse(path.read_bytes()).body:
+        if is_text(statement):
+            continue
+        for name in sorted(set(bound(statement))) or [""]:
+            found.setdefault(name, []).append(statement)
+    return found
+
+
+def bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement of a module binds there."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield statement.name
+        return
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+
+
+def reached(start: list[ast.stmt], definitions: dict[str, list[ast.stmt]]) -> list[ast.stmt]:
+    """These statements, all that they use by name, and those that a file does for no name at all."""
+    chosen = [*start, *definitions.get("", ())]
+    for statement in chosen:  # it grows while it is gone through
+        for name in used(statement):
+            chosen += [each for each in definitions.get(name, ()) if each not in chosen]
+    return chosen
+
+
+def used(statement: ast.stmt) -> list[str]:
+    """The names that a statement asks for, in a fixed order."""
+    nodes = [node for part in without_declarations(statement) for node in ast.walk(part)]
+    return sorted({node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)})
+
+
+def without_declarations(statement: ast.stmt) -> list[ast.AST]:
+    """The parts of a statement but for what a scenario's decorator declares."""
+    declared = [one for one in getattr(statement, "decorator_list", ()) if is_declaration(one)]
+    return [child for child in ast.iter_child_nodes(statement) if child not in declared]
+
+
+def is_declaration(node: ast.AST) -> bool:
+    """Is this `scenario(...)` or `story.fixed(...)`?"""
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    name = (
+        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+    )
+    return name in DECLARING
+
+
+def is_text(node: ast.AST) -> bool:
+    """Is this a docstring, or another text that stands alone?"""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def words(top: ast.AST, is_story: bool = False) -> Iterator[str]:
+    """A syntax tree as words, the same in every Python, without texts that stand alone; without a story's own name."""
+    waiting: list[object] = [top]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += [None, *reversed([one for one in node if not is_text(one)])]
+        elif isinstance(node, ast.AST):
+            yield type(node).__name__
+            for name, value in reversed(telling_fields(node, is_nameless=is_story and node is top)):
+                waiting += [value, name]
+        else:
+            yield repr(node)
+
+
+def telling_fields(node: ast.AST, is_nameless: bool) -> list[tuple[str, object]]:
+    """The fields of a syntax tree's node that say something of what the code does."""
+    fields: list[tuple[str, object]] = []
+    for name, value in ast.iter_fields(node):
+        if name == "decorator_list":
+            value = [one for one in value if not is_declaration(one)]
+        if name not in SILENT and value is not None and value != [] and not (is_nameless and name == "name"):
+            fields.append((name, value))
+    return fields
