@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
 from gradlife._version import __version__
@@ -77,7 +77,8 @@ def decode(document: Any) -> RunReport:
 def _decode(document: dict[str, Any]) -> RunReport:
     readings: dict[tuple[str, str], list[Reading]] = {}
     for item in document["readings"]:
-        reading = _build(Reading, {**item, "seen": tuple(item.get("seen", ()))})
+        reading = _build(Reading, item)
+        reading = replace(reading, seen=tuple(reading.seen)) if reading.seen else reading
         readings.setdefault((reading.scenario, reading.system), []).append(reading)
     totals = dict(document["totals"])
     totals["pairs"] = tuple(_build(PairTotals, pair) for pair in totals["pairs"])

@@ -10,12 +10,8 @@ from typing import Any
 
 import pytest
 
-<<<<<<< HEAD
 from gradlife.backends.base import Backend, WorkerSpec
-=======
-from gradlife.backends.base import Backend
 from gradlife.backends.recorded import RecordedBackend
->>>>>>> d3950eb (Readings of a system are recorded in a file, and compared with where the system is not to be had)
 from gradlife.errors import GradlifeError
 from gradlife.model.run import RunUnavailable, ScenarioRun
 from gradlife.pytest_plugin.systems import System, systems_of
@@ -47,16 +43,11 @@ class Teller:
         return load(self._server(WorkerSpec("")), path)
 
     def told(self, story: Story, backend: Backend) -> ScenarioRun:
-<<<<<<< HEAD
-        """Tells a story in a child of its own."""
-        return tell_in_child(self._server(backend.worker_spec()), story, backend, TIME_LIMIT, ())
-=======
         """Tells a story in a child of its own, or from a recording."""
         if isinstance(backend, RecordedBackend):
             check_fit([story], backend)
             return recorded_run(story, backend)
-        return tell_in_child(self._server(backend.worker_spec().module), story, backend, TIME_LIMIT, ())
->>>>>>> d3950eb (Readings of a system are recorded in a file, and compared with where the system is not to be had)
+        return tell_in_child(self._server(backend.worker_spec()), story, backend, TIME_LIMIT, ())
 
     def _server(self, spec: WorkerSpec) -> ForkServer:
         spec = replace(spec, profile=None)  # each job names its own

@@ -12,7 +12,7 @@ from gradlife.errors import UsageError
 from gradlife.model.comparison import Status
 from gradlife.model.reading import Reading, ReadingKey
 from gradlife.model.recording import RecordedStory, Recording
-from gradlife.model.run import RunUnavailable, ScenarioRun
+from gradlife.model.run import RunFailed, RunOk, RunUnavailable, ScenarioRun
 from gradlife.model.system import SystemInfo
 from gradlife.runner.compare import same_value
 from gradlife.runner.digest import digest_of
@@ -122,9 +122,9 @@ def recorded_story(runs: Sequence[ScenarioRun], digest: str, system: str) -> Rec
 
 def bare(run: ScenarioRun) -> ScenarioRun:
     """A run without what changes from run to run: times, traces, places in files."""
-    blank = {"seconds": 0.0, "events": (), "owners": ()} if run.outcome == "ok" else {}
-    blank |= {"line": 0, "traceback": ""} if run.outcome == "failed" else {}
-    return replace(run, **blank)
+    if isinstance(run, RunOk):
+        return replace(run, seconds=0.0, events=(), owners=())
+    return replace(run, line=0, traceback="") if isinstance(run, RunFailed) else run
 
 
 def readings_of(run: ScenarioRun) -> dict[ReadingKey, Reading]:

@@ -80,7 +80,8 @@ def test_an_engine_that_was_not_built_has_no_names(monkeypatch: pytest.MonkeyPat
         raise ImportError("not built")
 
     monkeypatch.setattr(registry, "profile_names", missing)
-    assert registry.backend_names() == ("torch", "fake", "fake:fake-leaky")
+    names = [name for name in registry.backend_names() if not name.startswith("recorded:")]
+    assert names == ["torch", "fake", "fake:fake-leaky"]
 
 
 def test_a_name_given_twice_is_one_backend() -> None:
