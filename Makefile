@@ -16,13 +16,16 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants package clean distclean alloc-failures hammer debug-python
+.PHONY: help run atlas test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants package clean distclean alloc-failures hammer debug-python
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
 
 run: $(VENV)/.built ## run the built-in suites and compare the mini engine with PyTorch
 	$(BIN)/gradlife run $(ARGS)
+
+atlas: $(VENV)/.built ## record the ten releases, one environment at a time, and print the fidelity table (minutes each)
+	$(BIN)/python -m benchmarks.atlas $(ARGS)
 
 test: $(VENV)/.built ## run the tests
 	$(BIN)/pytest -n auto -m "not slow" $(ARGS)

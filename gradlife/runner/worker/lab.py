@@ -11,7 +11,7 @@ from gradlife.runner.worker.eventlog import EventReader, count_kinds, live_count
 from gradlife.runner.worker.identity import identity_aspects
 from gradlife.runner.worker.judging import lifetimes_of
 from gradlife.runner.worker.plain import exception_text, simple
-from gradlife.runner.worker.settle import settle
+from gradlife.runner.worker.settle import settle, sync
 from gradlife.runner.worker.watching import Control, Watch, beyond, is_tensor, live_bytes, watch_object, watch_storage
 from gradlife.scenario import Lab
 
@@ -129,6 +129,7 @@ class WorkerLab(Lab):
     def stage(self, name: str, all_names_gone: bool = False) -> None:
         """See `Lab.stage`."""
         self._events.take()
+        sync(self.fw)
         if name in self._stages:
             raise StoryError(f"two stages are named {name!r}")
         self._stages.add(name)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import threading
 import time
 from typing import Any
 
-#: How long OneFlow's worker threads are given to drop what they were told to, in seconds.
+from gradlife.runner.worker.framework import thread_count
+
+#: How long a framework's own threads are given to drop what they were told to, in seconds.
 SYNC_PAUSE = 0.02
 
 
@@ -17,15 +20,21 @@ def flush_trashcan() -> None:
 
 
 def sync(fw: Any) -> None:
-    """Wait for a framework that computes and frees in threads of its own (OneFlow)."""
+    """Wait for a framework that works and frees in threads of its own.
+
+    OneFlow does all in such threads, and backward() of torch up to 1.5 returns before the thread that ran it has let go
+    of the last node.
+    """
     eager = getattr(getattr(fw, "_oneflow_internal", None), "eager", None)
     if eager is not None and hasattr(eager, "Sync"):
         eager.Sync()
+    if thread_count() > threading.active_count():
         time.sleep(SYNC_PAUSE)
 
 
 def settle(fw: Any) -> None:
     """Run the collector twice and wait: what is alive afterwards stays alive."""
+    sync(fw)
     gc.collect()
     gc.collect()
     flush_trashcan()
