@@ -1,11 +1,15 @@
 """A legacy Function: the instance itself is the ctx. Used once it works; used twice its two calls share one ctx."""
 
-from gradlife.scenario import Expect, scenario
+from gradlife.scenario import Differs, Expect, scenario
 
 OLD = "torch-1.1 torch-1.2"
 REFUSED = (
     "RuntimeError: Legacy autograd function with non-static forward method is deprecated. Please use new-style "
     "autograd function with static forward method. (Example: (link))"
+)
+FREED = (
+    "RuntimeError: Trying to backward through the graph a second time, but the buffers have already been freed. "
+    "Specify retain_graph=True when calling backward the first time."
 )
 NOW = "torch-1.9 torch-1.10 torch-1.13 torch-2.*"
 WHY_REFUSED = "an instance that is its own ctx can't be right, so calling one is refused since 1.5"
@@ -155,10 +159,25 @@ def static_used_twice(lab):
             "gradient of the second call",
             [5.0],
             probe="value",
-            on=OLD,
+            on="torch-1.1 mini:torch-1.2",
             because="the second call starts afresh, with a new node where it needs one",
         ),
+        Expect(
+            "gradient of the second call",
+            FREED,
+            probe="value",
+            on="torch-1.2",
+            because="the first node's death left the instance marked as one whose buffers are gone",
+        ),
         Expect("gradient of the second call", REFUSED, probe="value", on=NOW, because=WHY_REFUSED),
+    ],
+    differs=[
+        Differs(
+            "gradient of the second call",
+            "value",
+            between="torch-1.2",
+            because="in 1.2 a node's death marks the instance as used up; the engine's does not",
+        )
     ],
 )
 def legacy_called_again_after_its_graph_died(lab):

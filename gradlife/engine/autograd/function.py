@@ -13,6 +13,7 @@ from gradlife import _engine
 from gradlife._engine import _FunctionBase
 from gradlife.engine.grad_mode import no_grad
 from gradlife.engine.hooks import RemovableHandle, add_hook
+from gradlife.engine.release import release
 from gradlife.engine.tensors import Tensor
 
 __all__ = [
@@ -215,7 +216,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 def _guard_against_second(outputs: Any) -> Any:
     values = outputs if isinstance(outputs, tuple) else (outputs,)
     gradients = [None if value is None else value.detach().requires_grad_() for value in values]
+    space = " " if release() >= (1, 10) else ""
     guarded = _engine._delayed_error(
-        "trying to differentiate twice a function that was marked with @once_differentiable", gradients
+        f"trying to differentiate twice a function that was marked{space}with @once_differentiable", gradients
     )
     return guarded if isinstance(outputs, tuple) else guarded[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 _LINK = re.compile(r"https?:/+[^\s\"')]*")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_CXX_PLACE = re.compile(r" \(\S+ at \S+:\d+\)$")
 _PATH = re.compile(r"(?:/[\w.+-]+){2,}/([\w.+-]+)")
 
 #: Longest text of one exception.
@@ -22,10 +23,13 @@ def scrub(text: str) -> str:
 
 
 def exception_text(error: BaseException) -> str:
-    """`Type: first line of its text`, scrubbed; `Type` alone if it has no text."""
+    """`Type: first line of its text`, scrubbed; `Type` alone if it has no text.
+
+    Where in the C++ source it was raised, which releases up to 1.5 append, is a fact about a build.
+    """
     name = type(error).__name__
     lines = str(error).strip().splitlines()
-    return scrub(f"{name}: {lines[0].strip()}")[:TEXT_LIMIT] if lines else name
+    return scrub(_CXX_PLACE.sub("", f"{name}: {lines[0].strip()}"))[:TEXT_LIMIT] if lines else name
 
 
 def number(value: float) -> Any:

@@ -39,3 +39,9 @@ def test_an_exception_is_its_type_and_first_line() -> None:
     assert exception_text(ValueError("first\nsecond")) == "ValueError: first"
     assert exception_text(ValueError()) == "ValueError"
     assert len(exception_text(ValueError("x" * 1000))) == TEXT_LIMIT
+
+
+def test_where_in_the_source_of_a_framework_it_was_raised_is_no_part_of_an_error() -> None:
+    text = "Attempted it. (THPFunction_do_backward at /pytorch/torch/csrc/autograd/python_function.cpp:9)\nframe #0: x"
+    assert exception_text(RuntimeError(text)) == "RuntimeError: Attempted it."
+    assert exception_text(RuntimeError("a shape (3 at least)")) == "RuntimeError: a shape (3 at least)"
