@@ -59,7 +59,8 @@ bool names_arguments(PyObject* name) {
 }
 
 std::string call_beside(PyObject* holder, PyObject* arguments, const Label& label) {
-  if (!PyTuple_CheckExact(arguments) || label.text.size() > longest_name || !names_arguments(label.text)) return "";
+  // The name first: the arguments' type is far away in memory.
+  if (label.text.size() > longest_name || !names_arguments(label.text) || !PyTuple_CheckExact(arguments)) return "";
   if (Py_TYPE(holder)->tp_traverse == nullptr) return "";
   const Callee callee = callee_of(holder);
   if (callee.found == nullptr || !callee.is_only) return "";

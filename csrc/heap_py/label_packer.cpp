@@ -32,9 +32,6 @@ std::string without_user_text(const Label& label) {
 
 constexpr uint32_t not_found = UINT32_MAX;
 
-// Its label says of what call, too: it is put together apart.
-bool waits_for_a_call(PyObject* held, PyObject* name) { return PyTuple_CheckExact(held) && names_arguments(name); }
-
 struct KeySearch {
   PyObject *target, *key;
 };
@@ -68,7 +65,10 @@ void note_key(PyObject* name, PyObject* value, void* state) {
 
 LabelPacker::LabelPacker(const Graph& graph, const Describer& describer, Texts& texts, bool with_user_text)
     : graph_(graph), describer_(describer), texts_(texts), with_user_text_(with_user_text) {
-  for (const TypeRow& row : graph.type_rows) shapes_.push_back(shape_of(row));
+  for (const TypeRow& row : graph.type_rows) {
+    shapes_.push_back(shape_of(row));
+    if (shapes_.back() == Shape::tuple) tuples_ = static_cast<uint32_t>(shapes_.size() - 1);
+  }
   known_.assign_zero(kept_keys);
   code_fields_ = fields_of_code();
 }
@@ -129,7 +129,7 @@ uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
     case Shape::dict: {
       PyObject *key, *value;
       for (Py_ssize_t at = 0; PyDict_Next(holder, &at, &key, &value) != 0;)
-        if (value == held) return waits_for_a_call(held, key) ? not_found : keyed(Relation::dict_value, key);
+        if (value == held) return waits_for_a_call(target, key) ? not_found : keyed(Relation::dict_value, key);
       return not_found;
     }
     case Shape::list:
@@ -148,7 +148,7 @@ uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
     case Shape::cell:
       return known(Relation::cell, &PyCell_Type, [&] { return describer_.describe_edge(source, target); });
     case Shape::instance:
-      return of_instance(holder, held);
+      return of_instance(source, target);
     case Shape::other:
       break;
   }
@@ -163,11 +163,17 @@ uint32_t LabelPacker::field(const size_t* offsets, size_t count, NodeId source, 
   return not_found;
 }
 
-uint32_t LabelPacker::of_instance(PyObject* holder, PyObject* held) {
+// Its label says of what call, too: it is put together apart.
+bool LabelPacker::waits_for_a_call(NodeId target, PyObject* name) const {
+  return graph_.types[target] == tuples_ && names_arguments(name);
+}
+
+uint32_t LabelPacker::of_instance(NodeId source, NodeId target) {
+  PyObject *holder = object(source), *held = object(target);
   KeySearch search{held, nullptr};
   gl_visit_inline_attributes(holder, note_key, &search);
   if (search.key != nullptr)
-    return waits_for_a_call(held, search.key) ? not_found : keyed(Relation::attribute, search.key);
+    return waits_for_a_call(target, search.key) ? not_found : keyed(Relation::attribute, search.key);
   Label slot = label_in_members(holder, held);
   slot.call = call_beside(holder, held, slot);
   if (slot.relation == Relation::slot) return pack(slot);

@@ -28,7 +28,8 @@ class LabelPacker {
 
   uint32_t plain_reference(NodeId source, NodeId target);
   uint32_t field(const size_t* offsets, size_t count, NodeId source, NodeId target);
-  uint32_t of_instance(PyObject* holder, PyObject* held);
+  uint32_t of_instance(NodeId source, NodeId target);
+  bool waits_for_a_call(NodeId target, PyObject* name) const;
   uint32_t keyed(Relation relation, PyObject* key);
   // A label that depends on the key and the relation only.
   template <class Make>
@@ -45,8 +46,9 @@ class LabelPacker {
   const Describer& describer_;
   Texts& texts_;
   const bool with_user_text_;
-  Buffer<Shape> shapes_;  // by row of the types
-  Buffer<Known> known_;   // by key
+  Buffer<Shape> shapes_;          // by row of the types
+  uint32_t tuples_ = UINT32_MAX;  // the row of tuples
+  Buffer<Known> known_;           // by key
   Buffer<size_t> code_fields_;
 };
 

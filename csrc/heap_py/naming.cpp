@@ -199,17 +199,17 @@ Words name_everything(FrozenGraph& frozen, const std::vector<Provider*>& provide
   return Namer(frozen, providers, with_user_text).run();
 }
 
-std::unordered_map<NodeId, uint32_t> uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& providers) {
+NodeNumbers uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& providers) {
   const Graph& graph = frozen.graph;
   Buffer<uint32_t> known;
   known.assign_zero(graph.size());
   for (NodeId target : graph.references.targets) ++known[target];
-  std::unordered_map<NodeId, uint32_t> counts;
+  NodeNumbers counts;
   const auto note = [&](size_t node) {
     const auto* object = reinterpret_cast<PyObject*>(static_cast<uintptr_t>(graph.addresses[node]));
     if (gl_is_immortal(object) != 0) return;
     const uint32_t count = static_cast<uint32_t>(std::min<int64_t>(Py_REFCNT(object), UINT32_MAX));
-    if (count != known[node]) counts[static_cast<NodeId>(node)] = count;
+    if (count != known[node]) counts.add(static_cast<NodeId>(node), count);
   };
   constexpr size_t ahead = 12;
   for (size_t node = graph.tracked_begin; node < graph.tracked_end; ++node) {
@@ -219,7 +219,7 @@ std::unordered_map<NodeId, uint32_t> uneven_counts(FrozenGraph& frozen, const st
   }
   const auto note_native = [&](size_t node) {
     const int64_t owners = owners_of(graph, providers, static_cast<NodeId>(node));
-    if (owners >= 0 && owners != known[node]) counts[static_cast<NodeId>(node)] = static_cast<uint32_t>(owners);
+    if (owners >= 0 && owners != known[node]) counts.add(static_cast<NodeId>(node), static_cast<uint32_t>(owners));
   };
   // Of the others, too many to note all, those whose fate is not plain.
   for (size_t node = graph.tracked_end; frozen.paths != nullptr && node < graph.size(); ++node) {

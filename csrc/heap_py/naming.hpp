@@ -13,6 +13,6 @@ Words name_everything(FrozenGraph& frozen, const std::vector<Provider*>& provide
 
 // Reference counts of the collector's objects and of what no root reaches, where they are not the number of known
 // referrers.
-std::unordered_map<NodeId, uint32_t> uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& providers);
+NodeNumbers uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& providers);
 
 }  // namespace gradlife::heap

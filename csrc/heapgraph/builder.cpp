@@ -67,12 +67,12 @@ void Builder::resolve() {
     if (item == row_mark) {
       edges.first.push_back(static_cast<uint32_t>(edges.targets.size()));
     } else if (item == hidden_mark) {
-      graph_.first_hidden[static_cast<NodeId>(edges.first.size() - 1)] =
-          static_cast<uint32_t>(edges.targets.size()) - edges.first.back();
+      graph_.first_hidden.add(static_cast<NodeId>(edges.first.size() - 1),
+                              static_cast<uint32_t>(edges.targets.size()) - edges.first.back());
     } else if (item == coupled_mark) {
       graph_.coupled.push_back(static_cast<NodeId>(edges.first.size() - 1));
     } else if (item == (wrapper_mark | typed_mark)) {
-      graph_.kept_wrappers[static_cast<NodeId>(edges.first.size() - 1)] = static_cast<uint32_t>(pending_[++i]);
+      graph_.kept_wrappers.add(static_cast<NodeId>(edges.first.size() - 1), static_cast<uint32_t>(pending_[++i]));
     } else if (item == (latent_mark | typed_mark)) {
       resolve_latent(pending_.data() + i + 1);
       i += latent_items;

@@ -90,10 +90,6 @@ struct BigSize {
   uint64_t node;
   uint64_t bytes;
 };
-struct NodeNumber {
-  uint32_t node;
-  uint32_t number;
-};
 
 // Against damage, not against malice: four streams of multiplied words.
 inline uint64_t checksum_of(const void* data, size_t bytes) {

@@ -171,10 +171,13 @@ class Reader {
     }
     return first;
   }
-  void read_numbers(Section section, std::unordered_map<NodeId, uint32_t>& numbers) {
+  void read_numbers(Section section, NodeNumbers& numbers) {
+    uint64_t least = 0;
     for (const NodeNumber& entry : read<NodeNumber>(section, header_.nodes)) {
       if (entry.node >= header_.nodes) throw FileError("is damaged: a number belongs to no object");
-      numbers[entry.node] = entry.number;
+      if (entry.node < least) throw FileError("is damaged: its numbers are in no order");
+      numbers.add(entry.node, entry.number);
+      least = uint64_t{entry.node} + 1;
     }
   }
   void read_types(Graph& graph) {

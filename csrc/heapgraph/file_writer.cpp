@@ -39,10 +39,10 @@ class Writer {
     add_sizes();
     add_row_lengths();
     add(Section::references, graph_.references.targets);
-    add_numbers(Section::first_hidden, graph_.first_hidden, first_hidden_);
-    add_numbers(Section::counts, frozen_.counts, counts_);
+    add(Section::first_hidden, graph_.first_hidden.pairs());
+    add(Section::counts, frozen_.counts.pairs());
     add(Section::coupled, graph_.coupled);
-    add_numbers(Section::kept_wrappers, graph_.kept_wrappers, kept_wrappers_);
+    add(Section::kept_wrappers, graph_.kept_wrappers.pairs());
     add(Section::latent, graph_.latent);
     add_types();
   }
@@ -82,11 +82,6 @@ class Writer {
     table_.push_back(
         {static_cast<uint32_t>(section), static_cast<uint32_t>(element_bytes), 0, bytes, checksum_of(data, bytes)});
     contents_.push_back(data);
-  }
-  void add_numbers(Section section, const std::unordered_map<NodeId, uint32_t>& numbers, Buffer<NodeNumber>& sorted) {
-    for (const auto& [node, number] : numbers) sorted.push_back({node, number});
-    std::sort(sorted.begin(), sorted.end(), [](NodeNumber a, NodeNumber b) { return a.node < b.node; });
-    add(section, sorted);
   }
   void add_sizes() {
     for (size_t i = 0; i < graph_.size(); ++i) {
@@ -159,7 +154,7 @@ class Writer {
   Buffer<uint8_t> row_lengths_, label_gaps_;
   Buffer<uint32_t> other_labels_, long_gaps_;
   Buffer<BigSize> big_sizes_;
-  Buffer<NodeNumber> long_rows_, first_hidden_, counts_, kept_wrappers_;
+  Buffer<NodeNumber> long_rows_;
   Buffer<TypeInfo> type_info_;
   Buffer<uint32_t> name_ends_;
   std::string names_, bases_;

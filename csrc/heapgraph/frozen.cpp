@@ -32,8 +32,7 @@ Dominators& FrozenGraph::need_dominators() {
 }
 
 int64_t FrozenGraph::count_of(NodeId node) {
-  const auto known = counts.find(node);
-  if (known != counts.end()) return known->second;
+  if (const uint32_t* known = counts.find(node)) return *known;
   graph.build_referrers();
   return static_cast<int64_t>(graph.referrers.of(node).size());
 }

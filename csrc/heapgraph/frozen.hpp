@@ -15,10 +15,10 @@ struct FrozenGraph {
   std::unique_ptr<PathTree> paths;
   std::unique_ptr<Dominators> dominators;
   std::unique_ptr<Fates> fates;
-  std::unique_ptr<Words> words;                 // of a snapshot with labels
-  std::unordered_map<NodeId, uint32_t> counts;  // of a snapshot: reference counts that are not the known referrers'
-  std::vector<std::string> limits;              // what could not be seen, a sentence each
-  std::string notes;                            // of a file: what its writer says of it
+  std::unique_ptr<Words> words;     // of a snapshot with labels
+  NodeNumbers counts;               // of a snapshot: reference counts that are not the known referrers'
+  std::vector<std::string> limits;  // what could not be seen, a sentence each
+  std::string notes;                // of a file: what its writer says of it
 
   PathTree& need_paths();
   // As `need_paths().path_to(node)`; where that is all that is asked, the search ends there.

@@ -63,10 +63,10 @@ void Garbage::add(uint32_t to, Sort sort) {
 void Garbage::add_row(uint32_t from) {
   references.first.push_back(static_cast<uint32_t>(references.targets.size()));
   const auto own = wrapper_of_.find(from);
-  const auto kept = graph_.kept_wrappers.find(nodes[from]);
+  const uint32_t* kept = graph_.kept_wrappers.find(nodes[from]);
   const Row row = graph_.references.of(nodes[from]);
   size_t visible = is_collectable(from) ? graph_.visible_of(nodes[from]).size() : 0;
-  if (kept != graph_.kept_wrappers.end()) visible += kept->second;
+  if (kept != nullptr) visible += *kept;
   for (size_t i = 0; i < row.size(); ++i) {
     const uint32_t to = index_[row.first[i]];
     if (to == no_node || (own != wrapper_of_.end() && own->second == to)) continue;

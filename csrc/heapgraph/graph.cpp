@@ -23,8 +23,7 @@ void Graph::find_all(std::unordered_map<Address, NodeId>& wanted) const {
 Row Graph::visible_of(NodeId node) const {
   Row row = references.of(node);
   if (type_of(node).kind != NodeKind::python) return {row.first, row.first};
-  const auto found = first_hidden.find(node);
-  if (found != first_hidden.end()) row.last = row.first + found->second;
+  if (const uint32_t* visible = first_hidden.find(node)) row.last = row.first + *visible;
   return row;
 }
 
@@ -55,7 +54,7 @@ void Graph::build_referrers() {
 
 size_t Graph::bytes() const {
   return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes() + coupled.bytes() +
-         latent.bytes();
+         latent.bytes() + first_hidden.bytes() + kept_wrappers.bytes();
 }
 
 }  // namespace gradlife::heap

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heapgraph/buffer.hpp"
+#include "heapgraph/node_numbers.hpp"
 #include "heapgraph/own_memory.hpp"
 
 namespace gradlife::heap {
@@ -63,12 +64,12 @@ struct Graph {
   Buffer<uint32_t> sizes;  // shallow bytes, `big_size` where they stand in `big_sizes`; empty until measured
   std::unordered_map<NodeId, uint64_t> big_sizes;
   // Where in a Python object's row the references begin that its own traverse does not show.
-  std::unordered_map<NodeId, uint32_t> first_hidden;
+  NodeNumbers first_hidden;
   // Native objects that their wrapper's count has one for, whoever and how many their owners beside the wrapper are.
   Buffer<NodeId> coupled;
   // Wrappers that live as long as their native object has other owners: how many references stand first among the
   // hidden ones because their traverse shows none meanwhile.
-  std::unordered_map<NodeId, uint32_t> kept_wrappers;
+  NodeNumbers kept_wrappers;
   Buffer<LatentReference> latent;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
   size_t tracked_end = 0;

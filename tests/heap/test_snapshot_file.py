@@ -89,6 +89,8 @@ def test_wrong_header(change: dict[str, object], message: str, tmp_path: Path) -
         (glheap.REFERENCES, ("I", [1, 2, 3, 4, 4, 3, 6]), "a reference leads nowhere"),
         (glheap.HIDDEN, ("I", [4, 3]), "a reference lies outside of its object"),
         (glheap.HIDDEN, ("I", [6, 0]), "a number belongs to no object"),
+        (glheap.HIDDEN, ("I", [1, 0, 1, 0]), "its numbers are in no order"),
+        (glheap.HIDDEN, ("I", [2, 0, 1, 0]), "its numbers are in no order"),
         (glheap.BIG_SIZES, ("Q", []), "the size of an object is missing"),
         (glheap.TYPE_INFO, ("Q", [0, 9] * 6), "a type is of no known kind"),
         (glheap.NAME_ENDS, ("I", [0, 7, 3, 22, 26, 36, 51]), "its texts overlap"),
