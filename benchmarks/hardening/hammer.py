@@ -53,13 +53,16 @@ class Hammer:
         self.done: Counter[str] = Counter()
         self.errors: list[BaseException] = []
         self.seed = seed
+        # What a release lacks is not run there: saved-tensor hooks before 1.10, hooks of nodes and their metadata in OneFlow.
+        self.is_oneflow = torch.current_profile().name.startswith("oneflow")
+        self.programs = [each for each in PROGRAMS if each is not packs or hasattr(torch.autograd, "graph")]
 
     def work(self, number: int) -> None:
         """One thread: random programs until the time is up, or something went wrong."""
         chance = random.Random(self.seed * 1000 + number)
         try:
             while time.monotonic() < self.until and not self.errors:
-                program = chance.choice(PROGRAMS)
+                program = chance.choice(self.programs)
                 program(self, chance)
                 self.done[program.__name__] += 1
         except BaseException as error:
@@ -84,7 +87,8 @@ def runs_own(hammer: Hammer, chance: random.Random) -> None:
     """A graph that only its leaf's gradient comes out of."""
     x = torch.ones(3, requires_grad=True)
     total = (x * x).exp().sum() + Scaled.apply(x, False).sum()
-    total.backward(retain_graph=chance.random() < 0.5)
+    # In OneFlow a result that its own node saved, as exp does, keeps itself until a backward frees it.
+    total.backward(retain_graph=not hammer.is_oneflow and chance.random() < 0.5)
 
 
 def runs_shared(hammer: Hammer, chance: random.Random) -> None:
@@ -95,10 +99,12 @@ def runs_shared(hammer: Hammer, chance: random.Random) -> None:
 def hooks(hammer: Hammer, chance: random.Random) -> None:
     """Hooks of every kind, on something shared and on something of its own."""
     x = hammer.taken(chance)
-    handles = [x.register_hook(lambda gradient: gradient * 1), x.grad_fn.register_prehook(lambda gradients: None)]
-    handles.append(x.grad_fn.register_hook(lambda inputs, outputs: None))
+    handles = [x.register_hook(lambda gradient: gradient * 1)]
+    if not hammer.is_oneflow:
+        handles.append(x.grad_fn.register_prehook(lambda gradients: None))
+        handles.append(x.grad_fn.register_hook(lambda inputs, outputs: None))
     torch.autograd.grad(x.sum(), hammer.leaf, retain_graph=True)
-    for handle in handles:
+    for handle in handles if not hammer.is_oneflow else []:  # there a hook stays as long as its tensor
         handle.remove()
 
 
@@ -129,7 +135,8 @@ def makes_cycles(hammer: Hammer, chance: random.Random) -> None:
     y = (hammer.taken(chance) * 2).sum()
     cycle: list[Any] = [y]
     cycle.append(cycle)
-    y.grad_fn.metadata["beside"] = 1
+    if not hammer.is_oneflow:
+        y.grad_fn.metadata["beside"] = 1
     if chance.random() < 0.05:
         gc.collect(0)
 
@@ -140,15 +147,17 @@ def looks(hammer: Hammer, chance: random.Random) -> None:
     for _ in range(5):
         if node is None:
             return
-        node, *_ = [following for following, _ in node.next_functions] or [None]
+        following, *_ = node.next_functions or [None]
+        node = following[0] if isinstance(following, tuple) else following
     torch.live_counts()
 
 
 def expect(action: Callable[[], Any], fails: bool) -> None:
     try:
         action()
-    except Wanted:
-        if not fails:
+    except (Wanted, RuntimeError) as error:
+        is_quoted = str(error) == "Wanted: "  # up to 1.13, out of a saved-tensor hook
+        if not (fails and (isinstance(error, Wanted) or is_quoted)):
             raise
 
 
