@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import gradlife.engine as torch
 from benchmarks.hardening.entries import Entry
-from benchmarks.hardening.material import GIVEN, POOL, Make
+from benchmarks.hardening.given import GIVEN, KEEPING, PREPARED, Action, Prepare
+from benchmarks.hardening.material import POOL, Make
+from benchmarks.hardening.modes import Modes
 
-Action = Callable[[], Any]
-Prepare = Callable[[], Action]
 MOST_ARGUMENTS = 3
 
 
@@ -25,22 +25,37 @@ class Case:
     name: str
     prepare: Prepare
     is_refused: bool = False
+    keeps: bool = False  # on purpose, what it is given
 
 
 def cases_of(entry: Entry) -> Iterator[Case]:
     """Calls that work, one for each number of arguments; where none does, the shortest, which is refused."""
-    found = list(attributes(entry) if entry.is_attribute else calls(entry))
+    found = list(given(entry))
+    if entry.name not in PREPARED:
+        found += attributes(entry) if entry.is_attribute else calls(entry)
     for name, prepare in found:
-        yield Case(name, prepare)
+        yield Case(name, prepare, keeps=entry.name in KEEPING)
         yield from consequences(name, prepare)
     if not found:
-        yield Case(f"{entry.name}, refused", partial(prepare_call, entry.function, entry.owners[:1]), True)
+        yield Case(f"{entry.name}, refused", refused(entry), is_refused=True)
+
+
+def given(entry: Entry) -> Iterator[tuple[str, Prepare]]:
+    """The calls that are written down. A row for a function's name is not meant for the method of that name."""
+    if entry.name in PREPARED:
+        yield f"{entry.name} as prepared", PREPARED[entry.name]
+    makes = GIVEN.get(entry.name, GIVEN.get(entry.name.rpartition(".")[2]))
+    if makes is not None and (entry.name in GIVEN or works(partial(prepare_call, entry.function, makes))):
+        yield f"{entry.name} as given", partial(prepare_call, entry.function, makes)
+
+
+def refused(entry: Entry) -> Prepare:
+    if entry.is_attribute:
+        return partial(prepare_reading, entry.owners[0], entry.name.partition(".")[2])
+    return partial(prepare_call, entry.function, entry.owners[:1])
 
 
 def calls(entry: Entry) -> Iterator[tuple[str, Prepare]]:
-    makes = GIVEN.get(entry.name.rpartition(".")[2])
-    if makes is not None and works(given := partial(prepare_call, entry.function, makes)):
-        yield f"{entry.name} as given", given
     found = 0
     for count in range(MOST_ARGUMENTS + 1):
         owners = [entry.owners] if entry.owners else []
@@ -79,12 +94,22 @@ def prepare_writing(owner: Make, name: str, value: Make) -> Action:
 
 
 def works(prepare: Prepare) -> bool:
+    """Does the call end well? Whatever modes it sets are put back."""
+    before = modes_at_first()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return prepare()() is not NotImplemented
         except Exception:
             return False
+        finally:
+            before.put_back()
+
+
+@cache
+def modes_at_first() -> Modes:
+    """Read once: a search tries thousands of calls."""
+    return Modes.now()
 
 
 def consequences(name: str, prepare: Prepare) -> Iterator[Case]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 import gradlife.engine as torch
-from benchmarks.hardening.cases import Case, Prepare, cases_of
+from benchmarks.hardening.cases import Case, cases_of
 from benchmarks.hardening.entries import Entry, entries
+from benchmarks.hardening.given import Prepare
 from benchmarks.hardening.injector import Injector
-from benchmarks.hardening.judging import Verdict, judge, outcome, settle, unharmed
+from benchmarks.hardening.judging import Verdict, judge, settle, unharmed
 from benchmarks.hardening.stories import STORIES, under
 
 
@@ -40,7 +41,7 @@ def leaks(story: Prepare) -> bool:
     """Does it keep something where all goes well, or where it ends before its call?"""
     counts = []
     for _ in range(3):
-        outcome(*unharmed(Case("", story)))
+        unharmed(Case("", story))
         story()
         settle()
         counts.append(torch.live_counts())

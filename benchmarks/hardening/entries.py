@@ -37,8 +37,10 @@ def entries() -> Iterator[Entry]:
 
 
 def entries_of(name: str, owners: tuple[Make, ...]) -> Iterator[Entry]:
+    """Of the type that the module names, or what the owners are, and of its bases."""
     kind = vars(_engine).get(name) or type(owners[0]())
-    for attribute, value in sorted(vars(kind).items()):
+    members = {attribute: value for base in reversed(kind.__mro__[:-1]) for attribute, value in vars(base).items()}
+    for attribute, value in sorted(members.items()):
         if (attribute not in SLOTS_OF_EVERY_TYPE and callable(value)) or isinstance(value, DESCRIPTORS):
             yield Entry(f"{name}.{attribute}", bound(kind, value), owners)
 

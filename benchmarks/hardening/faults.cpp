@@ -24,18 +24,20 @@ struct Range {
   uintptr_t first = 0, last = 0;
   bool has(void* address) const { return reinterpret_cast<uintptr_t>(address) - first < last - first; }
 };
-Range engine, interpreter;
+Range engine, numpy, interpreter;
 
-// The engine's code, once it is loaded.
-int find_engine(dl_phdr_info* info, size_t, void*) {
-  if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, "_engine.") == nullptr) return 0;
+// The code of the engine and of numpy, once they are loaded.
+int find_code(dl_phdr_info* info, size_t, void*) {
+  if (info->dlpi_name == nullptr) return 0;
+  const bool is_numpy = std::strstr(info->dlpi_name, "_multiarray_umath.") != nullptr;
+  if (!is_numpy && std::strstr(info->dlpi_name, "_engine.") == nullptr) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr) & part = info->dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
-    engine.first = info->dlpi_addr + part.p_vaddr;
-    engine.last = engine.first + part.p_memsz;
+    const uintptr_t first = info->dlpi_addr + part.p_vaddr;
+    (is_numpy ? numpy : engine) = {first, first + part.p_memsz};
   }
-  return 1;
+  return 0;
 }
 
 // The loop that runs Python code.
@@ -49,12 +51,14 @@ void find_interpreter() {
 }
 
 // Who asks CPython for memory: the engine, or Python code? CPython loses references itself where the latter has none
-// left (a frame whose cell can't be made never lets go of the argument), so only the former is made to fail.
+// left (a frame whose cell can't be made never lets go of the argument), so only the former is made to fail. Neither is
+// numpy, which the engine asks for arrays: it stores in dicts what it had no memory for, and crashes.
 bool is_asked_by_engine() {
   void* frames[64];
   const int count = backtrace(frames, 64);
   for (int i = 0; i < count; ++i) {
     if (engine.has(frames[i])) return true;
+    if (numpy.has(frames[i])) return false;
     if (interpreter.has(frames[i])) return false;
   }
   return false;
@@ -102,7 +106,7 @@ PyObject* arm(PyObject*, PyObject* arguments) {
   victim = pthread_self();
   left = count;
   fired = false;
-  if (engine.last == 0) dl_iterate_phdr(find_engine, nullptr);
+  if (engine.last == 0 || numpy.last == 0) dl_iterate_phdr(find_code, nullptr);
   if (interpreter.last == 0) find_interpreter();
   armed = std::strcmp(kind, "python") == 0 ? Kind::python : Kind::native;
   Py_RETURN_NONE;

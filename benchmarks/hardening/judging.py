@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import gradlife.engine as torch
 from benchmarks.hardening.cases import Case
 from benchmarks.hardening.injector import KINDS, Injector
+from benchmarks.hardening.modes import Modes, modes_kept
 
 MOST_FAULTS = 3000  # no call here allocates as often; one that does never ends
 
@@ -26,14 +28,24 @@ class Verdict:
     wrong: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Ending:
+    """What came of a call, whether it raised, whether there was such an allocation, and what a failed call left set."""
+
+    told: Any
+    has_failed: bool
+    fired: bool
+    left_set: str
+
+
 def judge(case: Case, injector: Injector, verdict: Verdict) -> None:
     """Runs the case with each allocation failing in turn, until it has no more of them."""
     verdict.cases += 1
     verdict.is_refused |= case.is_refused
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        usual = seen(case, *unharmed(case))
-        outcome(*unharmed(case))  # caches that fill once are full now
+        usual = unharmed(case)
+        unharmed(case)  # caches that fill once are full now
         for kind in KINDS:
             judge_kind(case, injector, kind, usual, verdict)
 
@@ -43,18 +55,26 @@ def judge_kind(case: Case, injector: Injector, kind: str, usual: Any, verdict: V
     before = torch.live_counts()
     for number in range(MOST_FAULTS):
         torch.manual_seed(0)
-        told, has_failed, fired = one_fault(case, injector, kind, number)
-        verdict.faults += fired
-        verdict.survived += fired and not has_failed
+        ending = one_fault(case, injector, kind, number)
+        verdict.faults += ending.fired
+        verdict.survived += ending.fired and not ending.has_failed
+        after = counts_as(before)
         where = f"{case.name}: {kind} allocation {number}"
-        if told != usual and not (fired and told in ENDINGS):
-            verdict.wrong.append(f"{where}: {told} instead of {usual}"[:400])
-        if (after := counts_as(before)) != before:
+        verdict.wrong += [f"{where}: {what}"[:400] for what in objections(case, ending, usual)]
+        if after != before and (ending.has_failed or not case.keeps):
             verdict.wrong.append(f"{where}: live counts went from {before} to {after}")
-            before = after
-        if not fired:
+        before = after
+        if not ending.fired:
             return
     verdict.wrong.append(f"{case.name}: over {MOST_FAULTS} allocations")
+
+
+def objections(case: Case, ending: Ending, usual: Any) -> Iterator[str]:
+    """What is wrong with an ending, but for what it keeps alive."""
+    if ending.told != usual and not (ending.fired and ending.told in ENDINGS):
+        yield f"{ending.told} instead of {usual}"
+    if ending.fired and ending.has_failed and ending.left_set:
+        yield f"the failed call left {ending.left_set}"
 
 
 # The second is CPython's: where no memory is left for the frame of a traceback, a Python function loses its exception.
@@ -62,18 +82,23 @@ LOST = re.compile(r"error return without exception set|<function .*> returned NU
 ENDINGS = ("raised MemoryError", "lost its exception")
 
 
-def one_fault(case: Case, injector: Injector, kind: str, number: int) -> tuple[Any, bool, bool]:
-    """What came of it, whether it raised, and whether there was such an allocation; keeps nothing."""
-    result, error, fired = injector.run(kind, number, case.prepare())
-    return seen(case, result, error), error is not None, fired
+def one_fault(case: Case, injector: Injector, kind: str, number: int) -> Ending:
+    """Keeps nothing of the call, and puts back the modes that it set."""
+    with modes_kept():
+        action = case.prepare()
+        before = Modes.now()
+        result, error, fired = injector.run(kind, number, action)
+        return Ending(seen(case, result, error), error is not None, fired, before.changes_to(Modes.now()))
 
 
-def unharmed(case: Case) -> tuple[Any, BaseException | None]:
+def unharmed(case: Case) -> Any:
+    """What comes of it where nothing fails."""
     torch.manual_seed(0)
-    try:
-        return case.prepare()(), None
-    except Exception as error:
-        return None, error
+    with modes_kept():
+        try:
+            return seen(case, case.prepare()(), None)
+        except Exception as error:
+            return seen(case, None, error)
 
 
 def seen(case: Case, result: Any, error: BaseException | None) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import gradlife.engine as torch
-from gradlife import _engine
 
 Make = Callable[[], Any]
 
@@ -43,6 +42,11 @@ def numbers() -> Any:
 
 def mask() -> Any:
     return torch.tensor([[True, False], [False, True]])
+
+
+def unit_rows() -> Any:
+    """Probabilities."""
+    return torch.tensor([[0.2, 0.8], [0.6, 0.4]], dtype=torch.float64)
 
 
 def value_of(value: Any) -> Make:
@@ -86,45 +90,3 @@ TENSORS: tuple[Make, ...] = (
     lambda: matrix().detach(),
     lambda: box()[0][0][0].detach(),
 )
-
-
-def unit_rows() -> Any:
-    """Probabilities."""
-    return torch.tensor([[0.2, 0.8], [0.6, 0.4]], dtype=torch.float64)
-
-
-#: Calls of more arguments than are looked for, or of such as no pool has.
-GIVEN: dict[str, tuple[Make, ...]] = {
-    "_add_cached_tensor": (leaf,),
-    "_enter_policy": (value_of("torch-1.10"), dict),
-    "_set_default_policy": (value_of("torch-2.13"), dict),
-    "_set_generator_state": (_engine._generator_state,),
-    "_unsafe_set_version_counter": (lambda: (leaf(),), value_of((3,))),
-    "_nn_binary_cross_entropy": (lambda: matrix().sigmoid(), unit_rows, value_of(None), value_of(1)),
-    "_nn_binary_cross_entropy_with_logits": (matrix, unit_rows, value_of(None), value_of(None), value_of(1)),
-    "_nn_elu": (matrix, value_of(1.0), value_of(1.0), value_of(1.0)),
-    "_nn_elu_": (matrix, value_of(1.0), value_of(1.0), value_of(1.0)),
-    "_nn_huber_loss": (matrix, unit_rows, value_of(1), value_of(1.0)),
-    "_nn_smooth_l1_loss": (matrix, unit_rows, value_of(1), value_of(1.0)),
-    "_nn_layer_norm": (matrix, value_of((2,)), vector, vector, value_of(1e-5)),
-    "_nn_nll_loss": (matrix, numbers, value_of(None), value_of(1), value_of(-100)),
-    "_run_backward": (
-        lambda: (matrix().sum(),),
-        lambda: (torch.ones((), dtype=torch.float64),),
-        value_of(False),
-        value_of(False),
-        tuple,
-        value_of(True),
-        value_of(True),
-    ),
-    "from_numpy": (lambda: unit_rows().numpy(),),
-    "index_add": (matrix, value_of(0), numbers, matrix),
-    "index_copy": (matrix, value_of(0), numbers, matrix),
-    "index_fill": (matrix, value_of(0), numbers, value_of(2.0)),
-    "narrow": (matrix, value_of(0), value_of(0), value_of(1)),
-    "split_with_sizes": (matrix, value_of((1, 1))),
-    "scatter": (matrix, value_of(0), places, matrix),
-    "scatter_add": (matrix, value_of(0), places, matrix),
-    "unfold": (matrix, value_of(0), value_of(2), value_of(1)),
-    "where": (mask, matrix, matrix),
-}

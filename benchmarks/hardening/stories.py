@@ -232,9 +232,10 @@ def default_hooks_pushed() -> Action:
         _engine._top_saved_tensors_default_hooks(True)
         _engine._pop_saved_tensors_default_hooks()
         _engine._saved_tensors_hooks_disable("off")  # refused while there are any
-        text = _engine._saved_tensors_hooks_get_disabled_error_message()
-        _engine._saved_tensors_hooks_enable()
-        return text
+        try:
+            return _engine._saved_tensors_hooks_get_disabled_error_message()
+        finally:
+            _engine._saved_tensors_hooks_enable()
 
     return act
 

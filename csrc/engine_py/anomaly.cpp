@@ -50,23 +50,23 @@ void warn_about_parent(const Ref& name, PyObject* stack) {
 
 // The stack in a metadata dict as one text, or empty.
 Ref joined_stack(Borrowed metadata) {
-  PyObject* lines = PyDict_GetItemString(metadata, traceback_key);
-  if (lines == nullptr) return {};
+  const Ref lines = dict_item(metadata, traceback_key);
+  if (!lines) return {};
   const Ref nothing = checked(PyUnicode_FromString(""));
-  return checked(PyUnicode_Join(nothing.get(), lines));
+  return checked(PyUnicode_Join(nothing.get(), lines.get()));
 }
 
 // Up the chain of nodes, each made while the next ran.
 void warn_about_chain(const Node& failed) {
   Ref metadata = node_metadata(const_cast<Node&>(failed));
   warn_about_failed(failed.name(), joined_stack(metadata.get()).get());
-  Ref parent = Ref::borrow(PyDict_GetItemString(metadata.get(), parent_key));
+  Ref parent = dict_item(metadata.get(), parent_key);
   while (parent && parent.get() != Py_None) {
     metadata = checked(PyObject_GetAttrString(parent.get(), "metadata"));
     if (!PyDict_Check(metadata.get())) raise_python(PyExc_RuntimeError, "Anomaly metadata is not a python dictionary.");
     const Ref name = checked(PyObject_CallMethod(parent.get(), "name", nullptr));
     warn_about_parent(name, joined_stack(metadata.get()).get());
-    parent = Ref::borrow(PyDict_GetItemString(metadata.get(), parent_key));
+    parent = dict_item(metadata.get(), parent_key);
   }
 }
 

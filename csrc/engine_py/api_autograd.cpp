@@ -173,7 +173,10 @@ PyObject* disabled_message_function(PyObject*, PyObject*) {
 PyObject* increment_version_function(PyObject*, PyObject* tensors) {
   return guarded([&] {
     const Ref iterator = Ref::steal(PyObject_GetIter(tensors));
-    if (!iterator) raise_python(PyExc_RuntimeError, "increment_version expect a Iterable[Tensor] as input");
+    if (!iterator) {
+      drop_error();
+      raise_python(PyExc_RuntimeError, "increment_version expect a Iterable[Tensor] as input");
+    }
     while (const Ref tensor = Ref::steal(PyIter_Next(iterator.get()))) {
       if (!is_tensor(tensor.get()))
         raise_python(PyExc_RuntimeError, "increment_version expects each element of the iterable to be a tensor");

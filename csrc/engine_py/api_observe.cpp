@@ -154,14 +154,25 @@ PyObject* live_graph_function(PyObject*, PyObject*) {
 // Lets a native thread that does not hold the interpreter lock drop the last reference to a tensor's graph:
 // `_drop_in_thread(t)` takes the history from t (it becomes a leaf) and destroys it there, as a framework's worker
 // threads do.
+void drop_elsewhere(NodePtr& node) {
+  struct Unlocked {
+    PyThreadState* saved = PyEval_SaveThread();
+    ~Unlocked() { PyEval_RestoreThread(saved); }
+  } unlocked;
+  std::thread([&node] { node.reset(); }).join();
+}
+
 PyObject* drop_in_thread_function(PyObject*, PyObject* tensor) {
   return guarded([&] {
     const Tensor& impl = unwrap(tensor);
-    NodePtr node = impl->meta() != nullptr ? std::move(impl->meta()->grad_fn) : NodePtr();
-    PyThreadState* saved = PyEval_SaveThread();
-    std::thread dropper([&node] { node.reset(); });
-    dropper.join();
-    PyEval_RestoreThread(saved);
+    if (impl->meta() == nullptr) return Py_NewRef(Py_None);
+    NodePtr node = std::move(impl->meta()->grad_fn);
+    try {
+      drop_elsewhere(node);
+    } catch (...) {
+      impl->meta()->grad_fn = std::move(node);  // no thread could be started
+      throw;
+    }
     return Py_NewRef(Py_None);
   });
 }

@@ -76,9 +76,12 @@ void free_nothing(PyObject*) {}
 // _enter_policy(profile, axes) -> a token for _leave_policy: the thread's policy before, None for the default.
 PyObject* enter_function(PyObject*, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
-    const Policy* previous = set_thread_policy(parse_policy(arguments));
+    const Policy* policy = parse_policy(arguments);
+    const Policy* previous = set_thread_policy(policy);
     if (previous == nullptr) return Py_NewRef(Py_None);
-    return PyCapsule_New(const_cast<Policy*>(previous), "gradlife.policy", free_nothing);
+    PyObject* token = PyCapsule_New(const_cast<Policy*>(previous), "gradlife.policy", free_nothing);
+    if (token == nullptr) set_thread_policy(previous);
+    return token;
   });
 }
 

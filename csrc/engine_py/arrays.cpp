@@ -14,9 +14,9 @@ namespace {
 // numpy.ndarray, or nothing while nobody has imported numpy: then nothing can be an array.
 Ref array_type() {
   PyObject* modules = PyImport_GetModuleDict();
-  PyObject* numpy = PyDict_GetItemString(modules, "numpy");
-  if (numpy == nullptr) return {};
-  return checked(PyObject_GetAttrString(numpy, "ndarray"));
+  const Ref numpy = dict_item(modules, "numpy");
+  if (!numpy) return {};
+  return checked(PyObject_GetAttrString(numpy.get(), "ndarray"));
 }
 
 struct Interface {
@@ -27,7 +27,17 @@ struct Interface {
   bool is_read_only = false;
 };
 
-Ref entry(PyObject* dict, const char* name) { return Ref::borrow(PyDict_GetItemString(dict, name)); }
+// A subclass of numpy's may describe itself as it likes.
+Ref entry(Borrowed dict, const char* name) {
+  if (PyDict_Check(dict.get()) == 0) raise_python(PyExc_TypeError, "__array_interface__ is no dict");
+  return dict_item(dict, name);
+}
+
+Ref required_entry(Borrowed dict, const char* name) {
+  Ref value = entry(dict, name);
+  if (!value) raise_python(PyExc_ValueError, "__array_interface__ has no '%s'", name);
+  return value;
+}
 
 Dims byte_strides(PyObject* given, const Dims& sizes, int64_t item) {
   if (given != nullptr && given != Py_None) return parse_dims(given);
@@ -39,17 +49,20 @@ Dims byte_strides(PyObject* given, const Dims& sizes, int64_t item) {
 Interface read_interface(PyObject* array) {
   const Ref dict = checked(PyObject_GetAttrString(array, "__array_interface__"));
   Interface result;
-  const Ref type = entry(dict.get(), "typestr");
-  const char* text = type ? PyUnicode_AsUTF8(type.get()) : nullptr;
+  const Ref type = required_entry(dict.get(), "typestr");
+  const char* text = PyUnicode_AsUTF8(type.get());
   if (text == nullptr) throw PythonError();
   result.type = text;
-  result.sizes = parse_dims(entry(dict.get(), "shape").get());
+  result.sizes = parse_dims(required_entry(dict.get(), "shape").get());
   const int64_t item = result.type.size() > 2 ? std::stoll(result.type.substr(2)) : 1;
   result.strides = byte_strides(entry(dict.get(), "strides").get(), result.sizes, item);
-  const Ref data = entry(dict.get(), "data");
-  result.data = PyLong_AsVoidPtr(PyTuple_GetItem(data.get(), 0));
-  result.is_read_only = PyObject_IsTrue(PyTuple_GetItem(data.get(), 1)) == 1;
+  const Ref data = required_entry(dict.get(), "data");
+  PyObject* address;
+  int is_read_only;
+  if (!PyArg_Parse(data.get(), "(O!p)", &PyLong_Type, &address, &is_read_only)) throw PythonError();
+  result.data = PyLong_AsVoidPtr(address);
   if (PyErr_Occurred() != nullptr) throw PythonError();
+  result.is_read_only = is_read_only != 0;
   return result;
 }
 
@@ -151,7 +164,7 @@ Tensor tensor_from_array(PyObject* array) {
 Ref array_of(const Tensor& tensor) {
   const Ref numpy = Ref::steal(PyImport_ImportModule("numpy"));
   if (!numpy) {
-    PyErr_Clear();
+    drop_error();
     fail(ErrorKind::runtime, "Numpy is not available");
   }
   // A wrapper that carries attributes, under OneFlow's policies too.

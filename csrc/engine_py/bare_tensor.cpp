@@ -27,8 +27,8 @@ Ref make_bare_class(PyTypeObject* type) {
 }
 
 PyTypeObject* bare_class_of(PyTypeObject* type) {
-  PyObject* bare = PyDict_GetItemString(type->tp_dict, counterpart);
-  return bare != nullptr ? reinterpret_cast<PyTypeObject*>(bare) : type;
+  const Ref bare = dict_item(type->tp_dict, counterpart);  // the class holds it
+  return bare ? reinterpret_cast<PyTypeObject*>(bare.get()) : type;
 }
 
 }  // namespace gradlife

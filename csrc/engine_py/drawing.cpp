@@ -6,10 +6,13 @@ namespace gradlife {
 
 DrawingFrom::DrawingFrom(PyObject* generator) {
   if (generator == nullptr) return;
-  if (!PyObject_HasAttrString(generator, "drawing"))
+  const Ref drawing = Ref::steal(PyObject_GetAttrString(generator, "drawing"));
+  if (!drawing) {
+    drop_error();
     raise_python(PyExc_TypeError, "argument 'generator' must be torch.Generator, not %.200s",
                  Py_TYPE(generator)->tp_name);
-  Ref manager = checked(PyObject_CallMethod(generator, "drawing", nullptr));
+  }
+  Ref manager = checked(PyObject_CallNoArgs(drawing.get()));
   checked(PyObject_CallMethod(manager.get(), "__enter__", nullptr));
   manager_ = std::move(manager);
 }

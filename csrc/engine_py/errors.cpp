@@ -37,6 +37,18 @@ void checked_status(int status) {
   if (status < 0) throw PythonError();
 }
 
+Ref dict_item(Borrowed dict, const char* key) {
+  const Ref name = checked(PyUnicode_FromString(key));
+  PyObject* value = PyDict_GetItemWithError(dict, name.get());
+  if (value == nullptr && PyErr_Occurred() != nullptr) throw PythonError();
+  return Ref::borrow(value);
+}
+
+void drop_error() {
+  if (PyErr_ExceptionMatches(PyExc_MemoryError) != 0) throw PythonError();
+  PyErr_Clear();
+}
+
 void raise_python(PyObject* type, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);

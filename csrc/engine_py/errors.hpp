@@ -20,6 +20,10 @@ class PythonError {
 // Throws PythonError for a NULL result; takes over the reference otherwise.
 Ref checked(PyObject* result);
 void checked_status(int status);
+// What a dict has under a key; nothing: no such key. Errors: whatever hashing and comparing raise.
+Ref dict_item(Borrowed dict, const char* key);
+// Drops the pending exception, of which something else is told; a lack of memory stays what it is, and is thrown.
+void drop_error();
 [[noreturn]] void raise_python(PyObject* type, const char* format, ...);
 
 // Turns the C++ exception that is being handled into Python's current one.

@@ -66,7 +66,7 @@ PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ss
           "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function");
     const Ref backward = Ref::steal(PyObject_GetAttrString(self, "backward"));
     if (!backward) {
-      PyErr_Clear();
+      drop_error();
       raise_python(PyExc_RuntimeError, "function %s doesn't implement a required 'backward' method",
                    Py_TYPE(self)->tp_name);
     }

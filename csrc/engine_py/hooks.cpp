@@ -32,7 +32,7 @@ Ref wrap_tuple(const TensorList& tensors) {
 Ref hook_name(Borrowed hook) {
   Ref name = Ref::steal(PyObject_GetAttrString(hook, "__name__"));
   if (name) return name;
-  PyErr_Clear();
+  drop_error();
   return checked(PyUnicode_FromString("<unknown>"));
 }
 

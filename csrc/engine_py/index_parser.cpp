@@ -148,7 +148,7 @@ bool is_tuple_like(PyObject* index) {
   if (PyTuple_Check(index)) return true;
   if (is_tensor(index) || is_array(index) || !PySequence_Check(index)) return false;
   const Py_ssize_t length = PySequence_Size(index);
-  if (length < 0) PyErr_Clear();
+  if (length < 0) drop_error();
   if (length < 0 || length >= 32) return false;
   for (Py_ssize_t i = 0; i < length; ++i) {
     const Ref item = checked(PySequence_GetItem(index, i));

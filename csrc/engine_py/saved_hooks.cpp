@@ -77,7 +77,7 @@ class PySavedHooks final : public SavedHooks {
     const PythonError error;
     if (!is_quoted) throw error;
     const Ref text = Ref::steal(PyObject_Str(error.value()));
-    PyErr_Clear();
+    if (!text) drop_error();
     raise_python(PyExc_RuntimeError, "%s: %S", Py_TYPE(error.value())->tp_name, text ? text.get() : Py_None);
   }
 

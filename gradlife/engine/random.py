@@ -67,8 +67,10 @@ class Generator:
         try:
             yield
         finally:
-            self._state = _engine._generator_state()
-            _engine._set_generator_state(default)
+            try:
+                self._state = _engine._generator_state()
+            finally:  # where no memory is left for its state, the default one still goes on where it was
+                _engine._set_generator_state(default)
 
 
 class _DefaultGenerator(Generator):

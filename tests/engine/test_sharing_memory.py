@@ -31,6 +31,24 @@ def test_from_numpy_keeps_the_dtype(name: str) -> None:
     assert torch.from_numpy(array).numpy().dtype == array.dtype
 
 
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [
+        ({}, "ValueError: __array_interface__ has no 'typestr'"),
+        ({"typestr": "<f4"}, "ValueError: __array_interface__ has no 'shape'"),
+        ({"typestr": "<f4", "shape": (1,)}, "ValueError: __array_interface__ has no 'data'"),
+        (None, "TypeError: __array_interface__ is no dict"),
+    ],
+)
+def test_an_array_that_describes_itself_wrongly_is_refused(told: Any, error: str) -> None:
+    class Strange(numpy.ndarray):  # type: ignore[name-defined,misc]
+        __array_interface__ = told
+
+    with pytest.raises((ValueError, TypeError)) as raised:
+        torch.from_numpy(numpy.zeros(1, dtype=numpy.float32).view(Strange))
+    assert f"{type(raised.value).__name__}: {raised.value}" == error
+
+
 def test_from_numpy_keeps_strides() -> None:
     array = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
     assert torch.from_numpy(array.T).stride() == (1, 3)

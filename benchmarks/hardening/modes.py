@@ -1,0 +1,76 @@
+"""The modes of the engine that its setters leave behind: read, compared, and put back as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+
+from gradlife import _engine
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Of this thread and of the process; where the generator stands is put back, but not compared."""
+
+    policy: tuple[str, dict[str, str]]
+    has_grad: bool
+    is_inference: bool
+    anomaly: tuple[bool, bool]
+    hooks: tuple[int, ...]
+    disabled: str | None
+    is_tracing: bool
+    generator: tuple[int, ...] = field(compare=False)
+
+    @staticmethod
+    def now() -> Modes:
+        """Reads them; changes none, though whether hooks are traced has no getter but its setter."""
+        is_tracing = _engine._saved_tensors_hooks_set_tracing(False)
+        _engine._saved_tensors_hooks_set_tracing(is_tracing)
+        return Modes(
+            policy=_engine._current_policy(),
+            has_grad=_engine.is_grad_enabled(),
+            is_inference=_engine.is_inference_mode_enabled(),
+            anomaly=(_engine.is_anomaly_enabled(), _engine.is_anomaly_check_nan_enabled()),
+            hooks=tuple(map(id, _engine._top_saved_tensors_default_hooks(True) or ())),
+            disabled=_engine._saved_tensors_hooks_get_disabled_error_message(),
+            is_tracing=is_tracing,
+            generator=_engine._generator_state(),
+        )
+
+    def changes_to(self, other: Modes) -> str:
+        """The modes that differ, as text; empty: none does."""
+        names = [each.name for each in fields(self) if each.compare]
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in names}
+        return ", ".join(f"{name} {now!r} for {before!r}" for name, (before, now) in pairs.items() if before != now)
+
+    def put_back(self) -> None:
+        """Sets them again, for a thread that had no policy, no default hooks and no listener of its own."""
+        _engine._leave_policy(None)
+        _engine._set_default_policy(*self.policy)
+        _engine._set_inference_mode(self.is_inference)
+        _engine._set_grad_enabled(self.has_grad)
+        _engine.set_anomaly_enabled(*self.anomaly)
+        _engine._saved_tensors_hooks_set_tracing(self.is_tracing)
+        drop_default_hooks()
+        _engine._set_generator_state(self.generator)
+        _engine._set_change_listener(None)
+        _engine._set_cached_tensors_enabled(False)
+        _engine._log_events(True)
+
+
+def drop_default_hooks() -> None:
+    """Those that were pushed, and the refusal of more."""
+    _engine._saved_tensors_hooks_enable()
+    while _engine._top_saved_tensors_default_hooks(True) is not None:
+        _engine._pop_saved_tensors_default_hooks()
+
+
+@contextmanager
+def modes_kept() -> Iterator[None]:
+    """Whatever is set inside is as before after it."""
+    before = Modes.now()
+    try:
+        yield
+    finally:
+        before.put_back()
