@@ -21,6 +21,20 @@ from gradlife.model.system import SystemInfo
 PREFIX = "recorded:"
 SUFFIX = ".json"
 
+#: The releases that the atlas is made of: what changed the lifetime of anything changed between two of them.
+ATLAS = (
+    "torch-1.1.0",
+    "torch-1.2.0",
+    "torch-1.9.1",
+    "torch-1.10.2",
+    "torch-1.13.1",
+    "torch-2.9.1",
+    "torch-2.10.0",
+    "torch-2.13.0",
+    "oneflow-0.8.0",
+    "oneflow-0.9.0",
+)
+
 
 class RecordedBackend:
     """Readings from a file. It tells the stories that it has, and runs nothing."""
@@ -62,6 +76,19 @@ def folder() -> Path:
 def recording_names() -> tuple[str, ...]:
     """The recordings that come with gradlife: PyTorch's releases, then OneFlow's, then others, each oldest first."""
     return tuple(sorted((file.stem for file in folder().glob("*" + SUFFIX)), key=release_order))
+
+
+def missing_recordings() -> tuple[str, ...]:
+    """The releases of the atlas that gradlife comes without."""
+    known = recording_names()
+    return tuple(name for name in ATLAS if name not in known)
+
+
+def command_for(name: str) -> str:
+    """The commands that make a recording of a release of the atlas."""
+    framework, _, version = name.partition("-")
+    made = f"gradlife env add {name} --python PYTHON {framework}=={version}"
+    return f"{made} && gradlife record --backend {framework}@{name} -o {shown(folder() / (name + SUFFIX))}"
 
 
 def release_order(name: str) -> tuple[int, str, tuple[int, ...]]:

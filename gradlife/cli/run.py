@@ -13,10 +13,12 @@ from gradlife.cli.progress import ProgressBar
 from gradlife.errors import MissingDependencyError, UsageError
 from gradlife.model import RunReport
 from gradlife.output import STDOUT, LostOutputError, NoOutput, OutputFile, OutputStream, open_output
-from gradlife.reports.json import run_text
+from gradlife.reports.fidelity import print_fidelity
+from gradlife.reports.json import fidelity_text, run_text
 from gradlife.reports.terminal import print_report, print_timelines
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
+from gradlife.runner.fidelity import fidelity
 
 #: Stories that --timeline draws at once; more would be no drawing that anybody reads.
 TIMELINE_LIMIT = 4
@@ -30,6 +32,10 @@ a profile with one policy replaced, torch@INTERPRETER or oneflow@INTERPRETER for
 framework of another Python (its path, or an environment of `gradlife env`), and
 recorded:NAME or recorded:FILE for what `gradlife record` kept of a system that is
 not here.
+
+With --fidelity every recording that gradlife comes with, or each system of --backend,
+is compared with the profile nearest to it: a line a system, and every difference with
+its reason. One without a reason makes it exit with 1.
 
 Exit status: 0 all as declared; 1 a reading contradicts its story, or a story did
 not come to its end; 2 asked wrongly; 3 could not tell.
@@ -45,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--backend", nargs="+", action="extend", metavar="NAME", help="systems to run on")
     parser.add_argument("--against", metavar="NAME", help="the system that the others are compared with (torch)")
+    parser.add_argument(
+        "--fidelity",
+        action="store_true",
+        help="tell how near each profile comes to the release it imitates, as recorded",
+    )
     parser.add_argument("--json", metavar="FILE", help="write all readings as JSON; - for standard output")
     parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
     parser.add_argument("--timeline", action="store_true", help="draw the engine's events of a story, a lane an object")
@@ -68,6 +79,8 @@ def seconds(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Run the stories, print the report, write the JSON."""
     backends, paths = apart(args.backend or (), args.paths)
+    if args.fidelity:
+        return run_fidelity(args, backends, paths)
     with open_output(args.json) as output:
         report = run_stories(args, backends, paths)
         return deliver(report, output, Presentation(args.stage_detail, args.timeline, args.json == STDOUT))
@@ -105,6 +118,26 @@ def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str])
         if backends:
             raise
         raise UsageError(error.message, f"{error.hint}; or run without it: --backend mini:torch-2.13") from None
+
+
+def run_fidelity(args: argparse.Namespace, backends: list[str], paths: list[str]) -> int:
+    """Compare releases with their profiles, print the table, write the JSON."""
+    for option, is_given in (
+        ("--against", args.against),
+        ("--timeline", args.timeline),
+        ("--in-process", args.in_process),
+    ):
+        if is_given:
+            raise UsageError(f"--fidelity does not go with {option}", "gradlife run --fidelity --backend recorded:NAME")
+    with open_output(args.json) as output:
+        with ProgressBar() as progress:
+            report = fidelity(paths, backends, args.keyword, progress.show, args.time_limit)
+        try:
+            if args.json != STDOUT:
+                print_fidelity(make_console(sys.stdout), report, args.stage_detail)
+        finally:
+            output.write(fidelity_text(report))
+    return report.exit_status
 
 
 def refuse_crowd(count: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from gradlife._version import __version__
 from gradlife.model import RunReport, ScenarioInfo, codec, hunt_codec
 from gradlife.model.environment import EnvironmentInfo
+from gradlife.model.fidelity import FidelityReport
 from gradlife.model.heap import HeapDiff, HeapView
 from gradlife.model.hunt import HuntReport
 from gradlife.model.trace import Trace
@@ -17,6 +18,7 @@ from gradlife.reports.hunt_trace import trace_drawing
 
 ENVIRONMENTS_FORMAT = "gradlife.environments/1"
 LIST_FORMAT = "gradlife.list/1"
+FIDELITY_FORMAT = "gradlife.fidelity/1"
 HEAP_FORMAT = "gradlife.heap/1"
 DIFF_FORMAT = "gradlife.diff/1"
 TRACE_FORMAT = "gradlife.why/1"
@@ -25,6 +27,12 @@ TRACE_FORMAT = "gradlife.why/1"
 def run_text(report: RunReport) -> str:
     """A run as `gradlife.run/1`."""
     return codec.dumps(report)
+
+
+def fidelity_text(report: FidelityReport) -> str:
+    """How near profiles come to releases as `gradlife.fidelity/1`."""
+    lines = [{**asdict(line), "per_cent": line.per_cent, "unexplained": len(line.unexplained)} for line in report.lines]
+    return whole(FIDELITY_FORMAT, {"exit_status": report.exit_status, **asdict(report), "lines": lines})
 
 
 def list_text(stories: Iterable[ScenarioInfo]) -> str:

@@ -1,0 +1,71 @@
+"""How near a profile of the mini engine comes to the release that it is named after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
+from gradlife.model.reading import Json
+from gradlife.model.system import SystemInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A reading, or the ending of a story (probe `ending`), that the two do not have in common. No reason: unexplained."""
+
+    scenario: str
+    stage: str
+    subject: str
+    probe: str
+    value: Json  # of the profile
+    other: Json  # of the release
+    reason: str = ""
+
+    @property
+    def is_explained(self) -> bool:
+        """Is there a reason?"""
+        return bool(self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """One release beside the profile nearest to it.
+
+    comparable: readings that both have and that every round gave; left_out: those that one of them lacks or could not
+    give; unstable: those on which the rounds of the recording did not agree.
+    """
+
+    system: SystemInfo
+    profile: str
+    equal: int
+    comparable: int
+    left_out: int = 0
+    unstable: int = 0
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def per_cent(self) -> float | None:
+        """Equal readings of the comparable ones, in per cent; None without any."""
+        return 100.0 * self.equal / self.comparable if self.comparable else None
+
+    @property
+    def unexplained(self) -> tuple[Difference, ...]:
+        """Differences without a reason."""
+        return tuple(one for one in self.differences if not one.is_explained)
+
+
+@dataclass(frozen=True, slots=True)
+class FidelityReport:
+    """All releases that were compared, and the names of those of the atlas of which there is no recording."""
+
+    lines: tuple[Nearness, ...]
+    missing: tuple[str, ...] = ()
+    scenarios: int = 0
+    seconds: float = 0.0
+
+    @property
+    def exit_status(self) -> int:
+        """1 if a difference has no reason, 3 if nothing could be compared."""
+        if any(line.unexplained for line in self.lines):
+            return EXIT_FOUND
+        return EXIT_CLEAN if any(line.comparable for line in self.lines) else EXIT_COULD_NOT_TELL

@@ -1,0 +1,165 @@
+"""Compares releases, recorded or present, each with the profile of the mini engine that comes nearest to it."""
+
+from __future__ import annotations
+
+import functools
+import re
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from importlib import resources
+
+from gradlife.backends.base import Backend
+from gradlife.backends.mini import MiniBackend, profile_names
+from gradlife.backends.recorded import PREFIX, missing_recordings, recording_names
+from gradlife.backends.registry import get_backends
+from gradlife.errors import UsageError
+from gradlife.model.comparison import MISSING, Comparison, Status
+from gradlife.model.fidelity import Difference, FidelityReport, Nearness
+from gradlife.model.report import RunReport
+from gradlife.model.run import RunOk, ScenarioRun
+from gradlife.runner.api import TIME_LIMIT, OnProgress, Plan, select_stories, tell
+from gradlife.runner.compare import compare
+from gradlife.scenario import matches
+
+#: Profiles that answer for releases which have none of their own.
+ANSWERS_FOR = {"torch-1.8": "torch-1.9"}
+
+#: The probe of a difference that is none of a reading: how the story ended.
+ENDING = "ending"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why some readings of some releases are other than their profile's. All but `because` are fnmatch patterns."""
+
+    on: str  # space-separated, of profiles
+    because: str
+    scenario: str = "*"
+    stage: str = "*"
+    subject: str = "*"
+    probe: str = "*"
+
+    def covers(self, profile: str, one: Difference) -> bool:
+        """Is this the reason of the difference?"""
+        pairs = (
+            (one.scenario, self.scenario),
+            (one.stage, self.stage),
+            (one.subject, self.subject),
+            (one.probe, self.probe),
+        )
+        return matches(self.on, profile) and all(fnmatchcase(text, pattern) for text, pattern in pairs)
+
+
+@functools.cache
+def reasons() -> tuple[Reason, ...]:
+    """The reasons that hold for more than one story; those of a single one stand in the story (`Differs`)."""
+    text = resources.files(__package__).joinpath("reasons.toml").read_text(encoding="utf-8")
+    return tuple(Reason(**row) for row in tomllib.loads(text).get("reason", ()))
+
+
+def fidelity(
+    paths: Sequence[str] = (),
+    systems: Sequence[str] = (),
+    keyword: str = "",
+    on_progress: OnProgress | None = None,
+    time_limit: float = TIME_LIMIT,
+) -> FidelityReport:
+    """Compare each of the systems, by default all recordings, with its nearest profile."""
+    started = time.monotonic()
+    releases = get_backends(systems or [PREFIX + name for name in recording_names()])
+    stories = select_stories(paths, keyword)
+    pairs = [(release, MiniBackend(nearest_profile(release))) for release in releases]
+    minis = {mini.name: mini for _, mini in pairs}
+    plan = Plan(stories, (*releases, *minis.values()), time_limit, ())
+    runs = tell(plan, on_progress or (lambda progress: None))
+    lines = tuple(nearness(release, minis[mini.name], runs, plan) for release, mini in pairs)
+    missing = () if systems else missing_recordings()
+    return FidelityReport(lines, missing, len(stories), round(time.monotonic() - started, 3))
+
+
+def nearest_profile(release: Backend) -> str:
+    """The profile that a release is compared with: its own, one that answers for it, or the last one before it."""
+    if release.name.startswith("mini:"):
+        raise UsageError(f"{release.name} is a profile itself", "a release: torch, torch@INTERPRETER, recorded:NAME")
+    known = profile_names()
+    own = ANSWERS_FOR.get(release.profile, release.profile)
+    if own in known:
+        return own
+    framework = release.profile.partition("-")[0]
+    family = sorted((name for name in known if name.partition("-")[0] == framework and numbers(name)), key=numbers)
+    if not family:
+        raise UsageError(f"no profile imitates {release.profile}", "torch or oneflow")
+    older = [name for name in family if numbers(name) <= numbers(own)]
+    return older[-1] if older else family[0]
+
+
+def numbers(name: str) -> tuple[int, ...]:
+    """The numbers in the name of a release."""
+    return tuple(int(digits) for digits in re.findall(r"\d+", name))
+
+
+def nearness(release: Backend, mini: MiniBackend, runs: Iterable[ScenarioRun], plan: Plan) -> Nearness:
+    """One release beside its profile."""
+    both = tuple(run for run in runs if run.system in (release.name, mini.name))
+    systems = (mini.describe(), release.describe())
+    scenarios = tuple(story.info for story in plan.stories)
+    report = RunReport(systems, scenarios, compare(both, systems, scenarios, release.name), release.name)
+    comparisons = [one for one in report.comparisons if one.status != Status.NOT_COMPARED]
+    count = {status: sum(one.status is status for one in comparisons) for status in Status}
+    differences = *differing(comparisons), *endings(report, mini.name, release.name), *one_sided(comparisons, report)
+    return Nearness(
+        system=systems[1],
+        profile=mini.profile,
+        equal=count[Status.SAME],
+        comparable=count[Status.SAME] + count[Status.DIFFERS] + count[Status.EXPECTED],
+        left_out=count[Status.NOT_AVAILABLE],
+        unstable=count[Status.UNSTABLE],
+        differences=tuple(explained(one, release.profile) for one in differences),
+    )
+
+
+def differing(comparisons: Iterable[Comparison]) -> Iterator[Difference]:
+    """The readings that are not the same, and those that only one has though both came to their end."""
+    for one in comparisons:
+        if one.status in (Status.DIFFERS, Status.EXPECTED):
+            yield Difference(*one.key, one.value, one.other, one.reason)
+
+
+def endings(report: RunReport, mini: str, release: str) -> Iterator[Difference]:
+    """The stories that came to their end in one of the two only; those about the engine alone are left out."""
+    runs = {(run.scenario, run.system): run for run in report.runs}
+    for scenario in report.scenarios:
+        mine, other = runs[scenario.id, mini], runs[scenario.id, release]
+        if mine.outcome != other.outcome and "engine" not in scenario.needs.split() and not is_unrecorded(other):
+            yield Difference(scenario.id, "", "", ENDING, ended(mine), ended(other))
+
+
+def one_sided(comparisons: Iterable[Comparison], report: RunReport) -> Iterator[Difference]:
+    """Readings that one of the two took and the other did not, though both told the story to its end."""
+    told = Counter(run.scenario for run in report.runs if isinstance(run, RunOk))
+    for one in comparisons:
+        is_missed = one.value is MISSING or one.other is MISSING
+        if is_missed and one.status is Status.NOT_AVAILABLE and told[one.key.scenario] == len(report.systems):
+            value, other = (None if value is MISSING else value for value in (one.value, one.other))
+            yield Difference(*one.key, value, other)
+
+
+def is_unrecorded(run: ScenarioRun) -> bool:
+    """Was the story simply not recorded?"""
+    return run.outcome == "not available" and run.reason.startswith("not recorded")
+
+
+def ended(run: ScenarioRun) -> str:
+    """How a story ended."""
+    return run.outcome + (f": {run.reason}" if run.reason else "")
+
+
+def explained(one: Difference, profile: str) -> Difference:
+    """The difference with its reason, if one is known."""
+    known = () if one.is_explained else (reason for reason in reasons() if reason.covers(profile, one))
+    found = next(iter(known), None)
+    return one if found is None else replace(one, reason=found.because)
