@@ -17,6 +17,7 @@ class WorkerSpec:
     profile: str | None = None
     interpreter: str = ""  # path of another one; empty: this one
     abi: str = ""  # of another interpreter
+    is_threaded: bool = False  # its framework starts threads: a copy of the process would lack them
 
 
 class Backend(Protocol):

@@ -40,4 +40,5 @@ class ChildBackend:
 
     def worker_spec(self) -> WorkerSpec:
         """Import the framework there."""
-        return WorkerSpec(self._framework, interpreter=self._interpreter.path, abi=self._interpreter.abi)
+        found = self._interpreter
+        return WorkerSpec(self._framework, interpreter=found.path, abi=found.abi, is_threaded=found.is_threaded)

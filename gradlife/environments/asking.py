@@ -45,6 +45,7 @@ class Interpreter:
     frameworks: tuple[str, ...] = ()  # that are there, where none was asked for by name
     framework: str = ""
     version: str = ""  # of the framework
+    is_threaded: bool = False  # does the framework start threads of its own when it is imported?
 
 
 def ask(path: str, framework: str = "", name: str = "") -> Interpreter:
@@ -57,7 +58,7 @@ def ask(path: str, framework: str = "", name: str = "") -> Interpreter:
         facts = talk.interpreter()
         if not framework:
             return Interpreter(path, *facts, frameworks=tuple(talk.frameworks()))
-        return Interpreter(path, *facts, (framework,), framework, talk.version_of(framework))
+        return Interpreter(path, *facts, (framework,), framework, *talk.version_of(framework))
 
 
 def child_environment(path: str) -> dict[str, str]:
@@ -132,8 +133,8 @@ class Conversation:
         except (Silence, ValueError, KeyError, TypeError):
             return []
 
-    def version_of(self, framework: str) -> str:
-        """The version of the framework, if it is the one that was asked for."""
+    def version_of(self, framework: str) -> tuple[str, bool]:
+        """The version of the framework, if it is the one that was asked for, and whether it starts threads."""
         try:
             facts = self._answer(IMPORT_LIMIT)
         except Silence as silence:
@@ -148,7 +149,7 @@ class Conversation:
             raise self._error(f"calls its {framework} {shortened(own)!r}", hint)
         if not version[:1].isdigit():
             raise self._error(f"has a {framework} that tells no version", install_hint(framework))
-        return version
+        return version, facts.get("threads", 1) != 1
 
     def _answer(self, limit: float) -> dict[str, Any]:
         facts = json.loads(self._reader.line(limit).decode("utf-8"))

@@ -43,11 +43,19 @@ def framework_facts(module):
     try:
         __import__(module)
         fw = sys.modules[module]
-        return {"framework": own_name(fw), "version": str(getattr(fw, "__version__", ""))}
+        return {"framework": own_name(fw), "version": str(getattr(fw, "__version__", "")), "threads": thread_count()}
     except BaseException as error:
         there = frameworks_there() if getattr(error, "name", None) == module else [module]
         text = " ".join(": ".join((type(error).__name__, str(error))).split())
         return {"error": text[:TEXT_LIMIT], "there": there}
+
+
+def thread_count():
+    """Threads of this process, where the system tells."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1
 
 
 def own_name(fw):

@@ -185,17 +185,26 @@ def shifts_of(plan: Plan) -> tuple[Shift, ...]:
     """Who tells what. The real frameworks come first: they take longest, and the rest fits beside them.
 
     Stories that start an interpreter each import their framework each; those of a real one are told beside the others.
+    Where all do, because the framework has threads, several are told at a time.
     """
     shifts: list[Shift] = []
     for backend in sorted(plan.backends, key=lambda backend: backend.worker_spec().profile is not None):
         spec = backend.worker_spec()
         fresh = tuple(story for story in plan.stories if story.info.isolation == "fresh")
         warm = tuple(story for story in plan.stories if story.info.isolation != "fresh")
-        if spec.profile is None and fresh and warm:
+        if spec.is_threaded:
+            parts = [plan.stories[start :: crew_size()] for start in range(crew_size())]
+            shifts += [Shift(backend, part, "") for part in parts if part]
+        elif spec.profile is None and fresh and warm:
             shifts += [Shift(backend, warm, spec.module), Shift(backend, fresh, "")]
         else:
             shifts.append(Shift(backend, plan.stories, spec.module))
     return tuple(shifts)
+
+
+def crew_size() -> int:
+    """How many stories are told at a time."""
+    return max(2, min(4, os.cpu_count() or 1))
 
 
 class Crew:
@@ -210,7 +219,7 @@ class Crew:
         self._results: queue.SimpleQueue[ScenarioRun | BaseException] = queue.SimpleQueue()
         self._servers: set[ForkServer] = set()
         self._is_stopped = threading.Event()
-        count = min(len(shifts), max(2, min(4, os.cpu_count() or 1)))
+        count = min(len(shifts), crew_size())
         self._threads = [threading.Thread(target=self._work, name=f"gradlife-crew-{n}") for n in range(count)]
 
     def __enter__(self) -> Crew:

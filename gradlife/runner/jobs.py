@@ -27,7 +27,7 @@ def job_for(story: Story, backend: Backend, also: Sequence[str] = ()) -> dict[st
         "profile": backend.profile,
         "file": str(story.path),
         "scenario": story.info.name,
-        "isolation": story.info.isolation,
+        "isolation": "fresh" if spec.is_threaded else story.info.isolation,
         "needs": story.info.needs,
         "also": list(also),
     }

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gradlife.backends.child import ChildBackend
 from gradlife.errors import UsageError
 from gradlife.model import RunCrashed, RunFailed, RunOk, RunTimedOut, RunUnavailable
 from gradlife.runner import api
@@ -184,3 +185,17 @@ def test_torch_in_a_child_interpreter_reads_what_torch_reads(tmp_path: Path) -> 
     assert (report.totals.compared, report.totals.differs) == (report.totals.same, 0)
     assert report.totals.compared > 300
     assert report.exit_status == 0
+
+
+def test_stories_on_a_framework_with_threads_are_told_several_at_a_time(
+    tmp_path: Path, write_story: WriteStory
+) -> None:
+    thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+    backend = ChildBackend("torch@" + make_environment(tmp_path / "env", torch=thread + TORCH))
+    assert backend.worker_spec().is_threaded
+    stories = api.select_stories([write_story(HOSTILE + STORY)], "")
+    shifts = api.shifts_of(api.Plan(stories, (backend,), 60.0, ()))
+    assert len(shifts) == api.crew_size() >= 2
+    assert {shift.module for shift in shifts} == {""}
+    told = [story.info.name for shift in shifts for story in shift.stories]
+    assert sorted(told) == sorted(story.info.name for story in stories)
