@@ -13,6 +13,7 @@ from gradlife.errors import UnknownNameError, UsageError
 COMMANDS = {
     "run": "run lifetime stories on several systems and compare what they see",
     "record": "keep what a system reads in a file, to compare with where the system is not to be had",
+    "history": "tell when a story's readings changed, from release to release",
     "list": "list the stories, with their fixed twins",
     "explain": "tell one story, or what a GLnnn pattern is",
     "env": "make, list and remove environments with other releases, to run stories on",

@@ -66,10 +66,14 @@ class Row:
 
 @dataclass
 class Grid:
-    """Headings and rows. Too many columns for one block are drawn in several, one below the other."""
+    """Headings and rows. Too many columns for one block are drawn in several, one below the other.
+
+    Headings that would push columns into another block give way to numbers, unless they are to be kept.
+    """
 
     headings: Sequence[Heading]
     rows: list[Row] = field(default_factory=list)
+    keeps_headings: bool = False
 
     def title(self, label: str, style: str = TITLE, indent: int = 0) -> None:
         """Add a title."""
@@ -88,7 +92,8 @@ class Grid:
     def fitting_headings(self, room: int) -> list[Heading]:
         """The headings, or numbers where names alone would push columns out."""
         needed = sum(self.column_width(self.headings, column) + GAP for column in range(len(self.headings)))
-        return list(self.headings) if needed <= room - LEAST_LABEL else numbered(len(self.headings))
+        fits = self.keeps_headings or needed <= room - LEAST_LABEL
+        return list(self.headings) if fits else numbered(len(self.headings))
 
     def column_width(self, headings: Sequence[Heading], column: int) -> int:
         """The width that a column needs."""

@@ -12,6 +12,7 @@ from gradlife.model import RunReport, ScenarioInfo, codec, hunt_codec
 from gradlife.model.environment import EnvironmentInfo
 from gradlife.model.fidelity import FidelityReport
 from gradlife.model.heap import HeapDiff, HeapView
+from gradlife.model.history import History
 from gradlife.model.hunt import HuntReport
 from gradlife.model.trace import Trace
 from gradlife.reports.hunt_trace import trace_drawing
@@ -19,6 +20,7 @@ from gradlife.reports.hunt_trace import trace_drawing
 ENVIRONMENTS_FORMAT = "gradlife.environments/1"
 LIST_FORMAT = "gradlife.list/1"
 FIDELITY_FORMAT = "gradlife.fidelity/1"
+HISTORY_FORMAT = "gradlife.history/1"
 HEAP_FORMAT = "gradlife.heap/1"
 DIFF_FORMAT = "gradlife.diff/1"
 TRACE_FORMAT = "gradlife.why/1"
@@ -33,6 +35,11 @@ def fidelity_text(report: FidelityReport) -> str:
     """How near profiles come to releases as `gradlife.fidelity/1`."""
     lines = [{**asdict(line), "per_cent": line.per_cent, "unexplained": len(line.unexplained)} for line in report.lines]
     return whole(FIDELITY_FORMAT, {"exit_status": report.exit_status, **asdict(report), "lines": lines})
+
+
+def history_text(history: History) -> str:
+    """What a scenario read in one release after the other as `gradlife.history/1`."""
+    return whole(HISTORY_FORMAT, asdict(history))
 
 
 def list_text(stories: Iterable[ScenarioInfo]) -> str:

@@ -15,11 +15,14 @@ Selector = Callable[[str], bool]
 
 def selector(expression: str) -> Callable[[ScenarioInfo], bool]:
     """A test of scenarios: a word is true if it is in the id, the pattern or an origin, in any case."""
-    tokens = _TOKEN.findall(expression)
-    if not tokens:
-        return lambda info: True
-    chosen = _Parser(expression, tokens).parse()
+    chosen = text_selector(expression)
     return lambda info: chosen(" ".join((info.id, info.pattern or "", *info.origin)).lower())
+
+
+def text_selector(expression: str) -> Selector:
+    """A test of texts in small letters: a word is true if it is in the text."""
+    tokens = _TOKEN.findall(expression)
+    return _Parser(expression, tokens).parse() if tokens else lambda text: True
 
 
 class _Parser:

@@ -1,0 +1,51 @@
+"""`gradlife history`: what a story read in one recorded release after the other, and when it changed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gradlife.cli.progress import ProgressBar
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
+from gradlife.output import STDOUT, open_output
+from gradlife.reports.history import print_history
+from gradlife.reports.json import history_text
+from gradlife.reports.theme import make_console
+from gradlife.runner.history import history
+
+EPILOG = """\
+A row for each subject and probe, a column for each release of which there is a
+recording: of the stage at which the releases differ, or else of the last stage.
+
+Exit status: 0; 2 asked wrongly; 3 no release has a reading of the story.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("name", metavar="SCENARIO", help="a story: NAME, or FILE::NAME")
+    parser.add_argument(
+        "-k", dest="keyword", default="", metavar="EXPR", help="only rows that match: liveness and not y"
+    )
+    parser.add_argument(
+        "--backend", nargs="+", action="extend", metavar="NAME", help="these systems instead: recorded:FILE, torch"
+    )
+    parser.add_argument("--profiles", action="store_true", help="also what the engine's profiles of releases do")
+    parser.add_argument("--stage-detail", action="store_true", help="a row for each stage, and all probes")
+    parser.add_argument("--json", metavar="FILE", help="write it as JSON; - for standard output")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table and what changed, or write it."""
+    with open_output(args.json) as output:
+        with ProgressBar() as progress:
+            found = history(
+                args.name, args.backend or (), args.keyword, args.profiles, args.stage_detail, progress.show
+            )
+        try:
+            if args.json != STDOUT:
+                print_history(make_console(sys.stdout), found, args.stage_detail or bool(args.keyword))
+        finally:
+            output.write(history_text(found))
+    return EXIT_CLEAN if found.rows else EXIT_COULD_NOT_TELL
