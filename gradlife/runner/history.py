@@ -235,11 +235,11 @@ def words(moment: Moment) -> str:
 def changes_between(
     framework: str, systems: Sequence[SystemInfo], moments: Sequence[Moment], info: ScenarioInfo
 ) -> Iterator[Change]:
-    """The pull requests that the scenario names as its origin and that came between two releases that differ."""
+    """For each change the pull request that is known to have done it: none where more than one came in between."""
     for number, moment in enumerate(moments):
         if not moment.is_changed:
             continue
         before, after = release_of(systems[number - 1]), release_of(systems[number])
-        for known in known_changes():
-            if known.is_about(info) and known.came_between(framework, before, after):
-                yield Change(after, known.pull, known.what)
+        came = [one for one in known_changes() if one.is_about(info) and one.came_between(framework, before, after)]
+        if len(came) == 1:
+            yield Change(after, came[0].pull, came[0].what)
