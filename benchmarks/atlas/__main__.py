@@ -21,7 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
     args = make_parser().parse_args(arguments)
     table = systems()
     picked = chosen(table, args.systems)
-    campaign = Campaign(Place(args.folder.absolute(), args.recordings.absolute()), dict(args.python))
+    place = Place(args.folder.absolute(), args.recordings.absolute())
+    options = ("--rounds", str(args.rounds)) if args.rounds else ()
+    campaign = Campaign(place, dict(args.python), options=options)
     failed = campaign.work(picked)
     if not failed and picked == table:
         campaign.forget()
@@ -46,6 +48,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--folder", type=Path, default=Path("build/atlas"), help="where environments are made (%(default)s)"
     )
+    parser.add_argument("--rounds", type=int, metavar="N", help="how often each story is told, as for gradlife record")
     parser.add_argument("--recordings", type=Path, default=recordings_folder(), help="where recordings go")
     return parser
 

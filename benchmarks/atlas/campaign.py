@@ -57,6 +57,7 @@ class Campaign:
     place: Place
     pythons: Mapping[str, str]
     run: Run = run_command
+    options: tuple[str, ...] = ()  # of `gradlife record`
 
     def work(self, systems: Sequence[System]) -> dict[str, str]:
         """Record the systems that are not done; the reasons of those that could not be, by name."""
@@ -78,7 +79,8 @@ class Campaign:
         if system.packages:
             self.build(system)
         target = self.place.recordings / system.recording
-        code = self.run(["record", "--backend", system.backend, "-o", str(target)], self.place.environment)
+        command = ["record", "--backend", system.backend, "-o", str(target), *self.options]
+        code = self.run(command, self.place.environment)
         if code != 0:
             raise Unbuildable(f"gradlife record ended with {code}; its environment is kept")
         if system.packages:

@@ -26,6 +26,12 @@ END_LIMIT = 5.0
 #: What the child's side of a run needs.
 OLDEST_PYTHON = (3, 7)
 
+#: One thread each: a process that has more cannot be forked safely.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+#: What a child has in its environment that tells stories.
+CHILD_VARIABLES = {**ONE_THREAD, "PYTHONFAULTHANDLER": "1"}
+
 #: Variables that would lend one interpreter the packages of another.
 FOREIGN_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__")
 
@@ -62,7 +68,7 @@ def ask(path: str, framework: str = "", name: str = "") -> Interpreter:
 
 
 def child_environment(path: str) -> dict[str, str]:
-    """The environment of a child interpreter: its own packages only, and the libraries that their wheels bring.
+    """The environment of another interpreter: its own packages only, with the libraries that their wheels bring.
 
     OneFlow's wheels look for cuDNN where the loader does, not where nvidia's wheels put it.
     """
@@ -89,7 +95,7 @@ class Conversation:
                 stdout=theirs_output,
                 stderr=theirs_output,
                 pass_fds=(theirs,),
-                env=child_environment(path),
+                env={**child_environment(path), **ONE_THREAD},
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

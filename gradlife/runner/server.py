@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from gradlife.environments.asking import child_environment, reason_of
+from gradlife.environments.asking import CHILD_VARIABLES, child_environment, reason_of
 from gradlife.environments.lines import LineReader, Silence
-from gradlife.errors import GradlifeError
+from gradlife.errors import GradlifeError, shortened
 from gradlife.runner.shipping import rest_of_package, write_archive
 from gradlife.runner.worker.boot import boot_arguments, foreign_boot_arguments
-from gradlife.runner.worker.framework import CHILD_ENVIRONMENT
 
 #: How long a framework may take to import, and an answer to come after a job's own limit, in seconds.
 START_LIMIT = 180.0
 GRACE = 30.0
+
+#: How much is told of what kept a framework from being imported.
+ERROR_LIMIT = 400
 
 
 class ServerError(GradlifeError):
@@ -72,7 +74,8 @@ class ForkServer:
         self.about = self._receive(START_LIMIT) or {"kind": "broken", "error": self._last_words()}
         if self.about.get("kind") != "ready":
             self.close()
-            raise ServerError(f"{self.module} can't be imported: {self.about.get('error')}")
+            error = " ".join(str(self.about.get("error")).split())
+            raise ServerError(f"{self.module} can't be imported: {shortened(error, ERROR_LIMIT)}")
 
     def do(self, job: dict[str, Any], limit: float) -> Ended:
         """Do one job in a child. If the server dies too, that is the child's crash; the next job gets a new server."""
@@ -125,7 +128,7 @@ class ForkServer:
                 stdout=theirs_output,
                 stderr=theirs_output,
                 pass_fds=(theirs.fileno(),),
-                env={**self._environment(), **CHILD_ENVIRONMENT},
+                env={**self._environment(), **CHILD_VARIABLES},
                 start_new_session=True,
             )
         except OSError as error:

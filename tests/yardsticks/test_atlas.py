@@ -68,6 +68,12 @@ def test_each_environment_is_made_recorded_and_removed_before_the_next(place: Pl
     ]
 
 
+def test_options_of_recording_are_handed_on(place: Place) -> None:
+    run = Commands()
+    Campaign(place, {}, run, ("--rounds", "1")).work([NEW])
+    assert run.lines == [f"record --backend torch -o {place.recordings / 'torch-2.13.0.json'} --rounds 1"]
+
+
 def test_environments_and_downloads_are_the_campaigns_own(place: Place) -> None:
     environment = place.environment
     assert environment["GRADLIFE_HOME"] == str(place.folder / "home")
@@ -133,7 +139,7 @@ def test_it_ends_with_the_fidelity_table_and_what_was_not_recorded(
 ) -> None:
     run = Commands("env add oneflow-0.8.0")
     monkeypatch.setattr(atlas, "run_command", run)
-    monkeypatch.setattr(atlas, "Campaign", lambda place, pythons: Campaign(place, pythons, run))
+    monkeypatch.setattr(atlas, "Campaign", lambda place, pythons, options: Campaign(place, pythons, run, options))
     folders = ["--folder", str(tmp_path / "work"), "--recordings", str(tmp_path), "--python", "3.7=/py37"]
     status = atlas.main(["oneflow-0.8.0", *folders])
     assert status == 1

@@ -11,14 +11,6 @@ from typing import Any
 
 from gradlife.scenario import profile_name
 
-#: One thread each: a process that has more cannot be forked safely.
-CHILD_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONFAULTHANDLER": "1",
-}
-
 #: Parts of a framework whose first use imports its compiler (torch 2.x), which takes seconds.
 COMPILED_PARTS = ("optim.", "utils.checkpoint.")
 

@@ -178,3 +178,11 @@ def test_asking_leaves_no_descriptor_open(tmp_path: Path) -> None:
     ask(path, "torch")
     refusal(str(tmp_path / "nowhere"))
     assert os.listdir("/proc/self/fd") == before
+
+
+def test_threads_that_a_framework_starts_are_told_and_those_of_its_libraries_kept_to_one(tmp_path: Path) -> None:
+    told = TORCH + "import os\n__version__ = '1.' + os.environ['OPENBLAS_NUM_THREADS']\n"
+    found = ask(make_environment(tmp_path / "env", torch=told), "torch")
+    assert (found.version, found.is_threaded) == ("1.1", False)
+    thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+    assert ask(make_environment(tmp_path / "threaded", torch=thread + TORCH), "torch").is_threaded
