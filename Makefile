@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants package clean distclean alloc-failures hammer debug-python
+.PHONY: help run atlas test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants package clean distclean alloc-failures hammer valgrind debug-python
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -84,6 +84,9 @@ alloc-failures: $(VENV)/.built ## make each allocation fail in turn, behind ever
 
 hammer: $(VENV)/.built ## build, share, drop and run graphs in eight threads for a minute (ARGS="--seconds 5")
 	$(BIN)/python -m benchmarks.hardening.hammer $(ARGS)
+
+valgrind: $(VENV)/.built ## run the tests marked `valgrind` under its memcheck
+	$(BIN)/python -m benchmarks.hardening.memcheck $(ARGS)
 
 mutants: $(VENV)/.built ## replace each ownership policy in turn: every mutant must turn a scenario red
 	$(BIN)/python -m gradlife.runner.mutants $(ARGS)

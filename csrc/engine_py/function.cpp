@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/events.hpp"
+#include "base/lasting.hpp"
 #include "engine/autograd.hpp"
 #include "engine/ops.hpp"
 #include "engine_py/errors.hpp"
@@ -18,7 +19,8 @@ const NodeSpec* spec_of(const char* name) {
   static auto* specs = new std::vector<const NodeSpec*>;
   for (const NodeSpec* spec : *specs)
     if (std::string(spec->name) == name) return spec;
-  specs->push_back(new NodeSpec{(new std::string(name))->c_str(), {{"tensors", SavedField::Type::tensor_list}}});
+  const char* kept = lasting(std::string(name)).c_str();
+  specs->push_back(&lasting(NodeSpec{kept, {{"tensors", SavedField::Type::tensor_list}}}));
   return specs->back();
 }
 

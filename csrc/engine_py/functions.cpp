@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lasting.hpp"
 #include "engine/ops.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
@@ -124,7 +125,7 @@ void append(Table& table, const Operation* rows, FastMethod Operation::* form) {
 // Lives as long as the process: Python's method objects point into it.
 PyMethodDef* finished(Table table) {
   table.push_back({nullptr, nullptr, 0, nullptr});
-  return (new Table(std::move(table)))->data();
+  return lasting(std::move(table)).data();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lasting.hpp"
 #include "engine/autograd.hpp"
 #include "engine/saved_slot.hpp"
 #include "engine_py/errors.hpp"
@@ -206,22 +207,22 @@ PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, nullptr},
 
 // Attribute tables live as long as the process: CPython keeps pointers into them.
 PyGetSetDef* make_attributes(const NodeSpec& spec, const Policy& policy) {
-  auto* table = new std::vector<PyGetSetDef>{{"next_functions", get_next_functions, nullptr, nullptr, nullptr},
-                                             {"metadata", get_metadata, nullptr, nullptr, nullptr},
-                                             {"_input_metadata", get_input_metadata, nullptr, nullptr, nullptr},
-                                             {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr}};
+  std::vector<PyGetSetDef> table{{"next_functions", get_next_functions, nullptr, nullptr, nullptr},
+                                 {"metadata", get_metadata, nullptr, nullptr, nullptr},
+                                 {"_input_metadata", get_input_metadata, nullptr, nullptr, nullptr},
+                                 {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr}};
   if (std::string(spec.name) == "AccumulateGrad")
-    table->push_back({"variable", get_variable, nullptr, nullptr, nullptr});
+    table.push_back({"variable", get_variable, nullptr, nullptr, nullptr});
   for (size_t field = 0; shows_saved(policy) && field < spec.fields.size(); ++field) {
     void* closure = reinterpret_cast<void*>(field);
-    const char* saved = (new std::string(concat("_saved_", spec.fields[field].name)))->c_str();
-    table->push_back({saved, get_saved, nullptr, nullptr, closure});
+    const char* saved = lasting(concat("_saved_", spec.fields[field].name)).c_str();
+    table.push_back({saved, get_saved, nullptr, nullptr, closure});
     if (spec.fields[field].type == SavedField::Type::value || !shows_raw_saved(policy)) continue;
-    const char* raw = (new std::string(concat("_raw_saved_", spec.fields[field].name)))->c_str();
-    table->push_back({raw, get_raw_saved, nullptr, nullptr, closure});
+    const char* raw = lasting(concat("_raw_saved_", spec.fields[field].name)).c_str();
+    table.push_back({raw, get_raw_saved, nullptr, nullptr, closure});
   }
-  table->push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
-  return table->data();
+  table.push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
+  return lasting(std::move(table)).data();
 }
 
 Ref make_node_type(const Node& node) {
@@ -232,7 +233,7 @@ Ref make_node_type(const Node& node) {
                          {Py_tp_methods, node_methods},
                          {Py_tp_getset, make_attributes(node.spec(), node.policy())},
                          {0, nullptr}};
-  const char* qualified = (new std::string(concat("builtins.", node.name())))->c_str();
+  const char* qualified = lasting(concat("builtins.", node.name())).c_str();
   PyType_Spec type_spec = {qualified, sizeof(NodeObject), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   Ref type = checked(PyType_FromSpec(&type_spec));
@@ -251,6 +252,7 @@ PyTypeObject* node_type(const Node& node) {
                                                          : "%s";
   const Ref key = checked(PyUnicode_FromFormat(format, node.name()));
   if (PyObject* known = PyDict_GetItemWithError(types, key.get())) return reinterpret_cast<PyTypeObject*>(known);
+  if (PyErr_Occurred() != nullptr) throw PythonError();
   const Ref type = make_node_type(node);
   checked_status(PyDict_SetItem(types, key.get(), type.get()));
   return reinterpret_cast<PyTypeObject*>(type.get());

@@ -26,9 +26,9 @@ struct ModuleState {
   PyObject* hooks_helper = nullptr;  // (dict, callable) -> RemovableHandle
   PyObject* cpu_device = nullptr;
   PyObject* strided_layout = nullptr;
-  void* parked_memory = nullptr;     // of the last OneFlow wrapper that died
-  PyObject* warn = nullptr;          // (category, text)
-  PyObject* named_result = nullptr;  // (kind, tuple) -> torch.return_types.KIND
+  PyObject* parked_wrapper = nullptr;  // the last OneFlow wrapper that died, whose memory is not free yet
+  PyObject* warn = nullptr;            // (category, text)
+  PyObject* named_result = nullptr;    // (kind, tuple) -> torch.return_types.KIND
 };
 
 ModuleState& state();

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/lasting.hpp"
 #include "engine/autograd.hpp"
 #include "engine_py/bare_tensor.hpp"
 #include "engine_py/closure.hpp"
@@ -93,12 +94,13 @@ int tensor_clear(PyObject* self) {
 }
 
 // OneFlow 0.8 hands out two addresses in turn when a gradient is looked at again and again (issue 9500): a dead
-// wrapper's memory comes back one death late.
+// wrapper's memory comes back one death late. Its class stays until then: freeing asks it how the memory is laid out.
 void free_memory(PyObject* self, bool is_late) {
-  PyTypeObject* type = Py_TYPE(self);
-  void* freed = self;
-  if (is_late) std::swap(freed, state().parked_memory);
-  if (freed != nullptr) PyObject_GC_Del(freed);
+  PyObject* freed = self;
+  if (is_late) std::swap(freed, state().parked_wrapper);
+  if (freed == nullptr) return;
+  PyTypeObject* type = Py_TYPE(freed);
+  PyObject_GC_Del(freed);
   Py_DECREF(type);
 }
 
@@ -172,12 +174,12 @@ PyMemberDef tensor_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorOb
 
 // The method tables of the type, joined: the operations and what belongs to differentiation.
 PyMethodDef* all_methods() {
-  std::vector<PyMethodDef>* methods = new std::vector<PyMethodDef>;
+  std::vector<PyMethodDef> methods;
   for (PyMethodDef* table : {op_methods(), autograd_methods})
-    for (; table->ml_name != nullptr; ++table) methods->push_back(*table);
-  methods->push_back(subclass_method);
-  methods->push_back({nullptr, nullptr, 0, nullptr});
-  return methods->data();
+    for (; table->ml_name != nullptr; ++table) methods.push_back(*table);
+  methods.push_back(subclass_method);
+  methods.push_back({nullptr, nullptr, 0, nullptr});
+  return lasting(std::move(methods)).data();
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ from lifetimes import (
     unraisable_errors,
 )
 
+pytestmark = pytest.mark.valgrind
+
 every_profile = pytest.mark.parametrize("profile", EVERY_PROFILE)
 every_release = pytest.mark.parametrize("profile", RELEASES)
 

@@ -28,6 +28,8 @@ from lifetimes import (
     verdict,
 )
 
+pytestmark = pytest.mark.valgrind
+
 every_profile = pytest.mark.parametrize("profile", EVERY_PROFILE)
 every_release = pytest.mark.parametrize("profile", RELEASES)
 

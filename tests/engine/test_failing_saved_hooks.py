@@ -10,6 +10,8 @@ import gradlife.engine as torch
 from engine_tools import Counted, copy_of, identity, leaf, text_of
 from torch_texts import HOOKS_ALREADY_SET, HOOKS_ON_FREED, PACK_CHANGED_ITS_INPUT
 
+pytestmark = pytest.mark.valgrind
+
 saved_tensors_hooks = torch.autograd.graph.saved_tensors_hooks
 CANNOT_PUSH = (
     "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"

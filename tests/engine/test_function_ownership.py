@@ -29,6 +29,8 @@ from lifetimes import (
     verdict,
 )
 
+pytestmark = pytest.mark.valgrind
+
 every_profile = pytest.mark.parametrize("profile", EVERY_PROFILE)
 every_release = pytest.mark.parametrize("profile", RELEASES)
 with_and_without_backward = pytest.mark.parametrize("runs_backward", [False, True])

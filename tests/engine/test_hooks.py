@@ -13,6 +13,8 @@ import gradlife.engine as torch
 from engine_tools import grad, leaf, text_of
 from leftovers import leaves
 
+pytestmark = pytest.mark.valgrind
+
 
 class Watched:
     """A callable that can be watched with a weak reference."""

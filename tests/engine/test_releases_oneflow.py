@@ -164,3 +164,19 @@ def test_calling_an_instance_of_a_function_applies_its_class(profile: str) -> No
                 f"AttributeError: 'Identity' object has no attribute '{name}'"
             )
         assert failure(lambda: f.register_hook(print)).startswith("AttributeError: 'Identity' object has no attribute")
+
+
+def test_a_class_stays_until_the_memory_of_its_last_tensor_comes_back() -> None:
+    with torch.profile("oneflow-0.8"):
+
+        class Own(torch.Tensor):
+            """Found freed while the memory of its tensor, which is given back one death late, was asked for its layout."""
+
+        tensor = Own([1.0])
+        alive = weakref.ref(Own)
+        del Own, tensor
+        gc.collect()
+        assert alive() is not None
+        torch.ones(1)
+        gc.collect()
+        assert alive() is None

@@ -12,6 +12,8 @@ import gradlife.engine as torch
 from engine_tools import Mark, grad, leaf
 from leftovers import leaves
 
+pytestmark = pytest.mark.valgrind
+
 
 def test_a_saved_leaf_comes_back_as_the_object_itself() -> None:
     x = leaf(2.0, 3.0)

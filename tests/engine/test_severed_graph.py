@@ -13,6 +13,8 @@ import pytest
 import gradlife.engine as torch
 from lifetimes import doubling, leaf, save_output
 
+pytestmark = pytest.mark.valgrind
+
 REFCOUNT_CHECK = "rejected-refcount-check"
 MENDED = ("torch-1.2", "torch-1.10", "torch-2.13", REFCOUNT_CHECK)
 every_mended = pytest.mark.parametrize("profile", MENDED)

@@ -9,6 +9,8 @@ import pytest
 
 import gradlife.engine as torch
 
+pytestmark = pytest.mark.valgrind
+
 FREED = "Calling register_hooks on a saved tensor after it has been freed."
 RELEASES = ("torch-1.10", "torch-1.13", "torch-2.9", "torch-2.10", "torch-2.13")
 

@@ -24,6 +24,8 @@ from lifetimes import (
     unraisable_errors,
 )
 
+pytestmark = pytest.mark.valgrind
+
 DEFAULT = str(torch.current_profile())
 every_profile = pytest.mark.parametrize("profile", EVERY_PROFILE)
 every_release = pytest.mark.parametrize("profile", RELEASES)

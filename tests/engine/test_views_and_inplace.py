@@ -10,6 +10,8 @@ import gradlife.engine as torch
 from engine_tools import leaf, text_of
 from torch_texts import IN_PLACE_ON_LEAF, IN_PLACE_ON_VIEW_OF_LEAF
 
+pytestmark = pytest.mark.valgrind
+
 
 def matrix(requires_grad: bool = False) -> Any:
     return torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=requires_grad)

@@ -1,0 +1,16 @@
+// Values that live as long as the process.
+#pragma once
+
+#include <deque>
+#include <utility>
+
+namespace gradlife {
+
+// Keeps the value where it stays and where leak detectors find it. Under the interpreter lock.
+template <class T>
+T& lasting(T value) {
+  static auto* kept = new std::deque<T>;
+  return kept->emplace_back(std::move(value));
+}
+
+}  // namespace gradlife
