@@ -33,7 +33,7 @@ def slope(lab, weight, number, create_graph):
             stage=DONE,
             because="weights -> update 3 -> update 2 -> update 1 -> its gradient's graph -> saved batch",
         ),
-        Expect("first batch's memory", "del", because="a chain, not a cycle"),
+        Expect("first batch's memory", "del", because="a chain, not a cycle", on="torch-* mini:oneflow-*"),
     ],
 )
 def fast_weights_keep_every_update(lab):

@@ -61,7 +61,7 @@ def what_a_node_shows_of_its_slots(lab):
             stage="packed",
             because="the slot's reference, and the story's name is not it",
         ),
-        Expect("packed", "del"),
+        Expect("packed", "del", on="torch-*"),
     ],
 )
 def packed_data_and_the_collector(lab):
