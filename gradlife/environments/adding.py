@@ -65,7 +65,7 @@ def find_python(base: str) -> str:
     found = shutil.which(base)
     if found is None:
         raise UsageError(f"there is no command {base!r}", "the path of a Python interpreter: --python PATH")
-    return found
+    return os.path.abspath(found)
 
 
 def same_or_refused(known: Environment, wanted: Environment) -> Environment:

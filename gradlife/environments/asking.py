@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +86,7 @@ class Conversation:
 
     def __init__(self, path: str, framework: str, name: str) -> None:
         self._name = name
+        self._folder = tempfile.TemporaryDirectory(prefix="gradlife-", ignore_cleanup_errors=True)
         output, theirs_output = os.pipe()
         answers, theirs = os.pipe()
         self._reader = LineReader(answers, output)
@@ -96,10 +98,12 @@ class Conversation:
                 stderr=theirs_output,
                 pass_fds=(theirs,),
                 env={**child_environment(path), **ONE_THREAD},
+                cwd=self._folder.name,  # OneFlow leaves a log where it is started
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             self._reader.close()
+            self._folder.cleanup()
             raise self._error(f"does not start: {reason_of(error)}") from None
         finally:
             os.close(theirs)
@@ -113,6 +117,7 @@ class Conversation:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._reader.close()
+        self._folder.cleanup()
 
     def interpreter(self) -> tuple[str, str, str]:
         """Version, platform and ABI of the interpreter, if it is one that can tell stories."""

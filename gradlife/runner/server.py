@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -52,7 +53,7 @@ class ForkServer:
         self.about: dict[str, Any] = {}
         self._interpreter = interpreter
         self._abi = abi
-        self._archive = ""
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
         self._reader: LineReader | None = None
@@ -110,11 +111,9 @@ class ForkServer:
                 self._process.wait()
         if self._reader is not None:
             self._reader.close()
-        if self._archive:
-            with contextlib.suppress(OSError):
-                os.unlink(self._archive)
-        self._process = self._connection = self._reader = None
-        self._archive = ""
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._process = self._connection = self._reader = self._folder = None
 
     def _launch(self) -> None:
         """Start the process. What it prints is read whenever it is waited for, and dropped but for its end."""
@@ -122,13 +121,15 @@ class ForkServer:
         output, theirs_output = os.pipe()
         self._connection, self._reader = ours, LineReader(os.dup(ours.fileno()), output)
         try:
+            command = self._command({"descriptor": theirs.fileno(), "module": self.module})
             self._process = subprocess.Popen(
-                self._command({"descriptor": theirs.fileno(), "module": self.module}),
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=theirs_output,
                 stderr=theirs_output,
                 pass_fds=(theirs.fileno(),),
                 env={**self._environment(), **CHILD_VARIABLES},
+                cwd=self._folder.name if self._folder is not None else None,
                 start_new_session=True,
             )
         except OSError as error:
@@ -141,8 +142,13 @@ class ForkServer:
     def _command(self, order: dict[str, Any]) -> list[str]:
         if not self._interpreter:
             return boot_arguments("serve", order)
-        self._archive = write_archive()
-        return foreign_boot_arguments(self._interpreter, self._archive, rest_of_package(self._abi), order)
+        archive = write_archive(self._own_folder())
+        return foreign_boot_arguments(self._interpreter, archive, rest_of_package(self._abi), order)
+
+    def _own_folder(self) -> str:
+        """A temporary folder for the worker's source, and for what a framework leaves where it is started: OneFlow a log."""
+        self._folder = tempfile.TemporaryDirectory(prefix="gradlife-worker-", ignore_cleanup_errors=True)
+        return self._folder.name
 
     def _environment(self) -> dict[str, str]:
         return child_environment(self._interpreter) if self._interpreter else dict(os.environ)

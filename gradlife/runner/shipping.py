@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sysconfig
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,13 +14,10 @@ import gradlife
 PARTS = ("__init__.py", "_version.py", "errors.py", "scenario.py", "runner/__init__.py", "runner/worker")
 
 
-def write_archive() -> str:
-    """Write the worker's source to a temporary file, which is the caller's to remove; its path."""
-    descriptor, path = tempfile.mkstemp(prefix="gradlife-worker-", suffix=".zip")
-    with (
-        os.fdopen(descriptor, "wb") as file,
-        zipfile.ZipFile(file, "w") as archive,
-    ):  # stored: zlib may be missing there
+def write_archive(folder: str) -> str:
+    """Write the worker's source to a file in a folder; its path."""
+    path = os.path.join(folder, "worker.zip")
+    with zipfile.ZipFile(path, "w") as archive:  # stored: zlib may be missing there
         for name, source in sources():
             archive.write(source, name)
     return path

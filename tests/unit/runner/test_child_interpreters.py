@@ -138,13 +138,24 @@ def test_another_interpreter_cannot_be_run_in_this_process(tmp_path: Path, write
 
 
 def test_the_archive_of_the_worker_goes_with_its_server(tmp_path: Path) -> None:
-    pattern = os.path.join(tempfile.gettempdir(), "gradlife-worker-*.zip")
+    pattern = os.path.join(tempfile.gettempdir(), "gradlife-worker-*")
     before = set(glob.glob(pattern))
     descriptors = os.listdir("/proc/self/fd")
     with ForkServer("torch", make_environment(tmp_path / "env", torch=TORCH)):
         assert len(set(glob.glob(pattern)) - before) == 1
     assert set(glob.glob(pattern)) == before
     assert os.listdir("/proc/self/fd") == descriptors
+
+
+def test_what_a_framework_leaves_where_it_is_started_is_no_matter_of_the_users_folder(
+    tmp_path: Path, write_story: WriteStory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_environment(tmp_path / "env", torch="import os\nos.mkdir('log-%d' % os.getpid())\n" + TORCH)
+    folder = tmp_path / "user"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert api.run([write_story(STORY)], backends=[f"torch@{path}"]).exit_status == 0
+    assert list(folder.iterdir()) == []
 
 
 def test_a_server_that_floods_its_output_still_answers(tmp_path: Path) -> None:
