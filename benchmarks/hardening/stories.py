@@ -15,6 +15,7 @@ Story = Callable[[], Action]
 PROFILES = (
     "torch-1.1",
     "torch-1.2",
+    "torch-1.8",
     "torch-1.9",
     "torch-1.10",
     "torch-1.13",
@@ -285,7 +286,7 @@ TOLD: tuple[Story, ...] = (
 )
 # Until 2.0 what was to be saved stays on the context where something fails once the outputs have their history: an output
 # that is to be saved keeps its own context then. The profiles do as the releases did.
-KEPT_BY_RELEASE = {(function_applied, profile) for profile in ("torch-1.1", "torch-1.2", "torch-1.9")}
+KEPT_BY_RELEASE = {(function_applied, profile) for profile in ("torch-1.1", "torch-1.2", "torch-1.8", "torch-1.9")}
 STORIES: dict[str, tuple[Story, str]] = {
     f"{story.__name__} under {profile}": (story, profile)
     for story in TOLD

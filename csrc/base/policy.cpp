@@ -48,11 +48,18 @@ Policy torch_1_2() {
   return policy;
 }
 
-Policy torch_1_9() {
+Policy torch_1_8() {
   Policy policy = torch_1_2();
+  policy.profile = "torch-1.8";
+  policy.release = 108;
+  policy.legacy_functions = LegacyFunctions::refused;
+  return policy;
+}
+
+Policy torch_1_9() {
+  Policy policy = torch_1_8();
   policy.profile = "torch-1.9";
   policy.release = 109;
-  policy.legacy_functions = LegacyFunctions::refused;
   policy.interpreter_exit = ExitPolicy::leak;
   return policy;
 }
@@ -140,6 +147,7 @@ std::vector<Policy> make_profiles() {
   const Policy now = torch_2_13();
   return {torch_1_1(),
           torch_1_2(),
+          torch_1_8(),
           torch_1_9(),
           torch_1_10(),
           torch_1_13(),

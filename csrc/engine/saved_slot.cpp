@@ -32,6 +32,9 @@ const char* freed_text(const Policy& policy) {
   if (!policy.is_oneflow && policy.release < 108)
     return "Trying to backward through the graph a second time, but the buffers have already been freed. Specify "
            "retain_graph=True when calling backward the first time.";
+  if (!policy.is_oneflow && policy.release == 108)
+    return "Trying to backward through the graph a second time, but the saved intermediate results have already been "
+           "freed. Specify retain_graph=True when calling .backward() or autograd.grad() the first time.";
   if (!policy.is_oneflow && policy.release == 109)
     return "Trying to backward through the graph a second time (or directly access saved variables after they have "
            "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "

@@ -127,6 +127,13 @@ void function_dealloc(PyObject* self) {
   if (object->policy->is_oneflow)
     raise_python(PyExc_AttributeError, "'%s' object has no attribute '%s'",
                  reinterpret_cast<const PyObject*>(object)->ob_type->tp_name, attribute);
+  if (std::string(attribute) == "register_hook" && object->policy->release < 109)
+    raise_python(
+        PyExc_RuntimeError,
+        "Legacy autograd function had _register_hook called before the function was invoked.  This usage pattern is no "
+        "longer supported: please call _register_hook AFTER calling your function, or port your code to use non-legacy "
+        "autograd function, see: %s",
+        docs_link);
   if (object->policy->release >= 108)
     raise_python(
         PyExc_RuntimeError,
@@ -134,13 +141,6 @@ void function_dealloc(PyObject* self) {
         "instance of autograd.Function is a legacy access pattern that is no longer supported. For examples on how to "
         "use new%sstyle autograd functions, see %s ",
         attribute, object->policy->release >= 209 ? "\u2011" : "-", docs_link);
-  if (std::string(attribute) == "register_hook")
-    raise_python(
-        PyExc_RuntimeError,
-        "Legacy autograd function had _register_hook called before the function was invoked.  This usage pattern is no "
-        "longer supported: please call _register_hook AFTER calling your function, or port your code to use non-legacy "
-        "autograd function, see: %s",
-        docs_link);
   raise_python(PyExc_RuntimeError,
                "Legacy autograd function had %s accessed before the function was invoked.  This doesn't make any "
                "sense: we have no "

@@ -155,7 +155,8 @@ class _Module(ModuleType):
 
     def __dir__(self) -> list[str]:
         limited = {name: value for name, value in vars(type(self)).items() if isinstance(value, _ModuleName)}
-        return sorted(name for name in super().__dir__() if name not in limited or limited[name].span.holds())
+        present = {name for name, item in limited.items() if item.span.holds()}
+        return sorted({name for name in super().__dir__() if name not in limited} | present)
 
 
 def _module_type(spans: Mapping[str, Span]) -> type[_Module]:
@@ -193,6 +194,15 @@ def _is_absent(cls: type, name: str) -> bool:
     return isinstance(found, _ClassName) and not found.span.holds()
 
 
+def refuse_absent_module(name: str, span: Span) -> None:
+    """At the head of a module that not every release has: where it is absent, importing it fails as it does there."""
+    if span.holds():
+        return
+    is_oneflow = _engine._current_release()[0] == "oneflow"  # where ``utils`` as a whole needs an installed PyTorch
+    missing = "torch" if is_oneflow else f"torch.{name}"
+    raise ModuleNotFoundError(f"No module named '{missing}'", name=f"gradlife.engine.{name}")
+
+
 def limit_names() -> None:
     """Puts the tables above into force, once the modules they speak of are loaded."""
     from gradlife.engine.autograd.function import FunctionCtx, _SingleLevelFunction
@@ -205,7 +215,6 @@ def limit_names() -> None:
         ".autograd.graph": GRAPH,
         ".autograd.function": FUNCTIONS,
         ".utils": UTILS,
-        ".utils.weak": WEAK,
         ".utils.checkpoint": CHECKPOINT,
     }
     for module, spans in tables.items():

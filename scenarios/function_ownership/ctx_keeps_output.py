@@ -2,7 +2,7 @@
 
 from gradlife.scenario import Expect, scenario
 
-BEFORE_TRAVERSAL = "torch-1.1 torch-1.2 torch-1.9"
+BEFORE_TRAVERSAL = "torch-1.1 torch-1.2 torch-1.8 torch-1.9"
 ONEFLOW = "oneflow-*"
 BLIND = (
     "the collector sees no edge from a tensor to its grad_fn before 1.10, so the cycle has a leg that it cannot follow"

@@ -90,7 +90,7 @@ def double_of_main(lab):
             "stderr lines",
             [],
             probe="exit",
-            on="torch-1.1 torch-1.2 torch-1.9",
+            on="torch-1.1 torch-1.2 torch-1.8 torch-1.9",
             because="output -> node -> ctx -> class -> globals -> output: the collector sees no edge to the node",
         ),
         Expect(
@@ -150,7 +150,7 @@ def exit_without_live_function(lab):
             "stderr lines",
             ["ctx attribute released"],
             probe="exit",
-            on="mini:torch-1.[12] mini:torch-1.[12]+*",
+            on="mini:torch-1.[128] mini:torch-1.[128]+*",
             because="before 1.9 the destructor did not ask: it gave the reference back, and was lucky that one could",
         ),
         Expect("stderr lines", [], probe="exit", on="torch-2.13 mini:torch-*", because=GONE),

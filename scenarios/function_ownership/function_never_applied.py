@@ -43,7 +43,7 @@ def never_applied(lab):
     origin=["pytorch/pytorch#22983", "pytorch/pytorch#179924"],
     expects=[
         Expect("register_hook", "RemovableHandle", probe="value", stage=BARE, on="torch-1.1 torch-2.13", because=BORN),
-        Expect("register_hook", BEFORE_CALL[:330], probe="value", stage=BARE, on="torch-1.2", because=UNBORN),
+        Expect("register_hook", BEFORE_CALL[:330], probe="value", stage=BARE, on="torch-1.2 torch-1.8", because=UNBORN),
         Expect("register_hook", (INVALID % "-")[:330], probe="value", stage=BARE, on=WEAK_1_X, because=UNBORN),
         Expect(
             "register_hook",

@@ -10,7 +10,7 @@ LEGACY = (
     "instance of autograd.Function is a legacy access pattern that is no longer supported. For examples on how to "
     "use new%sstyle autograd functions, see (link)"
 )
-WEAK_1_X = "torch-1.9 torch-1.10 torch-1.13"
+WEAK_1_X = "torch-1.8 torch-1.9 torch-1.10 torch-1.13"
 WEAK_2_X = "torch-2.9 torch-2.10"
 OWNING = "torch-1.1 torch-2.13"
 NEVER_CALLED = {
@@ -103,7 +103,7 @@ def ask(lab, node):
             error(NEVER_CALLED["register_hook"]),
             probe="value",
             stage=STAGE,
-            on="torch-1.2",
+            on="torch-1.2 torch-1.8",
             because=SHELL,
         ),
         Expect(

@@ -2,8 +2,8 @@
 
 from gradlife.scenario import Expect, scenario
 
-BEFORE_TRAVERSAL = "torch-1.1 torch-1.2 torch-1.9"
-WEAK = "torch-1.2 torch-1.9 torch-1.10 torch-1.13 torch-2.9 torch-2.10"
+BEFORE_TRAVERSAL = "torch-1.1 torch-1.2 torch-1.8 torch-1.9"
+WEAK = "torch-1.2 torch-1.8 torch-1.9 torch-1.10 torch-1.13 torch-2.9 torch-2.10"
 
 
 def over(obj):

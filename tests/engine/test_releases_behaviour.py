@@ -15,7 +15,7 @@ from lifetimes import doubling, failure, leaf
 hooks = torch.autograd.graph.saved_tensors_hooks
 
 
-@pytest.mark.parametrize(("profile", "elsewhere"), [("torch-1.1", True), ("torch-1.2", True), ("torch-1.9", False)])
+@pytest.mark.parametrize(("profile", "elsewhere"), [("torch-1.1", True), ("torch-1.2", True), ("torch-1.8", False)])
 def test_backward_of_a_graph_on_the_cpu_ran_in_a_worker_thread_up_to_1_3(profile: str, elsewhere: bool) -> None:
     threads: list[int] = []
     with torch.profile(profile):
@@ -118,7 +118,9 @@ builtins._y = F.apply(torch.ones(3, requires_grad=True))
 """
 
 
-@pytest.mark.parametrize(("profile", "said"), [("torch-1.1", "gone\n"), ("torch-1.9", ""), ("torch-2.13", "")])
+@pytest.mark.parametrize(
+    ("profile", "said"), [("torch-1.1", "gone\n"), ("torch-1.8", "gone\n"), ("torch-1.9", ""), ("torch-2.13", "")]
+)
 def test_contexts_let_go_when_builtins_are_cleared_were_released_before_1_9(profile: str, said: str) -> None:
     done = run_script(HELD_BY_BUILTINS, GRADLIFE_PROFILE=profile)
     assert (done.returncode, done.stderr) == (0, said)

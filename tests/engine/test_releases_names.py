@@ -9,7 +9,8 @@ import pytest
 
 import gradlife.engine as torch
 from gradlife.engine.releases import Span, limited_module
-from lifetimes import leaf
+from leftovers import run_script
+from lifetimes import doubling, leaf
 
 
 def names_of(owner: Any, part: str) -> list[str]:
@@ -94,6 +95,7 @@ def test_private_functions_of_saved_tensor_hooks_by_release(profile: str, names:
     ("profile", "saved", "raw"),
     [
         ("torch-1.2", [], []),
+        ("torch-1.8", [], []),
         ("torch-1.9", ["_saved_self"], []),
         ("torch-1.10", ["_saved_self"], ["_raw_saved_self"]),
     ],
@@ -162,6 +164,7 @@ def test_storage_is_a_new_object_each_time_and_of_the_releases_class(profile: st
 def test_words_for_freed_saved_tensors_by_release() -> None:
     for profile, word in (
         ("torch-1.2", "the buffers"),
+        ("torch-1.8", "the saved intermediate results"),
         ("torch-1.9", "saved variables"),
         ("torch-1.10", "saved tensors"),
     ):
@@ -185,3 +188,56 @@ def test_hooks_that_cannot_be_called_are_refused_in_the_releases_words(profile: 
         torch.autograd.graph.saved_tensors_hooks(number, number).__enter__()
     assert str(error.value).startswith(text)
     assert str(error.value).endswith("1. (arg0: function, arg1: function) -> None")
+
+
+CANNOT_IMPORT = "cannot import name 'weak' from 'gradlife.engine.utils'"
+IMPORT_OF_WEAK_KEYS = """
+import gradlife.engine as torch
+print("weak" in dir(torch.utils), hasattr(torch.utils, "weak"))
+try:
+    from gradlife.engine.utils import weak
+except ImportError as error:
+    print(str(error).split(" (")[0])
+try:
+    import gradlife.engine.utils.weak
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("profile", "said"),
+    [
+        ("torch-1.13", ["False False", CANNOT_IMPORT, "No module named 'torch.utils.weak'"]),
+        ("oneflow-0.9", ["False False", CANNOT_IMPORT, "No module named 'torch'"]),
+        ("torch-2.9", ["True True"]),
+    ],
+)
+def test_a_module_that_a_release_lacks_cannot_be_imported(profile: str, said: list[str]) -> None:
+    done = run_script(IMPORT_OF_WEAK_KEYS, GRADLIFE_PROFILE=profile)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == said
+
+
+@pytest.mark.parametrize(
+    ("profile", "register", "after"),
+    [
+        (
+            "torch-1.2",
+            "Legacy autograd function had _register_hook called",
+            "Legacy autograd function had next_functions",
+        ),
+        ("torch-1.8", "Legacy autograd function had _register_hook called", "Attribute 'next_functions' is invalid"),
+        ("torch-1.9", "Attribute 'register_hook' is invalid", "Attribute 'next_functions' is invalid"),
+    ],
+)
+def test_a_context_without_a_node_answers_in_the_releases_words(profile: str, register: str, after: str) -> None:
+    with torch.profile(profile):
+        y = doubling().apply(leaf())
+        node = y.grad_fn
+        del y
+        with pytest.raises(RuntimeError, match=register):
+            node.register_hook(print)
+        with pytest.raises(RuntimeError, match=after):
+            node.next_functions  # noqa: B018
+        assert hasattr(node, "_do_backward") is (profile != "torch-1.9")

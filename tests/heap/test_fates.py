@@ -257,7 +257,7 @@ def owned_by_what_is_never_freed(fw: Any) -> list[Any]:
 FROM_1_10 = ("torch-1.10", "torch-1.13", "torch-2.9", "torch-2.10", "torch-2.13", "micrograd")
 LATER_RUNS = [
     *((profile, owned_by_a_sum_in_a_cycle, ["gc", "gc"]) for profile in FROM_1_10),
-    *((profile, owned_by_a_sum_in_a_cycle, ["never", "gc"]) for profile in ("torch-1.2", "torch-1.9")),
+    *((profile, owned_by_a_sum_in_a_cycle, ["never", "gc"]) for profile in ("torch-1.2", "torch-1.8", "torch-1.9")),
     *((profile, each_owned_by_the_next, ["gc"] * 5) for profile in FROM_1_10),
     ("torch-2.13", hook_over_its_node, ["gc", "gc"]),
     ("torch-2.13", owned_by_what_is_never_freed, ["never", "never"]),

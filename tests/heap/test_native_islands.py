@@ -23,7 +23,7 @@ numpy: Any = pytest.importorskip("numpy")
 
 NATIVE = {"tensor", "storage", "grad_node"}
 #: Releases in which the wrappers of a gradient's graph die, and those in which C++ keeps the leaf's.
-WITHOUT_WRAPPERS = ["torch-1.1", "torch-1.2", "torch-1.9", "oneflow-0.8"]
+WITHOUT_WRAPPERS = ["torch-1.1", "torch-1.2", "torch-1.8", "torch-1.9", "oneflow-0.8"]
 WITH_WRAPPERS = ["torch-1.10", "torch-2.9", "torch-2.13"]
 
 

@@ -1,5 +1,16 @@
 """``torch.utils``, as far as the engine has it."""
 
-from gradlife.engine.utils import checkpoint, data, hooks, weak
+import importlib
+from typing import Any
+
+from gradlife.engine.releases import UTILS
+from gradlife.engine.utils import checkpoint, data, hooks
 
 __all__ = ["checkpoint", "data", "hooks", "weak"]
+
+
+def __getattr__(name: str) -> Any:
+    """``weak`` is loaded when somebody first asks for it: in a release without it, nobody can."""
+    if name == "weak" and UTILS[name].holds():
+        return importlib.import_module("gradlife.engine.utils.weak")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -7,6 +7,10 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
+from gradlife.engine.releases import UTILS, WEAK, limit_module, refuse_absent_module
+
+refuse_absent_module("utils.weak", UTILS["weak"])
+
 __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary", "WeakTensorRef"]
 
 
@@ -198,3 +202,6 @@ class TensorWeakRef:
 
 WeakTensorRef = WeakIdRef
 WeakTensorKeyDictionary = WeakIdKeyDictionary
+
+
+limit_module(__name__, WEAK)
