@@ -135,7 +135,7 @@ SANITIZER_ENV = LD_PRELOAD="$(PRELOAD)" PYTHONMALLOC=malloc PYTHONSAFEPATH=1 \
   ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:handle_segv=0:allocator_may_return_null=1 \
   UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 # The releases. The broken profiles contradict their stories by design, and some crash by design.
-SANITIZED_SYSTEMS := torch-1.1 torch-1.2 torch-1.9 torch-1.10 torch-1.13 torch-2.9 torch-2.10 torch-2.13 oneflow-0.8 \
+SANITIZED_SYSTEMS := torch-1.1 torch-1.2 torch-1.8 torch-1.9 torch-1.10 torch-1.13 torch-2.9 torch-2.10 torch-2.13 oneflow-0.8 \
   oneflow-0.9 micrograd
 # AddressSanitizer keeps freed memory back: what needs it to be given out again at once is left out, and so are borrowed
 # references, which are broken by design, and searches of memory, which its shadow makes endless.

@@ -184,4 +184,54 @@ def all_dimensions_of_a_number_turned(fw: Any) -> Any:
         return x.T.tolist(), list(x.T.shape)
 
 
+def forbidden_view(fw: Any, *shape: int) -> Any:
+    base = fw.ones(2, requires_grad=True) * 1
+    with fw.no_grad():
+        view = base.view_as(base)
+    view = view.view(*shape)
+    base.add_(1)
+    return view
+
+
+def forbidden_views_are_refused_before_what_is_asked_of_them(fw: Any) -> Any:
+    calls = (
+        lambda x: x.expand(2),
+        lambda x: x.sum(7),
+        lambda x: x.mean(7),
+        lambda x: x.transpose(0, 7),
+        lambda x: x.permute(0),
+        lambda x: x.squeeze(7),
+        lambda x: x.unsqueeze(7),
+        lambda x: x.mm(fw.ones(3, 3)),
+        lambda x: x.mv(fw.ones(3)),
+        lambda x: x.dot(fw.ones(3)),
+        lambda x: x.softmax(7),
+        lambda x: x.cumsum(7),
+        lambda x: x.flip(7),
+        lambda x: x.repeat(2),
+        lambda x: x.diagonal(0, 0, 7),
+    )
+    return [attempt(partial(call, forbidden_view(fw, -1, 1))) for call in calls]
+
+
+def view_changed_by_a_function_and_saved_is_an_output_of_the_function(fw: Any) -> Any:
+    def forward(ctx: Any, item: Any) -> Any:
+        item.mul_(2)
+        ctx.mark_dirty(item)
+        ctx.save_for_backward(item)
+        return item
+
+    seen: list[str] = []
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        seen.append(ctx.saved_tensors[0].grad_fn.name())
+        return grad
+
+    y = function(fw, forward, backward).apply(vector(fw, 1.0, 2.0).neg().squeeze())
+    kept = y.neg()
+    kept.sum().backward(retain_graph=True)
+    y.sin_()
+    return seen, y.grad_fn.name(), attempt(kept.sum().backward)
+
+
 PROGRAMS = programs_in(globals())

@@ -237,4 +237,50 @@ def stack_of_inference_tensors_alone(fw: Any) -> Any:
     return told
 
 
+def data_of_a_normal_tensor_in_an_inference_tensor(fw: Any) -> Any:
+    with fw.inference_mode():
+        made = vector(fw, 1.0, 2.0, requires_grad=False).neg()
+    made.data = vector(fw, 3.0, 4.0, requires_grad=False)
+    x = vector(fw, 1.0, 2.0)
+    return made.is_inference(), attempt(lambda: x * made), attempt(lambda: made.sin()), (x + made).tolist()
+
+
+def versions_of_results_of_inference_tensors_alone(fw: Any) -> Any:
+    with fw.inference_mode():
+        made = vector(fw, 1.0, 2.0, requires_grad=False).neg()
+        inside = made.sum()
+    results = (made.sum(), made.mean(), made.prod(), made.max(), made.abs(), made.clone(), made.double(), made.neg())
+    return [result._version for result in results], inside.is_inference(), made.sum(0)._version, made.amax(0)._version
+
+
+def parts_of_a_view_that_was_made_in_inference_mode(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0, requires_grad=False)
+    with fw.inference_mode():
+        view = x.view_as(x)
+    with fw.no_grad():
+        again = view.view(-1)
+    parts = view.unbind()[0], view.split(1)[0], again
+    return [attempt(partial(part.add_, vector(fw, 1.0)[0])) for part in parts]
+
+
+def gradient_edge_of_a_leaf_with_inference_data(fw: Any) -> Any:
+    x, _ = with_inference_data(fw, vector(fw, 5.0, 6.0))
+    edge = fw.autograd.graph.get_gradient_edge
+    said = [attempt(lambda: edge(x)), attempt(lambda: fw.autograd.graph.register_multi_grad_hook((x, x), print))]
+    with fw.inference_mode():
+        said.append(attempt(lambda: edge(vector(fw))))
+    return said
+
+
+def changed_base_that_is_an_input_of_backward(fw: Any) -> Any:
+    seen: list[Any] = []
+    x = vector(fw)
+    middle = x * 2
+    middle.expand(2).zero_()
+    middle.grad_fn.register_hook(lambda grads, arrived: seen.append([grad is None for grad in grads]))
+    said = [attempt(lambda: middle.sum().backward(inputs=[middle], retain_graph=True))]
+    said.append(attempt(lambda: middle.sum().backward(inputs=[x])))
+    return said, seen, middle.grad.tolist()
+
+
 PROGRAMS = programs_in(globals())

@@ -8,7 +8,7 @@ import pickle
 import signal
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchmarks.fuzz.children import Died, in_child
@@ -145,7 +145,7 @@ def shrink_safely(systems: Systems, item: Found) -> Found:
     smallest = canonical(board.read()[0]) if isinstance(small, Died) else small
     difference = in_child(lambda: systems.difference(smallest), SECONDS_A_PROGRAM)
     if not isinstance(difference, Difference):
-        return item
+        return replace(item, reason=known_reason(item.program, item.difference))
     return Found(smallest, difference, item.index, known_reason(smallest, difference))
 
 

@@ -1,5 +1,7 @@
 #include "engine/autograd.hpp"
 
+#include <algorithm>
+
 #include "base/events.hpp"
 #include "engine/ops.hpp"
 
@@ -55,9 +57,21 @@ bool needs_graph(const TensorList& inputs) {
   return any_needs_graph(inputs, [](const Tensor& input) -> const Tensor& { return input; });
 }
 
-void refuse_forbidden_view_of(const Tensor& input) {
-  if (needs_graph({&input})) grad_fn(input);
+Tensor written(Tensor result, const Tensor& input, uint32_t times) {
+  if (!input->is_inference() || inference_mode()) return result;
+  for (uint32_t i = 0; i < times; ++i) result->bump_version();
+  return result;
 }
+
+void refuse_forbidden_views(std::initializer_list<const Tensor*> inputs) {
+  const bool any_view = std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) {
+    return (*input)->meta() != nullptr && (*input)->meta()->view != nullptr;
+  });
+  if (!any_view || !needs_graph(inputs)) return;
+  for (const Tensor* input : inputs) grad_fn(*input);
+}
+
+void refuse_forbidden_view_of(const Tensor& input) { refuse_forbidden_views({&input}); }
 
 void refuse_forbidden_views(const TensorList& inputs) {
   if (!needs_graph(inputs)) return;

@@ -62,9 +62,13 @@ inline bool is_leaf(const TensorImpl& tensor) { return tensor.meta() == nullptr 
 // True when history is to be recorded for an operation on these tensors. Undefined (empty) tensors count as no.
 bool needs_graph(std::initializer_list<const Tensor*> inputs);
 bool needs_graph(const TensorList& inputs);
+// For a result that PyTorch makes by writing into it this often: it shows in its version where nothing differentiates
+// the operation, of an inference tensor outside of inference mode.
+Tensor written(Tensor result, const Tensor& input, uint32_t times = 1);
 // Where an operation on these would be recorded: refuses views that may be used no more, before sizes are looked at.
 void refuse_forbidden_view_of(const Tensor& input);
 void refuse_forbidden_views(const TensorList& inputs);
+void refuse_forbidden_views(std::initializer_list<const Tensor*> inputs);
 
 // The node behind a tensor. Rebuilds that of a view whose base was changed in place since. Empty for a leaf.
 NodePtr grad_fn(const Tensor& tensor);

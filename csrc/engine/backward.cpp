@@ -147,11 +147,13 @@ void validate_outputs(const Node& node, TensorList& outputs) {
 
 }  // namespace
 
+bool GraphTask::wants(const Edge& edge) const { return edge && (exec_info_.empty() || should_run(*edge.node)); }
+
 // Where only some gradients are wanted, an operation's hooks see nothing in the place of the others.
 void GraphTask::drop_unneeded(const Node& node, TensorList& outputs) const {
   if (node.computes_all_outputs()) return;
   const EdgeList& edges = node.next_edges();
-  const auto is_wanted = [&](const Edge& edge) { return edge && (exec_info_.empty() || should_run(*edge.node)); };
+  const auto is_wanted = [&](const Edge& edge) { return wants(edge); };
   if (node.computes_outputs_together() && std::any_of(edges.begin(), edges.end(), is_wanted)) return;
   for (size_t i = 0; i < outputs.size() && i < edges.size(); ++i)
     if (!is_wanted(edges[i])) outputs[i].reset();

@@ -49,7 +49,7 @@ bool OverwriteNode::is_fill() const { return &spec() == &fill_tensor_spec; }
 
 Tensor copied(const Tensor& source, Tensor target) {
   kernels::copy(*target, *source);
-  return target;
+  return written(std::move(target), source);
 }
 
 // Then there is nothing to copy, and nothing to refuse.

@@ -66,6 +66,7 @@ Tensor count_nonzero(const Tensor& a, const Dims& dims) {
 }
 
 Tensor nansum(const Tensor& a, const OptionalDims& dims, bool keepdim, const DType* dtype) {
+  refuse_forbidden_view_of(a);
   const Dims named = dims ? *dims : Dims();
   if (!is_floating(a->dtype())) return sum(a, named, keepdim, dtype);
   kernels::plan_reduction(*a, named, keepdim);  // dimensions are refused in the order in which they are named

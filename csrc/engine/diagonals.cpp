@@ -169,12 +169,14 @@ Tensor triu(const Tensor& a, int64_t diagonal, Form form) {
 }
 
 Tensor diagonal(const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) {
+  refuse_forbidden_view_of(a);
   const Diagonal where{offset, dim1, dim2};
   const Window window = window_of(*a, where);
   return recorded(make_view(a, window.sizes, window.strides, window.offset), a, ViewedDiagonal{{where, a->sizes()}});
 }
 
 Tensor diag_embed(const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) {
+  refuse_forbidden_view_of(a);
   const size_t dims = a->dim() + 1;
   const size_t first = static_cast<size_t>(wrap_dim(dim1, dims));
   const size_t second = static_cast<size_t>(wrap_dim(dim2, dims));
@@ -203,6 +205,7 @@ Tensor diag(const Tensor& a, int64_t offset) {
 }
 
 Tensor trace(const Tensor& a) {
+  refuse_forbidden_view_of(a);
   require(a->dim() == 2, "trace: expected a matrix, but got tensor with dim ", a->dim());
   if (a->dtype() == DType::boolean) fail(ErrorKind::not_implemented, "\"trace\" not implemented for 'Bool'");
   Tensor result;

@@ -179,8 +179,10 @@ class LargerOrSmaller final : public OpNode<2> {
 }  // namespace
 
 Tensor extremum(Extreme which, const Tensor& a) {
+  refuse_forbidden_view_of(a);
   require_elements(*a, name_of(which, "max", "min"));
-  return record_saving(a, ExtremumOfAll{which}, [&] { return find(which, a, {}, false, true, false).values; });
+  return record_saving(a, ExtremumOfAll{which},
+                       [&] { return written(find(which, a, {}, false, true, false).values, a); });
 }
 
 TwoTensors extremum(Extreme which, const Tensor& a, int64_t dim, bool keepdim) {
@@ -193,11 +195,12 @@ TwoTensors extremum(Extreme which, const Tensor& a, int64_t dim, bool keepdim) {
 }
 
 Tensor extremum_of_dims(Extreme which, const Tensor& a, const Dims& dims, bool keepdim) {
+  refuse_forbidden_view_of(a);
   const char* name = name_of(which, "amax", "amin");
   if (dims.empty()) require_elements(*a, name);
   for (int64_t dim : dims) require_elements_along(*a, wrap_dim(dim, a->dim()), dim, name);
   return record_saving(a, ExtremumOfDims{which, dims, keepdim},
-                       [&] { return find(which, a, dims, keepdim, true, false).values; });
+                       [&] { return written(find(which, a, dims, keepdim, true, false).values, a); });
 }
 
 Tensor index_of_extremum(Extreme which, const Tensor& a, const std::optional<int64_t>& dim, bool keepdim) {

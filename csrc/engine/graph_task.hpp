@@ -68,6 +68,8 @@ class GraphTask {
   const BackwardOptions& options() const { return options_; }
   void add_callback(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
 
+  // Whether this call wants the gradient that goes along this edge.
+  bool wants(const Edge& edge) const;
   // Whether this call runs `node`. Error: a leaf that is only captured, of which PyTorch does not say it either.
   bool will_execute(const Node& node) const;
   // All nodes that this call runs, first to last.

@@ -99,6 +99,7 @@ Tensor with_history(Tensor result, const NodePtr& node) {
 }  // namespace
 
 Tensor mm(const Tensor& a, const Tensor& b) {
+  refuse_forbidden_views({&a, &b});
   require(a->dim() == 2, "self must be a matrix");
   require(b->dim() == 2, "mat2 must be a matrix");
   require(a->sizes()[1] == b->sizes()[0], "mat1 and mat2 shapes cannot be multiplied (", a->sizes()[0], "x",
@@ -112,6 +113,7 @@ Tensor mm(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mv(const Tensor& a, const Tensor& b) {
+  refuse_forbidden_views({&a, &b});
   require(a->dim() == 2 && b->dim() == 1, "vector + matrix @ vector expected, got 1, ", a->dim(), ", ", b->dim());
   require(a->sizes()[1] == b->sizes()[0], "size mismatch, got input (", a->sizes()[0], "), mat (", a->sizes()[0], "x",
           a->sizes()[1], "), vec (", b->sizes()[0], ")");
@@ -126,6 +128,7 @@ Tensor mv(const Tensor& a, const Tensor& b) {
 }
 
 Tensor dot(const Tensor& a, const Tensor& b) {
+  refuse_forbidden_views({&a, &b});
   require(a->dim() == 1 && b->dim() == 1, "1D tensors expected, but got ", a->dim(), "D and ", b->dim(), "D tensors");
   require(a->dtype() == b->dtype(), "dot : expected both vectors to have same dtype, but found ",
           kernels::scalar_type_name(a->dtype()), " and ", kernels::scalar_type_name(b->dtype()));
@@ -138,6 +141,7 @@ Tensor dot(const Tensor& a, const Tensor& b) {
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
+  refuse_forbidden_views({&a, &b});
   require(a->dim() == 3, "batch1 must be a 3D tensor");
   require(b->dim() == 3, "batch2 must be a 3D tensor");
   require(a->sizes()[0] == b->sizes()[0] && a->sizes()[2] == b->sizes()[1],

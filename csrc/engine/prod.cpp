@@ -109,11 +109,14 @@ struct MultipliedDim {
 }  // namespace
 
 Tensor prod(const Tensor& a, const DType* dtype) {
-  return record_saving(a, MultipliedAll(), [&] { return multiplied(a, {}, false, dtype); });
+  refuse_forbidden_view_of(a);
+  return record_saving(a, MultipliedAll(), [&] { return written(multiplied(a, {}, false, dtype), a); });
 }
 
 Tensor prod(const Tensor& a, int64_t dim, bool keepdim, const DType* dtype) {
-  return record_saving(a, MultipliedDim{dim, keepdim}, [&] { return multiplied(a, {dim}, keepdim, dtype); });
+  refuse_forbidden_view_of(a);
+  return record_saving(a, MultipliedDim{dim, keepdim},
+                       [&] { return written(multiplied(a, {dim}, keepdim, dtype), a); });
 }
 
 }  // namespace gradlife::ops

@@ -124,28 +124,33 @@ void refuse_integer_mean(DType dtype) {
 }  // namespace
 
 Tensor sum(const Tensor& a, const DType* dtype) {
-  return recorded(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), 1), a, SummedAll{a->sizes()});
+  refuse_forbidden_view_of(a);
+  return recorded(written(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), 1), a), a, SummedAll{a->sizes()});
 }
 
 Tensor sum(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
+  refuse_forbidden_view_of(a);
   kernels::require_dims(*a, dims);
-  return recorded(reduced(a, dtype, kernels::plan_reduction(*a, dims, keepdim), 1), a,
+  return recorded(written(reduced(a, dtype, kernels::plan_reduction(*a, dims, keepdim), 1), a), a,
                   SummedDims{a->sizes(), dims, keepdim});
 }
 
 Tensor mean(const Tensor& a, const DType* dtype) {
+  refuse_forbidden_view_of(a);
   refuse_integer_mean(dtype != nullptr ? *dtype : a->dtype());
   const double count = static_cast<double>(a->numel());
-  return recorded(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), count), a, AveragedAll{a->sizes()});
+  return recorded(written(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), count), a, 2), a,
+                  AveragedAll{a->sizes()});
 }
 
 Tensor mean(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
+  refuse_forbidden_view_of(a);
   kernels::require_dims(*a, dims);
   refuse_integer_mean(dtype != nullptr ? *dtype : a->dtype());
   const kernels::Reduction plan = kernels::plan_reduction(*a, dims, keepdim);
   const int64_t count = kernels::reduced_count(*a, plan);
   const double divisor = static_cast<double>(count);
-  return recorded(reduced(a, dtype, plan, divisor), a, AveragedDims{{a->sizes(), dims, keepdim}, count});
+  return recorded(written(reduced(a, dtype, plan, divisor), a, 2), a, AveragedDims{{a->sizes(), dims, keepdim}, count});
 }
 
 Tensor sum_to_size(const Tensor& a, const Dims& sizes) {

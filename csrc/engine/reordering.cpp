@@ -118,6 +118,7 @@ int64_t wrap_dim(int64_t dim, size_t dims) {
 }
 
 Tensor transpose(const Tensor& a, int64_t dim0, int64_t dim1) {
+  refuse_forbidden_view_of(a);
   const size_t first = static_cast<size_t>(wrap_dim(dim0, a->dim()));
   const size_t second = static_cast<size_t>(wrap_dim(dim1, a->dim()));
   Dims sizes = a->sizes();
@@ -136,6 +137,7 @@ Tensor t(const Tensor& a) {
 }
 
 Tensor permute(const Tensor& a, const Dims& dims) {
+  refuse_forbidden_view_of(a);
   require(dims.size() == a->dim(),
           "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
           "ordering of "
@@ -161,6 +163,7 @@ Tensor reversed(const Tensor& a) {
 }
 
 Tensor unsqueeze(const Tensor& a, int64_t dim) {
+  refuse_forbidden_view_of(a);
   const size_t at = static_cast<size_t>(wrap_dim(dim, a->dim() + 1));
   Dims sizes = a->sizes();
   Dims strides = a->strides();
@@ -187,15 +190,18 @@ Tensor without_ones(const Tensor& a, Rule rule, Drops drops) {
 }  // namespace
 
 Tensor squeeze(const Tensor& a) {
+  refuse_forbidden_view_of(a);
   return without_ones(a, SqueezedAll{a->sizes()}, [](size_t) { return true; });
 }
 
 Tensor squeeze(const Tensor& a, int64_t dim) {
+  refuse_forbidden_view_of(a);
   const size_t at = static_cast<size_t>(wrap_dim(dim, a->dim()));
   return without_ones(a, SqueezedDim{dim, a->sizes()}, [at](size_t i) { return i == at; });
 }
 
 Tensor squeeze(const Tensor& a, const Dims& dims) {
+  refuse_forbidden_view_of(a);
   std::array<bool, max_dims> is_named{};
   for (int64_t dim : dims) is_named[static_cast<size_t>(wrap_dim(dim, a->dim()))] = true;
   return without_ones(a, SqueezedDims{dims, a->sizes()}, [&](size_t i) { return is_named[i]; });

@@ -64,6 +64,7 @@ void copy_repeated(const TensorImpl& to, const TensorImpl& from, const Dims& rep
 }  // namespace
 
 Tensor repeat(const Tensor& a, const Dims& repeats) {
+  refuse_forbidden_view_of(a);
   require(repeats.size() >= a->dim(),
           "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
   const size_t leading = repeats.size() - a->dim();

@@ -140,6 +140,7 @@ Tensor flatten(const Tensor& a, int64_t first, int64_t last) {
 }
 
 Tensor expand(const Tensor& a, const Dims& wanted) {
+  refuse_forbidden_view_of(a);
   require(wanted.size() >= a->dim(), "expand(", legacy_type_name(a->dtype()), "{", a->sizes(), "}, size=", wanted,
           "): the number of sizes provided (", wanted.size(),
           ") must be greater or equal to the number of dimensions in the tensor (", a->dim(), ")");

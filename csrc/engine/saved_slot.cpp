@@ -59,6 +59,7 @@ SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_vi
       "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
       "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it "
       "in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
+  require(tensor->has_version(), no_version_text);
   count_ = std::make_unique<LiveCount<Kind::saved>>();
   was_set_ = true;
   is_output_ = is_output;

@@ -192,14 +192,17 @@ Tensor running_in_place(Scan kind, const Tensor& target, int64_t dim, const DTyp
 }  // namespace
 
 Tensor cumsum(const Tensor& a, int64_t dim, const DType* dtype) {
+  refuse_forbidden_view_of(a);
   return running<RunningSum>(Scan::sum, a, dim, running_dtype(*a, dtype));
 }
 
 Tensor cumprod(const Tensor& a, int64_t dim, const DType* dtype) {
+  refuse_forbidden_view_of(a);
   return running<RunningProduct>(Scan::product, a, dim, running_dtype(*a, dtype));
 }
 
 Tensor logcumsumexp(const Tensor& a, int64_t dim) {
+  refuse_forbidden_view_of(a);
   if (!is_floating(a->dtype()))
     fail(ErrorKind::not_implemented, "\"logcumsumexp_out_cpu\" not implemented for '",
          kernels::scalar_type_name(a->dtype()), "'");

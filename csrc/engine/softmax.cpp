@@ -135,6 +135,7 @@ struct Normalised {
 
 template <class F>
 Tensor normalise(const Tensor& given, int64_t dim, const DType* dtype) {
+  refuse_forbidden_view_of(given);
   const Tensor a = dtype != nullptr ? to_dtype(given, *dtype) : given;
   const size_t at = static_cast<size_t>(wrap_dim(dim, a->dim()));
   return record_saving(a, Normalised{F::is_log, dim}, [&] { return normalised<F>(a, at); });
@@ -179,6 +180,7 @@ Tensor softmax(const Tensor& a, int64_t dim, const DType* dtype) { return normal
 Tensor log_softmax(const Tensor& a, int64_t dim, const DType* dtype) { return normalise<LogSoftmax>(a, dim, dtype); }
 
 Tensor logsumexp(const Tensor& given, const Dims& dims, bool keepdim) {
+  refuse_forbidden_view_of(given);
   kernels::require_dims(*given, dims);
   const Tensor a = is_floating(given->dtype()) ? given : to_dtype(given, DType::float32);
   return record_saving(a, SummedExponentials{dims, keepdim}, [&] { return summed_exponentials(a, dims, keepdim); });

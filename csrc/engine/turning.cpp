@@ -75,6 +75,7 @@ Tensor rolled_in_row(const Tensor& a, int64_t shift) {
 }  // namespace
 
 Tensor flip(const Tensor& a, const Dims& dims) {
+  refuse_forbidden_view_of(a);
   const std::array<bool, max_dims> is_flipped = each_once(dims, a->dim());
   Tensor result = kernels::allocate_like(*a, a->dtype());
   // Read forwards, written from the other end: with negative strides from the last place on.
@@ -102,6 +103,7 @@ Tensor flip(const Tensor& a, const Dims& dims) {
 }
 
 Tensor roll(const Tensor& a, const Dims& shifts, const Dims& dims) {
+  refuse_forbidden_view_of(a);
   require(!shifts.empty(), "`shifts` required");
   require(shifts.size() == dims.size() || (shifts.size() == 1 && dims.empty()),
           "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());

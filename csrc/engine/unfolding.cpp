@@ -57,6 +57,7 @@ struct Unfolded : Sliding {
 }  // namespace
 
 Tensor unfold(const Tensor& a, int64_t given_dim, int64_t size, int64_t step) {
+  refuse_forbidden_view_of(a);
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
   const int64_t length = a->dim() == 0 ? 1 : a->sizes()[dim];
   const int64_t stride = a->dim() == 0 ? 1 : a->strides()[dim];

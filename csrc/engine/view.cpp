@@ -1,6 +1,7 @@
 // Views and in-place changes: who is whose base, what an in-place operation may touch, and how history moves behind it.
 #include "base/host.hpp"
 #include "engine/autograd.hpp"
+#include "engine/graph_task.hpp"
 #include "engine/ops.hpp"
 #include "engine/saved_slot.hpp"
 
@@ -55,6 +56,11 @@ class CopySlices final : public Node {
   NodePtr operation_;  // let go of with its buffers, and with it the edge to the view's node from before the change
 };
 
+bool is_wanted(const Edge& edge) {
+  const GraphTask* task = current_task();
+  return task == nullptr || task->wants(edge);
+}
+
 TensorList CopySlices::apply(TensorList&& gradients) {
   const Tensor gradient = std::move(gradients[0]);
   if (!gradient) return TensorList(next_edges().size());
@@ -72,7 +78,7 @@ TensorList CopySlices::apply(TensorList&& gradients) {
   TensorList outputs = operation_->apply(std::move(inputs));
   TensorList results(next_edges().size());
   for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
-    if (!should_compute_output(i)) continue;
+    if (!should_compute_output(i) || !is_wanted(next_edges()[i])) continue;
     if (i == 0) {
       if (!outputs[0]) continue;  // none for the window: none for the base either, as since 2.0
       ops::copy_in_place(window, outputs[0]);
@@ -222,6 +228,12 @@ CreationMeta creation_now(CreationMeta creation) {
   return grad_enabled() ? creation : CreationMeta::no_grad;
 }
 
+// What the view that it is taken of was made in counts where nothing else is known, and inference mode always.
+CreationMeta creation_after(const ViewInfo& source, CreationMeta creation) {
+  const bool is_inherited = creation == CreationMeta::normal || source.creation == CreationMeta::inference_mode;
+  return is_inherited ? source.creation : creation;
+}
+
 }  // namespace
 
 Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset, CreationMeta creation) {
@@ -235,7 +247,7 @@ Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, i
   auto info = std::make_unique<ViewInfo>();
   info->base = of_source != nullptr ? of_source->base : source;
   info->creation = creation_now(creation);
-  if (info->creation == CreationMeta::normal && of_source != nullptr) info->creation = of_source->creation;
+  if (of_source != nullptr) info->creation = creation_after(*of_source, info->creation);
   info->attr_version = view->version();
   view->need_meta().view = std::move(info);
   return view;

@@ -90,7 +90,11 @@ PyObject* run_backward_function(PyObject*, PyObject* arguments) {
 
 PyObject* gradient_edge_function(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
-    const Edge edge = gradient_edge(unwrap(tensor));
+    const Tensor& of = unwrap(tensor);
+    // PyTorch asks a view of the leaf for it: such a view has no history in inference mode, and none of inference data.
+    if (is_leaf(*of) && requires_grad(of) && (inference_mode() || of->is_inference()))
+      raise_python(PyExc_AttributeError, "'NoneType' object has no attribute 'next_functions'");
+    const Edge edge = gradient_edge(of);
     // A view that was made in inference mode requires what its base does, and has no node for it.
     if (!edge) raise_python(PyExc_AssertionError, "Expected gradient function to be set");
     const Ref node = wrap_node(edge.node);

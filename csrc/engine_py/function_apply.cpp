@@ -139,14 +139,14 @@ void check_dirty_are_returned(const TensorList& dirty, Borrowed results) {
   }
 }
 
-// How a tensor is saved that forward also returned: without its history, and with only a weak way back to it where it
-// is a view changed in place (since 2.10; before, such a view was taken for an input and kept everything alive).
+// How a tensor is saved that forward also returned: without its history. So is a view that was changed in place (since
+// 2.10; before, such a view was taken for an input and kept everything alive): it comes back as an output of the node.
 SavedSlot make_slot(const Tensor& tensor, const NodePtr& node, const OutputMarks& marks, int release) {
   if (!tensor) return {};
   const AutogradMeta* meta = tensor->meta();
   const bool is_own = meta != nullptr && meta->grad_fn == node;
   const bool is_changed_view = release >= 210 && meta != nullptr && meta->view && contains(marks.dirty, tensor);
-  return SavedSlot(tensor, is_own || is_changed_view, is_changed_view);
+  return SavedSlot(tensor, is_own || is_changed_view);
 }
 
 void check_to_save(PyObject* to_save) {
