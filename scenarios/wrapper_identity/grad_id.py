@@ -32,7 +32,7 @@ def ids_of_grad(fw, x, reads=8):
             "distinct ids of 8 reads in a row",
             2,
             probe="value",
-            on="oneflow-0.8",
+            on="mini:oneflow-0.8",
             because="the new wrapper is made before the old one's memory is free, so two addresses take turns",
         ),
         Expect("distinct ids of 8 reads in a row", 1, probe="value", on="torch-1.1[0-3] torch-2.*"),
