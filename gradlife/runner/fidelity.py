@@ -25,9 +25,6 @@ from gradlife.runner.api import TIME_LIMIT, OnProgress, Plan, select_stories, te
 from gradlife.runner.compare import compare
 from gradlife.scenario import matches
 
-#: Profiles that answer for releases which have none of their own.
-ANSWERS_FOR = {"torch-1.8": "torch-1.9"}
-
 #: The probe of a difference that is none of a reading: how the story ended.
 ENDING = "ending"
 
@@ -82,11 +79,11 @@ def fidelity(
 
 
 def nearest_profile(release: Backend) -> str:
-    """The profile that a release is compared with: its own, one that answers for it, or the last one before it."""
+    """The profile that a release is compared with: its own, or the last one before it."""
     if release.name.startswith("mini:"):
         raise UsageError(f"{release.name} is a profile itself", "a release: torch, torch@INTERPRETER, recorded:NAME")
     known = profile_names()
-    own = ANSWERS_FOR.get(release.profile, release.profile)
+    own = release.profile
     if own in known:
         return own
     framework = release.profile.partition("-")[0]

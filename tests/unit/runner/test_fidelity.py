@@ -39,7 +39,7 @@ class Release:
         ("torch-2.13", "torch-2.13"),
         ("torch-1.1", "torch-1.1"),
         ("torch-1.3", "torch-1.2"),
-        ("torch-1.8", "torch-1.9"),
+        ("torch-1.8", "torch-1.8"),
         ("torch-1.12", "torch-1.10"),
         ("torch-2.11", "torch-2.10"),
         ("torch-9.0", "torch-2.13"),
