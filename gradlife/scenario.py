@@ -40,6 +40,18 @@ COLLECTED = "__gradlife_scenarios__"
 ISOLATIONS = ("fork", "fresh")
 
 
+#: The circumstances that a story may be told in, with what each needs of the framework (see `scenario`).
+CONTEXTS = {
+    "plain": "",
+    "no_grad": "",
+    "checkpoint": "checkpoint_by_hooks",
+    "reentrant": "utils.checkpoint.checkpoint",
+    "exception": "",
+    "skipped": "",
+    "thread": "",
+    "compile": "compile",
+}
+
 EVERYWHERE = "*"
 NAMED_ONLY = ("micrograd",)  # imitates no release of a framework: a declaration speaks of it only by its name
 
@@ -70,6 +82,7 @@ class Expect:
     stage: str | None = None  # None: the last stage that has such a reading
     on: str = EVERYWHERE  # space-separated fnmatch patterns, against the profile name and the full system name
     because: str = ""
+    within: str = EVERYWHERE  # space-separated fnmatch patterns of the contexts, where a story is told in several
 
     def applies_to(self, system: str, profile: str) -> bool:
         """Does this declaration speak about the system?"""
@@ -107,6 +120,7 @@ class Lab:
     fw: Any  #: the framework under torch's public names
     system: str  #: the system's full name, such as "mini:torch-1.2"
     profile: str  #: the profile that it imitates or is, such as "torch-1.2"
+    context: str = ""  #: the context that the story is told in, if it has several: "plain", "no_grad"
 
     def watch(self, name: str, obj: Any) -> None:
         """Watch an object weakly from now on, under this name.
@@ -114,6 +128,18 @@ class Lab:
         A tensor's storage becomes a second subject, `NAME.storage`. An object that takes no weak reference gets a
         canary in its `metadata` or among its attributes; where that is not possible either, it is inconclusive.
         """
+        raise NotImplementedError
+
+    def watch_first(self, name: str, obj: Any) -> None:
+        """Watch the first object that is given under this name: a segment under a checkpoint is computed twice."""
+        raise NotImplementedError
+
+    def forward(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call the function as the story's context wants it: under no_grad, under a checkpoint, in a thread, compiled."""
+        raise NotImplementedError
+
+    def backward(self, output: Any) -> None:
+        """Run backward from the sum of an output; a context may skip it, or have it broken off by an exception."""
         raise NotImplementedError
 
     def stage(self, name: str, all_names_gone: bool = False) -> None:
@@ -192,13 +218,15 @@ class Scenario:
         isolation: str = "fork",
         fix: str = "",
         fixed_of: Scenario | None = None,
+        context: str = "",
     ) -> None:
         if isolation not in ISOLATIONS:
             raise ValueError(f"isolation of {function.__name__} is {isolation!r}, not one of {ISOLATIONS}")
         if isinstance(origin, str):
             raise TypeError(f"origin of {function.__name__} is a text, not a list of them")
         self.function = function
-        self.name = function.__name__
+        self.name = f"{function.__name__}[{context}]" if context else function.__name__
+        self.context = context
         self.title = title
         self.origin = tuple(origin)
         self.pattern = pattern
@@ -263,15 +291,45 @@ def scenario(
     differs: Iterable[Differs] = (),
     needs: str = "",
     isolation: str = "fork",
+    contexts: str = "",
 ) -> Callable[[Story], Scenario]:
     """Decorate a story, a function of one `Lab`, whose docstring tells it.
 
     needs: space-separated words for what the framework must offer, else the scenario is not available there: `hooks`
     (saved_tensors_hooks), `numpy`, `engine` (the mini engine only), `legacy` (instances of a Function may be called),
-    `cxx_metadata`, or a dotted name under the framework such as `autograd.graph.save_on_cpu`.
+    `cxx_metadata`, `checkpoint_by_hooks`, `compile`, or a dotted name under the framework such as
+    `autograd.graph.save_on_cpu`.
+
+    contexts: space-separated names of CONTEXTS. The story becomes a scenario for each, `NAME[CONTEXT]`, and says by
+    `Lab.forward` and `Lab.backward` what is done in the context. The first of them is returned.
     """
 
     def decorate(function: Story) -> Scenario:
-        return Scenario(function, title, origin, pattern, expects, differs, needs, isolation)
+        if not contexts:
+            return Scenario(function, title, origin, pattern, expects, differs, needs, isolation)
+        return told_within(function, contexts, title, origin, pattern, tuple(expects), differs, needs, isolation)
 
     return decorate
+
+
+def told_within(
+    function: Story,
+    contexts: str,
+    title: str,
+    origin: Iterable[str],
+    pattern: str | None,
+    expects: Iterable[Expect],
+    differs: Iterable[Differs],
+    needs: str,
+    isolation: str,
+) -> Scenario:
+    """A scenario for each context; the first of them."""
+    unknown = [context for context in contexts.split() if context not in CONTEXTS]
+    if unknown:
+        raise ValueError(f"{function.__name__} is told in {unknown[0]!r}, which is none of: {', '.join(CONTEXTS)}")
+    made = []
+    for context in contexts.split():
+        chosen = [expect for expect in expects if matches(expect.within, context)]
+        needed = f"{needs} {CONTEXTS[context]}".strip()
+        made.append(Scenario(function, title, origin, pattern, chosen, differs, needed, isolation, "", None, context))
+    return made[0]

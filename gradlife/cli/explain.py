@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -63,7 +64,8 @@ def find(name: str) -> tuple[Story, Sequence[Story]]:
     chosen = discover([name])
     if len(chosen) > 1:
         names = ", ".join(story.info.name for story in chosen[:3])
-        raise UsageError(f"{name} has {len(chosen)} stories", f"{name}::NAME with one of {names}, ...")
+        place = f"{name}::NAME with " if os.path.exists(name) else ""
+        raise UsageError(f"{name} has {len(chosen)} stories", f"{place}one of {names}, ...")
     return chosen[0], discover([str(chosen[0].path)])
 
 

@@ -13,6 +13,7 @@ from gradlife.cli.progress import ProgressBar
 from gradlife.errors import MissingDependencyError, UsageError
 from gradlife.model import RunReport
 from gradlife.output import STDOUT, LostOutputError, NoOutput, OutputFile, OutputStream, open_output
+from gradlife.reports.contexts import print_contexts
 from gradlife.reports.fidelity import print_fidelity
 from gradlife.reports.json import fidelity_text, run_text
 from gradlife.reports.terminal import print_report, print_timelines
@@ -56,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="tell how near each profile comes to the release it imitates, as recorded",
     )
+    parser.add_argument(
+        "--matrix", action="store_true", help="only stories told in several contexts, a column a context"
+    )
     parser.add_argument("--json", metavar="FILE", help="write all readings as JSON; - for standard output")
     parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
     parser.add_argument("--timeline", action="store_true", help="draw the engine's events of a story, a lane an object")
@@ -83,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         return run_fidelity(args, backends, paths)
     with open_output(args.json) as output:
         report = run_stories(args, backends, paths)
-        return deliver(report, output, Presentation(args.stage_detail, args.timeline, args.json == STDOUT))
+        return deliver(report, output, Presentation(args.stage_detail, args.timeline, args.json == STDOUT, args.matrix))
 
 
 def apart(backends: Sequence[str], paths: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -100,15 +104,16 @@ def is_path(name: str) -> bool:
 
 def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str]) -> RunReport:
     """Run the stories under a progress bar."""
+    keyword = told_within(paths, args.keyword) if args.matrix else args.keyword
     if args.timeline:
-        refuse_crowd(len(api.select(paths, args.keyword)))
+        refuse_crowd(len(api.select(paths, keyword)))
     try:
         with ProgressBar() as progress:
             return api.run(
                 paths,
                 backends=backends or DEFAULT_BACKENDS,
                 against=args.against,
-                keyword=args.keyword,
+                keyword=keyword,
                 on_progress=progress.show,
                 in_process=args.in_process,
                 time_limit=args.time_limit,
@@ -120,13 +125,22 @@ def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str])
         raise UsageError(error.message, f"{error.hint}; or run without it: --backend mini:torch-2.13") from None
 
 
+def told_within(paths: Sequence[str], keyword: str) -> str:
+    """An expression for those of the stories that are told in several contexts: their names have the context in brackets."""
+    if not any(story.context for story in api.select(paths, keyword)):
+        raise UsageError("none of these stories is told in several contexts", "gradlife run --matrix")
+    return f"({keyword}) and [" if keyword else "["
+
+
 def run_fidelity(args: argparse.Namespace, backends: list[str], paths: list[str]) -> int:
     """Compare releases with their profiles, print the table, write the JSON."""
-    for option, is_given in (
+    given = (
         ("--against", args.against),
         ("--timeline", args.timeline),
         ("--in-process", args.in_process),
-    ):
+        ("--matrix", args.matrix),
+    )
+    for option, is_given in given:
         if is_given:
             raise UsageError(f"--fidelity does not go with {option}", "gradlife run --fidelity --backend recorded:NAME")
     with open_output(args.json) as output:
@@ -156,6 +170,7 @@ class Presentation:
     in_full: bool
     timeline: bool
     stdout_is_taken: bool
+    matrix: bool = False
 
 
 def deliver(report: RunReport, output: OutputFile | OutputStream | NoOutput, presentation: Presentation) -> int:
@@ -186,4 +201,7 @@ def show(report: RunReport, presentation: Presentation, to_stderr: bool) -> None
     console = make_console(sys.stderr if to_stderr else sys.stdout)
     if presentation.timeline:
         print_timelines(console, report)
-    print_report(console, report, presentation.in_full)
+    if presentation.matrix:
+        print_contexts(console, report)
+    else:
+        print_report(console, report, presentation.in_full)

@@ -49,3 +49,9 @@ class ScenarioInfo:
     line: int = 0
     expects: tuple[Declared, ...] = ()
     differs: tuple[DeclaredDifference, ...] = ()
+    context: str = ""  # that the story is told in, if it is told in several
+
+    @property
+    def family(self) -> str:
+        """The name that the story has in all its contexts."""
+        return self.name.removesuffix(f"[{self.context}]")

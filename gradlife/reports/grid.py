@@ -86,13 +86,20 @@ class Grid:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         headings = self.fitting_headings(options.max_width)
         widths = [self.column_width(headings, column) for column in range(len(headings))]
-        for block in blocks(widths, options.max_width - LEAST_LABEL):
+        for block in blocks(widths, options.max_width - self.least_label):
             yield from self.draw(headings, widths, block, options)
+
+    @property
+    def least_label(self) -> int:
+        """The columns that labels get at least; no more than they need, where headings are kept."""
+        if not self.keeps_headings:
+            return LEAST_LABEL
+        return min(LEAST_LABEL, max((row.width for row in self.rows if row.cells), default=LEAST_LABEL))
 
     def fitting_headings(self, room: int) -> list[Heading]:
         """The headings, or numbers where names alone would push columns out."""
         needed = sum(self.column_width(self.headings, column) + GAP for column in range(len(self.headings)))
-        fits = self.keeps_headings or needed <= room - LEAST_LABEL
+        fits = self.keeps_headings or needed <= room - self.least_label
         return list(self.headings) if fits else numbered(len(self.headings))
 
     def column_width(self, headings: Sequence[Heading], column: int) -> int:

@@ -27,9 +27,10 @@ def digest_of(path: Path, info: ScenarioInfo) -> str:
     """The digest of a scenario of this file; of the whole file where the story's function is not in plain sight."""
     status = path.stat()
     definitions = definitions_of(path, status.st_mtime_ns, status.st_size)
-    found = definitions.get(info.name)
+    found = definitions.get(info.family)
     parts = reached(found, definitions) if found is not None else [one for many in definitions.values() for one in many]
-    digest = hashlib.sha256(f"{info.needs}|{info.isolation}".encode())
+    told_in = f"|{info.context}" if info.context else ""
+    digest = hashlib.sha256(f"{info.needs}|{info.isolation}{told_in}".encode())
     for part in parts:
         for word in words(part, is_story=found is not None and part in found):
             digest.update(word.encode("utf-8", "surrogatepass") + b"\0")

@@ -50,7 +50,7 @@ def discover(paths: Sequence[str] = ()) -> tuple[Story, ...]:
             stories = load_all(server, files_in(builtin_folder()))
         else:
             stories = [story for path in paths for story in stories_of(server, path)]
-    stories = list({(story.path, story.info.line): story for story in stories}.values())
+    stories = list({(story.path, story.info.line, story.info.context): story for story in stories}.values())
     refuse_duplicates(stories)
     if not stories:
         raise ScenarioError(f"no scenario in {', '.join(paths) or builtin_folder().name}")
@@ -65,18 +65,20 @@ def stories_of(server: ForkServer, path: str) -> list[Story]:
         return load_all(server, files_in(place))
     if place.is_file():
         stories = load(server, place)
-        return [pick(stories, name)] if name else stories
+        return picked(stories, name) if name else stories
     if place.suffix == ".py" or len(place.parts) > 2:
         raise ScenarioError(f"there is no file {file}", "a file of scenarios, or gradlife list")
-    return [pick(load_all(server, files_in(builtin_folder())), path)]
+    return picked(load_all(server, files_in(builtin_folder())), path)
 
 
-def pick(stories: Sequence[Story], name: str) -> Story:
-    """The scenario of this name or id."""
-    for story in stories:
-        if name in (story.info.name, story.info.id):
-            return story
-    raise UnknownNameError("scenario", name, [known for story in stories for known in (story.info.name, story.info.id)])
+def picked(stories: Sequence[Story], name: str) -> list[Story]:
+    """The scenario of this name or id; all of a story that is told in several contexts."""
+    exact = [story for story in stories if name in (story.info.name, story.info.id)]
+    found = exact[:1] or [story for story in stories if name == story.info.family]
+    if not found:
+        names = [known for story in stories for known in (story.info.name, story.info.id)]
+        raise UnknownNameError("scenario", name, names)
+    return found
 
 
 def files_in(folder: Path) -> list[Path]:

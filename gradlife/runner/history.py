@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +76,8 @@ def history(
     stories = discover([name])
     if len(stories) > 1:
         names = ", ".join(story.info.name for story in stories[:3])
-        raise UsageError(f"{name} has {len(stories)} stories", f"{name}::NAME with one of {names}, ...")
+        place = f"{name}::NAME with " if os.path.exists(name) else ""
+        raise UsageError(f"{name} has {len(stories)} stories", f"{place}one of {names}, ...")
     backends = [*get_backends(systems or [PREFIX + each for each in recording_names()])]
     backends += [MiniBackend(profile) for profile in releases_imitated()] if profiles else []
     if not backends:

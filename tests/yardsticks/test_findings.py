@@ -56,6 +56,12 @@ def stories() -> dict[str, Story]:
     return {story.info.name: story for story in select_stories((), "")}
 
 
+@cache
+def recordings() -> list[RecordedBackend]:
+    """Those of the atlas that are there."""
+    return [RecordedBackend(name) for name in recording_names() if name in ATLAS]
+
+
 def rows_of(
     finding: Finding, systems: Sequence[SystemInfo], runs: Sequence[ScenarioRun]
 ) -> tuple[HistoryRow, HistoryRow]:
@@ -114,7 +120,7 @@ def test_every_verdict_that_is_never_is_shown() -> None:
 
 @by_finding
 def test_the_recordings_show_it(finding: Finding) -> None:
-    backends = [RecordedBackend(name) for name in recording_names() if name in ATLAS]
+    backends = recordings()
     runs = [recorded_run(stories()[finding.scenario], backend) for backend in backends]
     row, shown = rows_of(finding, [backend.describe() for backend in backends], runs)
     judge(finding, [backend.recording.system.name for backend in backends], row, shown)

@@ -70,12 +70,30 @@ def has_cxx_metadata(fw: Any) -> bool:
         return False
 
 
+def has_checkpoint_by_hooks(fw: Any) -> bool:
+    """Checkpoints that need no backward inside a backward, use_reentrant=False."""
+    if not reach(fw, "utils.checkpoint.checkpoint"):
+        return False
+    try:
+        fw.utils.checkpoint.checkpoint(lambda x: x, fw.ones(1), use_reentrant=False)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def has_compile(fw: Any) -> bool:
+    """A compiler of Python functions, torch.compile."""
+    return callable(getattr(fw, "compile", None)) and reach(fw, "_dynamo.disable")
+
+
 FEATURES: dict[str, Callable[[Any], bool]] = {
     "hooks": has_hooks,
     "numpy": has_numpy,
     "engine": is_engine,
     "legacy": calls_legacy_functions,
     "cxx_metadata": has_cxx_metadata,
+    "checkpoint_by_hooks": has_checkpoint_by_hooks,
+    "compile": has_compile,
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from gradlife.scenario import profile_name
 
 #: Parts of a framework whose first use imports its compiler (torch 2.x), which takes seconds.
-COMPILED_PARTS = ("optim.", "utils.checkpoint.")
+COMPILED_PARTS = ("optim.", "utils.checkpoint.", "checkpoint_by_hooks", "compile")
 
 
 def load_framework(module: str, profile: str | None) -> Any:

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any, Callable, Dict, Sequence
 
+from gradlife.runner.worker.contexts import backward_within, forward_within
 from gradlife.runner.worker.eventlog import EventReader, count_kinds, live_counts
 from gradlife.runner.worker.identity import identity_aspects
 from gradlife.runner.worker.judging import lifetimes_of
@@ -62,6 +63,23 @@ class WorkerLab(Lab):
         self._events.know(name, obj)
         del obj
         self._events.forget()
+
+    def watch_first(self, name: str, obj: Any) -> None:
+        """See `Lab.watch_first`."""
+        if name not in self._watches:
+            self.watch(name, obj)
+
+    # -- contexts ---------------------------------------------------------------------------------------------------
+
+    def forward(self, function: Callable[..., Any], *args: Any) -> Any:
+        """See `Lab.forward`."""
+        if self.context == "compile":  # what the lab does is no part of the program
+            self.watch_first = self.fw._dynamo.disable(self.watch_first)  # type: ignore[method-assign]
+        return forward_within(self.context, self.fw, function, args)
+
+    def backward(self, output: Any) -> None:
+        """See `Lab.backward`."""
+        backward_within(self.context, output)
 
     def hold(self, obj: Any) -> None:
         """See `Lab.hold`."""

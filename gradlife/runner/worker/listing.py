@@ -49,6 +49,7 @@ def plain_story(story: Scenario, path: str) -> dict[str, Any]:
         "isolation": story.isolation,
         "file": path,
         "line": story.line,
+        "context": story.context,
         "expects": [plain_expect(expect) for expect in story.expects],
         "differs": [vars(differs) for differs in story.differs],
     }
@@ -56,4 +57,6 @@ def plain_story(story: Scenario, path: str) -> dict[str, Any]:
 
 def plain_expect(expect: Expect) -> dict[str, Any]:
     """A declared reading, with its value in the form in which values are recorded."""
-    return dict(vars(expect), value=simple(expect.value))
+    declared = dict(vars(expect), value=simple(expect.value))
+    del declared["within"]  # it has chosen the scenarios that it is a declaration of
+    return declared

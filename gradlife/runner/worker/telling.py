@@ -60,6 +60,7 @@ def tell(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None:
         load_compiler(fw, story.needs)
         gc.collect()
         lab = WorkerLab(fw, job["system"], job["profile"], emit, job.get("also", ()))
+        lab.context = story.context
         story(lab)
         lab.finish()
         emit({"kind": "done", "seconds": time.perf_counter() - started})

@@ -181,6 +181,7 @@ def test_the_command_prints_a_line_a_system_and_writes_json(
     ("arguments", "told"),
     [
         (["--against", "torch"], "--fidelity does not go with --against"),
+        (["--matrix"], "--fidelity does not go with --matrix"),
         (["--timeline"], "--fidelity does not go with --timeline"),
         (["--in-process"], "--fidelity does not go with --in-process"),
         (["--backend", "mini:torch-1.1"], "mini:torch-1.1 is a profile itself"),

@@ -38,7 +38,9 @@ def test_a_submodule_is_imported_on_the_way() -> None:
 
 def test_an_unknown_word_is_an_error_of_the_scenario() -> None:
     with pytest.raises(
-        ValueError, match=r"^unknown word 'hoks' in needs; known: cxx_metadata, engine, hooks, legacy, numpy$"
+        ValueError,
+        match=r"^unknown word 'hoks' in needs; known: "
+        r"checkpoint_by_hooks, compile, cxx_metadata, engine, hooks, legacy, numpy$",
     ):
         missing_feature(framework(), "hoks")
 
