@@ -1,0 +1,39 @@
+"""Judges what the sanitizers wrote in each process of `make asan`: python -m benchmarks.hardening.leaks FOLDER.
+
+Of leaks only those count that the engine or the heap walk allocated: what CPython and its libraries never free is theirs.
+0 if there is nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+OURS = re.compile(r"/(_engine|_heap)\.|/csrc/")  # with the names of sources, where there are any
+MOST_FRAMES = 25
+
+
+def main() -> int:
+    reports = [path.read_text(errors="replace") for path in Path(sys.argv[1]).iterdir()]
+    errors = [report for report in reports if "ERROR: LeakSanitizer: detected memory leaks" not in report]
+    found = Counter(leak for report in reports for leak in leaks(report))
+    print(*errors, sep="\n")
+    for leak, times in found.most_common():
+        print(f"{leak}\n    {times} times\n")
+    print(f"{len(reports)} processes with a report, {len(errors)} errors, {len(found)} different leaks of gradlife")
+    return 1 if found or errors else 0
+
+
+def leaks(report: str) -> Iterator[str]:
+    """Of one process those that lead through our libraries, without the addresses, which differ."""
+    for block in report.split("\n\n"):
+        if block.lstrip().startswith("Direct leak of") and OURS.search(block):
+            lines = [re.sub(r"0x[0-9a-f]+ ", "", line) for line in block.strip().splitlines()]
+            yield "\n".join(lines[: MOST_FRAMES + 1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
