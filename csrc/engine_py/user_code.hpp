@@ -14,8 +14,15 @@
 
 namespace gradlife {
 
+#if defined(__linux__) && defined(__GLIBCXX__)
+// What is caught has no object behind it, which is no undefined behaviour of ours.
+#define GRADLIFE_CATCHES_FORCED_UNWIND __attribute__((no_sanitize("undefined")))
+#else
+#define GRADLIFE_CATCHES_FORCED_UNWIND
+#endif
+
 template <class Call>
-auto in_user_code(Call&& call) {
+GRADLIFE_CATCHES_FORCED_UNWIND auto in_user_code(Call&& call) {
 #if defined(__linux__) && defined(__GLIBCXX__)
   try {
     return call();
