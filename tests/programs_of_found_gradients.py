@@ -140,7 +140,8 @@ def hooks_of_an_accumulator_that_an_unpacked_leaf_shares(fw: Any) -> Any:
 
 def gradient_edge_of_what_only_looks_like_a_tensor(fw: Any) -> Any:
     node = function(fw, lambda ctx, item: item * 2, lambda ctx, grad: grad).apply(vector(fw)).grad_fn
-    return [attempt(partial(fw.autograd.graph.get_gradient_edge, thing)) for thing in (node, None)]
+    said = [attempt(partial(fw.autograd.graph.get_gradient_edge, thing)) for thing in (node, None)]
+    return said, attempt(lambda: fw.autograd.graph.register_multi_grad_hook((node, vector(fw)), print))
 
 
 def changed_window_that_gives_no_gradient(fw: Any) -> Any:
@@ -281,6 +282,15 @@ def changed_base_that_is_an_input_of_backward(fw: Any) -> Any:
     said = [attempt(lambda: middle.sum().backward(inputs=[middle], retain_graph=True))]
     said.append(attempt(lambda: middle.sum().backward(inputs=[x])))
     return said, seen, middle.grad.tolist()
+
+
+def gradient_of_an_only_factor_that_is_zero(fw: Any) -> Any:
+    told = []
+    for arguments in ((), (0,), (0, True)):
+        x = vector(fw, 0.0)
+        (gradient,) = fw.autograd.grad((x * 2).prod(*arguments).sum(), [x], create_graph=True)
+        told.append((gradient.tolist(), gradient.requires_grad))
+    return told
 
 
 PROGRAMS = programs_in(globals())

@@ -64,9 +64,10 @@ Tensor recorded_products_of_others(const Tensor& a, int64_t dim) {
   return stack(products, dim);
 }
 
-// A quotient where no element is 0.
+// A quotient where no element is 0; an only factor has no others to be multiplied with.
 Tensor gradient_along(const Tensor& gradient, const Tensor& self, const Tensor& result, int64_t dim) {
   if (item(all(self)).to<bool>()) return mul(gradient, div(result, self));
+  if (self->sizes()[static_cast<size_t>(dim)] == 1) return gradient;
   const bool is_recorded = grad_enabled() && requires_grad(self);
   return mul(gradient,
              is_recorded ? recorded_products_of_others(self, dim) : products_of_others(self, static_cast<size_t>(dim)));

@@ -98,6 +98,9 @@ def _when_first_is_there(fn: Callable[..., None]) -> Callable[[Tensor], None]:
 
 
 def _node_behind(tensor: Tensor) -> Any:
-    node = _engine._gradient_edge(tensor)[0] if tensor.requires_grad else None
+    requires_grad = tensor.requires_grad
+    if not isinstance(tensor, Tensor):  # what only looks like one is asked for its node
+        return tensor.grad_fn
+    node = _engine._gradient_edge(tensor)[0] if requires_grad else None
     assert node is not None, "Expected gradient function to be set"
     return node
