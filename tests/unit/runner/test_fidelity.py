@@ -10,6 +10,7 @@ import pytest
 from gradlife.backends.registry import get_backend
 from gradlife.errors import UsageError
 from gradlife.model import Reading, RunUnavailable, SystemInfo
+from gradlife.model.fidelity import Difference
 from gradlife.model.recording import RecordedStory, Recording
 from gradlife.model.recording_codec import dumps
 from gradlife.runner import fidelity as module
@@ -198,3 +199,9 @@ def test_what_was_asked_wrongly_is_one_line(
     errors = capsys.readouterr().err
     assert errors.startswith(f"gradlife: error: {told}")
     assert len(errors.splitlines()) == 1
+
+
+def test_what_only_a_compiler_could_tell_is_explained() -> None:
+    one = Difference("contexts/step[compile]", "", "", "ending", "not available: needs compile", "ok")
+    assert module.explained(one, "torch-2.13").reason == "the engine has no compiler of Python functions"
+    assert module.explained(replace(one, scenario="contexts/step[plain]"), "torch-2.13").reason == ""
