@@ -234,4 +234,13 @@ def view_changed_by_a_function_and_saved_is_an_output_of_the_function(fw: Any) -
     return seen, y.grad_fn.name(), attempt(kept.sum().backward)
 
 
+def gradient_that_is_made_first(fw: Any) -> Any:
+    told = []
+    for combine in (fw.mul, fw.div, fw.atan2):
+        x, y = vector(fw, 1.5), vector(fw, 2.5)
+        grads = fw.autograd.grad(combine(x, y).sum(), [x, y], create_graph=True)
+        told.append(grads[0].grad_fn._sequence_nr() < grads[1].grad_fn._sequence_nr())
+    return told
+
+
 PROGRAMS = programs_in(globals())

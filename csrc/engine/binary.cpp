@@ -90,8 +90,8 @@ class MulNode final : public OpNode<2> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor other = unpack(0);
     const Tensor self = unpack(1);
+    if (needs(1)) results[1] = mul(gradient, self);  // first, which tells in which order these are differentiated
     if (needs(0)) results[0] = mul(gradient, other);
-    if (needs(1)) results[1] = mul(gradient, self);
   }
 };
 
@@ -103,8 +103,8 @@ class DivNode final : public OpNode<2> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor other = unpack(0);
     const Tensor self = unpack(1);
-    if (needs(0)) results[0] = div(gradient, other);
     if (needs(1)) results[1] = mul(neg(gradient), div(div(self, other), other));
+    if (needs(0)) results[0] = div(gradient, other);
   }
 };
 
