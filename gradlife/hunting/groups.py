@@ -12,7 +12,8 @@ from gradlife.hunting.births import Births
 #: Kinds of nodes that have items: the interpreter's callbacks at exit stand in no Python object.
 HOLDERS = {"python", "root"}
 
-#: Its variables hold what has nothing to do with one another, and the newest of anything that a container has, too.
+#: Its variables hold what has nothing to do with one another, and the newest of anything that a container has, too. So do
+#: those of a module.
 FRAME = ("root", "running frame")
 
 #: Members of a group that are asked for who refers to them.
@@ -40,33 +41,47 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
     groups = anchored(graph, born)
     home = {node: number for number, group in enumerate(groups) for node in group.members}
     target = list(range(len(groups)))
+    held_by = [containers(graph, group, born) for group in groups]
     holders: dict[int, int] = {}
     for number, group in enumerate(groups):
-        held_by = containers(graph, group, born)
-        older = [node for node in held_by if not is_frame(graph, node)]
+        older = [node for node in held_by[number] if not has_variables(graph, node)]
         homes = (home[node] for node in above(graph, group) if home.get(node, number) != number)
         # A step under way may look at a part of what grows, in a list of its own: that has not made it grow.
-        found = next((one for one in homes if not (older and is_frame(graph, groups[one].anchor))), None)
+        found = next((one for one in homes if not (older and has_variables(graph, groups[one].anchor))), None)
         if found is not None:
             join(target, number, found)
         for node in older:
-            if node in holders and final(target, number) == number:
-                join(target, number, holders[node])
-            elif node in holders:
-                join(target, holders[node], number)
-        holders.update(dict.fromkeys(held_by, number))
+            if node in holders:
+                join_held(target, number, holders[node], held_by)
+        holders.update(dict.fromkeys(held_by[number], number))
     return united(groups, target)
 
 
-def is_frame(graph: _heap.Graph, node: int | None) -> bool:
-    """Is this the variables of a function that runs?"""
-    return node is not None and graph.describe(node)[:2] == FRAME
+def has_variables(graph: _heap.Graph, node: int | None) -> bool:
+    """Is this the variables of a function that runs, or those of a module? A script's step has its own in the latter."""
+    if node is None:
+        return False
+    kind, name = graph.describe(node)[:2]
+    is_of_module = name == "dict" and any(graph.describe(one)[1] == "module" for one in graph.referrers(node))
+    return (kind, name) == FRAME or is_of_module
 
 
 def join(target: list[int], number: int, into: int) -> None:
     """One group, with those that are parts of it, becomes a part of another."""
     if final(target, number) != final(target, into):
         target[final(target, number)] = final(target, into)
+
+
+def join_held(target: list[int], number: int, other: int, held_by: list[list[int]]) -> None:
+    """Two that the same container has: what they are parts of becomes one, called after one that a container has.
+
+    By the container it is told whether they grow. A step under way may have the newest of them by something else.
+    """
+    mine, others = final(target, number), final(target, other)
+    into, part = (others, mine) if mine == number else (mine, others)
+    if not held_by[into] and held_by[part]:
+        into, part = part, into
+    join(target, part, into)
 
 
 def united(groups: list[Group], target: list[int]) -> list[Group]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradlife.hunting.aside import aside
 from gradlife.hunting.looks import Look, look
@@ -30,10 +30,18 @@ def report_of(hunt: Hunt, about: About) -> HuntReport:
     """What is known by now. The graphs, and all that tells of leaks, are gone with the copy of the process that has them."""
     clear = None if about.has_failed or has_another_round(hunt) else hunt.clear
     if clear is None:
-        return judged_aside(hunt, about)
+        return in_doubt(judged_aside(hunt, about))
     if hunt.waiting is None and hunt.left_behind is None and not hunt.natives:
-        return cleared(hunt, clear, about)
-    return judged_later_aside(hunt, clear, about)
+        return in_doubt(cleared(hunt, clear, about))
+    return in_doubt(judged_later_aside(hunt, clear, about))
+
+
+def in_doubt(report: HuntReport) -> HuntReport:
+    """The report, with why it can't call a program clean that adds as much each step and shows nothing that grows."""
+    if not report.unexplained or report.trouble:
+        return report
+    names = " and ".join(name.replace("_", " ") for name in report.unexplained)
+    return replace(report, trouble=f"each step adds as many {names} as any other, and nothing was found to hold them")
 
 
 def judged_aside(hunt: Hunt, about: About) -> HuntReport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -131,6 +132,16 @@ class Round:
     added: PerStep
 
 
+#: What a step adds whole numbers of, and the rounds that tell that it is the same number each time.
+COUNTED = ("tensors", "storages", "graph_nodes")
+LEAST_ROUNDS = 3
+
+
+def grows_exactly(rates: Sequence[float]) -> bool:
+    """Is it the same in every round, and more than nothing?"""
+    return min(rates) > 0 and max(rates) - min(rates) <= 1e-9 * max(rates)
+
+
 @dataclass(frozen=True, slots=True)
 class HuntReport:
     """A whole hunt."""
@@ -149,14 +160,26 @@ class HuntReport:
 
     @property
     def verdict(self) -> HuntVerdict:
-        """A leak that was found stays one; a wrong control or too few steps take back only `clean`."""
+        """A leak that was found stays one; a wrong control, too few steps or growth unexplained take back only `clean`."""
         kinds = {finding.kind for finding in self.findings}
         is_sound = all(control.is_right for control in self.controls)
         if kinds - {FindingKind.NEEDS_GC} and is_sound:
             return HuntVerdict.LEAK
         if not is_sound or not self.rounds:
             return HuntVerdict.INCONCLUSIVE
+        if not kinds and self.unexplained:
+            return HuntVerdict.INCONCLUSIVE
         return HuntVerdict.NEEDS_GC if kinds else HuntVerdict.CLEAN
+
+    @property
+    def unexplained(self) -> tuple[str, ...]:
+        """What every round added exactly so much of a step, which is no accident, where nothing tells what that is."""
+        rounds = [one for one in self.rounds if one.steps]
+        if self.findings or self.explained or len(rounds) < LEAST_ROUNDS:
+            return ()
+        return tuple(
+            name for name in COUNTED if grows_exactly([getattr(one.added, name) / one.steps for one in rounds])
+        )
 
     @property
     def exit_status(self) -> int:

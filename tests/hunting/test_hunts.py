@@ -106,3 +106,51 @@ def test_its_fixed_twin_is_clean(tmp_path: Path) -> None:
     status, _, report = hunt(tmp_path, FUNCTIONS, "program.py::fixed_step")
     assert (status, report["verdict"], report["findings"]) == (0, "clean", [])
     assert all(control["is_right"] for control in report["controls"])
+
+
+CONTEXTS_KEPT = """\
+import torch
+from torch.nn import functional
+
+class Scale(torch.autograd.Function):
+    {declared}
+    @staticmethod
+    def forward(ctx, batch):
+        {first}
+        ctx.save_for_backward(batch)
+        return batch * 2
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+model = torch.nn.Linear(8, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+calls = []
+for _ in range(150):
+    optimizer.zero_grad()
+    scaled = Scale.apply(model(torch.ones(2, 8)))
+    loss = functional.cross_entropy(scaled, torch.tensor([0, 1]))
+    loss.backward()
+    {last}
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "first", "last", "name"),
+    [
+        ("calls = []", "Scale.calls.append(ctx)", "pass", "Scale"),
+        ("pass", "pass", "calls.append(scaled.grad_fn)", "calls"),
+        ("pass", "calls.append(ctx)", "pass", "calls"),
+    ],
+)
+def test_nodes_in_a_list_are_a_leak_where_a_variable_has_the_newest_too(
+    tmp_path: Path, declared: str, first: str, last: str, name: str
+) -> None:
+    """The step under way has the newest by its result; that the script's variables hold that says nothing of the others."""
+    source = CONTEXTS_KEPT.format(declared=declared, first=first, last=last)
+    status, _, report = hunt(tmp_path, source, "program.py")
+    assert (status, report["verdict"]) == (1, "leak")
+    assert [finding["code"] for finding in report["findings"]] == ["GL105"]
+    assert f"global variable '{name}'" in json.dumps(report["findings"][0]["trace"]["steps"])
+    assert round(report["findings"][0]["per_step"]["graph_nodes"]) == 3

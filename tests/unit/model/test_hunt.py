@@ -1,0 +1,36 @@
+"""What a hunt's figures say beside its findings."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricated_hunts import LOSSES, hunt, rounds
+from gradlife.model.hunt import Explained, HuntVerdict, PerStep, Round
+
+
+@pytest.mark.parametrize("field", ["tensors", "storages", "graph_nodes"])
+def test_as_much_a_step_in_every_round_is_not_called_clean_where_nothing_is_found(field: str) -> None:
+    report = hunt(rounds=rounds(PerStep(**{field: 6}), 5, 7, 11))
+    assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, (field,))
+    assert report.exit_status == 3
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        rounds(PerStep(), 5, 7, 11),
+        rounds(PerStep(objects=2, bytes=100), 5, 7, 11),
+        rounds(PerStep(tensors=1), 5, 7),
+        (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep(tensors=10))),
+        (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep())),
+        (Round(0, PerStep(tensors=1)), *rounds(PerStep(tensors=1), 5, 7)),
+    ],
+)
+def test_what_is_not_the_same_each_time_or_too_short_to_tell_leaves_it_clean(added: tuple[Round, ...]) -> None:
+    assert hunt(rounds=added).verdict is HuntVerdict.CLEAN
+
+
+def test_what_is_explained_or_found_is_in_no_doubt() -> None:
+    added = rounds(PerStep(tensors=1), 5, 7, 11)
+    assert hunt(rounds=added, explained=(Explained("bounded cache", "a deque", 1),)).verdict is HuntVerdict.CLEAN
+    assert hunt(LOSSES, rounds=added).verdict is HuntVerdict.LEAK
