@@ -77,7 +77,7 @@ def picked(stories: Sequence[Story], name: str) -> list[Story]:
     found = exact[:1] or [story for story in stories if name == story.info.family]
     if not found:
         names = [known for story in stories for known in (story.info.name, story.info.id)]
-        raise UnknownNameError("scenario", name, names)
+        raise UnknownNameError("scenario", name, names, "gradlife list")
     return found
 
 
