@@ -8,8 +8,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gradlife.backends.recorded import PREFIX
 from gradlife.backends.registry import DEFAULT_BACKENDS
 from gradlife.cli.progress import ProgressBar
+from gradlife.environments.question import FRAMEWORKS
 from gradlife.errors import MissingDependencyError, UsageError
 from gradlife.model import RunReport
 from gradlife.output import STDOUT, LostOutputError, NoOutput, OutputFile, OutputStream, open_output
@@ -90,6 +92,10 @@ def run(args: argparse.Namespace) -> int:
         return deliver(report, output, Presentation(args.stage_detail, args.timeline, args.json == STDOUT, args.matrix))
 
 
+#: How the names of systems begin that end in a file's name.
+SYSTEMS = (PREFIX, *(f"{framework}@" for framework in FRAMEWORKS))
+
+
 def apart(backends: Sequence[str], paths: Sequence[str]) -> tuple[list[str], list[str]]:
     """Backends and paths, told apart where `--backend A B PATH` took a path for a backend."""
     taken = [name for name in backends if is_path(name)]
@@ -99,7 +105,7 @@ def apart(backends: Sequence[str], paths: Sequence[str]) -> tuple[list[str], lis
 def is_path(name: str) -> bool:
     """Is this the name of a file rather than that of a system?"""
     file = name.partition("::")[0]
-    return file.endswith(".py") or os.path.exists(file)
+    return os.path.exists(file) or (file.endswith(".py") and not file.startswith(SYSTEMS))
 
 
 def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str]) -> RunReport:

@@ -45,6 +45,19 @@ def test_an_unknown_backend_has_its_nearest_ones(gradlife: Gradlife, stories: st
     )
 
 
+@pytest.mark.parametrize(
+    ("system", "message"),
+    [
+        ("recorded:missing.py", "unknown recording 'missing.py' (try: one of "),
+        ("torch@/missing/python.py", "/missing/python.py does not start: no such file or directory"),
+    ],
+)
+def test_a_system_whose_name_ends_like_a_file_of_stories_is_a_system(
+    gradlife: Gradlife, stories: str, system: str, message: str
+) -> None:
+    assert one_error(gradlife("run", stories, "--backend", "fake", system)).startswith(message)
+
+
 def test_an_unknown_scenario_has_its_nearest_ones(gradlife: Gradlife, stories: str) -> None:
     message = one_error(gradlife("run", f"{stories}::tensor_droped", "--backend", "fake"))
     assert message.startswith("unknown scenario 'tensor_droped' (try: tensor_dropped")
