@@ -1,0 +1,10 @@
+"""Drawings for reports: plain SVG made of plain values. They know sizes, words and tones, and nothing of leaks."""
+
+from __future__ import annotations
+
+from gradlife.reports.drawing.growth import Series, growth_chart
+from gradlife.reports.drawing.ring import RingNode, ring
+from gradlife.reports.drawing.svg import Svg, element
+from gradlife.reports.drawing.treemap import Cell, treemap
+
+__all__ = ["Cell", "RingNode", "Series", "Svg", "element", "growth_chart", "ring", "treemap"]

@@ -1,0 +1,90 @@
+"""What something is made of, by size: a rectangle for each part, and in it its own parts where there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gradlife.reports.drawing.fitting import fitted
+from gradlife.reports.drawing.squarify import Rect, squarified
+from gradlife.reports.drawing.svg import Svg, element, joined, picture
+
+TEXT_SIZE, LINE = 12.0, 16.0
+MARGIN = 5.0
+#: A rectangle with less has no words in it; one with less than the second has no parts drawn in it.
+LEAST_WORDS = (34.0, 19.0)
+LEAST_PARTS = (70.0, 56.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A part: its name, what it weighs, and what a pointer or a screen reader is told of it."""
+
+    label: str
+    weight: float
+    told: str  # in full: "list len 400, 26.2 MB, 41 %"
+    amount: str = ""  # what stands below the name: "26.2 MB"
+    tone: str = "plain"  # the class of its colour
+    link: str = ""  # where a click leads to
+    parts: tuple[Cell, ...] = ()  # of which it consists, wholly or not
+
+
+def treemap(cells: Sequence[Cell], width: float, height: float, title: str, description: str = "") -> Svg:
+    """The drawing. Every cell can be reached by keyboard; those without room for words say them to a pointer."""
+    drawn = list(drawings(cells, Rect(0, 0, width, height)))
+    return picture(width, height, title, description, drawn, kind="treemap", role="group")
+
+
+def drawings(cells: Sequence[Cell], place: Rect) -> Iterator[Svg]:
+    """A group a cell."""
+    for cell, rect in zip(cells, squarified([cell.weight for cell in cells], place), strict=True):
+        if rect.area > 0:
+            yield drawing(cell, rect)
+
+
+def drawing(cell: Cell, rect: Rect) -> Svg:
+    """One cell, with its parts behind it: they are no part of its link."""
+    box = element("rect", x=rect.x, y=rect.y, width=rect.width, height=rect.height)
+    inside = (element("title", cell.told), box, *words(cell, rect))
+    tone = f"cell tone-{cell.tone}"
+    if cell.link:
+        own = element("a", *inside, href=cell.link, class_=tone, aria_label=cell.told)
+    else:
+        own = element("g", *inside, class_=tone, tabindex="0", role="img", aria_label=cell.told)
+    return joined([own, *part_drawings(cell, rect)])
+
+
+def words(cell: Cell, rect: Rect) -> Iterator[Svg]:
+    """The name at the top, and below it how much it is: as far as there is room."""
+    if rect.width < LEAST_WORDS[0] or rect.height < LEAST_WORDS[1]:
+        return
+    room = rect.width - 2 * MARGIN
+    is_narrow = bool(cell.parts) and has_room(rect)
+    name = f"{cell.label}  {cell.amount}".rstrip() if is_narrow else cell.label
+    yield from line(fitted(name, room, TEXT_SIZE), rect, 0, "name")
+    if rect.height >= 2 * LINE + MARGIN and not is_narrow:
+        yield from line(fitted(cell.amount, room, TEXT_SIZE), rect, 1, "amount")
+
+
+def line(text: str, rect: Rect, number: int, kind: str) -> Iterator[Svg]:
+    """A line of words in a rectangle."""
+    if text:
+        at = rect.y + MARGIN + 0.75 * TEXT_SIZE + number * LINE
+        yield element("text", text, x=rect.x + MARGIN, y=at, class_=kind)
+
+
+def has_room(rect: Rect) -> bool:
+    """Is there room for parts?"""
+    return rect.width >= LEAST_PARTS[0] and rect.height >= LEAST_PARTS[1]
+
+
+def part_drawings(cell: Cell, rect: Rect) -> Iterator[Svg]:
+    """The parts below the name; what belongs to none of them stays bare."""
+    if not cell.parts or not has_room(rect):
+        return
+    place = rect.inset(3, LINE + MARGIN, 3, 3)
+    weights = [part.weight for part in cell.parts]
+    places = squarified([*weights, max(0.0, cell.weight - sum(weights))], place)
+    for part, one in zip(cell.parts, places, strict=False):
+        if one.area > 0:
+            yield drawing(part, one)
