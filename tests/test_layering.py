@@ -59,6 +59,8 @@ ALLOWED: dict[str, set[str]] = {
 }
 ANYWHERE = {"__init__", "_version"}
 THIRD_PARTY = {
+    "jinja2": {"reports"},
+    "markupsafe": {"reports"},
     "rich": {"reports", "cli"},
     "packaging": {"patterns"},
     "psutil": {"probes", "runner"},

@@ -12,7 +12,7 @@ import gradlife
 from leftovers import run_script
 from sources import ROOT
 
-HEAVY = {"torch", "numpy", "rich", "psutil", "textual", "pytest", "argparse", "asyncio", "gradlife._engine"}
+HEAVY = {"torch", "numpy", "rich", "jinja2", "psutil", "textual", "pytest", "argparse", "asyncio", "gradlife._engine"}
 
 
 def modules_after(statement: str) -> set[str]:

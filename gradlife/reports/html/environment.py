@@ -1,0 +1,48 @@
+"""How templates become text: everything is data and escaped, unless gradlife itself wrote it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from gradlife._version import __version__
+
+FOLDER = Path(__file__).parent / "templates"
+
+#: What could end a block of JSON within a page, or start another one, and two line ends that only JavaScript knows.
+UNSAFE_IN_SCRIPTS = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+@cache
+def environment() -> Environment:
+    """The one environment: autoescape on, a name that a template misspells is an error."""
+    made = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(asset=asset, embedded=embedded, version=__version__)
+    made.filters["thousands"] = thousands
+    return made
+
+
+def asset(name: str) -> Markup:
+    """A style sheet or script of gradlife's own, to stand in the page as it is."""
+    return Markup((FOLDER / name).read_text("utf-8"))
+
+
+def embedded(identifier: str, data: object) -> Markup:
+    """Plain values as a block of JSON, which the page's scripts read by its id; no text in them can end the block."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(UNSAFE_IN_SCRIPTS)
+    return Markup('<script type="application/json" id="{}">').format(identifier) + Markup(text + "</script>")
+
+
+def thousands(number: float) -> str:
+    """12,345."""
+    return f"{number:,}"

@@ -1,0 +1,25 @@
+"""A whole page from a template and values."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from gradlife.reports.html.environment import environment
+
+#: Height of a page within a notebook, in pixels; it scrolls by itself.
+FRAME_HEIGHT = 640
+
+
+def render_page(title: str, template: str, **values: object) -> str:
+    """A self-contained page from a template that extends `page.html`.
+
+    Values are escaped wherever they come to stand. Blocks of `page.html` to fill: summary (beside the title), nav, content,
+    style and script. Write it with `gradlife.output.open_output`, opened before anything runs.
+    """
+    return environment().get_template(template).render(title=title, **values)
+
+
+def as_frame(page: str, height: int = FRAME_HEIGHT) -> str:
+    """A page as a piece of HTML for a notebook: in a frame, where its scripts and styles touch nothing else."""
+    frame = Markup('<iframe title="gradlife" srcdoc="{}" sandbox="allow-scripts" style="{}"></iframe>')
+    return str(frame.format(page, f"width:100%;height:{height}px;border:0"))
