@@ -1646,6 +1646,7 @@ def _leave_policy(token: object, /) -> None: ...
 
 # --- looking at the engine --------------------------------------------------------------------------------------------
 
+_build: str  # "release build for Python 3.11.2, GCC 12.2.0, glibc 2.36"
 _node_types: dict[str, type[_Node]]  # by name; each is made with the first wrapper of its kind
 
 def _live_counts() -> dict[str, _int]: ...

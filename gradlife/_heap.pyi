@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, final
 
+_build: str  # "release build for Python 3.11.2, GCC 12.2.0, glibc 2.36"
+
 @final
 class Graph:
     """A frozen graph of everything the interpreter held at one moment. Nodes are numbers from 0, the process itself."""

@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "backends": {"engine", "environments", "model", "errors", "scenario"},
     "probes": {"model", "errors"},
     "runner": {"backends", "environments", "probes", "scenario", "heap", "model", "errors"},
+    "checkup": {"runner", "backends", "environments", "heap", "hunting", "model", "errors", "_heap"},
     "interactive": {"heap", "hunting", "reports", "patterns", "model", "output", "errors"},
     "reports": {"model", "patterns", "errors"},
     "pytest_plugin": {
@@ -48,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
         "heap",
         "hunting",
         "interactive",
+        "checkup",
         "patterns",
         "engine",
         "environments",

@@ -1,4 +1,5 @@
 // The extension module gradlife._engine.
+#include "base/build_info.hpp"
 #include "base/pyref.hpp"
 #include "engine/hooks.hpp"
 #include "engine_py/anomaly.hpp"
@@ -120,6 +121,7 @@ int module_exec(PyObject* module) {
     install_host({host_incref, host_decref, host_is_alive, host_lock, host_unlock, host_suspend, host_resume,
                   host_is_sole_reference, host_empty_wrapper, host_drop_hooks});
     install_default_hooks(default_hooks_of_thread, copy_default_hooks);
+    checked_status(add_build_info(module));
     install_anomaly_reporter();
     make_types(*current_state);
     add_types(module, *current_state);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/build_info.hpp"
 #include "heap_py/border.hpp"
 #include "heap_py/census.hpp"
 #include "heap_py/census_function.hpp"
@@ -290,6 +291,7 @@ PyMethodDef functions[] = {
 
 int execute(PyObject* module) {
   try {
+    checked_status(add_build_info(module));
     Ref type = make_graph_type(module);
     checked_status(PyModule_AddObjectRef(module, "Graph", type.get()));
     state_of(module).graph_type = reinterpret_cast<PyTypeObject*>(type.release());

@@ -109,8 +109,15 @@ def ensure_calibrated() -> tuple[str, ...]:
     return tuple(_state["limits"])
 
 
+def missing_fields() -> tuple[str, ...] | None:
+    """The fields of the layout that calibration did not find; None where it failed altogether, or there was none."""
+    found: tuple[str, ...] | None = _state.get("missing")
+    return found
+
+
 def calibrate(torch: Any) -> tuple[str, ...]:
     """Finds the layout and hands it to the extension. What did not verify is left out, and said."""
+    _state.pop("missing", None)
     try:
         layout = undisturbed(lambda: surest_layout(torch))
     except Exception as error:  # no thread, no memory: no reason to break the question that was asked
@@ -118,7 +125,7 @@ def calibrate(torch: Any) -> tuple[str, ...]:
         return (
             f"PyTorch's objects in C++: how they are laid out could not be found ({type(error).__name__}: {error})",
         )
-    missing = [name for name in MEANINGS if name not in layout]
+    _state["missing"] = missing = tuple(name for name in MEANINGS if name not in layout)
     return (limit_text(torch, missing),) if missing else ()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from gradlife._version import __version__
 from gradlife.model import RunReport, ScenarioInfo, codec, hunt_codec
+from gradlife.model.checkup import Checkup, encode
 from gradlife.model.environment import EnvironmentInfo
 from gradlife.model.fidelity import FidelityReport
 from gradlife.model.heap import HeapDiff, HeapView
@@ -17,6 +18,7 @@ from gradlife.model.hunt import HuntReport
 from gradlife.model.trace import Trace
 from gradlife.reports.hunt_trace import trace_drawing
 
+DOCTOR_FORMAT = "gradlife.doctor/1"
 ENVIRONMENTS_FORMAT = "gradlife.environments/1"
 LIST_FORMAT = "gradlife.list/1"
 FIDELITY_FORMAT = "gradlife.fidelity/1"
@@ -51,6 +53,13 @@ def list_text(stories: Iterable[ScenarioInfo]) -> str:
 def environments_text(environments: Iterable[EnvironmentInfo]) -> str:
     """The registered environments as `gradlife.environments/1`."""
     return whole(ENVIRONMENTS_FORMAT, {"environments": [asdict(environment) for environment in environments]})
+
+
+def checkup_text(checkup: Checkup) -> str:
+    """What the doctor found as `gradlife.doctor/1`."""
+    problems = [encode(sign) for sign in checkup.problems]
+    sections = {title: [encode(sign) for sign in signs] for title, signs in checkup.sections.items()}
+    return whole(DOCTOR_FORMAT, {"exit_status": checkup.exit_status, "problems": problems, "sections": sections})
 
 
 def heap_text(view: HeapView) -> str:

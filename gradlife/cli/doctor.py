@@ -1,0 +1,36 @@
+"""`gradlife doctor`: is this installation well? Everything that a report of a bug needs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gradlife.checkup.examination import examine
+from gradlife.output import STDOUT, open_output
+from gradlife.reports.checkup import print_checkup
+from gradlife.reports.json import checkup_text
+from gradlife.reports.theme import make_console
+
+EPILOG = """\
+It looks at versions, at the compiled extensions, at what this PyTorch and this
+machine let gradlife read, at what ships with it and at registered environments,
+and checks itself: a planted leak has to be found, and its clean twin to be clean.
+
+Exit status: 0 well; 1 something is broken that gradlife relies on.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Examine, print, write."""
+    with open_output(args.json) as output:
+        checkup = examine()
+        if args.json != STDOUT:
+            print_checkup(make_console(sys.stdout), checkup)
+        output.write(checkup_text(checkup))
+    return checkup.exit_status

@@ -1,0 +1,70 @@
+"""What `gradlife doctor` found: signs of health, by section, and a remedy for each that is a problem."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from gradlife.errors import EXIT_CLEAN, EXIT_FOUND
+
+
+class Health(StrEnum):
+    """How well one thing is."""
+
+    WELL = "well"
+    ABSENT = "absent"  # not there, and nothing relies on it
+    LESS = "less"  # gradlife works, and can tell less
+    BROKEN = "broken"  # gradlife relies on it
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One thing that was looked at: a version, a capability, a file."""
+
+    section: str
+    name: str
+    told: str  # the version, what was found, or why it is not there
+    health: Health = Health.WELL
+    remedy: str = ""  # of what is `less` or `broken`: what to do
+
+    @property
+    def is_problem(self) -> bool:
+        """Is there something to be done about it?"""
+        return self.health in (Health.LESS, Health.BROKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """All signs, in the order of the report."""
+
+    signs: tuple[Sign, ...]
+
+    @property
+    def problems(self) -> tuple[Sign, ...]:
+        """What is to be mended, the worst first."""
+        found = (sign for sign in self.signs if sign.is_problem)
+        return tuple(sorted(found, key=lambda sign: sign.health is not Health.BROKEN))
+
+    @property
+    def sections(self) -> dict[str, list[Sign]]:
+        """The signs by section."""
+        found: dict[str, list[Sign]] = {}
+        for sign in self.signs:
+            found.setdefault(sign.section, []).append(sign)
+        return found
+
+    @property
+    def exit_status(self) -> int:
+        """0; 1 where something is broken that gradlife relies on."""
+        return EXIT_FOUND if any(sign.health is Health.BROKEN for sign in self.signs) else EXIT_CLEAN
+
+
+def encode(sign: Sign) -> dict[str, Any]:
+    """As a JSON object."""
+    return asdict(sign)
+
+
+def decode(item: dict[str, Any]) -> Sign:
+    """From one."""
+    return Sign(**{**item, "health": Health(item["health"])})

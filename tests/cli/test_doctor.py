@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gradlife.backends import recorded
+from gradlife.checkup import asking, examination, supplies
+from gradlife.environments.records import Environment, write_record
+from gradlife.model.checkup import Checkup, Health, Sign, decode, encode
+from gradlife.reports.checkup import print_checkup
+from gradlife.reports.json import checkup_text
+from printing import printed
+
+Gradlife = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADLIFE_HOME", str(tmp_path / "home"))
+
+
+def doctor(folder: Path, *arguments: str, **files: str) -> subprocess.CompletedProcess[str]:
+    """The doctor in a process whose path begins with these files: `torch="raise ..."`."""
+    for name, source in files.items():
+        (folder / f"{name}.py").write_text(source, encoding="utf-8")
+    command = [sys.executable, "-m", "gradlife", "doctor", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def signs_of(result: subprocess.CompletedProcess[str]) -> dict[str, Sign]:
+    """Every sign of a JSON answer by its name."""
+    assert "Traceback" not in result.stderr
+    sections = json.loads(result.stdout)["sections"]
+    return {item["name"]: decode(item) for items in sections.values() for item in items}
+
+
+@pytest.mark.torch
+def test_a_sound_installation_is_well(tmp_path: Path) -> None:
+    result = doctor(tmp_path, "--json", "-")
+    signs = signs_of(result)
+    assert {sign.name: sign for sign in signs.values() if sign.health is Health.BROKEN} == {}
+    assert result.returncode == 0
+    assert signs["planted leak"].told == "found: GL402; 3 controls right"
+    assert signs["its clean twin"].told == "clean; 3 controls right"
+    assert signs["lab"].told == "ctx_keeps_output is never, ctx_keeps_detached_output is del on mini:torch-1.1"
+    assert {
+        "gradlife",
+        "Python",
+        "platform",
+        "numpy",
+        "rich",
+        "the heap graph",
+        "the mini engine",
+        "next edges",
+    } <= set(signs)
+    assert signs["the heap graph"].told.partition(": ")[2].startswith(("release build for", "debug build for"))
+    assert [name for name in signs if name.startswith("recorded:")] == [f"recorded:{name}" for name in recorded.ATLAS]
+    assert signs["environments"].health is Health.ABSENT
+
+
+def test_without_torch_the_rest_is_examined_and_well(tmp_path: Path) -> None:
+    result = doctor(tmp_path, "--json", "-", sitecustomize="import sys; sys.modules['torch'] = None")
+    signs = signs_of(result)
+    assert (result.returncode, signs["torch"].health) == (0, Health.ABSENT)
+    assert signs["planted leak"].told == "found: GL512; 0 controls right"
+    assert signs["its clean twin"].told == "clean; 0 controls right"
+    assert "next edges" not in signs
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "told", "remedy"),
+    [
+        (
+            "raise RuntimeError('two\\nlines')",
+            "torch",
+            "cannot be imported: RuntimeError: two lines",
+            "reinstall torch",
+        ),
+        ("import sys; sys.exit(7)", "torch", "cannot be imported: SystemExit: 7", "--force-reinstall torch"),
+        ("import torch.nothing", "torch", "cannot be imported: ModuleNotFoundError", "--force-reinstall torch"),
+        ("x = 1", "torch", "what is imported as torch is not PyTorch", "rename the torch.py"),
+        (
+            "import os; print('last words', flush=True); os.abort()",
+            "examination in a child",
+            "importing torch: the process was killed by SIGABRT; printed last: last words",
+            "make `python -c 'import torch'` work",
+        ),
+        (
+            "import os; os._exit(3)",
+            "examination in a child",
+            "importing torch: the process ended with status 3",
+            "make",
+        ),
+    ],
+)
+def test_a_torch_that_breaks_is_told_with_a_remedy(
+    tmp_path: Path, source: str, name: str, told: str, remedy: str
+) -> None:
+    result = doctor(tmp_path, "--json", "-", torch=source)
+    sign = signs_of(result)[name]
+    assert (result.returncode, sign.health) == (1, Health.BROKEN)
+    assert sign.told.startswith(told)
+    assert remedy in sign.remedy
+
+
+def test_a_torch_that_never_answers_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torch.py").write_text("import time\nwhile True:\n    time.sleep(1)\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (sign,) = asking.ask_child(time_limit=4)
+    assert sign.told in ("importing torch: no answer within 4 s", "starting: no answer within 4 s")
+
+
+def test_an_extension_that_is_missing_is_one_problem_and_no_child_is_asked(
+    gradlife: Gradlife, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "gradlife._engine", None)
+    monkeypatch.setattr(asking, "ask_child", lambda: pytest.fail("asked"))
+    status, output, errors = gradlife("doctor", "--json", "-")
+    problems = json.loads(output)["problems"]
+    assert (status, errors) == (1, "")
+    assert [(one["name"], one["health"]) for one in problems] == [("the mini engine", "broken")]
+    assert problems[0]["remedy"].startswith("make build")
+
+
+def test_what_an_examination_raises_is_a_sign() -> None:
+    def look() -> list[Sign]:
+        raise ValueError("no such luck")
+
+    (sign,) = examination.guarded("Versions", look)  # type: ignore[arg-type]
+    assert (sign.health, sign.told) == (Health.BROKEN, "the examination failed: ValueError: no such luck")
+
+
+def test_a_damaged_or_missing_recording_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torch-1.1.0.json").write_text("{", encoding="utf-8")
+    monkeypatch.setattr(recorded, "folder", lambda: tmp_path)
+    signs = {sign.name: sign for sign in supplies.recordings()}
+    assert signs["recorded:torch-1.1.0"].health is Health.LESS
+    assert signs["recorded:torch-2.13.0"].told == "is missing"
+    assert signs["recorded:torch-2.13.0"].remedy == supplies.REINSTALL
+
+
+def test_an_environment_without_its_interpreter_is_told(tmp_path: Path) -> None:
+    (tmp_path / "home" / "environments" / "old").mkdir(parents=True)
+    write_record(Environment("old", sys.executable, ("torch==1.1.0",), "3.7.16", "torch", "1.1.0"))
+    (sign,) = supplies.environments()
+    assert (sign.name, sign.health) == ("environment old", Health.LESS)
+    assert sign.told == "torch 1.1.0 on Python 3.7.16: its interpreter is gone"
+    assert sign.remedy == "gradlife env remove old, then gradlife env add old ..."
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_examined(
+    gradlife: Gradlife, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gradlife.cli.doctor.examine", lambda: pytest.fail("examined"))
+    status, output, errors = gradlife("doctor", "--json", str(tmp_path / "no" / "file"))
+    assert (status, output) == (2, "")
+    assert errors.startswith(f"gradlife: error: cannot write {tmp_path}/no/file: no such file or directory")
+
+
+SICK = Checkup(
+    (
+        Sign("Versions", "gradlife", "0.1.0"),
+        Sign("Versions", "memray", "not installed", Health.ABSENT),
+        Sign("PyTorch", "next edges", "not found: edges_in_node", Health.BROKEN, "another release"),
+        Sign("This machine", "malloc", "malloc does not tell", Health.LESS, "glibc"),
+    )
+)
+
+
+def test_the_report_ends_with_the_problems_the_worst_first_and_a_remedy_for_each() -> None:
+    assert printed(lambda console: print_checkup(console, SICK)) == (
+        "Versions\n"
+        "  ✔ gradlife  0.1.0\n"
+        "  · memray    not installed\n"
+        "\n"
+        "PyTorch\n"
+        "  ✘ next edges  not found: edges_in_node\n"
+        "\n"
+        "This machine\n"
+        "  ! malloc  malloc does not tell\n"
+        "\n"
+        "To be mended\n"
+        "  ✘ next edges: not found: edges_in_node\n"
+        "    try: another release\n"
+        "  ! malloc: malloc does not tell\n"
+        "    try: glibc\n"
+        "\n"
+        "NOT WELL: 1 thing that gradlife relies on; 1 thing that gradlife can do without, and tells less\n"
+    ).replace("do without, and tells less", "do without,\n          and tells less")
+
+
+def test_a_section_of_many_alike_signs_takes_one_line() -> None:
+    many = Checkup(tuple(Sign("Readers", f"reader {n}", "can be read") for n in range(30)))
+    text = printed(lambda console: print_checkup(console, many))
+    assert text.startswith("Readers\n  ✔ 30 of 30: reader 0, reader 1, ")
+    assert text.endswith("\nwell: 30 things looked at\n")
+
+
+def test_json_has_the_status_the_problems_and_every_sign() -> None:
+    document = json.loads(checkup_text(SICK))
+    assert (document["format"], document["exit_status"]) == ("gradlife.doctor/1", 1)
+    assert [one["name"] for one in document["problems"]] == ["next edges", "malloc"]
+    assert list(document["sections"]) == ["Versions", "PyTorch", "This machine"]
+    assert [decode(encode(sign)) for sign in SICK.signs] == list(SICK.signs)
+
+
+def test_only_what_is_broken_makes_the_exit_status_1() -> None:
+    assert SICK.exit_status == 1
+    assert Checkup(SICK.signs[:2] + SICK.signs[3:]).exit_status == 0
