@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gradlife.cli.late_options import take_late_options
+from gradlife.cli.report_files import ReportFiles
 from gradlife.errors import EXIT_FOUND, GradlifeError, UsageError
 from gradlife.hunting.guard import Guard, Result
 from gradlife.hunting.memory import Memory
@@ -53,6 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; - for standard output")
     parser.add_argument("--markdown", metavar="FILE", help="write the report for an issue or the summary of a job")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page to look at, in one file")
     parser.add_argument(
         "--export-scenario",
         metavar="FILE",
@@ -114,8 +116,8 @@ def run(args: argparse.Namespace) -> int:
         return compare(before, read_report(args.target))
     target = parse(args.target, tuple(args.arguments))
     settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, args.lines, args.interactive)
-    outputs = (open_output(args.json), open_output(args.markdown), open_output(args.export_scenario))
-    with outputs[0] as output, outputs[1] as page, outputs[2] as story:
+    outputs = (open_output(args.json), ReportFiles(args), open_output(args.export_scenario))
+    with outputs[0] as output, outputs[1] as files, outputs[2] as story:
         show = Show(args, is_script=isinstance(target, ScriptTarget))
         hears = nobody if args.prove else show.answer
         memory = Memory(args.memory_limit, args.at_rss)
@@ -126,10 +128,7 @@ def run(args: argparse.Namespace) -> int:
             result = replace(result, report=proven(result.report, settings, quietly(args)))
         status = finish(result, show, output, args.fail_on)
         if result.report is not None:
-            if args.markdown is not None:
-                from gradlife.reports.hunt_markdown import hunt_markdown
-
-                page.write(hunt_markdown(result.report))
+            files.write(result.report)
             export(result.report, story, args.export_scenario)
         if before is not None and result.report is not None:
             return result.status or compare(before, result.report)
@@ -195,7 +194,8 @@ class Show:
 
     def __init__(self, args: argparse.Namespace, is_script: bool) -> None:
         self._in_full = args.full
-        self._stream = sys.stderr if is_script or args.json == STDOUT else sys.stdout
+        is_taken = STDOUT in (args.json, args.markdown, args.html)
+        self._stream = sys.stderr if is_script or is_taken else sys.stdout
         self.is_done = False
 
     def answer(self, report: HuntReport) -> None:

@@ -42,7 +42,7 @@ def test_commands_come_with_what_they_print(folder: Path) -> None:
     """In the page's order: a later command reads what an earlier one wrote."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     commands = list(shown())
-    assert len(commands) == 6
+    assert len(commands) == 7
     for command, lines in commands:
         environment = {**os.environ, "PATH": path, "COLUMNS": "120"}
         done = subprocess.run(

@@ -65,7 +65,7 @@ class RingDrawing:
         self.count, self.width = count, width
         self.right = (count + 1) // 2  # so many stand on the right side
         self.down = max(PITCH * self.right / 2, 40.0)
-        self.across = min(self.down, width / 6)
+        self.across = min(self.down, width / 8)
         self.middle = (width / 2, self.down + EDGE)
         self.height = 2 * (self.down + EDGE)
         self.room = width / 2 - self.across - GAP - DOT - 2

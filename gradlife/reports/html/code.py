@@ -1,0 +1,40 @@
+"""Python and differences of it, with colours, as markup."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from gradlife.reports.coloured_code import PARTS
+
+#: Of lines of a difference: the class by the first character.
+CHANGES = {"-": "gone", "+": "new"}
+
+
+def code_markup(code: str) -> Markup:
+    """Some Python, or lines before and after a change, to stand in a `pre`."""
+    text = code.strip("\n").expandtabs(4)
+    return difference(text) if is_difference(text) else coloured(text)
+
+
+def is_difference(text: str) -> bool:
+    """Do lines begin with + or -, and all others with a blank?"""
+    lines = [line for line in text.splitlines() if line]
+    return any(line[0] in CHANGES for line in lines) and all(line[0] in "+- ." for line in lines)
+
+
+def difference(text: str) -> Markup:
+    """Each line as what it is."""
+    return Markup("\n").join(
+        Markup('<span class="line {}">{}</span>').format(CHANGES.get(line[:1], "same"), line)
+        for line in text.splitlines()
+    )
+
+
+def coloured(text: str) -> Markup:
+    """Strings, comments, keywords and numbers as what they are."""
+    made, at = Markup(""), 0
+    for found in PARTS.finditer(text):
+        made += text[at : found.start()]
+        made += Markup('<span class="code-{}">{}</span>').format(found.lastgroup, found.group())
+        at = found.end()
+    return made + text[at:]

@@ -1,0 +1,192 @@
+"""A hunt as a page: the verdict, how it grew, what is kept, a card a finding, and how far to believe it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradlife.model.hunt import Finding, HuntReport, HuntVerdict
+from gradlife.reports.drawing import Series, Svg, growth_chart
+from gradlife.reports.html.hunt_cards import CardView, card_of
+from gradlife.reports.html.hunt_retained import retained_map
+from gradlife.reports.html.page import render_page
+from gradlife.reports.html.tables import Cell, Column, Table
+from gradlife.reports.html.traces import Drawn
+from gradlife.reports.html.words import short
+from gradlife.reports.hunt import ARROW, WORDS
+from gradlife.reports.hunt_rounds import MEASURES, conclusion_text, figure, row, value_of
+from gradlife.reports.hunt_words import KINDS, amounts, by_whose_bug, headline, method, next_commands
+from gradlife.reports.values import size
+
+#: Findings with a card each; the others are rows of a table.
+CARDS = 60
+#: Charts beside each other.
+CHARTS = 3
+STYLES = {
+    HuntVerdict.LEAK: "bad",
+    HuntVerdict.NEEDS_GC: "gc",
+    HuntVerdict.CLEAN: "good",
+    HuntVerdict.INCONCLUSIVE: "gc",
+}
+
+
+@dataclass(frozen=True)
+class HuntView:
+    """A hunt, ready to be shown."""
+
+    report: HuntReport
+    word: str
+    style: str
+    headline: str
+    facts: Sequence[tuple[str, str]]
+    trouble: Sequence[str]
+    charts: Sequence[Svg]
+    conclusions: Sequence[tuple[str, bool]]
+    rounds: Table | None
+    retained: Drawn | None
+    sections: Sequence[tuple[str, Sequence[CardView]]]
+    rest: Table | None
+    explained: Sequence[tuple[str, str]]
+    limits: Sequence[tuple[str, str]]  # what cannot be told, and the command that lifts it
+    commands: Sequence[tuple[str, str]]
+
+
+def hunt_page(report: HuntReport) -> str:
+    """The page."""
+    return render_page(
+        f"Hunt in {short(os.path.basename(report.target) or report.target, 100)}", "hunt.html", view=hunt_view(report)
+    )
+
+
+def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
+    """Everything that the page shows."""
+    numbered = list(enumerate(in_order(report), 1))
+    return HuntView(
+        report=report,
+        word=WORDS[report.verdict][0],
+        style=STYLES[report.verdict],
+        headline=short(headline(report)),
+        facts=list(facts(report)),
+        trouble=troubles(report),
+        charts=charts(report),
+        conclusions=list(conclusion_text(report)) if report.rounds else [],
+        rounds=round_table(report),
+        retained=retained_map(numbered, report.explained, cards),
+        sections=sections(report, cards),
+        rest=rest_table(in_order(report)[cards:], cards),
+        explained=[
+            (one.kind, short(one.what) + (f", {size(one.bytes)}" if one.bytes else "")) for one in report.explained
+        ],
+        limits=[limit_parts(limit) for limit in report.limits],
+        commands=[(short(command), what_for) for command, what_for in next_commands(report)],
+    )
+
+
+def in_order(report: HuntReport) -> list[Finding]:
+    """The findings as they are told: by whose bug they are."""
+    return [finding for _, findings in by_whose_bug(report) for finding in findings]
+
+
+def facts(report: HuntReport) -> list[tuple[str, str]]:
+    """What was run, and how."""
+    told = [("Target", short(report.target))]
+    told += [("A step is", short(report.stepped_by))] if report.stepped_by else []
+    return [*told, ("Method", method(report))]
+
+
+def troubles(report: HuntReport) -> list[str]:
+    """What went wrong."""
+    told = [short(report.trouble)] if report.trouble else []
+    return told + ([f"The script ended with status {report.script_status}."] if report.script_status else [])
+
+
+def charts(report: HuntReport) -> list[Svg]:
+    """A chart for each of the first measures of which something was added; where nothing was, of bytes."""
+    grown = [one for one in MEASURES if any(value_of(each, one[0]) for each in report.rounds)] or MEASURES[:1]
+    steps = [one.steps for one in report.rounds]
+    return [
+        growth_chart(
+            Series(
+                head, steps, [value_of(one, field) for one in report.rounds], Teller(field), chart_tone(report, field)
+            )
+        )
+        for field, _, head in grown[:CHARTS]
+        if report.rounds
+    ]
+
+
+def chart_tone(report: HuntReport, field: str) -> str:
+    """Bad where it grows in every round."""
+    return "bad" if min(value_of(one, field) for one in report.rounds) > 0 else "good"
+
+
+def teller(field: str) -> Teller:
+    """Puts a sum in words."""
+    return Teller(field)
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Sums of one measure in words."""
+
+    field: str
+
+    def __call__(self, value: float) -> str:
+        return figure(value, self.field)
+
+
+def round_table(report: HuntReport) -> Table | None:
+    """What each round added, in numbers."""
+    shown = [one for one in MEASURES if any(value_of(each, one[0]) for each in report.rounds)]
+    if not shown:
+        return None
+    heads = ["round", "steps", *(head for _, _, head in shown), f"{shown[0][2]}/step"]
+    fields = [field for field, _, _ in shown]
+    rows = [row(number, one, fields) for number, one in enumerate(report.rounds, 1)]
+    return Table("What each round added", [Column(head, is_number=True) for head in heads], rows)
+
+
+def sections(report: HuntReport, cards: int) -> list[tuple[str, Sequence[CardView]]]:
+    """The cards by whose bug the findings are."""
+    found: list[tuple[str, Sequence[CardView]]] = []
+    before = 0
+    for title, findings in by_whose_bug(report):
+        shown = [
+            card_of(one, before + number, report) for number, one in enumerate(findings[: max(0, cards - before)], 1)
+        ]
+        found += [(title, shown)] if shown else []
+        before += len(findings)
+    return found
+
+
+def rest_table(findings: Sequence[Finding], before: int) -> Table | None:
+    """The findings without a card, a row each."""
+    if not findings:
+        return None
+    columns = [
+        Column("finding"),
+        Column("title"),
+        Column("kind"),
+        Column("a step"),
+        Column("survivors", True),
+        Column("retained", True),
+    ]
+    rows: list[list[Cell | str | int | float]] = [
+        [
+            one.code,
+            short(one.title, 120),
+            KINDS[one.kind],
+            amounts(one.per_step),
+            one.survivors,
+            Cell(size(one.retained_bytes), one.retained_bytes),
+        ]
+        for one in findings
+    ]
+    return Table(f"{len(findings):,} more findings, after the first {before:,}", columns, rows)
+
+
+def limit_parts(limit: str) -> tuple[str, str]:
+    """A limit, and the command that lifts it."""
+    what, arrow, command = limit.rpartition(ARROW)
+    return (what, command) if arrow else (limit, "")

@@ -1,0 +1,95 @@
+"""A finding as a card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from gradlife.model.hunt import Finding, FindingKind, HuntReport
+from gradlife.reports.html.code import code_markup
+from gradlife.reports.html.traces import TraceView, trace_view
+from gradlife.reports.html.words import short
+from gradlife.reports.hunt_finding import grown
+from gradlife.reports.hunt_words import KINDS, amounts, keywords, problem
+from gradlife.reports.values import size
+
+
+@dataclass(frozen=True, slots=True)
+class ProofView:
+    """What was cut, and what came back."""
+
+    cut: str
+    before: str
+    after: str
+    is_sufficient: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """A finding, ready to be shown."""
+
+    number: int
+    code: str
+    title: str
+    style: str
+    facts: Sequence[tuple[str, str]]
+    problem: str
+    reason: str
+    library: str
+    trace: TraceView
+    proof: ProofView | None
+    advice: str
+    code_markup: Markup
+    links: Sequence[tuple[str, str]]  # words, and the address where they are one
+    keywords: str
+
+
+def card_of(finding: Finding, number: int, report: HuntReport) -> CardView:
+    """The card of a finding."""
+    diagnosis = finding.diagnosis
+    return CardView(
+        number=number,
+        code=finding.code,
+        title=short(finding.title),
+        style="gc" if finding.kind is FindingKind.NEEDS_GC else "bad",
+        facts=list(facts(finding)),
+        problem=short(" ".join(problem(finding, report)), 4000),
+        reason=short(diagnosis.reason, 2000),
+        library=short(diagnosis.library),
+        trace=trace_view(finding.trace),
+        proof=proof_view(finding),
+        advice=short(diagnosis.advice.text, 2000),
+        code_markup=code_markup(short(diagnosis.advice.code, 4000)),
+        links=[(link, address_of(link)) for link in map(short, diagnosis.advice.links)],
+        keywords=short(", ".join(keywords(finding))),
+    )
+
+
+def facts(finding: Finding) -> list[tuple[str, str]]:
+    """The figures of a finding."""
+    told = [("Kind", KINDS[finding.kind])]
+    if finding.kind is not FindingKind.RETAINED:
+        told.append(("Each step adds", amounts(finding.per_step)))
+    told.append(("Survivors", f"{finding.survivors:,}" + (", one of them shown" if finding.survivors > 1 else "")))
+    told += [("Retained", size(finding.retained_bytes))] if finding.retained_bytes else []
+    return told + ([("Fingerprint", short(finding.fingerprint, 40))] if finding.fingerprint else [])
+
+
+def proof_view(finding: Finding) -> ProofView | None:
+    """The proof, if there is one."""
+    proof = finding.proof
+    if proof is None:
+        return None
+    return ProofView(short(proof.cut), grown(proof.before), grown(proof.after), proof.is_sufficient, short(proof.note))
+
+
+def address_of(link: str) -> str:
+    """Where a reference leads to: an address as it is, an issue of a repository on GitHub; nothing for other words."""
+    if link.startswith(("https://", "http://")):
+        return link
+    repository, mark, number = link.partition("#")
+    is_issue = mark and number.isdecimal() and repository.count("/") == 1 and " " not in repository
+    return f"https://github.com/{repository}/issues/{number}" if is_issue else ""

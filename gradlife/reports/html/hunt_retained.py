@@ -1,0 +1,63 @@
+"""What the findings of a hunt keep, as a treemap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradlife.model.hunt import Explained, Finding, FindingKind
+from gradlife.reports.drawing import Cell, Svg, treemap
+from gradlife.reports.html.traces import NARROW, WIDE, Drawn
+from gradlife.reports.html.words import short
+from gradlife.reports.values import size
+
+#: Findings with a rectangle each; the others share one.
+MOST = 60
+HEIGHT = 260.0
+
+#: A finding and its number in the report.
+Numbered = tuple[int, Finding]
+
+
+def retained_map(findings: Sequence[Numbered], explained: Sequence[Explained], cards: int) -> Drawn | None:
+    """The retained bytes of findings, and of growth that is meant; None where there are none.
+
+    `cards`: the numbers up to this lead to a card.
+    """
+    total = sum(one.retained_bytes for _, one in findings) + sum(one.bytes for one in explained)
+    if not total:
+        return None
+    cells = [*finding_cells(findings, cards, total), *meant_cells(explained, total)]
+    return Drawn(drawing(cells, WIDE + 260), drawing(cells, NARROW))
+
+
+def drawing(cells: list[Cell], width: float) -> Svg:
+    """The treemap at a width."""
+    told = "; ".join(cell.told for cell in cells[:8])
+    return treemap(cells, width, HEIGHT, "What the findings keep, by retained bytes", told)
+
+
+def finding_cells(findings: Sequence[Numbered], cards: int, total: int) -> Iterator[Cell]:
+    """A cell a finding, the largest ones."""
+    found = sorted(findings, key=lambda one: -one[1].retained_bytes)
+    for number, one in found[:MOST]:
+        yield finding_cell(one, number, f"#finding-{number}" if number <= cards else "", total)
+    rest = sum(one.retained_bytes for _, one in found[MOST:])
+    if rest:
+        yield cell(f"{len(found) - MOST:,} other findings", rest, total, "quiet")
+
+
+def finding_cell(finding: Finding, number: int, link: str, total: int) -> Cell:
+    """One finding."""
+    tone = "gc" if finding.kind is FindingKind.NEEDS_GC else "bad"
+    return cell(f"{number}. {finding.code} {short(finding.title, 80)}", finding.retained_bytes, total, tone, link)
+
+
+def meant_cells(explained: Sequence[Explained], total: int) -> Iterator[Cell]:
+    """Growth that is meant."""
+    for one in explained:
+        yield cell(f"meant: {one.kind}, {short(one.what, 80)}", one.bytes, total, "good")
+
+
+def cell(label: str, nbytes: int, total: int, tone: str, link: str = "") -> Cell:
+    """A cell with its bytes and share."""
+    return Cell(label, nbytes, f"{label}: {size(nbytes)}, {nbytes / total:.0%}", size(nbytes), tone, link)

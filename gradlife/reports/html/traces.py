@@ -1,0 +1,127 @@
+"""Leak traces in a page: a row an object with its verdict, the cycle as a ring, and what holds the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gradlife.model.trace import Ledger, Step, StepStatus, Trace
+from gradlife.model.trace_text import SURENESS
+from gradlife.reports.drawing import RingNode, Svg, ring
+from gradlife.reports.html.words import short
+from gradlife.reports.hunt_trace import gathered
+from gradlife.reports.values import counted, size
+
+#: Whether an object leaks, in a word, and the class of its colour.
+LEAKING = {
+    StepStatus.EXPECTED: ("no", "good"),
+    StepStatus.UNKNOWN: ("?", "quiet"),
+    StepStatus.LEAKING: ("yes", "bad"),
+}
+#: Rows of a way that are shown; of a longer one its beginning and its end.
+MOST_ROWS = 48
+#: Widths of drawings for a wide place and for a narrow one, in pixels.
+WIDE, NARROW = 640.0, 330.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An object on the way, and its reference to the next."""
+
+    object: str
+    detail: str
+    leaking: str
+    style: str
+    reason: str = ""
+    via: str = ""
+    is_suspect: bool = False
+    more: int = 0  # alike ones that follow, or others that are left out
+    is_gap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A drawing for a wide place and one for a narrow one."""
+
+    wide: Svg
+    narrow: Svg
+
+
+@dataclass(frozen=True, slots=True)
+class TraceView:
+    """A trace, ready to be shown."""
+
+    way: Sequence[Row]
+    ring: Drawn | None
+    members: Sequence[Row]  # of the ring, as a list
+    tail: Sequence[Row]
+    facts: Sequence[str]
+    natives: Sequence[str]
+    legs: Sequence[str] = field(default_factory=tuple)
+
+
+def trace_view(trace: Trace) -> TraceView:
+    """Everything of a trace but its ledger."""
+    return TraceView(
+        way=way_rows(trace.steps),
+        ring=ring_drawing(trace.cycle) if trace.cycle else None,
+        members=way_rows(trace.cycle, is_ring=True),
+        tail=way_rows(trace.tail),
+        facts=tensor_facts(trace),
+        natives=native_lines(trace.ledger, bool(trace.steps or trace.cycle)),
+        legs=[short(leg) for leg in trace.legs],
+    )
+
+
+def way_rows(steps: Sequence[Step], is_ring: bool = False) -> list[Row]:
+    """A row an object; those that come again and again are counted, and of a long way the middle is left out."""
+    rows = [row_of(step, more, is_ring) for step, more in gathered(steps)]
+    if len(rows) <= MOST_ROWS:
+        return rows
+    half = MOST_ROWS // 2
+    left_out = rows[half:-half]
+    gap = Row("", "", "", "", more=len(left_out) + sum(row.more for row in left_out), is_gap=True)
+    return [*rows[:half], gap, *rows[-half:]]
+
+
+def row_of(step: Step, more: int, is_ring: bool) -> Row:
+    """One object. In a ring none is meant to live, so that there is no verdict on each."""
+    leaking, style = ("", "") if is_ring and step.status is StepStatus.UNKNOWN else LEAKING[step.status]
+    return Row(
+        short(step.object),
+        short(step.detail),
+        leaking,
+        style,
+        short(step.reason),
+        short(step.via),
+        step.is_suspect,
+        more,
+    )
+
+
+def ring_drawing(cycle: Sequence[Step]) -> Drawn:
+    """The cycle round a ring."""
+    nodes = [RingNode(short(step.object, 80), short(step.via, 80), step.is_suspect) for step in cycle]
+    title = f"A cycle of {counted(len(cycle), 'object')}"
+    return Drawn(ring(nodes, WIDE, title), ring(nodes, NARROW, title))
+
+
+def tensor_facts(trace: Trace) -> list[str]:
+    """What hangs on the tensor at the end of the way."""
+    tensor = trace.tensor
+    if tensor is None:
+        return []
+    told = [f"its grad_fn is {tensor.grad_fn}, with the graph behind it"] if tensor.grad_fn else []
+    told += ["it is a view: it keeps a whole storage"] if tensor.is_view else []
+    return told + ([f"its storage has {size(tensor.storage_bytes)}"] if tensor.storage_bytes else [])
+
+
+def native_lines(ledger: Ledger, has_way: bool) -> list[str]:
+    """References that no object explains, and what in native memory holds them."""
+    if not ledger.unaccounted or (has_way and not ledger.native):
+        return []
+    told = [f"{counted(ledger.count, 'reference')}, {ledger.unaccounted:,} of which no object explains"]
+    for holder in ledger.native:
+        where = f", {holder.symbol} in {holder.library}" if holder.symbol else ""
+        told.append(short(f"native code: {holder.description}{where}{SURENESS[holder.sureness]}"))
+    return told
