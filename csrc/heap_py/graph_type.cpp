@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heap_py/border.hpp"
+#include "heap_py/graph_browsing.hpp"
 #include "heap_py/graph_reports.hpp"
 #include "heapgraph/components.hpp"
 
@@ -208,6 +209,8 @@ PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
                          {"components", components_method, METH_O, nullptr},
                          {"retained", retained_method, METH_O, nullptr},
                          {"dominator", dominator_method, METH_O, nullptr},
+                         {"dominated", dominated_method, METH_VARARGS, nullptr},
+                         {"search", search_method, METH_VARARGS, nullptr},
                          {"story", story_method, METH_O, nullptr},
                          {"cycle_steps", cycle_steps_method, METH_O, nullptr},
                          {"path_steps", path_steps_method, METH_O, nullptr},

@@ -31,6 +31,12 @@ Dominators& FrozenGraph::need_dominators() {
   return *dominators;
 }
 
+Dominated& FrozenGraph::need_dominated() {
+  const Dominators& tree = need_dominators();
+  if (dominated == nullptr) dominated = std::make_unique<Dominated>(graph, tree);
+  return *dominated;
+}
+
 int64_t FrozenGraph::count_of(NodeId node) {
   if (const uint32_t* known = counts.find(node)) return *known;
   graph.build_referrers();
@@ -39,7 +45,8 @@ int64_t FrozenGraph::count_of(NodeId node) {
 
 size_t FrozenGraph::bytes() const {
   return graph.bytes() + (paths != nullptr ? paths->bytes() : 0) + (dominators != nullptr ? dominators->bytes() : 0) +
-         (words != nullptr ? words->bytes() : 0) + (fates != nullptr ? fates->bytes() : 0);
+         (dominated != nullptr ? dominated->bytes() : 0) + (words != nullptr ? words->bytes() : 0) +
+         (fates != nullptr ? fates->bytes() : 0);
 }
 
 }  // namespace gradlife::heap

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "heapgraph/collector.hpp"
+#include "heapgraph/dominated.hpp"
 #include "heapgraph/dominators.hpp"
 #include "heapgraph/search.hpp"
 #include "heapgraph/words.hpp"
@@ -14,6 +15,7 @@ struct FrozenGraph {
   Graph graph;
   std::unique_ptr<PathTree> paths;
   std::unique_ptr<Dominators> dominators;
+  std::unique_ptr<Dominated> dominated;
   std::unique_ptr<Fates> fates;
   std::unique_ptr<Words> words;     // of a snapshot with labels
   NodeNumbers counts;               // of a snapshot: reference counts that are not the known referrers'
@@ -25,6 +27,7 @@ struct FrozenGraph {
   std::vector<NodeId> path_to(NodeId node);
   Fates& need_fates(const RefCount& count);
   Dominators& need_dominators();  // std::runtime_error: without sizes
+  Dominated& need_dominated();    // the same
   int64_t count_of(NodeId node);  // of a snapshot: the reference count
   size_t bytes() const;
 };

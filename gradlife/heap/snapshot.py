@@ -154,12 +154,15 @@ class Snapshot:
     def why(self, what: int | str) -> Trace:
         """Why an object is alive: the one at an address, or of the objects of a type the one that retains most."""
         node = self._node_at(what) if isinstance(what, int) else self._nodes_of(what)[0]
-        kind, name, *_ = self._graph.describe(node)
+        return trace_of(short_type(self._graph.describe(node)[1]), self._story(node), self._graph, self.limits)
+
+    def _story(self, node: int) -> dict[str, Any]:
+        """What is known of why a node is alive, as the extension tells it."""
         found = self._graph.story(node)
-        if kind != "python" and found["cycle"]:
+        if self._graph.describe(node)[0] != "python" and found["cycle"]:
             seen = self._seen(found["cycle"])
             found["lifetime"] = Lifetime.NEVER if seen is None else self._graph.story(seen)["lifetime"]
-        return trace_of(short_type(name), found, self._graph, self.limits)
+        return found
 
     def diff(self, later: Snapshot) -> HeapDiff:
         """What is new, gone and grown in a later snapshot."""
