@@ -1,4 +1,7 @@
-"""Files that a report goes to: checked before anything runs, and replaced whole or not at all."""
+"""Files that a report goes to: checked before anything runs, and replaced whole or not at all.
+
+The summary of a job of GitHub's is the exception: what other steps of the job's script have written there stays.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from types import TracebackType
 from gradlife.errors import EXIT_COULD_NOT_TELL, OutputError
 
 STDOUT = "-"
+
+#: Names the file in which GitHub's runner looks for the summary of a step, in Markdown.
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
 class LostOutputError(OutputError):
@@ -52,7 +58,7 @@ class OutputFile:
 
     def write(self, text: str) -> None:
         """Write the whole file."""
-        self.fill(lambda descriptor: write_all(descriptor, text.encode("utf-8")), "another place, or --json -")
+        self.fill(lambda descriptor: write_all(descriptor, text.encode("utf-8")), "another place, or -")
 
     def fill(self, write: Callable[[int], None], hint: str = "another place") -> None:
         """Have the whole file written to its descriptor."""
@@ -82,6 +88,14 @@ class OutputFile:
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
+
+
+class AppendedFile(OutputFile):
+    """A file to which a report is added: other commands write to it, too, and the one who reads it holds it open."""
+
+    def _open(self) -> None:
+        file_mode(self.path)
+        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
 
 
 class OutputStream:
@@ -117,7 +131,15 @@ def open_output(path: str | None) -> OutputFile | OutputStream:
     """The output that `--json PATH` asks for."""
     if path is None:
         return NoOutput()
-    return OutputStream() if path == STDOUT else OutputFile(path)
+    if path == STDOUT:
+        return OutputStream()
+    return AppendedFile(path) if is_summary(path) else OutputFile(path)
+
+
+def is_summary(path: str) -> bool:
+    """Is this the summary of the step that this process is a part of?"""
+    summary = os.environ.get(SUMMARY_VARIABLE)
+    return bool(summary) and os.path.realpath(path) == os.path.realpath(summary or "")
 
 
 def file_mode(path: str) -> int | None:

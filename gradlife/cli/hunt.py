@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
+from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.late_options import take_late_options
-from gradlife.cli.report_files import ReportFiles
 from gradlife.errors import EXIT_FOUND, GradlifeError, UsageError
 from gradlife.hunting.guard import Guard, Result
 from gradlife.hunting.memory import Memory
@@ -20,7 +20,7 @@ from gradlife.hunting.targets import ScriptTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import HuntReport, HuntVerdict
-from gradlife.output import STDOUT, NoOutput, OutputFile, OutputStream, open_output, reason
+from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason
 
 EPILOG = """\
 TARGET is a script with its own arguments, file.py::function or module:function.
@@ -31,6 +31,18 @@ argument, and the step's number is the second if it takes two.
 Exit status: 0 clean; 1 a leak was found; 2 asked wrongly; 3 could not tell; a
 script that fails itself keeps its own.
 """
+
+#: What makes each format.
+WRITERS: dict[str, Writer] = {
+    "json": "gradlife.reports.json:hunt_text",
+    "junit": "gradlife.reports.hunt_junit:hunt_junit",
+    "markdown": "gradlife.reports.hunt_markdown:hunt_markdown",
+    "sarif": "gradlife.reports.findings_sarif:hunt_sarif",
+    "html": "gradlife.reports.html.hunt:hunt_page",
+}
+
+#: A cycle that waits for the collector counts as found.
+NEEDS_GC = "needs-gc"
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -52,9 +64,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="record where objects are created in every round; else it is where something grows",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the report as JSON; - for standard output")
-    parser.add_argument("--markdown", metavar="FILE", help="write the report for an issue or the summary of a job")
-    parser.add_argument("--html", metavar="FILE", help="write the report as a page to look at, in one file")
+    add_formats(
+        parser,
+        json="write the report as JSON; - for standard output, in the place of any file",
+        html="write the report as a page to look at, in one file",
+    )
     parser.add_argument(
         "--export-scenario",
         metavar="FILE",
@@ -64,7 +78,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--verify", metavar="BEFORE", help="compare with a report from before a fix; TARGET may be a report, too"
     )
     parser.add_argument(
-        "--fail-on", choices=["leak", "needs-gc"], default="leak", help="what makes the exit status 1 (%(default)s)"
+        "--fail-on", choices=["leak", NEEDS_GC], default="leak", help="what makes the exit status 1 (%(default)s)"
     )
     parser.add_argument(
         "--at-rss",
@@ -116,28 +130,27 @@ def run(args: argparse.Namespace) -> int:
         return compare(before, read_report(args.target))
     target = parse(args.target, tuple(args.arguments))
     settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, args.lines, args.interactive)
-    outputs = (open_output(args.json), ReportFiles(args), open_output(args.export_scenario))
-    with outputs[0] as output, outputs[1] as files, outputs[2] as story:
-        show = Show(args, is_script=isinstance(target, ScriptTarget))
+    with Outputs(args, WRITERS) as outputs, open_output(args.export_scenario) as story:
+        show = Show(args, isinstance(target, ScriptTarget), outputs.is_stdout_taken)
         hears = nobody if args.prove else show.answer
         memory = Memory(args.memory_limit, args.at_rss)
-        result = Guard(settings, memory, hears, meanwhile=load_reports).run()
+        result = Guard(settings, memory, hears, meanwhile=lambda: load_reports(outputs)).run()
         if args.prove and result.report is not None:
             from gradlife.hunting.prove import proven
 
             result = replace(result, report=proven(result.report, settings, quietly(args)))
-        status = finish(result, show, output, args.fail_on)
+        status = finish(result, show, outputs, args.fail_on)
         if result.report is not None:
-            files.write(result.report)
             export(result.report, story, args.export_scenario)
         if before is not None and result.report is not None:
             return result.status or compare(before, result.report)
         return status
 
 
-def load_reports() -> None:
+def load_reports(outputs: Outputs) -> None:
     """What is needed at the end, while the program runs: it takes as long as a look at the heap."""
     importlib.import_module("gradlife.reports.hunt")
+    outputs.load()
 
 
 def is_script(target: str) -> bool:
@@ -192,10 +205,10 @@ def compare(before: HuntReport, after: HuntReport) -> int:
 class Show:
     """Where the report is shown: once, as soon as it is known."""
 
-    def __init__(self, args: argparse.Namespace, is_script: bool) -> None:
+    def __init__(self, args: argparse.Namespace, is_script: bool, is_stdout_taken: bool) -> None:
         self._in_full = args.full
-        is_taken = STDOUT in (args.json, args.markdown, args.html)
-        self._stream = sys.stderr if is_script or is_taken else sys.stdout
+        self._annotates = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
+        self._stream = sys.stderr if is_script or is_stdout_taken else sys.stdout
         self.is_done = False
 
     def answer(self, report: HuntReport) -> None:
@@ -207,9 +220,17 @@ class Show:
         self._stream.flush()
         self.is_done = True
 
+    def annotate(self, report: HuntReport, is_strict: bool) -> None:
+        """Print annotations for GitHub, if they are wanted: at the end, when the report is complete."""
+        if self._annotates:
+            from gradlife.reports.github import hunt_annotations
 
-def finish(result: Result, show: Show, output: OutputFile | OutputStream | NoOutput, fail_on: str) -> int:
-    """Show what was not shown yet, write the JSON, and tell the exit status."""
+            for line in hunt_annotations(report, is_strict):
+                print(line, file=self._stream, flush=True)
+
+
+def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
+    """Show what was not shown yet, write the files, and tell the exit status."""
     report = result.report
     if report is None:
         if result.status:
@@ -217,15 +238,14 @@ def finish(result: Result, show: Show, output: OutputFile | OutputStream | NoOut
         raise GradlifeError("the program left no report", "gradlife hunt --help")
     if not show.is_done or report.trouble:
         show.answer(report)
-    if not isinstance(output, NoOutput):
-        from gradlife.reports.json import hunt_text
-
-        output.write(hunt_text(report))
+    is_strict = fail_on == NEEDS_GC
+    show.annotate(report, is_strict)
+    outputs.write(report, is_strict=is_strict)
     return result.status or status_of(report, fail_on)
 
 
 def status_of(report: HuntReport, fail_on: str) -> int:
     """The report's own status; `needs-gc` may count as found."""
-    if fail_on == "needs-gc" and report.verdict is HuntVerdict.NEEDS_GC:
+    if fail_on == NEEDS_GC and report.verdict is HuntVerdict.NEEDS_GC:
         return EXIT_FOUND
     return report.exit_status

@@ -7,21 +7,32 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TextIO
 
 from gradlife.backends.recorded import PREFIX
 from gradlife.backends.registry import DEFAULT_BACKENDS
+from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.progress import ProgressBar
 from gradlife.environments.question import FRAMEWORKS
 from gradlife.errors import MissingDependencyError, UsageError
 from gradlife.model import RunReport
-from gradlife.output import STDOUT, LostOutputError, NoOutput, OutputFile, OutputStream, open_output
+from gradlife.output import STDOUT, LostOutputError, open_output
 from gradlife.reports.contexts import print_contexts
 from gradlife.reports.fidelity import print_fidelity
+from gradlife.reports.github import is_on_github, run_annotations
 from gradlife.reports.json import fidelity_text, run_text
 from gradlife.reports.terminal import print_report, print_timelines
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
 from gradlife.runner.fidelity import fidelity
+
+#: What makes each format.
+WRITERS: dict[str, Writer] = {
+    "json": run_text,
+    "junit": "gradlife.reports.run_junit:run_junit",
+    "markdown": "gradlife.reports.run_markdown:run_markdown",
+    "sarif": "gradlife.reports.findings_sarif:run_sarif",
+}
 
 #: Stories that --timeline draws at once; more would be no drawing that anybody reads.
 TIMELINE_LIMIT = 4
@@ -62,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--matrix", action="store_true", help="only stories told in several contexts, a column a context"
     )
-    parser.add_argument("--json", metavar="FILE", help="write all readings as JSON; - for standard output")
+    add_formats(parser, json="write all readings as JSON; - for standard output, in the place of any file")
     parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
     parser.add_argument("--timeline", action="store_true", help="draw the engine's events of a story, a lane an object")
     parser.add_argument("--in-process", action="store_true", help="run in this process, unprotected: for a debugger")
@@ -83,13 +94,13 @@ def seconds(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the stories, print the report, write the JSON."""
+    """Run the stories, print the report, write it in other formats."""
     backends, paths = apart(args.backend or (), args.paths)
     if args.fidelity:
         return run_fidelity(args, backends, paths)
-    with open_output(args.json) as output:
-        report = run_stories(args, backends, paths)
-        return deliver(report, output, Presentation(args.stage_detail, args.timeline, args.json == STDOUT, args.matrix))
+    presentation = Presentation(args.stage_detail, args.timeline, args.matrix, args.github or is_on_github())
+    with Outputs(args, WRITERS) as outputs:
+        return deliver(run_stories(args, backends, paths), outputs, presentation)
 
 
 #: How the names of systems begin that end in a file's name.
@@ -145,6 +156,8 @@ def run_fidelity(args: argparse.Namespace, backends: list[str], paths: list[str]
         ("--timeline", args.timeline),
         ("--in-process", args.in_process),
         ("--matrix", args.matrix),
+        *((f"--{name}", getattr(args, name) is not None) for name in WRITERS if name != "json"),
+        ("--github", args.github),
     )
     for option, is_given in given:
         if is_given:
@@ -175,39 +188,51 @@ class Presentation:
 
     in_full: bool
     timeline: bool
-    stdout_is_taken: bool
     matrix: bool = False
+    annotates: bool = False
 
 
-def deliver(report: RunReport, output: OutputFile | OutputStream | NoOutput, presentation: Presentation) -> int:
+def deliver(report: RunReport, outputs: Outputs, presentation: Presentation) -> int:
     """Show the report and write it; neither failing takes the other along."""
-    if presentation.stdout_is_taken:
-        return write_to_stdout(report, output, presentation)
+    if outputs.is_stdout_taken:
+        return write_to_stdout(report, outputs, presentation)
     try:
-        show(report, presentation, to_stderr=False)
+        show(report, presentation, sys.stdout)
     finally:
-        output.write(run_text(report))  # also where nobody reads what is shown: `| head`
+        outputs.write(report)  # also where nobody reads what is shown: `| head`
     return report.exit_status
 
 
-def write_to_stdout(report: RunReport, output: OutputFile | OutputStream | NoOutput, presentation: Presentation) -> int:
-    """Write JSON alone to standard output; the report goes to standard error if that is somebody's terminal or all there is."""
+def write_to_stdout(report: RunReport, outputs: Outputs, presentation: Presentation) -> int:
+    """Write one format alone to standard output; the report goes to standard error if that is somebody's terminal or all
+    there is.
+    """
     try:
-        output.write(run_text(report))
+        outputs.write(report)
     except LostOutputError:
-        show(report, presentation, to_stderr=True)
+        show(report, presentation, sys.stderr)
         raise
     if sys.stderr.isatty():
-        show(report, presentation, to_stderr=True)
+        show(report, presentation, sys.stderr)
+    elif presentation.annotates:
+        annotate(report, sys.stderr)
     return report.exit_status
 
 
-def show(report: RunReport, presentation: Presentation, to_stderr: bool) -> None:
+def show(report: RunReport, presentation: Presentation, stream: TextIO) -> None:
     """Print the report for people."""
-    console = make_console(sys.stderr if to_stderr else sys.stdout)
+    console = make_console(stream)
     if presentation.timeline:
         print_timelines(console, report)
     if presentation.matrix:
         print_contexts(console, report)
     else:
         print_report(console, report, presentation.in_full)
+    if presentation.annotates:
+        annotate(report, stream)
+
+
+def annotate(report: RunReport, stream: TextIO) -> None:
+    """Print annotations, which GitHub takes from either stream."""
+    for line in run_annotations(report):
+        print(line, file=stream)

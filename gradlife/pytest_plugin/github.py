@@ -10,6 +10,7 @@ from pathlib import Path
 from gradlife.pytest_plugin import messages
 from gradlife.pytest_plugin.results import Checked, Entry
 from gradlife.pytest_plugin.summary import Told
+from gradlife.reports.github import escaped, escaped_property
 
 PLACE = re.compile(r"(.+):(\d+)(?: in .*)?")
 
@@ -40,13 +41,3 @@ def place_of(checked: Checked, entry: Entry, root: Path) -> tuple[str, int]:
             workspace = os.environ.get("GITHUB_WORKSPACE") or str(root)
             return Path(os.path.relpath(root / found[1], workspace)).as_posix(), int(found[2])
     return checked.nodeid.partition("::")[0], 1
-
-
-def escaped(text: str) -> str:
-    """Text of a workflow command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def escaped_property(text: str) -> str:
-    """A property of one."""
-    return escaped(text).replace(":", "%3A").replace(",", "%2C")

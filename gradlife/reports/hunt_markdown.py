@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.reports.hunt_rounds import MEASURES, conclusion_text, row
 from gradlife.reports.hunt_trace import trace_drawing
 from gradlife.reports.hunt_words import KINDS, amounts, by_whose_bug, headline, keywords, method, next_commands, problem
+from gradlife.reports.markdown import code_span, fenced, plain, table
 from gradlife.reports.values import counted, size
-
-#: What Markdown or HTML would take for its own.
-SPECIAL = re.compile(r"([\\`*_\[\]<>|~])")
 
 
 def hunt_markdown(report: HuntReport) -> str:
@@ -77,10 +74,8 @@ def table_of_rounds(report: HuntReport) -> Iterator[str]:
         return
     yield "\n### What each round added\n"
     heads = ["round", "steps", *(head for _, head in fields), f"{fields[0][1]}/step"]
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{' ---: |' * len(heads)}"
-    for number, one in enumerate(report.rounds, 1):
-        yield f"| {' | '.join(row(number, one, [field for field, _ in fields]))} |"
+    rows = [row(number, one, [field for field, _ in fields]) for number, one in enumerate(report.rounds, 1)]
+    yield from table(heads, rows, "---:")
     yield ""
     yield from (f"{sentence}." for sentence, _ in conclusion_text(report))
 
@@ -104,23 +99,3 @@ def next_part(report: HuntReport) -> Iterator[str]:
     if commands:
         yield "\n### Next"
         yield from fenced("\n".join(f"{command}  # {what_for}" for command, what_for in commands), "sh")
-
-
-def fenced(text: str, language: str) -> Iterator[str]:
-    """Code, in a fence longer than any in it."""
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    yield f"\n{fence}{language}\n{text.rstrip()}\n{fence}"
-
-
-def code_span(text: str) -> str:
-    """Code within a sentence."""
-    one_line = " ".join(text.split())
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", one_line)), default=0))
-    pad = " " if "`" in one_line else ""
-    return f"{fence}{pad}{one_line}{pad}{fence}"
-
-
-def plain(text: str) -> str:
-    """Text that is no markup; what stands in backticks stays code."""
-    pieces = re.split(r"(`[^`]+`)", " ".join(text.split()))
-    return "".join(piece if number % 2 else SPECIAL.sub(r"\\\1", piece) for number, piece in enumerate(pieces))

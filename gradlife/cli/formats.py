@@ -1,0 +1,117 @@
+"""The files that one report goes to, each in a format of its own: opened before the work begins, written after it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any
+
+from gradlife.errors import UsageError
+from gradlife.output import STDOUT, LostOutputError, OutputFile, OutputStream, open_output
+
+HELP = {
+    "json": "write everything as JSON; - for standard output",
+    "junit": "write JUnit XML, as CI servers read it",
+    "markdown": "write it for an issue or the summary of a job; $GITHUB_STEP_SUMMARY is added to",
+    "sarif": "write what has a file and a line as SARIF, for code scanning",
+}
+
+
+def add_formats(parser: argparse.ArgumentParser, **helps: str) -> None:
+    """Declare an option for each format, and the switch for annotations."""
+    for name, text in {**HELP, **helps}.items():
+        parser.add_argument(f"--{name}", metavar="FILE", help=text)
+    parser.add_argument(
+        "--github", action="store_true", help="print annotations for GitHub, as in its workflows by itself"
+    )
+
+
+#: Makes the text of a format: a function, or its name as module:function.
+Writer = Callable[..., str] | str
+
+
+class Outputs:
+    """What `--FORMAT FILE` options ask for. Entering it proves that every file can be written.
+
+    `writers` has for each option what makes the text: a function, or its name as module:function, which is loaded only
+    where it is asked for.
+    """
+
+    def __init__(self, args: argparse.Namespace, writers: Mapping[str, Writer]) -> None:
+        self._writers = writers
+        self._paths = {name: path for name in writers if (path := getattr(args, name, None)) is not None}
+        self._stack = ExitStack()
+        self._open: dict[str, OutputFile | OutputStream] = {}
+
+    @property
+    def is_stdout_taken(self) -> bool:
+        """Does one of them go to standard output, where then nothing else belongs?"""
+        return STDOUT in self._paths.values()
+
+    @property
+    def formats(self) -> list[str]:
+        """The options that were given."""
+        return list(self._paths)
+
+    def __enter__(self) -> Outputs:
+        refuse_twice(self._paths)
+        with self._stack:  # those that were opened are closed where another can't be
+            for name, path in self._paths.items():
+                output: OutputFile | OutputStream = open_output(path)
+                self._stack.enter_context(output)
+                self._open[name] = output
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def write(self, report: Any, **options: Any) -> None:
+        """Write each; one that can't be written costs no other, and is raised when all are."""
+        lost: list[LostOutputError] = []
+        for name, output in self._open.items():
+            try:
+                output.write(self.writer(name)(report, **self.known(name, options)))
+            except LostOutputError as error:
+                lost.append(error)
+        if lost:
+            raise lost[0]
+
+    def writer(self, name: str) -> Callable[..., str]:
+        """What makes the text of a format."""
+        writer = self._writers[name]
+        if not isinstance(writer, str):
+            return writer
+        module, _, function = writer.partition(":")
+        found: Callable[..., str] = getattr(importlib.import_module(module), function)
+        return found
+
+    def known(self, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the options that a format's function takes."""
+        taken = inspect.signature(self.writer(name)).parameters
+        return {option: value for option, value in options.items() if option in taken}
+
+    def load(self) -> None:
+        """Load all writers that will be needed."""
+        for name in self._paths:
+            self.writer(name)
+
+
+def refuse_twice(paths: Mapping[str, str]) -> None:
+    """Raise if two formats go to one place."""
+    seen: dict[str, str] = {}
+    for name, path in paths.items():
+        place = path if path == STDOUT else os.path.realpath(path)
+        if os.path.exists(place) and not os.path.isfile(place):
+            continue  # a pipe or a terminal takes one after the other
+        if place in seen:
+            where = "standard output" if path == STDOUT else path
+            raise UsageError(f"--{seen[place]} and --{name} both go to {where}", "a file for each")
+        seen[place] = name
