@@ -76,7 +76,7 @@ bench-plugin: $(VENV)/.built $(VENV)/.bench ## time suites of tests with the pyt
 fuzz: $(VENV)/.built ## run random lifetime programs on the mini engine and on PyTorch, and shrink what differs
 	$(BIN)/python -m benchmarks.fuzz $(ARGS)
 
-fuzz-bugs: $(VENV)/.built ## seed ten bugs in the mini engine, one at a time: the fuzzer must find each
+fuzz-bugs: $(VENV)/.built ## seed bugs in the mini engine, in its policies and in its C++, one at a time: the fuzzer must find each
 	$(BIN)/python -m benchmarks.fuzz.bugs $(ARGS)
 
 alloc-failures: $(VENV)/.built ## make each allocation fail in turn, behind every entry point of the engine

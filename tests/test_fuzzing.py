@@ -12,6 +12,7 @@ from benchmarks.fuzz.books import imbalances
 from benchmarks.fuzz.campaign import Found, Slice, Systems, run_slices, shrink_safely
 from benchmarks.fuzz.children import Died, in_child
 from benchmarks.fuzz.coverage import Coverage
+from benchmarks.fuzz.faults import FAULTS, ROOT, Fault
 from benchmarks.fuzz.known import known_reason
 from benchmarks.fuzz.lockstep import SINGLE, alike, tolerance_for
 from benchmarks.fuzz.profiles import VARIANTS, check_programs, ended, violation
@@ -187,3 +188,23 @@ def test_a_program_that_ends_its_process_is_a_violation() -> None:
 
     found = ended(Deadly(), program("t0 = fw.tensor([1.0])"), 5, Died(6))
     assert (found.profile, found.index, found.text) == (VARIANTS[5], 5, "the process ended: Aborted")
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_each_fault_of_the_core_still_has_its_place_in_the_source(fault: Fault) -> None:
+    text = (ROOT / "csrc" / fault.source).read_text(encoding="utf-8")
+    assert fault.edited(text) != text
+
+
+def test_a_fault_whose_place_is_gone_says_so() -> None:
+    fault = Fault("some fault", "", "engine/view.cpp", (("no such text", ""),))
+    with pytest.raises(SystemExit, match=r"^some fault: engine/view\.cpp does not have 'no such text' once"):
+        fault.edited("int x;")
+
+
+def test_a_value_that_large_numbers_leave_to_chance_is_let_be() -> None:
+    steps = program("t0 = t1.exp()", "t2 = t0.sin()")
+    seen = [("t0", 5.1e23), ("t2", 0.39)], [("t0", 5.1e23), ("t2", -0.74)]
+    assert "sine" in known_reason(steps, Difference(1, "values", *seen))
+    assert known_reason(program("t0 = t1.exp()", "t2 = t0 * 2"), Difference(1, "values", *seen)) == ""
+    assert known_reason(steps, Difference(1, "values", [("t2", 0.39)], [("t2", -0.74)])) == ""

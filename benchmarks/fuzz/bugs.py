@@ -1,18 +1,21 @@
-"""Ten bugs, seeded one at a time: does the fuzzer find each, and after how many programs? Run with `make fuzz-bugs`.
+"""Bugs, seeded one at a time: does the fuzzer find each, and after how many programs? Run with `make fuzz-bugs`.
 
-Each bug is `torch-2.13` with one ownership policy replaced by a mistake that a framework made, or could make. The fuzzer
-is told nothing of it: it runs its programs in order until PyTorch shows something else, or the engine ends the process.
+Ten are `torch-2.13` with one ownership policy replaced by a mistake that a framework made, or could make; the others are
+compiled in the engine's C++ (benchmarks/fuzz/faults.py). The fuzzer is told nothing of it: it runs its programs in order
+until PyTorch shows something else, or the engine ends the process.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from dataclasses import dataclass
 
 from benchmarks.fuzz.__main__ import load_systems
 from benchmarks.fuzz.campaign import Systems, run_slices
 from benchmarks.fuzz.children import in_child
+from benchmarks.fuzz.faults import FAULTS, ROOT, built
 from benchmarks.fuzz.known import known_reason
 
 PROFILE = "torch-2.13"
@@ -47,7 +50,6 @@ class Hunt:
 
 def hunted(systems: Systems, bug: str, seed: int, limit: int) -> Hunt:
     """Run programs until one shows a difference that has no known reason."""
-    systems.first.set_default_profile(f"{PROFILE}+{bug}")
     for one in run_slices(systems, seed, 0, limit, shrinks=0):
         for item in one.found:
             if not known_reason(item.program, item.difference):
@@ -58,19 +60,47 @@ def hunted(systems: Systems, bug: str, seed: int, limit: int) -> Hunt:
     return Hunt(bug, limit)
 
 
+def hunt_of_policy(systems: Systems, bug: str, seed: int, limit: int) -> Hunt:
+    systems.first.set_default_profile(f"{PROFILE}+{bug}")
+    return hunted(systems, bug, seed, limit)
+
+
+def policies_found(seed: int, limit: int) -> int:
+    """How many of the mistakes of ownership are found; prints how."""
+    systems = load_systems(PROFILE)
+    found = 0
+    for bug in BUGS:
+        hunt = in_child(lambda bug=bug: hunt_of_policy(systems, bug, seed, limit))  # type: ignore[misc]
+        print(hunt.line() + f"  ({BUGS[bug]})", flush=True)
+        found += bool(hunt.kind)
+    return found
+
+
+def faults_found(seed: int, limit: int) -> int:
+    """How many of the mistakes in the C++ are found; each prints how."""
+    found = 0
+    for fault in FAULTS:
+        words = [str(built(fault)), "--name", fault.name, "--seed", str(seed), "--limit", str(limit)]
+        hunt = subprocess.run([sys.executable, "-m", "benchmarks.fuzz.faulty", *words], cwd=ROOT, check=False)
+        found += hunt.returncode == 0
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make fuzz-bugs", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=int, default=5000, help="programs to try for each bug, at most")
+    parser.add_argument("--only", choices=("policies", "core"), help="the bugs of policies, or those in the C++, alone")
     arguments = parser.parse_args()
-    systems = load_systems(PROFILE)
-    found = 0
-    for bug in BUGS:
-        hunt = in_child(lambda bug=bug: hunted(systems, bug, arguments.seed, arguments.limit))  # type: ignore[misc]
-        print(hunt.line() + f"  ({BUGS[bug]})", flush=True)
-        found += bool(hunt.kind)
-    print(f"{found} of {len(BUGS)} bugs found")
-    return 0 if found == len(BUGS) else 1
+    found = wanted = 0
+    if arguments.only != "core":
+        found += policies_found(arguments.seed, arguments.limit)
+        wanted += len(BUGS)
+    if arguments.only != "policies":
+        found += faults_found(arguments.seed, arguments.limit)
+        wanted += len(FAULTS)
+    print(f"{found} of {wanted} bugs found")
+    return 0 if found == wanted else 1
 
 
 if __name__ == "__main__":

@@ -65,11 +65,11 @@ class AddmmNode final : public AddedProductNode {
       case 3:
         return saved(first_.sizes);
       case 4:
-        return saved(needs(1) ? first_.strides : Dims());
+        return saved(should_compute_output(1) ? first_.strides : Dims());
       case 6:
         return saved(second_.sizes);
       case 7:
-        return saved(needs(2) ? second_.strides : Dims());
+        return saved(should_compute_output(2) ? second_.strides : Dims());
       default:
         return AddedProductNode::saved_value(field);
     }

@@ -149,6 +149,12 @@ void validate_outputs(const Node& node, TensorList& outputs) {
 
 bool GraphTask::wants(const Edge& edge) const { return edge && (exec_info_.empty() || should_run(*edge.node)); }
 
+// A change replayed in a view's gradient leads to the view's old node, which no other edge may lead to.
+void GraphTask::want_as(const Edge& edge, const Edge& other) {
+  if (exec_info_.empty() || !edge || !wants(other)) return;
+  exec_info_[edge.node.get()].is_needed |= !should_run(*edge.node);
+}
+
 // Where only some gradients are wanted, an operation's hooks see nothing in the place of the others.
 void GraphTask::drop_unneeded(const Node& node, TensorList& outputs) const {
   if (node.computes_all_outputs()) return;
@@ -260,6 +266,8 @@ TensorList run_backward(const EdgeList& roots, TensorList gradients, const Backw
   run_in_own_thread([&] { captured = task.run(std::move(gradients)); });
   return captured;
 }
+
+bool is_wanted(const Edge& edge) { return running_task == nullptr || running_task->wants(edge); }
 
 GraphTask* current_task() { return running_task; }
 

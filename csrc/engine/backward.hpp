@@ -19,6 +19,9 @@ struct BackwardOptions {
 TensorList run_backward(const EdgeList& roots, TensorList gradients, const BackwardOptions& options,
                         const EdgeList& inputs);
 
+// Does the backward that this thread runs want the gradient that goes along this edge? Outside of any: yes.
+bool is_wanted(const Edge& edge);
+
 Node* current_node();  // the node that this thread is running, or nullptr
 
 }  // namespace gradlife

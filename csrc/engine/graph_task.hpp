@@ -70,6 +70,8 @@ class GraphTask {
 
   // Whether this call wants the gradient that goes along this edge.
   bool wants(const Edge& edge) const;
+  // From now on it wants what goes along `edge`, too, if it wants what goes along `other`.
+  void want_as(const Edge& edge, const Edge& other);
   // Whether this call runs `node`. Error: a leaf that is only captured, of which PyTorch does not say it either.
   bool will_execute(const Node& node) const;
   // All nodes that this call runs, first to last.

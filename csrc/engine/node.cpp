@@ -85,7 +85,7 @@ void Node::release_variables() {
   if (released_) return;
   released_ = true;
   record(EventKind::released, *this);
-  for (size_t i = 0; i < slot_count(); ++i) slot(i).reset();
+  for (size_t i = 0; i < slot_count(); ++i) slot(i).release(policy());
 }
 
 uint32_t Node::add_input_metadata(const TensorImpl& output) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/autograd.hpp"
+#include "engine/backward.hpp"
 #include "engine/ops.hpp"
 #include "engine/saved_slot.hpp"
 
@@ -73,7 +74,12 @@ class SlotNode : public Node {
 
  protected:
   Tensor unpack(size_t index) { return saved_[index].unpack_for(NodePtr::share(this)); }
-  bool needs(size_t input) const { return should_compute_output(input); }
+  bool needs(size_t input) const { return should_compute_output(input) && is_wanted(next_edges()[input]); }
+  bool needs_any() const {
+    for (const Edge& edge : next_edges())
+      if (edge && is_wanted(edge)) return true;
+    return false;
+  }
 
  private:
   const NodeSpec& spec_;
@@ -85,11 +91,11 @@ template <size_t count>
 class OpNode : public SlotNode<count> {
  public:
   using SlotNode<count>::SlotNode;
-  // No gradient arrives where nothing downstream needed this output: then none goes on.
+  // No gradient arrives where nothing downstream needed this output, and none is computed that nobody wants.
   TensorList apply(TensorList&& gradients) final {
     const Tensor gradient = std::move(gradients[0]);
     TensorList results(this->next_edges().size());
-    if (gradient) {
+    if (gradient && this->needs_any()) {
       differentiate(gradient, results);
     } else {
       unpack_all();  // what was freed is refused all the same

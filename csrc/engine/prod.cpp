@@ -64,6 +64,8 @@ Tensor recorded_products_of_others(const Tensor& a, int64_t dim) {
   return stack(products, dim);
 }
 
+bool has_several_zeros(const Tensor& a) { return a->numel() - item(count_nonzero(a, {})).to<int64_t>() > 1; }
+
 // A quotient where no element is 0; an only factor has no others to be multiplied with.
 Tensor gradient_along(const Tensor& gradient, const Tensor& self, const Tensor& result, int64_t dim) {
   if (item(all(self)).to<bool>()) return mul(gradient, div(result, self));
@@ -84,6 +86,7 @@ struct MultipliedAll {
     const Tensor self = to_dtype(given, gradient->dtype());
     if (self->dim() == 0) return gradient;
     if (item(all(self)).to<bool>()) return mul(gradient, div(result, self));
+    if (!grad_enabled() && has_several_zeros(self)) return full(self->sizes(), 0, self->dtype());
     return reshape(gradient_along(gradient, reshape(self, {-1}), result, 0), self->sizes());
   }
 };

@@ -183,6 +183,14 @@ void SavedSlot::prefetch(const NodePtr& saved_for) {
   prefetched_ = unpack(saved_for);
 }
 
+// From 2.0 on a slot that got hooks owns the accumulator of the leaf that it saved until its node dies.
+void SavedSlot::release(const Policy& policy) {
+  NodePtr accumulator;
+  if (!policy.is_oneflow && policy.release >= 200) std::swap(accumulator, grad_accumulator_);
+  reset();
+  std::swap(accumulator, grad_accumulator_);
+}
+
 void SavedSlot::reset() {
   data_.reset();
   hooks_.reset();

@@ -36,7 +36,8 @@ class SavedSlot {
   // The same for the node of an operation: only its own output has a way back through the node. An input that was
   // detached in place since is refused; a custom Function's is not.
   Tensor unpack_for(const NodePtr& node) const { return unpack(is_output_ ? node : NodePtr()); }
-  void reset();  // buffers freed
+  void release(const Policy& policy);  // buffers freed: what PyTorch keeps nevertheless stays
+  void reset();
   bool is_set() const { return was_set_; }
   bool is_freed() const { return was_set_ && !data_ && !hooks_ && !prefetched_; }
 

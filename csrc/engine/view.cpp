@@ -56,11 +56,6 @@ class CopySlices final : public Node {
   NodePtr operation_;  // let go of with its buffers, and with it the edge to the view's node from before the change
 };
 
-bool is_wanted(const Edge& edge) {
-  const GraphTask* task = current_task();
-  return task == nullptr || task->wants(edge);
-}
-
 TensorList CopySlices::apply(TensorList&& gradients) {
   const Tensor gradient = std::move(gradients[0]);
   if (!gradient) return TensorList(next_edges().size());
@@ -75,6 +70,7 @@ TensorList CopySlices::apply(TensorList&& gradients) {
   const Tensor window = ops::as_strided(result, view_sizes_, view_strides_, view_offset_ - base_offset_);
   TensorList inputs;
   inputs.push_back(ops::clone(window));
+  if (GraphTask* task = current_task()) task->want_as(operation_->next_edges()[0], next_edges()[0]);
   TensorList outputs = operation_->apply(std::move(inputs));
   TensorList results(next_edges().size());
   for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {

@@ -69,6 +69,7 @@ bool PyNode::may_be_stripped() const {
 
 void PyNode::release_variables() {
   Node::release_variables();
+  for (size_t i = 0; i < saved.size(); ++i) saved[i].reset();
   if (context_ == nullptr) return;
   function_object(context_)->has_freed_buffers = true;
   // OneFlow drops a node's whole closure, and the context with it, where something was saved: else it can run again.

@@ -21,6 +21,7 @@ import programs_of_checkpoints
 import programs_of_copies
 import programs_of_corners
 import programs_of_found
+import programs_of_found_buffers
 import programs_of_found_gradients
 import programs_of_found_refusals
 import programs_of_gradchecks
@@ -41,6 +42,7 @@ PROGRAMS: list[Program] = [
     *programs_of_refusals.PROGRAMS,
     *programs_of_corners.PROGRAMS,
     *programs_of_found.PROGRAMS,
+    *programs_of_found_buffers.PROGRAMS,
     *programs_of_found_gradients.PROGRAMS,
     *programs_of_found_refusals.PROGRAMS,
     *programs_of_lifetimes.PROGRAMS,
