@@ -1,7 +1,7 @@
 """Plain values: what was run, what was read, how it compares. Standard library only, no live user objects."""
 
 from gradlife.model.comparison import Comparison, ExpectationResult, Status, Verdict
-from gradlife.model.reading import Event, Ownership, Reading
+from gradlife.model.reading import Event, OwnerEdge, OwnerGraph, OwnerNode, Ownership, Reading
 from gradlife.model.report import RunReport
 from gradlife.model.run import RunCrashed, RunFailed, RunOk, RunTimedOut, RunUnavailable, ScenarioRun
 from gradlife.model.story import Declared, DeclaredDifference, ScenarioInfo
@@ -14,6 +14,9 @@ __all__ = [
     "DeclaredDifference",
     "Event",
     "ExpectationResult",
+    "OwnerEdge",
+    "OwnerGraph",
+    "OwnerNode",
     "Ownership",
     "PairTotals",
     "Reading",

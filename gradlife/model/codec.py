@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from gradlife._version import __version__
 from gradlife.errors import GradlifeError
 from gradlife.model.comparison import ExpectationResult
-from gradlife.model.reading import Event, Ownership, Reading
+from gradlife.model.reading import Event, OwnerEdge, OwnerGraph, OwnerNode, Ownership, Reading
 from gradlife.model.report import RunReport
 from gradlife.model.run import OUTCOMES, RunOk, ScenarioRun
 from gradlife.model.story import Declared, DeclaredDifference, ScenarioInfo
@@ -95,7 +95,7 @@ def _decode(document: dict[str, Any]) -> RunReport:
 def _encode_run(run: ScenarioRun) -> dict[str, Any]:
     item = asdict(run)
     del item["readings"]
-    for name in ("events", "owners"):
+    for name in ("events", "owners", "graphs"):
         if not item.get(name, True):
             del item[name]
     return {"outcome": run.outcome, **item}
@@ -108,7 +108,14 @@ def _decode_run(item: dict[str, Any], readings: dict[tuple[str, str], list[Readi
     if kind is RunOk:
         item["events"] = tuple(_build(Event, event) for event in item.get("events", ()))
         item["owners"] = tuple(_build(Ownership, owners) for owners in item.get("owners", ()))
+        item["graphs"] = tuple(map(_decode_graph, item.get("graphs", ())))
     return _build(kind, item)
+
+
+def _decode_graph(item: dict[str, Any]) -> OwnerGraph:
+    nodes = tuple(_build(OwnerNode, node) for node in item["nodes"])
+    edges = tuple(_build(OwnerEdge, edge) for edge in item["edges"])
+    return _build(OwnerGraph, {**item, "nodes": nodes, "edges": edges})
 
 
 def _decode_scenario(item: dict[str, Any]) -> ScenarioInfo:

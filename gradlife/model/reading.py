@@ -79,3 +79,45 @@ class Ownership:
     stage: str
     subject: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerNode:
+    """An object in a drawing of owners: one of the engine's with its Python wrapper if it has one, a plain one, or a name.
+
+    `kind` is that of the engine, or python, or name. `to_impl` and `to_wrapper` say how wrapper and C++ object hold each
+    other: strong, weak, borrowed, coupled, or not at all.
+    """
+
+    id: int
+    kind: str
+    name: str
+    subject: str = ""  # the name under which the story watches it
+    strong: int = 0
+    weak: int = 0
+    wrapper: str = ""  # the wrapper's type
+    refcount: int = 0
+    to_impl: str = ""
+    to_wrapper: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerEdge:
+    """One reference, from a node or from its wrapper, to a node or to its wrapper, and how it owns."""
+
+    source: int
+    target: int
+    label: str
+    ownership: str
+    is_from_wrapper: bool = False
+    is_to_wrapper: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerGraph:
+    """Who owned whom at a stage: what the mini engine tells of its objects, and what the story's names led to."""
+
+    stage: str
+    nodes: tuple[OwnerNode, ...]
+    edges: tuple[OwnerEdge, ...]
+    left_out: int = 0  # objects that the drawing has no room for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradlife.model.reading import Event, Ownership, Reading
+from gradlife.model.reading import Event, OwnerGraph, Ownership, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class RunOk(_Run):
     seconds: float = 0.0
     events: tuple[Event, ...] = ()  # of the mini engine, if asked for
     owners: tuple[Ownership, ...] = ()  # the same
+    graphs: tuple[OwnerGraph, ...] = ()  # the same
 
     outcome = "ok"
 

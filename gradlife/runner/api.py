@@ -56,12 +56,13 @@ def run(
     time_limit: float = TIME_LIMIT,
     with_events: bool = False,
     with_owners: bool = False,
+    with_graphs: bool = False,
 ) -> RunReport:
     """Run scenarios in systems, compare every system with `against`, and check what the scenarios declare.
 
-    against is by default `torch` if that is among the backends, else the first of them. with_events and with_owners keep
-    the mini engine's event log and its ownership trees of every run. Errors are `GradlifeError`s and come before anything
-    is run, where they can.
+    against is by default `torch` if that is among the backends, else the first of them. with_events, with_owners and
+    with_graphs keep the mini engine's event log, its ownership trees and its drawings of owners, of every run. Errors are
+    `GradlifeError`s and come before anything is run, where they can.
     """
     started = time.monotonic()
     chosen, compared_with = choose_systems(backends, against)
@@ -69,8 +70,9 @@ def run(
         refuse_other_interpreters(chosen)
     stories = select_stories(paths, keyword)
     report_progress = on_progress or (lambda progress: None)
-    also = [word for word, is_wanted in (("events", with_events), ("owners", with_owners)) if is_wanted]
-    plan = Plan(stories, chosen, time_limit, tuple(also))
+    wanted = {"events": with_events, "owners": with_owners, "graph": with_graphs}
+    also = tuple(word for word, is_wanted in wanted.items() if is_wanted)
+    plan = Plan(stories, chosen, time_limit, also)
     runs = tell(plan, report_progress, in_process)
     return conclude(runs, plan, compared_with, time.monotonic() - started)
 
@@ -82,7 +84,7 @@ class Plan:
     stories: tuple[Story, ...]
     backends: tuple[Backend, ...]
     time_limit: float
-    also: tuple[str, ...]  # what to report besides readings: events, owners
+    also: tuple[str, ...]  # what to report besides readings: events, owners, graph
 
     @property
     def size(self) -> int:

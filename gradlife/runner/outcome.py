@@ -6,7 +6,7 @@ import signal
 from typing import Any
 
 from gradlife.model.comparison import Status
-from gradlife.model.reading import Event, Ownership, Reading, ReadingKey
+from gradlife.model.reading import Event, OwnerEdge, OwnerGraph, OwnerNode, Ownership, Reading, ReadingKey
 from gradlife.model.run import RunCrashed, RunFailed, RunOk, RunTimedOut, RunUnavailable, ScenarioRun
 from gradlife.model.story import ScenarioInfo
 from gradlife.runner.server import Ended
@@ -50,16 +50,18 @@ def run_of(info: ScenarioInfo, system: str, ended: Ended, limit: float) -> Scena
         common["readings"] += exit_readings(info.id, system, ended)
     if ended.exit_code != 0 and not declares_exit(info):
         return crashed(common, ended.exit_code)
-    return RunOk(**common, seconds=float(last["seconds"]), events=tuple(taken.events), owners=tuple(taken.owners))
+    drawn: dict[str, Any] = {"owners": tuple(taken.owners), "graphs": tuple(taken.graphs)}
+    return RunOk(**common, seconds=float(last["seconds"]), events=tuple(taken.events), **drawn)
 
 
 class Taken:
-    """What a child reported: readings (a later one of the same key corrects an earlier one), events, owners."""
+    """What a child reported: readings (a later one of the same key corrects an earlier one), events, drawings of owners."""
 
     def __init__(self, scenario: str, system: str, records: tuple[dict[str, Any], ...]) -> None:
         self.readings: dict[ReadingKey, Reading] = {}
         self.events: list[Event] = []
         self.owners: list[Ownership] = []
+        self.graphs: list[OwnerGraph] = []
         self.is_sound = True  # were all records well-formed?
         for record in records:
             try:
@@ -75,6 +77,8 @@ class Taken:
             self.events.append(Event(stage=record["stage"], **record["event"]))
         elif record["kind"] == "owners":
             self.owners.append(Ownership(record["stage"], record["subject"], record["text"]))
+        elif record["kind"] == "graph":
+            self.graphs.append(graph_of(record["stage"], record["graph"]))
 
 
 def reading_of(scenario: str, system: str, record: dict[str, Any]) -> Reading:
@@ -84,6 +88,12 @@ def reading_of(scenario: str, system: str, record: dict[str, Any]) -> Reading:
         raise TypeError("a reading is about texts")
     status = Status.NOT_COMPARED.value if record["status"] else ""
     return Reading(scenario, stage, subject, probe, system, record["value"], status)
+
+
+def graph_of(stage: str, drawing: dict[str, Any]) -> OwnerGraph:
+    """A drawing of owners from its record."""
+    nodes = tuple(OwnerNode(**node) for node in drawing["nodes"])
+    return OwnerGraph(stage, nodes, tuple(OwnerEdge(*edge) for edge in drawing["edges"]), drawing["left_out"])
 
 
 def mute_or_crashed(common: dict[str, Any], exit_code: int) -> ScenarioRun:

@@ -123,7 +123,7 @@ def recorded_story(runs: Sequence[ScenarioRun], digest: str, system: str) -> Rec
 def bare(run: ScenarioRun) -> ScenarioRun:
     """A run without what changes from run to run: times, traces, places in files."""
     if isinstance(run, RunOk):
-        return replace(run, seconds=0.0, events=(), owners=())
+        return replace(run, seconds=0.0, events=(), owners=(), graphs=())
     return replace(run, line=0, traceback="") if isinstance(run, RunFailed) else run
 
 

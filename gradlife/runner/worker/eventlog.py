@@ -13,7 +13,7 @@ class EventReader:
         self._clear = getattr(fw, "clear_events", None)
         self.offered = callable(self._events) and callable(self._clear)
         self._number_of = getattr(getattr(fw, "_engine", None), "_object_id", None)
-        self._subjects: dict[Any, str] = {}
+        self.subjects: dict[Any, str] = {}
         self._stage: list[Any] = []
 
     def take(self) -> None:
@@ -30,13 +30,13 @@ class EventReader:
     def know(self, name: str, obj: Any) -> None:
         """Call an object by the name of its subject from now on."""
         if self._number_of is not None:
-            self._subjects.setdefault(self._number_of(obj), name)
+            self.subjects.setdefault(self._number_of(obj), name)
 
     def end_stage(self) -> list[dict[str, Any]]:
         """The events of the stage that ends now."""
         events, self._stage = self._stage, []
         for event in events:
-            event["subject"] = self._subjects.get(event["object"], "")
+            event["subject"] = self.subjects.get(event["object"], "")
         return events
 
 

@@ -11,6 +11,7 @@ from gradlife.runner.worker.contexts import backward_within, forward_within
 from gradlife.runner.worker.eventlog import EventReader, count_kinds, live_counts
 from gradlife.runner.worker.identity import identity_aspects
 from gradlife.runner.worker.judging import lifetimes_of
+from gradlife.runner.worker.owning import owning_graph
 from gradlife.runner.worker.plain import exception_text, simple
 from gradlife.runner.worker.settle import settle, sync
 from gradlife.runner.worker.watching import Control, Watch, beyond, is_tensor, live_bytes, watch_object, watch_storage
@@ -34,7 +35,7 @@ class WorkerLab(Lab):
         self.system = system
         self.profile = profile
         self._emit = emit
-        self._also = also  # "events", "owners": what to report besides readings, where the framework has it
+        self._also = also  # "events", "owners", "graph": what to report besides readings, where the framework has it
         self._watches: dict[str, Watch] = {}
         self._storages: dict[str, Watch] = {}
         self._held: list[Any] = []
@@ -156,6 +157,7 @@ class WorkerLab(Lab):
         self._read_subjects()
         self._read_memory()
         self._draw_owners()
+        self._draw_graph(sys._getframe(1))
         self._verdicts = {}
         self._events.forget()
         if all_names_gone:
@@ -225,6 +227,16 @@ class WorkerLab(Lab):
                 text = str(draw(subject))
                 self._emit({"kind": "owners", "stage": self._stage_now, "subject": watch.name, "text": text})
             del subject
+
+    def _draw_graph(self, frame: Any) -> None:
+        """Who owns whom, from where the story stands."""
+        if "graph" not in self._also:
+            return
+        plain = [watch for watch in self._watches.values() if watch.ref is not None and not watch.is_canary]
+        watched = ((watch.name, watch.ref()) for watch in plain if watch.ref is not None)
+        drawing = owning_graph(self.fw, self._events.subjects, watched, self._held, frame, self)
+        if drawing is not None:
+            self._emit({"kind": "graph", "stage": self._stage_now, "graph": drawing})
 
     def _judge(self) -> None:
         """The lifetime verdict of every subject: dead already, dead after the collector, held, or never."""
