@@ -14,6 +14,13 @@ const gradlife = (() => {
     return made;
   };
 
+  const svg = (tag, properties = {}, ...children) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(properties)) if (value !== null) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+
   const NUMBER = new Intl.NumberFormat("en");
 
   function themes() {
@@ -55,15 +62,18 @@ const gradlife = (() => {
       if (!texts.has(row)) texts.set(row, row.textContent.toLowerCase());
       return texts.get(row);
     };
-    let order = rows, words = [], shown = step;
+    let order = rows, words = [], tags = [], shown = step;
 
     const draw = () => {
-      const found = words.length ? order.filter((row) => words.every((word) => textOf(row).includes(word))) : order;
+      const fits = (row) => words.every((word) => textOf(row).includes(word))
+        && tags.every((tag) => (row.dataset.tags || "").split(" ").includes(tag));
+      const isPart = words.length > 0 || tags.length > 0;
+      const found = isPart ? order.filter(fits) : order;
       body.replaceChildren(...found.slice(0, shown));
       if (more) more.hidden = found.length <= shown;
       if (tools) {
         const count = `${NUMBER.format(found.length)} of ${NUMBER.format(rows.length)} rows`;
-        tools.querySelector(".count").textContent = words.length ? count : `${NUMBER.format(rows.length)} rows`;
+        tools.querySelector(".count").textContent = isPart ? count : `${NUMBER.format(rows.length)} rows`;
       }
     };
     const valueOf = (row, column, isNumber) => {
@@ -93,8 +103,11 @@ const gradlife = (() => {
     if (more) more.addEventListener("click", () => { shown += step * 5; draw(); });
     if (tools) {
       tools.hidden = false;
-      tools.querySelector("input").addEventListener("input", (event) => {
-        words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const search = tools.querySelector("input[type=search]");
+      const ticks = [...tools.querySelectorAll("input[type=checkbox]")];
+      tools.addEventListener("input", () => {
+        words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+        tags = ticks.filter((tick) => tick.checked).map((tick) => tick.value);
         shown = step;
         draw();
       });
@@ -150,5 +163,5 @@ const gradlife = (() => {
   document.querySelectorAll("table.data").forEach(table);
   document.querySelectorAll("[data-tabs]").forEach(tabs);
   reveal();
-  return { data, element, table, tabs, number: (value) => NUMBER.format(value) };
+  return { data, element, svg, table, tabs, number: (value) => NUMBER.format(value) };
 })();

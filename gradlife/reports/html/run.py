@@ -1,0 +1,165 @@
+"""The page of a run: the matrix, one story in two systems side by side, and what went wrong."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+from urllib.parse import quote
+
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
+from gradlife.model import RunOk, RunReport, ScenarioInfo, Status
+from gradlife.reports import closing, problems
+from gradlife.reports.grid import Cell as Word
+from gradlife.reports.html.page import render_page
+from gradlife.reports.html.stories import BATCH, packed_stories
+from gradlife.reports.html.tables import Cell, Column, Table
+from gradlife.reports.matrix import legend, make_matrix, story_cells
+from gradlife.reports.suites import ANSWERS
+from gradlife.reports.theme import BAD, GOOD, MARK_MEANINGS, NOTE, QUIET, VERDICT_STYLES
+from gradlife.reports.values import counted
+from gradlife.reports.view import RunView
+
+#: Classes of the style sheet for the styles of the terminal.
+CLASSES = {GOOD: "good", BAD: "bad", NOTE: "note-mark", QUIET: "quiet", "cyan": "held"}
+
+ENDINGS = {EXIT_CLEAN: ("clean", "good"), EXIT_COULD_NOT_TELL: ("could not tell", "note-mark")}
+FOUND = ("FOUND", "bad")
+
+FILTERS = {"differs": "only where systems differ", "contradicted": "only what contradicts its story"}
+
+#: Problems of one sort that are told one by one.
+PROBLEMS_SHOWN = 200
+
+
+def run_page(report: RunReport) -> str:
+    """A run as one HTML page."""
+    view = RunView(report)
+    word, style = ENDINGS.get(report.exit_status, FOUND)
+    return render_page(
+        "Lifetime stories",
+        "run.html",
+        ending=word,
+        ending_style=style,
+        verdict=closing.verdict(report),
+        sentences=[closing.sums(report), *closing.faithfulness(report), *closing.agreement(report)],
+        matrix=matrix_table(view),
+        legend=legend_of(view),
+        marks=marks_of(view),
+        systems=systems_table(view),
+        problems=problem_parts(view),
+        data={"systems": [system.name for system in view.systems], "batch": BATCH, "stories": story_index(view)},
+        packed=packed_stories(view),
+    )
+
+
+def matrix_table(view: RunView) -> Table:
+    """A row a story, a column a system."""
+    names = [(" ".join(heading), system.name) for heading, system in zip(view.headings, view.systems, strict=True)]
+    columns = [Column("Story"), Column("Suite"), *(Column(short, hint=name) for short, name in names)]
+    rows = [matrix_row(view, scenario) for scenario in view.report.scenarios]
+    tags = [tags_of(view, scenario) for scenario in view.report.scenarios]
+    return Table("What became of the subject of each story, in each system", columns, rows, tags=tags, filters=FILTERS)
+
+
+def matrix_row(view: RunView, scenario: ScenarioInfo) -> list[Cell | str | int | float]:
+    """The row of a story: a link to it, and its verdicts."""
+    is_twin = scenario.fixed_of is not None
+    hint = scenario.title + (f": repairs {scenario.fixed_of}" if is_twin else "")
+    name = Cell(("+ " if is_twin else "") + scenario.name, scenario.name, link=anchor(scenario), hint=hint)
+    return [name, scenario.suite, *(verdict_cell(word) for word in story_cells(view, scenario))]
+
+
+def anchor(scenario: ScenarioInfo) -> str:
+    """What stands behind the # of a link to the story."""
+    return "story/" + quote(scenario.id, safe="/")
+
+
+def verdict_cell(word: Word) -> Cell:
+    """A cell of the matrix: the word, its mark and its colour."""
+    return Cell(word.text + word.mark, style=class_of(word.text, word.style))
+
+
+def class_of(text: str, style: str) -> str:
+    """A verdict has a class of its own."""
+    return text if text in VERDICT_STYLES else CLASSES.get(style, "")
+
+
+def tags_of(view: RunView, scenario: ScenarioInfo) -> str:
+    """What the reader may ask for of a story."""
+    keys = view.keys.get(scenario.id, ())
+    differs = any(key.probe in ANSWERS and view.tells_apart(key) for key in keys)
+    contradicted = any((key, system.name) in view.contradicted for key in keys for system in view.systems)
+    return " ".join(tag for tag, is_so in (("differs", differs), ("contradicted", contradicted)) if is_so)
+
+
+def legend_of(view: RunView) -> list[tuple[str, str, str]]:
+    """What the words in the matrix mean: (word, class, meaning)."""
+    lines = legend(make_matrix(view, in_full=True))
+    return [(word, class_of(word, style), meaning) for word, style, meaning in lines]
+
+
+def marks_of(view: RunView) -> list[tuple[str, str]]:
+    """What the marks behind words mean, those that occur."""
+    marks = {word.mark for scenario in view.report.scenarios for word in story_cells(view, scenario)}
+    reference = view.report.against or "the first system"
+    return [(mark, meaning.format(reference=reference)) for mark, meaning in MARK_MEANINGS.items() if mark in marks]
+
+
+def systems_table(view: RunView) -> Table:
+    """What each system is."""
+    rows = [[one.name, one.framework, one.version, one.python, one.platform] for one in view.systems]
+    return Table("What the stories were told on", [Column(name) for name in SYSTEM_COLUMNS], rows)
+
+
+SYSTEM_COLUMNS = ("System", "Framework", "Version", "Python", "Platform")
+
+
+def problem_parts(view: RunView) -> list[dict[str, Any]]:
+    """Each sort of problem that there is: its title, the problems, how many more there are."""
+    report = view.report
+    sorts = {
+        "Contradictions: a reading is other than its story declares": problems.contradictions(report),
+        "Disagreements: the heap graph said other than what came": problems.disagreements(report),
+        "Stories that did not come to their end": problems.failures(report),
+        "Unexplained differences from the release that a system imitates": problems.differences(
+            report, view.faithful, Status.DIFFERS
+        ),
+        "Explained differences from the release that a system imitates": problems.differences(
+            report, view.faithful, Status.EXPECTED
+        ),
+        "Not available": [unavailable(*one) for one in problems.unavailable(report)],
+    }
+    return [
+        {"title": title, "problems": found[:PROBLEMS_SHOWN], "more": max(0, len(found) - PROBLEMS_SHOWN)}
+        for title, found in sorts.items()
+        if found
+    ]
+
+
+def unavailable(why: str, count: int, systems: list[str]) -> problems.Problem:
+    """Stories that some systems lack the means for."""
+    return problems.Problem("NOT AVAILABLE", counted(count, "story", "stories"), [why], systems)
+
+
+def story_index(view: RunView) -> list[list[Any]]:
+    """What the page knows of each story before it is looked at: id, name, suite, two systems to begin with, do they differ?"""
+    return [[one.id, one.name, one.suite, *telling_pair(view, one)] for one in view.report.scenarios]
+
+
+def telling_pair(view: RunView, scenario: ScenarioInfo) -> tuple[int, int, bool]:
+    """Two systems, by number, to look at side by side: neighbours that say different things, drawings first."""
+    words = [word.text for word in story_cells(view, scenario)]
+    drawn = [number for number, system in enumerate(view.systems) if has_drawings(view, scenario, system.name)]
+    everything = list(range(len(words)))
+    for numbers in (drawn, everything):
+        for one, other in pairwise(numbers):
+            if words[one] != words[other]:
+                return one, other, True
+    numbers = drawn if len(drawn) > 1 else everything
+    return numbers[0], numbers[min(1, len(numbers) - 1)], False
+
+
+def has_drawings(view: RunView, scenario: ScenarioInfo, system: str) -> bool:
+    """Did the system tell who owned whom?"""
+    run = view.runs.get((scenario.id, system))
+    return isinstance(run, RunOk) and bool(run.graphs or run.events)

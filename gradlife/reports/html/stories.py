@@ -1,0 +1,119 @@
+"""What a run's page draws from: a block of data for each story, packed, and unpacked by the page when it is looked at."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from gradlife.model import Event, OwnerGraph, RunOk, ScenarioInfo, ScenarioRun
+from gradlife.reports.timeline import make_lanes
+from gradlife.reports.values import plain
+from gradlife.reports.view import RunView
+
+#: Stories that are packed together: they say alike things, and the page unpacks them at once.
+BATCH = 16
+
+#: Lanes and events of one story in one system; of more, those of the subjects come first, then the oldest.
+MOST_LANES, MOST_EVENTS = 40, 400
+
+#: Characters of a reading's value.
+VALUE_LIMIT = 240
+
+
+def packed_stories(view: RunView) -> list[str]:
+    """All stories, `BATCH` at a time: JSON, deflated, in base64."""
+    scenarios = view.report.scenarios
+    batches = [scenarios[start : start + BATCH] for start in range(0, len(scenarios), BATCH)]
+    return [packed([story_data(view, scenario) for scenario in batch]) for batch in batches]
+
+
+def packed(data: object) -> str:
+    """Plain values as text that a browser unpacks with what it has."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
+
+
+def story_data(view: RunView, scenario: ScenarioInfo) -> dict[str, Any]:
+    """One story: what it says of itself, its stages, and what each system told."""
+    runs = [view.runs.get((scenario.id, system.name)) for system in view.systems]
+    stages = stages_of(view, scenario, runs)
+    return {
+        "title": scenario.title,
+        "story": scenario.story,
+        "fix": scenario.fix,
+        "fixes": scenario.fixed_of or "",
+        "pattern": scenario.pattern or "",
+        "origin": list(scenario.origin),
+        "stages": stages,
+        "runs": [run and run_data(view, run, stages) for run in runs],
+    }
+
+
+def stages_of(view: RunView, scenario: ScenarioInfo, runs: Sequence[ScenarioRun | None]) -> list[str]:
+    """Every stage that a system reached, in the order in which they were reached."""
+    stages = dict.fromkeys(key.stage for key in view.keys.get(scenario.id, ()))
+    for run in runs:
+        if isinstance(run, RunOk):
+            stages.update(dict.fromkeys(graph.stage for graph in run.graphs))
+    return list(stages)
+
+
+def run_data(view: RunView, run: ScenarioRun, stages: list[str]) -> dict[str, Any]:
+    """What one system told of a story."""
+    order = {stage: number for number, stage in enumerate(stages)}
+    is_ok = isinstance(run, RunOk)
+    return {
+        "outcome": run.outcome,
+        "reason": run.reason,
+        "readings": [
+            [order[one.stage], one.subject, one.probe, clipped(plain(one.value)), view.mark(one.key, run.system)]
+            for one in run.readings
+        ],
+        "events": event_data(run.events, order) if is_ok and run.events else None,
+        "graphs": [graph_data(graph, order) for graph in run.graphs] if is_ok else [],
+    }
+
+
+def clipped(text: str) -> str:
+    """The beginning of a long value."""
+    return text if len(text) <= VALUE_LIMIT else text[: VALUE_LIMIT - 1] + "…"
+
+
+def event_data(events: Sequence[Event], order: dict[str, int]) -> dict[str, Any]:
+    """The event log as lanes: (label, is a subject's), and events of them: (lane, stage, kind, detail, counts)."""
+    lanes = make_lanes(events)
+    names = {(event.object_kind, str(event.object)): event.subject for event in events}
+    keys = list(dict.fromkeys((event.object_kind, str(event.object)) for event in events))
+    numbers = sorted(range(len(keys)), key=lambda number: (not names[keys[number]], number))[:MOST_LANES]
+    place = {keys[number]: lane for lane, number in enumerate(sorted(numbers))}
+    drawn = [event for event in events if (event.object_kind, str(event.object)) in place]
+    rows = [event_row(event, place, order) for event in drawn[:MOST_EVENTS]]
+    return {
+        "lanes": [[lanes[number].label, bool(names[keys[number]])] for number in sorted(numbers)],
+        "rows": rows,
+        "objects_left_out": len(keys) - len(place),
+        "events_left_out": len(events) - len(rows),
+    }
+
+
+def event_row(event: Event, place: dict[tuple[str, str], int], order: dict[str, int]) -> list[Any]:
+    """One event."""
+    lane = place[event.object_kind, str(event.object)]
+    return [lane, order.get(event.stage, 0), event.kind, event.detail, event.strong, event.weak]
+
+
+def graph_data(graph: OwnerGraph, order: dict[str, int]) -> dict[str, Any]:
+    """A drawing of owners: what is empty or none is left out."""
+    return {
+        "stage": order[graph.stage],
+        "nodes": [{name: value for name, value in asdict(node).items() if value} for node in graph.nodes],
+        "edges": [
+            [one.source, one.target, one.label, one.ownership, int(one.is_from_wrapper), int(one.is_to_wrapper)]
+            for one in graph.edges
+        ],
+        "left_out": graph.left_out,
+    }
