@@ -29,6 +29,7 @@ from gradlife.runner.fidelity import fidelity
 #: What makes each format.
 WRITERS: dict[str, Writer] = {
     "json": run_text,
+    "html": "gradlife.reports.html.run:run_page",
     "junit": "gradlife.reports.run_junit:run_junit",
     "markdown": "gradlife.reports.run_markdown:run_markdown",
     "sarif": "gradlife.reports.findings_sarif:run_sarif",
@@ -73,7 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--matrix", action="store_true", help="only stories told in several contexts, a column a context"
     )
-    add_formats(parser, json="write all readings as JSON; - for standard output, in the place of any file")
+    add_formats(
+        parser,
+        json="write all readings as JSON; - for standard output, in the place of any file",
+        html="write a page to look at: the matrix, and each story in two systems side by side, drawn",
+    )
     parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
     parser.add_argument("--timeline", action="store_true", help="draw the engine's events of a story, a lane an object")
     parser.add_argument("--in-process", action="store_true", help="run in this process, unprotected: for a debugger")
@@ -134,7 +139,8 @@ def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str])
                 on_progress=progress.show,
                 in_process=args.in_process,
                 time_limit=args.time_limit,
-                with_events=args.timeline,
+                with_events=args.timeline or args.html is not None,
+                with_graphs=args.html is not None,
             )
     except MissingDependencyError as error:
         if backends:
@@ -199,7 +205,7 @@ def deliver(report: RunReport, outputs: Outputs, presentation: Presentation) -> 
     try:
         show(report, presentation, sys.stdout)
     finally:
-        outputs.write(report)  # also where nobody reads what is shown: `| head`
+        outputs.write(report, with_drawings=presentation.timeline)  # also where nobody reads what is shown: `| head`
     return report.exit_status
 
 
@@ -208,7 +214,7 @@ def write_to_stdout(report: RunReport, outputs: Outputs, presentation: Presentat
     there is.
     """
     try:
-        outputs.write(report)
+        outputs.write(report, with_drawings=presentation.timeline)
     except LostOutputError:
         show(report, presentation, sys.stderr)
         raise

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from gradlife._version import __version__
-from gradlife.model import RunReport, ScenarioInfo, codec, hunt_codec
+from gradlife.model import RunOk, RunReport, ScenarioInfo, ScenarioRun, codec, hunt_codec
 from gradlife.model.checkup import Checkup, encode
 from gradlife.model.environment import EnvironmentInfo
 from gradlife.model.fidelity import FidelityReport
@@ -28,9 +28,16 @@ DIFF_FORMAT = "gradlife.diff/1"
 TRACE_FORMAT = "gradlife.why/1"
 
 
-def run_text(report: RunReport) -> str:
-    """A run as `gradlife.run/1`."""
+def run_text(report: RunReport, with_drawings: bool = True) -> str:
+    """A run as `gradlife.run/1`; without what only drawings need, if so wanted: it is most of it where it was asked for."""
+    if not with_drawings:
+        report = replace(report, runs=tuple(map(without_drawings, report.runs)))
     return codec.dumps(report)
+
+
+def without_drawings(run: ScenarioRun) -> ScenarioRun:
+    """A run without its events and its drawings of owners."""
+    return replace(run, events=(), owners=(), graphs=()) if isinstance(run, RunOk) else run
 
 
 def fidelity_text(report: FidelityReport) -> str:

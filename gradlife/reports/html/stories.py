@@ -65,7 +65,7 @@ def stages_of(view: RunView, scenario: ScenarioInfo, runs: Sequence[ScenarioRun 
 def run_data(view: RunView, run: ScenarioRun, stages: list[str]) -> dict[str, Any]:
     """What one system told of a story."""
     order = {stage: number for number, stage in enumerate(stages)}
-    is_ok = isinstance(run, RunOk)
+    events, graphs = (run.events, run.graphs) if isinstance(run, RunOk) else ((), ())
     return {
         "outcome": run.outcome,
         "reason": run.reason,
@@ -73,8 +73,8 @@ def run_data(view: RunView, run: ScenarioRun, stages: list[str]) -> dict[str, An
             [order[one.stage], one.subject, one.probe, clipped(plain(one.value)), view.mark(one.key, run.system)]
             for one in run.readings
         ],
-        "events": event_data(run.events, order) if is_ok and run.events else None,
-        "graphs": [graph_data(graph, order) for graph in run.graphs] if is_ok else [],
+        "events": event_data(events, order) if events else None,
+        "graphs": [graph_data(graph, order) for graph in graphs],
     }
 
 

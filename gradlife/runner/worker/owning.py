@@ -19,7 +19,7 @@ from gradlife.runner.worker.watching import CANARY_NAME
 MOST_NODES = 48
 
 #: How deep containers and plain objects are looked through for an object that is drawn, and how many of them.
-DEPTH, WIDTH = 4, 400
+DEPTH, WIDTH = 6, 400
 
 HELD = "held by the story"
 
@@ -120,6 +120,8 @@ class Drawing:
         """A variable of the story, if it leads anywhere."""
         number = -1 - len(self.nodes)
         before = len(self.edges)
+        if id(value) == self._own:
+            return
         place = self._places.get(id(value))
         if place is not None:
             self.edges.append([number, place[0], "", "strong", False, place[1]])
