@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "probes": {"model", "errors"},
     "runner": {"backends", "environments", "probes", "scenario", "heap", "model", "errors"},
     "checkup": {"runner", "backends", "environments", "heap", "hunting", "model", "errors", "_heap"},
+    "tui": {"heap", "reports", "model", "errors"},
     "interactive": {"heap", "hunting", "reports", "patterns", "model", "output", "errors"},
     "reports": {"model", "patterns", "errors"},
     "pytest_plugin": {
@@ -49,6 +50,7 @@ ALLOWED: dict[str, set[str]] = {
         "heap",
         "hunting",
         "interactive",
+        "tui",
         "checkup",
         "patterns",
         "engine",
@@ -63,7 +65,8 @@ ANYWHERE = {"__init__", "_version"}
 THIRD_PARTY = {
     "jinja2": {"reports"},
     "markupsafe": {"reports"},
-    "rich": {"reports", "cli"},
+    "rich": {"reports", "cli", "tui"},
+    "textual": {"tui"},
     "packaging": {"patterns"},
     "psutil": {"probes", "runner"},
     "pytest": {"pytest_plugin"},

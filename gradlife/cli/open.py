@@ -31,10 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--why", metavar="ADDRESS|TYPE", help="why an object is alive")
     parser.add_argument("--json", metavar="FILE", help="write what is shown as JSON; - for standard output")
     parser.add_argument("-i", "--interactive", action="store_true", help="ask the snapshot at a prompt")
+    parser.add_argument("--tui", action="store_true", help="go through the snapshot with keys and mouse")
 
 
 def run(args: argparse.Namespace) -> int:
     """Show the tables, or why one object is alive, or ask for questions."""
+    if args.tui:
+        from gradlife.cli.browsing import browse  # loads Textual
+
+        return browse(args)
     if args.interactive:
         return ask(args.file)
     with open_output(args.json) as output:

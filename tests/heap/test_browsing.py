@@ -34,7 +34,7 @@ class Loop:
 
 SHARED = ["known to a module and to crates"]
 CRATE = Crate(300)
-CHAIN = functools.reduce(lambda before, _: Slotted(before), range(400), None)
+CHAIN: Any = functools.reduce(lambda before, _: Slotted(before), range(400), None)
 
 
 @functools.cache
