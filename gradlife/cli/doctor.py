@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from gradlife.checkup.examination import examine
-from gradlife.output import STDOUT, open_output
+from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.reports.checkup import print_checkup
 from gradlife.reports.json import checkup_text
 from gradlife.reports.theme import make_console
@@ -24,13 +24,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.epilog = EPILOG
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
+    add_svg(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Examine, print, write."""
-    with open_output(args.json) as output:
+    with Outputs(args, {"json": checkup_text, "svg": picture(print_checkup, "gradlife doctor")}) as outputs:
         checkup = examine()
-        if args.json != STDOUT:
+        if not outputs.is_stdout_taken:
             print_checkup(make_console(sys.stdout), checkup)
-        output.write(checkup_text(checkup))
+        outputs.write(checkup)
     return checkup.exit_status

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
+from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.environments.adding import add, remove
 from gradlife.environments.listing import info_of, listed
 from gradlife.errors import UsageError
-from gradlife.output import STDOUT, open_output
 from gradlife.reports.environments import print_environments
 from gradlife.reports.json import environments_text
 from gradlife.reports.theme import make_console
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("packages", nargs="+", metavar="PACKAGE", help="what pip is to install: torch==1.1.0")
     listing = actions.add_parser("list", help="list the environments", description="List the environments.")
     listing.add_argument("--json", metavar="FILE", help="write them as JSON; - for standard output")
+    add_svg(listing)
     removing = actions.add_parser("remove", help="remove an environment", description="Remove an environment.")
     removing.add_argument("name", metavar="NAME")
 
@@ -52,11 +53,12 @@ def run_add(args: argparse.Namespace) -> None:
 
 def run_list(args: argparse.Namespace) -> None:
     """Print the environments, or write them."""
-    with open_output(args.json) as output:
+    writers = {"json": environments_text, "svg": picture(print_environments, "gradlife env list")}
+    with Outputs(args, writers) as outputs:
         environments = listed()
-        if args.json != STDOUT:
+        if not outputs.is_stdout_taken:
             print_environments(make_console(sys.stdout), environments)
-        output.write(environments_text(environments))
+        outputs.write(environments)
 
 
 def run_remove(args: argparse.Namespace) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
 
 from gradlife.backends.registry import DEFAULT_BACKENDS, backend_names
+from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
 from gradlife.model import Declared, RunReport, ScenarioInfo, SystemInfo
 from gradlife.patterns import SENTENCES, is_code
@@ -32,22 +35,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--backend", nargs="+", action="extend", metavar="NAME", help="systems to run it on, instead of all mini ones"
     )
     parser.add_argument("--no-run", action="store_true", help="tell the story without running it")
+    add_svg(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Tell the story, or the pattern."""
-    console = make_console(sys.stdout)
+
+    def show(console: Console, tell: Callable[[Console], None]) -> None:
+        tell(console)
+
+    with Outputs(args, {"svg": picture(show, f"gradlife explain {args.name}")}) as outputs:
+        tell = telling(args)
+        if not outputs.is_stdout_taken:
+            tell(make_console(sys.stdout))
+        outputs.write(tell)
+    return 0
+
+
+def telling(args: argparse.Namespace) -> Callable[[Console], None]:
+    """What prints the story, which has run by then, or the pattern."""
     if is_code(args.name):
         code = args.name.upper()
-        print_pattern(console, code, stories_about(code))
-        return 0
+        stories = stories_about(code)
+        return lambda console: print_pattern(console, code, stories)
     story, catalogue = find(args.name)
     report, why_not = (None, "") if args.no_run else try_out(args.name, args.backend)
     fixes = [fix_of(story, twin) for twin in catalogue if twin.info.fixed_of == story.info.name]
     owners_in = args.backend or [SHOWN_IN_FULL]
     profiles = declared_by_profile(story.info)
-    print_explanation(console, Explanation(story.info, profiles, fixes, report, why_not, owners_in))
-    return 0
+    explanation = Explanation(story.info, profiles, fixes, report, why_not, owners_in)
+    return lambda console: print_explanation(console, explanation)
 
 
 def stories_about(code: str) -> list[ScenarioInfo]:

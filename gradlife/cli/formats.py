@@ -11,6 +11,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
+from rich.console import Console
+
 from gradlife.errors import UsageError
 from gradlife.output import STDOUT, LostOutputError, OutputFile, OutputStream, open_output
 
@@ -33,6 +35,22 @@ def add_formats(parser: argparse.ArgumentParser, **helps: str) -> None:
 
 #: Makes the text of a format: a function, or its name as module:function.
 Writer = Callable[..., str] | str
+
+
+def add_svg(parser: argparse.ArgumentParser) -> None:
+    """Declare the option for a picture of what is printed."""
+    parser.add_argument("--svg", metavar="FILE", help="draw what is printed as a picture")
+
+
+def picture(show: Callable[[Console, Any], object], title: str) -> Writer:
+    """Makes the text of `--svg`: what a function prints of a report on a console."""
+
+    def write(report: Any) -> str:
+        from gradlife.reports.svg import svg_of
+
+        return svg_of(lambda console: show(console, report), title)
+
+    return write
 
 
 class Outputs:

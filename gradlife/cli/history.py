@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
+from rich.console import Console
+
+from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.cli.progress import ProgressBar
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
-from gradlife.output import STDOUT, open_output
+from gradlife.model.history import History
 from gradlife.reports.history import print_history
 from gradlife.reports.json import history_text
 from gradlife.reports.theme import make_console
@@ -34,18 +37,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profiles", action="store_true", help="also what the engine's profiles of releases do")
     parser.add_argument("--stage-detail", action="store_true", help="a row for each stage, and all probes")
     parser.add_argument("--json", metavar="FILE", help="write it as JSON; - for standard output")
+    add_svg(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table and what changed, or write it."""
-    with open_output(args.json) as output:
+
+    def show(console: Console, found: History) -> None:
+        print_history(console, found, args.stage_detail or bool(args.keyword))
+
+    writers = {"json": history_text, "svg": picture(show, f"gradlife history {args.name}")}
+    with Outputs(args, writers) as outputs:
         with ProgressBar() as progress:
             found = history(
                 args.name, args.backend or (), args.keyword, args.profiles, args.stage_detail, progress.show
             )
         try:
-            if args.json != STDOUT:
-                print_history(make_console(sys.stdout), found, args.stage_detail or bool(args.keyword))
+            if not outputs.is_stdout_taken:
+                show(make_console(sys.stdout), found)
         finally:
-            output.write(history_text(found))
+            outputs.write(found)
     return EXIT_CLEAN if found.rows else EXIT_COULD_NOT_TELL

@@ -39,6 +39,7 @@ WRITERS: dict[str, Writer] = {
     "markdown": "gradlife.reports.hunt_markdown:hunt_markdown",
     "sarif": "gradlife.reports.findings_sarif:hunt_sarif",
     "html": "gradlife.reports.html.hunt:hunt_page",
+    "svg": "gradlife.cli.hunt:drawn",
 }
 
 #: A cycle that waits for the collector counts as found.
@@ -68,6 +69,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser,
         json="write the report as JSON; - for standard output, in the place of any file",
         html="write the report as a page to look at, in one file",
+        svg="draw what is printed as a picture",
     )
     parser.add_argument(
         "--export-scenario",
@@ -202,11 +204,19 @@ def compare(before: HuntReport, after: HuntReport) -> int:
     return found.exit_status
 
 
+def drawn(report: HuntReport, in_full: bool = False) -> str:
+    """What is printed as a picture."""
+    from gradlife.reports.hunt import print_hunt
+    from gradlife.reports.svg import svg_of
+
+    return svg_of(lambda console: print_hunt(console, report, in_full), f"gradlife hunt {report.target}")
+
+
 class Show:
     """Where the report is shown: once, as soon as it is known."""
 
     def __init__(self, args: argparse.Namespace, is_script: bool, is_stdout_taken: bool) -> None:
-        self._in_full = args.full
+        self.in_full = args.full
         self._annotates = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
         self._stream = sys.stderr if is_script or is_stdout_taken else sys.stdout
         self.is_done = False
@@ -216,7 +226,7 @@ class Show:
         from gradlife.reports.hunt import print_hunt
         from gradlife.reports.theme import make_console
 
-        print_hunt(make_console(self._stream), report, self._in_full)
+        print_hunt(make_console(self._stream), report, self.in_full)
         self._stream.flush()
         self.is_done = True
 
@@ -240,7 +250,7 @@ def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
         show.answer(report)
     is_strict = fail_on == NEEDS_GC
     show.annotate(report, is_strict)
-    outputs.write(report, is_strict=is_strict)
+    outputs.write(report, is_strict=is_strict, in_full=show.in_full)
     return result.status or status_of(report, fail_on)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gradlife.output import STDOUT, open_output
+from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.reports.json import list_text
 from gradlife.reports.listing import print_list
 from gradlife.reports.theme import make_console
@@ -23,13 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write them, with all they declare, as JSON; - for standard output"
     )
+    add_svg(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the list, or write it."""
-    with open_output(args.json) as output:
+    with Outputs(args, {"json": list_text, "svg": picture(print_list, "gradlife list")}) as outputs:
         stories = api.select(args.paths, args.keyword)
-        if args.json != STDOUT:
+        if not outputs.is_stdout_taken:
             print_list(make_console(sys.stdout), stories)
-        output.write(list_text(stories))
+        outputs.write(stories)
     return 0

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
+from rich.console import Console
+
 from gradlife.backends.recorded import PREFIX
 from gradlife.backends.registry import DEFAULT_BACKENDS
-from gradlife.cli.formats import Outputs, Writer, add_formats
+from gradlife.cli.formats import Outputs, Writer, add_formats, add_svg, picture
 from gradlife.cli.progress import ProgressBar
 from gradlife.environments.question import FRAMEWORKS
 from gradlife.errors import MissingDependencyError, UsageError
@@ -79,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         json="write all readings as JSON; - for standard output, in the place of any file",
         html="write a page to look at: the matrix, and each story in two systems side by side, drawn",
     )
+    add_svg(parser)
     parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
     parser.add_argument("--timeline", action="store_true", help="draw the engine's events of a story, a lane an object")
     parser.add_argument("--in-process", action="store_true", help="run in this process, unprotected: for a debugger")
@@ -104,7 +107,11 @@ def run(args: argparse.Namespace) -> int:
     if args.fidelity:
         return run_fidelity(args, backends, paths)
     presentation = Presentation(args.stage_detail, args.timeline, args.matrix, args.github or is_on_github())
-    with Outputs(args, WRITERS) as outputs:
+
+    def draw(console: Console, report: RunReport) -> None:
+        print_parts(console, report, presentation)
+
+    with Outputs(args, {**WRITERS, "svg": picture(draw, "gradlife run")}) as outputs:
         return deliver(run_stories(args, backends, paths), outputs, presentation)
 
 
@@ -163,6 +170,7 @@ def run_fidelity(args: argparse.Namespace, backends: list[str], paths: list[str]
         ("--in-process", args.in_process),
         ("--matrix", args.matrix),
         *((f"--{name}", getattr(args, name) is not None) for name in WRITERS if name != "json"),
+        ("--svg", args.svg),
         ("--github", args.github),
     )
     for option, is_given in given:
@@ -227,15 +235,19 @@ def write_to_stdout(report: RunReport, outputs: Outputs, presentation: Presentat
 
 def show(report: RunReport, presentation: Presentation, stream: TextIO) -> None:
     """Print the report for people."""
-    console = make_console(stream)
+    print_parts(make_console(stream), report, presentation)
+    if presentation.annotates:
+        annotate(report, stream)
+
+
+def print_parts(console: Console, report: RunReport, presentation: Presentation) -> None:
+    """Print what was asked for of it."""
     if presentation.timeline:
         print_timelines(console, report)
     if presentation.matrix:
         print_contexts(console, report)
     else:
         print_report(console, report, presentation.in_full)
-    if presentation.annotates:
-        annotate(report, stream)
 
 
 def annotate(report: RunReport, stream: TextIO) -> None:

@@ -17,11 +17,13 @@ from gradlife.errors import UnknownNameError, UsageError
 from gradlife.heap.diff import compare
 from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
 from gradlife.heap.links import RawStep, short_type
+from gradlife.heap.neighbourhood import neighbourhood_of
 from gradlife.heap.objects import large_object
 from gradlife.heap.steps import merged_steps
 from gradlife.heap.torch import ensure_calibrated
 from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of
 from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, TypeCount
+from gradlife.model.neighbourhood import Neighbourhood
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.output import OutputFile
 
@@ -155,6 +157,11 @@ class Snapshot:
         """Why an object is alive: the one at an address, or of the objects of a type the one that retains most."""
         node = self._node_at(what) if isinstance(what, int) else self._nodes_of(what)[0]
         return trace_of(short_type(self._graph.describe(node)[1]), self._story(node), self._graph, self.limits)
+
+    def neighbourhood(self, what: int | str) -> Neighbourhood:
+        """The same as a small graph: ways to the object from roots, who else refers to it, its cycle, what it refers to."""
+        node = self._node_at(what) if isinstance(what, int) else self._nodes_of(what)[0]
+        return neighbourhood_of(self._graph, node, self._story(node))
 
     def _story(self, node: int) -> dict[str, Any]:
         """What is known of why a node is alive, as the extension tells it."""

@@ -1,0 +1,41 @@
+"""Pictures of a neighbourhood, drawn by graphviz where it is there."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+from gradlife.errors import UsageError
+from gradlife.output import LostOutputError
+
+#: Kinds of pictures that graphviz draws, by how their files end.
+KINDS = ("png", "svg", "pdf")
+
+#: Seconds that a picture may take.
+TIME_LIMIT = 60
+
+
+def picture_kind(path: str) -> str:
+    """The kind of picture that a file is to have; UsageError where graphviz is not there, or draws none such."""
+    kind = path.rpartition(".")[2].lower()
+    if kind not in KINDS:
+        raise UsageError(
+            f"{path} names no kind of picture", f"a file that ends in {', '.join('.' + one for one in KINDS)}"
+        )
+    if shutil.which("dot") is None:
+        raise UsageError("graphviz's dot is not installed", "install graphviz; or --dot FILE, which needs nothing")
+    return kind
+
+
+def drawn(text: str, kind: str) -> bytes:
+    """The picture, as graphviz draws it."""
+    try:
+        done = subprocess.run(
+            ["dot", f"-T{kind}"], input=text.encode("utf-8"), capture_output=True, timeout=TIME_LIMIT, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LostOutputError(f"graphviz drew no picture: {error}", "--dot FILE") from None
+    if done.returncode or not done.stdout:
+        told = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
+        raise LostOutputError(f"graphviz drew no picture: {told or f'status {done.returncode}'}", "--dot FILE")
+    return done.stdout

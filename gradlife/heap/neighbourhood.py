@@ -1,0 +1,174 @@
+"""The neighbourhood of an object in a snapshot: what leads to it, the cycle that keeps it, what it refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.folds import fold
+from gradlife.heap.links import ITS_WRAPPER, Link, RawStep, is_half, links_of, short_type
+from gradlife.heap.statuses import with_statuses
+from gradlife.heap.steps import INNER_LABELS, begun_outside, last_reference, skip_to_module, step_of
+from gradlife.model.neighbourhood import Neighbour, Neighbourhood, Role, Tie
+from gradlife.model.trace import Lifetime, Step
+
+#: So many objects that refer to the target, and so many that it refers to, are drawn; the rest is counted.
+MOST_REFERRERS = 8
+MOST_REFERENTS = 8
+
+#: An object, its dict or its half in C++, and what that refers to.
+DEEPEST = 3
+
+#: Stands for what nothing in the heap explains.
+UNSEEN = -1
+
+#: A step, and the number of its object in the graph.
+Numbered = tuple[int, Step]
+
+
+class Picture:
+    """A neighbourhood while it is put together."""
+
+    def __init__(self, graph: _heap.Graph, target: int) -> None:
+        self._graph = graph
+        self._target = target
+        self._shown = target  # the wrapper, where the target is its half in C++
+        self._neighbours: dict[int, Neighbour] = {}
+        self._ties: dict[tuple[int, int, str], Tie] = {}
+
+    def neighbourhood(self, found: dict[str, Any]) -> Neighbourhood:
+        """All of it, from the graph's story of the target."""
+        ring = numbered_ring(found["cycle"])
+        way = numbered(found["path"])
+        self._shown = way[-1][0] if way else self._target
+        self.add(way[-1:] or [(self._target, self.bare(self._target))], Role.TARGET)
+        self.add(way, Role.WAY, suspects=with_statuses(tuple(step for _, step in way)))
+        self.add([*ring, *ring[:1]], Role.RING)
+        self.add(numbered(found["tail"]), Role.WAY)
+        self.add_referrers(found)
+        referents = self.add_referents()
+        target = self._neighbours[self._shown]
+        return Neighbourhood(
+            title=f"{target.object} {target.detail}".strip(),
+            lifetime=Lifetime(found["lifetime"]),
+            neighbours=tuple(self._neighbours.values()),
+            ties=tuple(self._ties.values()),
+            more_referrers=max(0, found["referrer_count"] - MOST_REFERRERS),
+            more_referents=max(0, referents - MOST_REFERENTS),
+        )
+
+    def add(self, steps: Sequence[Numbered], role: Role, suspects: Sequence[Step] = ()) -> None:
+        """Objects in a row, each with its reference to the next."""
+        for number, (node, step) in enumerate(steps):
+            is_root = role is Role.WAY and number == 0
+            self.meet(node, step, Role.ROOT if is_root else role)
+            if number + 1 < len(steps):
+                is_suspect = suspects[number].is_suspect if suspects else False
+                is_native = any(hop.relation == "native" for hop in step.hops)
+                self.tie(node, steps[number + 1][0], step.via, is_suspect, is_native)
+
+    def meet(self, node: int, step: Step, role: Role) -> None:
+        """An object; it keeps the first role that it was met in."""
+        node = self.shown(node)
+        if node in self._neighbours:
+            return
+        _, _, _, own = self._graph.describe(node)
+        self._neighbours[node] = Neighbour(
+            node, step.object, step.detail, step.kind, role, own or 0, self._graph.retained(node)
+        )
+
+    def tie(self, source: int, target: int, via: str, is_suspect: bool, is_native: bool) -> None:
+        """A reference, once; it is suspect if it was so on any way."""
+        key = (source, target, via) = (self.shown(source), self.shown(target), via)
+        known = self._ties.get(key)
+        self._ties[key] = Tie(source, target, via, is_suspect or (known is not None and known.is_suspect), is_native)
+
+    def shown(self, node: int) -> int:
+        """The object that stands for this one."""
+        return self._shown if node == self._target else node
+
+    def bare(self, node: int) -> Step:
+        """An object without a way to it."""
+        kind, name, *_ = self._graph.describe(node)
+        raw = self._graph.steps_along([node])
+        found = links_of(raw)
+        return step_of(found[-1], "") if found else Step(short_type(name), "", kind, "", "unknown")
+
+    def add_referrers(self, found: dict[str, Any]) -> None:
+        """Who refers to the target, each with a way from a root to it; and how many references nothing explains."""
+        pairs = list(zip(found["owners"], found["referrers"], strict=True))[:MOST_REFERRERS]
+        for above, step in pairs:
+            owner, via = last_reference(links_of((*above, step)))
+            if is_half(owner):
+                continue  # the target's own half in C++
+            path = self._graph.path(owner.node)
+            if path and self._target not in path:
+                self.add(numbered(self._graph.steps_along([*path, self._target])), Role.WAY)
+            else:  # it is reached by way of the target, or not at all
+                self.meet(owner.node, step_of(owner, via), Role.WAY)
+                self.tie(owner.node, self._target, via, False, owner.kind not in {"python", "root"})
+        unseen = found["references"] - found["referrer_count"]
+        if unseen > 0:
+            told = f"{unseen} reference{'s' * (unseen != 1)} that nothing here explains"
+            self._neighbours[UNSEEN] = Neighbour(UNSEEN, "native code", told, "native", Role.UNSEEN)
+            self.tie(UNSEEN, self._target, "", False, True)
+
+    def add_referents(self) -> int:
+        """What the target refers to; how much that is."""
+        rows = list(dict.fromkeys(self.referents_of([self._target])))
+        for row in rows[:MOST_REFERENTS]:
+            self.add(numbered(self._graph.steps_along(row), whole=True), Role.KEPT)
+        return len(rows)
+
+    def referents_of(self, above: list[int]) -> Iterator[tuple[int, ...]]:
+        """The rows of objects that end at something of the target's own: its dict and its half in C++ are only on the way."""
+        for node in self._graph.referents(above[-1]):
+            links = links_of(self._graph.steps_along([*above, node]))
+            if is_class(links[-1]) or node in above:
+                continue
+            if links[-2].label in INNER_LABELS and len(above) < DEEPEST:
+                yield from self.referents_of([*above, node])
+            elif links[-2].label != ITS_WRAPPER:
+                yield (*above, node)
+
+
+def numbered(raw: Sequence[RawStep], whole: bool = False) -> list[Numbered]:
+    """The steps of a path with their objects' numbers; unless it is `whole`, from the module on that it begins with."""
+    links = links_of(raw)
+    steps: list[Numbered] = []
+    at = 0 if whole else skip_to_module(links)
+    while at < len(links):
+        taken, via = fold(links, at)
+        is_last = at + 1 == len(links)
+        if not is_half(links[at]) or (steps and is_last):
+            hops = () if is_last else links[at : at + taken]
+            steps.append((links[at].node, step_of(links[at], "" if is_last else via, hops)))
+        at += taken
+    return steps
+
+
+def numbered_ring(raw: Sequence[RawStep]) -> list[Numbered]:
+    """The same of a cycle, whose last object refers to the first."""
+    return list(ring_steps(raw))
+
+
+def ring_steps(raw: Sequence[RawStep]) -> Iterator[Numbered]:
+    """Its objects, one by one."""
+    links = begun_outside(links_of(raw))
+    at = 0
+    while at < len(links):
+        taken, via = fold(links, at)
+        if not is_half(links[at]):
+            yield links[at].node, step_of(links[at], via, links[at : at + taken])
+        at += taken
+
+
+def is_class(link: Link) -> bool:
+    """Is it a type? Every object refers to its own, and nobody asks why."""
+    return link.is_a(frozenset({"type"}))
+
+
+def neighbourhood_of(graph: _heap.Graph, node: int, found: dict[str, Any]) -> Neighbourhood:
+    """The neighbourhood of an object, whose story is `found`. Takes as long as asking why, for each referrer."""
+    return Picture(graph, node).neighbourhood(found)
