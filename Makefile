@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants package clean distclean alloc-failures hammer valgrind debug-python
+.PHONY: help run atlas test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants docs pictures package clean distclean alloc-failures hammer valgrind debug-python
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -91,8 +91,15 @@ valgrind: $(VENV)/.built ## run the tests marked `valgrind` under its memcheck
 mutants: $(VENV)/.built ## replace each ownership policy in turn: every mutant must turn a scenario red
 	$(BIN)/python -m gradlife.runner.mutants $(ARGS)
 
+docs: $(VENV)/.built $(VENV)/.docs ## build the documentation in docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html $(ARGS)
+	@echo "docs/_build/html/index.html"
+
+pictures: $(VENV)/.built ## draw the pictures of README and docs anew, from runs of gradlife
+	$(BIN)/python docs/_ext/pictures.py $(ARGS)
+
 clean: ## remove what was built, keep .venv
-	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis $(VENV)/.built
+	rm -rf build dist docs/_build docs/codes .mypy_cache .ruff_cache .pytest_cache .hypothesis $(VENV)/.built
 	find csrc gradlife scenarios tests -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv as well
@@ -116,6 +123,10 @@ $(VENV)/.deps: pyproject.toml constraints.txt $(VENV)/.tools
 
 $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/.deps
 	$(PIP) $(INSTALL) --constraint constraints.txt --editable '.[torch,bench]'
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.deps
+	$(PIP) $(INSTALL) --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.built: $(BUILD_FILES) $(VENV)/.deps
