@@ -7,13 +7,13 @@ import sys
 from typing import Any
 
 from gradlife.cli.addresses import address_or_type, count
+from gradlife.cli.pages import snapshot_page, tell_why
 from gradlife.heap import Snapshot, open_snapshot
 from gradlife.model.heap import HeapView
 from gradlife.output import STDOUT, open_output
 from gradlife.reports.heap import print_heap
-from gradlife.reports.json import heap_text, trace_text
+from gradlife.reports.json import heap_text
 from gradlife.reports.theme import make_console
-from gradlife.reports.trace import render_trace
 
 #: Rows of each table where none of them is asked for.
 ROWS = 8
@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--holders", metavar="TYPE", help="who holds objects of a type")
     parser.add_argument("--why", metavar="ADDRESS|TYPE", help="why an object is alive")
     parser.add_argument("--json", metavar="FILE", help="write what is shown as JSON; - for standard output")
+    parser.add_argument("--html", metavar="FILE", help="write what retains most as a page to look at, in one file")
     parser.add_argument("-i", "--interactive", action="store_true", help="ask the snapshot at a prompt")
     parser.add_argument("--tui", action="store_true", help="go through the snapshot with keys and mouse")
 
@@ -42,18 +43,18 @@ def run(args: argparse.Namespace) -> int:
         return browse(args)
     if args.interactive:
         return ask(args.file)
-    with open_output(args.json) as output:
+    with open_output(args.json) as output, open_output(args.html) as page:
         snapshot = open_snapshot(args.file)
+        is_silent = STDOUT in (args.json, args.html)
         if args.why is not None:
-            trace = snapshot.why(address_or_type(args.why))
-            if args.json != STDOUT:
-                make_console(sys.stdout).print(render_trace(trace))
-            output.write(trace_text(trace))
+            tell_why(snapshot, args.file, address_or_type(args.why), output, page, is_silent=is_silent)
             return 0
         view = view_of(snapshot, args)
-        if args.json != STDOUT:
+        if not is_silent:
             print_heap(make_console(sys.stdout), view)
         output.write(heap_text(view))
+        if args.html is not None:
+            page.write(snapshot_page(snapshot, args.file))
     return 0
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
+from gradlife.cli.pages import snapshot_page
 from gradlife.heap import snapshot as take_snapshot
 from gradlife.hunting.script import become_main, compiled, run_script
 from gradlife.hunting.targets import ScriptTarget
-from gradlife.output import OutputFile
+from gradlife.output import OutputFile, open_output
 from gradlife.reports.values import counted
 
 EPILOG = """\
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.epilog = EPILOG
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where the snapshot goes: x.glheap")
+    parser.add_argument("--html", metavar="FILE", help="also write what retains most as a page to look at, in one file")
     parser.add_argument("--no-labels", action="store_true", help="leave out all names: types and sizes only")
     parser.add_argument(
         "--user-text", action="store_true", help="keep keys and attributes that are no identifiers, too"
@@ -38,10 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the script, then write the snapshot."""
     code = compiled(args.script)
-    with OutputFile(args.output) as output:
+    with OutputFile(args.output) as output, open_output(args.html) as page:
         main = become_main(ScriptTarget(args.script, tuple(args.arguments)))
         status = run_script(code, main).status
         snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
         snapshot.write_to(output, labels=not args.no_labels)
+        if args.html is not None:
+            page.write(snapshot_page(snapshot, args.output))
     print(f"gradlife: {counted(snapshot.objects, 'object')} in {args.output}", file=sys.stderr)
     return status

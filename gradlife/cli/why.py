@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from gradlife.cli.addresses import address_or_type
+from gradlife.cli.pages import tell_why
 from gradlife.heap import open_snapshot
 from gradlife.output import STDOUT, open_output
-from gradlife.reports.json import trace_text
-from gradlife.reports.theme import make_console
-from gradlife.reports.trace import render_trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,13 +17,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what", metavar="ADDRESS|TYPE", help="an object by its address, or of a type the one that retains most"
     )
     parser.add_argument("--json", metavar="FILE", help="write the trace as JSON; - for standard output")
+    parser.add_argument("--html", metavar="FILE", help="write it as a page to look at, with what is round the object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Tell the trace."""
-    with open_output(args.json) as output:
-        trace = open_snapshot(args.file).why(address_or_type(args.what))
-        if args.json != STDOUT:
-            make_console(sys.stdout).print(render_trace(trace))
-        output.write(trace_text(trace))
+    with open_output(args.json) as output, open_output(args.html) as page:
+        is_silent = STDOUT in (args.json, args.html)
+        tell_why(open_snapshot(args.file), args.file, address_or_type(args.what), output, page, is_silent=is_silent)
     return 0

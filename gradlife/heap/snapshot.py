@@ -155,7 +155,7 @@ class Snapshot:
 
     def why(self, what: int | str) -> Trace:
         """Why an object is alive: the one at an address, or of the objects of a type the one that retains most."""
-        node = self._node_at(what) if isinstance(what, int) else self._nodes_of(what)[0]
+        node = self._node_of(what)
         return trace_of(short_type(self._graph.describe(node)[1]), self._story(node), self._graph, self.limits)
 
     def neighbourhood(self, what: int | str) -> Neighbourhood:
@@ -187,6 +187,10 @@ class Snapshot:
     def write_to(self, output: OutputFile, *, labels: bool = True) -> None:
         """Writes it to an output that is open."""
         output.fill(lambda descriptor: self._graph.write(descriptor, packed_notes(self._notes), labels))
+
+    def _node_of(self, what: int | str) -> int:
+        """The node at an address; of a type the one that retains most."""
+        return self._node_at(what) if isinstance(what, int) else self._nodes_of(what)[0]
 
     def _node_at(self, address: int) -> int:
         node = self._graph.find(address) if 0 <= address < 1 << 64 else None

@@ -107,6 +107,34 @@ def test_diff_of_two_processes_goes_by_count_and_place(gradlife: Gradlife, folde
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "title"),
+    [
+        (["open", "b.glheap"], "Snapshot b.glheap"),
+        (["open", "b.glheap", "--why", "Order"], "Why Order is alive"),
+        (["why", "b.glheap", "Order"], "Why Order is alive"),
+        (["diff", "a.glheap", "b.glheap"], "Difference a.glheap → b.glheap"),
+        (["snapshot", "-o", "c.glheap", "shop.py", "5"], "Snapshot c.glheap"),
+    ],
+)
+def test_each_answer_can_be_a_page(folder: Path, command: list[str], title: str) -> None:
+    name, *rest = command
+    done = run(name, "--html", "page.html", *rest, folder=folder)
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert done.returncode == 0
+    assert f"<h1>{title}</h1>" in page
+    assert "Order" in page
+
+
+def test_a_page_on_standard_output_stands_there_alone(gradlife: Gradlife, folder: Path) -> None:
+    file = str(folder / "b.glheap")
+    for command in (["open", file], ["why", file, "Order"], ["diff", file, file]):
+        status, output, errors = gradlife(*command, "--html", "-")
+        assert (status, errors) == (0, "")
+        assert output.startswith("<!doctype html>")
+        assert output.rstrip().endswith("</html>")
+
+
 def test_diff_with_itself_is_empty(gradlife: Gradlife, folder: Path) -> None:
     file = str(folder / "a.glheap")
     assert gradlife("diff", file, file) == (0, "Nothing changed.\n", "")

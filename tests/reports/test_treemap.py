@@ -70,6 +70,18 @@ def test_cells_with_room_have_their_name_and_amount_and_all_say_them_to_a_pointe
     assert [one.text for one in all_of(root, "title")] == ["list, 1000 B", "tiny, 1 B"]
 
 
+def test_an_amount_is_whole_or_not_there() -> None:
+    root = parsed(treemap([Cell("weights", 1, "weights", "123.45 MB")], 60, 60, "Retained"))
+    assert words_of(root) == ["weig…"]
+    root = parsed(treemap([cell("weights", 1234567, parts=(cell("b", 9),))], 90, 80, "Retained"))
+    assert words_of(root, "name")[0] == "weights"
+
+
+def test_parts_too_thin_to_be_seen_are_left_out() -> None:
+    root = parsed(treemap([cell("a", 10**6, parts=(cell("b", 999999), cell("c", 1)))], 300, 200, "Retained"))
+    assert len(all_of(root, "rect")) == 2
+
+
 def test_every_cell_can_be_reached_by_keyboard_and_those_with_a_link_are_links() -> None:
     root = parsed(treemap([cell("a", 3, link="#n1"), cell("b", 2)], 200, 100, "Retained"))
     (link,) = all_of(root, "a")

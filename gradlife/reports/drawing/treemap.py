@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradlife.reports.drawing.fitting import fitted
+from gradlife.reports.drawing.fitting import fitted, width_of
 from gradlife.reports.drawing.squarify import Rect, squarified
 from gradlife.reports.drawing.svg import Svg, element, joined, picture
 
@@ -14,6 +14,8 @@ MARGIN = 5.0
 #: A rectangle with less has no words in it; one with less than the second has no parts drawn in it.
 LEAST_WORDS = (34.0, 19.0)
 LEAST_PARTS = (70.0, 56.0)
+#: A part that would be thinner is not drawn.
+LEAST_SIDE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Cell:
 
 def treemap(cells: Sequence[Cell], width: float, height: float, title: str, description: str = "") -> Svg:
     """The drawing. Every cell can be reached by keyboard; those without room for words say them to a pointer."""
-    drawn = list(drawings(cells, Rect(0, 0, width, height)))
+    drawn = list(drawings(cells, Rect(0, 0, width, height).inset(1, 1, 1, 1)))
     return picture(width, height, title, description, drawn, kind="treemap", role="group")
 
 
@@ -55,15 +57,17 @@ def drawing(cell: Cell, rect: Rect) -> Svg:
 
 
 def words(cell: Cell, rect: Rect) -> Iterator[Svg]:
-    """The name at the top, and below it how much it is: as far as there is room."""
+    """The name at the top, and below it how much it is: as far as there is room. An amount is never cut."""
     if rect.width < LEAST_WORDS[0] or rect.height < LEAST_WORDS[1]:
         return
     room = rect.width - 2 * MARGIN
-    is_narrow = bool(cell.parts) and has_room(rect)
-    name = f"{cell.label}  {cell.amount}".rstrip() if is_narrow else cell.label
-    yield from line(fitted(name, room, TEXT_SIZE), rect, 0, "name")
-    if rect.height >= 2 * LINE + MARGIN and not is_narrow:
-        yield from line(fitted(cell.amount, room, TEXT_SIZE), rect, 1, "amount")
+    is_one_line = bool(cell.parts) and has_room(rect)
+    whole = f"{cell.label}  {cell.amount}".rstrip()
+    name = whole if is_one_line and width_of(whole, TEXT_SIZE) <= room else fitted(cell.label, room, TEXT_SIZE)
+    yield from line(name, rect, 0, "name")
+    has_line = name and rect.height >= 2 * LINE + MARGIN and not is_one_line
+    if has_line and width_of(cell.amount, TEXT_SIZE) <= room:
+        yield from line(cell.amount, rect, 1, "amount")
 
 
 def line(text: str, rect: Rect, number: int, kind: str) -> Iterator[Svg]:
@@ -86,5 +90,5 @@ def part_drawings(cell: Cell, rect: Rect) -> Iterator[Svg]:
     weights = [part.weight for part in cell.parts]
     places = squarified([*weights, max(0.0, cell.weight - sum(weights))], place)
     for part, one in zip(cell.parts, places, strict=False):
-        if one.area > 0:
+        if min(one.width, one.height) >= LEAST_SIDE:
             yield drawing(part, one)

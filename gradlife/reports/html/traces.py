@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradlife.model.trace import Ledger, Step, StepStatus, Trace
@@ -12,12 +12,20 @@ from gradlife.reports.html.words import short
 from gradlife.reports.hunt_trace import gathered
 from gradlife.reports.values import counted, size
 
-#: Whether an object leaks, in a word, and the class of its colour.
+#: Whether an object leaks, and the class of its colour.
 LEAKING = {
-    StepStatus.EXPECTED: ("no", "good"),
-    StepStatus.UNKNOWN: ("?", "quiet"),
-    StepStatus.LEAKING: ("yes", "bad"),
+    StepStatus.EXPECTED: ("leaking: no", "good"),
+    StepStatus.UNKNOWN: ("leaking: ?", "quiet"),
+    StepStatus.LEAKING: ("leaking: yes", "bad"),
 }
+#: The same where nobody says that it leaks: somebody asked why it is alive.
+ASKED = {
+    StepStatus.EXPECTED: ("expected", "good"),
+    StepStatus.UNKNOWN: ("", "quiet"),
+    StepStatus.LEAKING: ("this object", "bad"),
+}
+Verdicts = Mapping[StepStatus, tuple[str, str]]
+
 #: Rows of a way that are shown; of a longer one its beginning and its end.
 MOST_ROWS = 48
 #: Widths of drawings for a wide place and for a narrow one, in pixels.
@@ -30,7 +38,7 @@ class Row:
 
     object: str
     detail: str
-    leaking: str
+    verdict: str
     style: str
     reason: str = ""
     via: str = ""
@@ -60,22 +68,22 @@ class TraceView:
     legs: Sequence[str] = field(default_factory=tuple)
 
 
-def trace_view(trace: Trace) -> TraceView:
+def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
     """Everything of a trace but its ledger."""
     return TraceView(
-        way=way_rows(trace.steps),
+        way=way_rows(trace.steps, verdicts),
         ring=ring_drawing(trace.cycle) if trace.cycle else None,
-        members=way_rows(trace.cycle, is_ring=True),
-        tail=way_rows(trace.tail),
+        members=way_rows(trace.cycle, verdicts, is_ring=True),
+        tail=way_rows(trace.tail, verdicts),
         facts=tensor_facts(trace),
         natives=native_lines(trace.ledger, bool(trace.steps or trace.cycle)),
         legs=[short(leg) for leg in trace.legs],
     )
 
 
-def way_rows(steps: Sequence[Step], is_ring: bool = False) -> list[Row]:
+def way_rows(steps: Sequence[Step], verdicts: Verdicts = LEAKING, *, is_ring: bool = False) -> list[Row]:
     """A row an object; those that come again and again are counted, and of a long way the middle is left out."""
-    rows = [row_of(step, more, is_ring) for step, more in gathered(steps)]
+    rows = [row_of(step, more, verdicts, is_ring) for step, more in gathered(steps)]
     if len(rows) <= MOST_ROWS:
         return rows
     half = MOST_ROWS // 2
@@ -84,13 +92,13 @@ def way_rows(steps: Sequence[Step], is_ring: bool = False) -> list[Row]:
     return [*rows[:half], gap, *rows[-half:]]
 
 
-def row_of(step: Step, more: int, is_ring: bool) -> Row:
+def row_of(step: Step, more: int, verdicts: Verdicts, is_ring: bool) -> Row:
     """One object. In a ring none is meant to live, so that there is no verdict on each."""
-    leaking, style = ("", "") if is_ring and step.status is StepStatus.UNKNOWN else LEAKING[step.status]
+    verdict, style = ("", "") if is_ring and step.status is StepStatus.UNKNOWN else verdicts[step.status]
     return Row(
         short(step.object),
         short(step.detail),
-        leaking,
+        verdict,
         style,
         short(step.reason),
         short(step.via),

@@ -1,0 +1,26 @@
+"""What is told of a snapshot as a whole, where no table is asked for by itself."""
+
+from __future__ import annotations
+
+from gradlife.heap.snapshot import Snapshot
+from gradlife.model.heap import HeapView
+
+#: Cyclic parts that a page has.
+CYCLES = 8
+
+
+def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: int = CYCLES) -> HeapView:
+    """Its sizes and origin, all types or so many, and the first cyclic parts."""
+    return HeapView(
+        file=name,
+        notes=snapshot.notes,
+        objects=snapshot.objects,
+        references=snapshot.references,
+        bytes=snapshot.bytes,
+        devices=tuple(snapshot.devices().items()),
+        types=snapshot.types()[:types],
+        largest=(),
+        cycles=snapshot.cycles(cycles) if cycles else (),
+        instances=(),
+        holders=(),
+    )

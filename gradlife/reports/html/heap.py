@@ -1,0 +1,216 @@
+"""A snapshot as a page: a map of what retains most, each of those objects with what is round it, types, cycles."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradlife.model.heap import Cycle, HeapView, TypeCount
+from gradlife.model.heap_map import HeapMap, MappedObject, Neighbour
+from gradlife.model.trace import Lifetime
+from gradlife.reports.heap import FATES
+from gradlife.reports.html.heap_map import heap_drawing, legend, what
+from gradlife.reports.html.page import render_page
+from gradlife.reports.html.tables import Cell, Column, Table
+from gradlife.reports.html.traces import Drawn, Row, ring_drawing, way_rows
+from gradlife.reports.html.words import short
+from gradlife.reports.values import counted, size
+
+#: Types that a page has; the others take the least.
+TYPES = 2000
+#: Letters of a name in the page's data.
+MOST_LETTERS = 120
+STYLES = {Lifetime.HELD: "held", Lifetime.GC: "gc", Lifetime.NEVER: "never", Lifetime.UNKNOWN: "inconclusive"}
+
+
+@dataclass(frozen=True)
+class CycleView:
+    """A cyclic part, ready to be shown."""
+
+    word: str
+    style: str
+    told: str
+    ring: Drawn | None
+    members: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class HeapPage:
+    """A snapshot, ready to be shown."""
+
+    facts: Sequence[tuple[str, str]]
+    limits: Sequence[str]
+    map: Drawn
+    legend: Sequence[tuple[str, str]]
+    left_out: Sequence[str]
+    objects: Table
+    types: Table
+    types_left_out: str
+    cycles: Sequence[CycleView]
+    commands: Sequence[tuple[str, str]]
+    data: dict[str, object]
+
+
+def heap_page(view: HeapView, found: HeapMap) -> str:
+    """The page. `view` has the types and cycles, `found` the objects."""
+    name = os.path.basename(view.file) or view.file
+    return render_page(f"Snapshot {short(name, 100)}", "heap.html", view=page_of(view, found))
+
+
+def page_of(view: HeapView, found: HeapMap) -> HeapPage:
+    """Everything that the page shows."""
+    return HeapPage(
+        facts=facts(view),
+        limits=[short(value) for key, value in view.notes if key == "limit"],
+        map=heap_drawing(found),
+        legend=legend(found),
+        left_out=left_out(view, found),
+        objects=object_table(found.objects),
+        types=type_table(view.types[:TYPES]),
+        types_left_out=types_left_out(view),
+        cycles=[cycle_view(one) for one in view.cycles],
+        commands=commands(view.file),
+        data=data_of(view, found),
+    )
+
+
+def facts(view: HeapView) -> list[tuple[str, str]]:
+    """How much there is, and where it comes from."""
+    told = [("Objects", f"{view.objects:,}"), ("References", f"{view.references:,}"), ("Bytes", size(view.bytes))]
+    told += [(f"Storages on {device}", size(nbytes)) for device, nbytes in view.devices]
+    notes = dict(view.notes)
+    return told + [(key.capitalize(), short(notes[key])) for key in ("taken", "python", "torch") if key in notes]
+
+
+def left_out(view: HeapView, found: HeapMap) -> list[str]:
+    """What is not on the page, in numbers."""
+    told = [
+        f"The page has {counted(len(found.objects), 'object')} of {view.objects:,}, those that retain most, "
+        f"down to {found.depth} levels of keepers below the roots."
+    ]
+    if found.unreached_count:
+        told.append(
+            f"No root reaches {size(found.unreached_bytes)} of all: {counted(found.unreached_count, 'object')} with what "
+            "they keep. They are not on the map."
+        )
+    return told
+
+
+def types_left_out(view: HeapView) -> str:
+    """The types that have no row."""
+    rest = view.types[TYPES:]
+    if not rest:
+        return ""
+    return f"{counted(len(rest), 'more type')} with {size(sum(row.bytes for row in rest))} have no row here."
+
+
+def object_table(objects: Sequence[MappedObject]) -> Table:
+    """The objects, each a link to what is round it."""
+    columns = [
+        Column("object"),
+        Column("held as"),
+        Column("retains", True, "what would be freed with it"),
+        Column("itself", True),
+        Column("keeps", True, "objects that only it keeps, directly"),
+        Column("kind"),
+    ]
+    rows: list[list[Cell | str | int | float]] = [
+        [
+            Cell(short(what(one), MOST_LETTERS), link=f"object-{one.node}"),
+            short(one.via, MOST_LETTERS),
+            Cell(size(one.retained), one.retained),
+            Cell(size(one.bytes), one.bytes),
+            one.kept_count,
+            one.kind if one.above >= 0 else f"{one.kind}, no root reaches it",
+        ]
+        for one in objects
+    ]
+    return Table("Objects that retain most", columns, rows, shown=50)
+
+
+def type_table(types: Sequence[TypeCount]) -> Table:
+    """The types, those that take most first."""
+    columns = [Column("type"), Column("objects", True), Column("bytes", True), Column("each", True), Column("kind")]
+    rows: list[list[Cell | str | int | float]] = [
+        [
+            short(row.type, MOST_LETTERS),
+            row.count,
+            Cell(size(row.bytes), row.bytes),
+            Cell(size(row.bytes // max(1, row.count)), row.bytes // max(1, row.count)),
+            row.kind,
+        ]
+        for row in types
+    ]
+    return Table("Types that take most", columns, rows, shown=50)
+
+
+def cycle_view(cycle: Cycle) -> CycleView:
+    """A cyclic part with a short cycle in it."""
+    told = f"{counted(cycle.objects, 'object')}, {size(cycle.bytes)}" + (", native references" * cycle.has_native)
+    ring = ring_drawing(cycle.steps) if cycle.steps else None
+    return CycleView(FATES[cycle.lifetime][0], STYLES[cycle.lifetime], told, ring, way_rows(cycle.steps, is_ring=True))
+
+
+def commands(file: str) -> list[tuple[str, str]]:
+    """What shows more."""
+    name = shlex.quote(short(file))
+    return [
+        (f"gradlife why {name} ADDRESS", "why one object is alive: the whole way from a root"),
+        (f"gradlife open {name} --instances TYPE", "objects of a type, with the way to each"),
+        (f"gradlife open {name} --largest 1000", "more objects that retain most"),
+        (f"gradlife open {name} -i", "every object, asked at a prompt"),
+    ]
+
+
+def data_of(view: HeapView, found: HeapMap) -> dict[str, object]:
+    """What the page's script reads: types by number, objects as rows."""
+    types: dict[str, int] = {}
+    objects = [object_row(one, types) for one in found.objects]
+    return {
+        "file": shlex.quote(short(view.file)),
+        "total": found.reached_bytes,
+        "first": first_of(found),
+        "types": [*types],
+        "objects": objects,
+    }
+
+
+def first_of(found: HeapMap) -> int:
+    """The object that is shown before one is asked for: the largest holder on the map."""
+    areas = [area for area in found.areas if not area.is_rest]
+    return max(areas, key=lambda area: area.bytes).holder.node if areas else 0
+
+
+def object_row(one: MappedObject, types: dict[str, int]) -> list[object]:
+    """An object as the script reads it, in the order of its fields."""
+    return [
+        one.node,
+        one.above,
+        one.kind,
+        number_of(one.type, types),
+        short(one.detail, MOST_LETTERS),
+        f"{one.address:#x}",
+        one.bytes,
+        one.retained,
+        short(one.via, MOST_LETTERS),
+        [list(pair) for pair in one.storages],
+        [neighbour_row(other, types) for other in one.kept],
+        one.kept_count,
+        [neighbour_row(other, types) for other in one.referrers],
+        one.referrer_count,
+        [neighbour_row(other, types) for other in one.referents],
+        one.referent_count,
+    ]
+
+
+def neighbour_row(one: Neighbour, types: dict[str, int]) -> list[object]:
+    """An object at the other end of a reference."""
+    detail, via = short(one.detail, MOST_LETTERS), short(one.via, MOST_LETTERS)
+    return [one.node, number_of(one.type, types), detail, f"{one.address:#x}", one.retained, via]
+
+
+def number_of(name: str, types: dict[str, int]) -> int:
+    """The number of a type, a new one where it has none yet."""
+    return types.setdefault(short(name, MOST_LETTERS), len(types))

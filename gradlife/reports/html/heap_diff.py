@@ -1,0 +1,129 @@
+"""The difference of two snapshots as a page: what is new, gone and grown, by type and by place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gradlife.model.heap import HeapDiff, PathChange, TypeChange
+from gradlife.reports.drawing import Cell as Area
+from gradlife.reports.drawing import treemap
+from gradlife.reports.heap import way
+from gradlife.reports.heap_diff import BY_COUNT, BY_IDENTITY, signed
+from gradlife.reports.html.heap_map import short_name
+from gradlife.reports.html.page import render_page
+from gradlife.reports.html.tables import Cell, Column, Table
+from gradlife.reports.html.traces import NARROW, WIDE, Drawn
+from gradlife.reports.html.words import short
+from gradlife.reports.values import size
+
+#: Types with a row, types with an area, and how high the map is.
+TYPES, AREAS, HEIGHT = 2000, 40, 300.0
+MOST_LETTERS = 160
+#: Types of which new objects are told with the way to them.
+EXAMPLES = 40
+
+
+@dataclass(frozen=True)
+class DiffView:
+    """A difference, ready to be shown."""
+
+    facts: Sequence[tuple[str, str]]
+    note: str
+    map: Drawn | None
+    types: Table | None
+    types_left_out: str
+    paths: Table | None
+    examples: Sequence[tuple[str, Sequence[str]]]
+
+
+def diff_page(difference: HeapDiff, before: str, after: str) -> str:
+    """The page. `before` and `after` name the snapshots."""
+    names = f"{os.path.basename(before)} → {os.path.basename(after)}"
+    return render_page(f"Difference {short(names, 120)}", "diff.html", view=diff_view(difference))
+
+
+def diff_view(difference: HeapDiff, rows: int = TYPES) -> DiffView:
+    """Everything that is shown of a difference."""
+    types = difference.types
+    rest = types[rows:]
+    left_out = (
+        f"{len(rest):,} more types with {signed(sum(row.bytes for row in rest))} have no row here." if rest else ""
+    )
+    return DiffView(
+        facts=facts(types, difference.by_identity),
+        note="" if difference.by_identity else "The snapshots are of two processes: only counts can be compared.",
+        map=grown_map(types),
+        types=type_table(difference, rows) if types else None,
+        types_left_out=left_out,
+        paths=path_table(difference.paths[:rows]) if difference.paths else None,
+        examples=list(examples(types)),
+    )
+
+
+def facts(types: Sequence[TypeChange], by_identity: bool) -> list[tuple[str, str]]:
+    """Sums."""
+    new, gone, grown = (sum(getattr(row, name) for row in types) for name in ("new", "gone", "grown"))
+    new_bytes, gone_bytes = sum(row.new_bytes for row in types), sum(row.gone_bytes for row in types)
+    more, fewer = ("New", "Gone") if by_identity else ("More", "Fewer")
+    told = [(more, f"{new:,}, {size(new_bytes)}"), (fewer, f"{gone:,}, {size(gone_bytes)}")]
+    if grown:
+        told.append(("Grown", f"{grown:,}, {signed(sum(row.grown_bytes for row in types))}"))
+    return [*told, ("Together", signed(sum(row.bytes for row in types)))]
+
+
+def grown_map(types: Sequence[TypeChange]) -> Drawn | None:
+    """Types of which there is more, by how many bytes more."""
+    grown = sorted((row for row in types if row.bytes > 0), key=lambda row: -row.bytes)
+    if not grown:
+        return None
+    cells = [area(row) for row in grown[:AREAS]]
+    rest = sum(row.bytes for row in grown[AREAS:])
+    if rest:
+        name = f"{len(grown) - AREAS:,} other types"
+        cells.append(Area(name, rest, f"{name}: {signed(rest)}", signed(rest), "quiet"))
+    told = "; ".join(cell.told for cell in cells[:8])
+    wide, narrow = (treemap(cells, width, HEIGHT, "Types that take more", told) for width in (WIDE + 480, NARROW))
+    return Drawn(wide, narrow)
+
+
+def area(row: TypeChange) -> Area:
+    """One type."""
+    name = short(short_name(row.type), 80)
+    told = f"{short(row.type, 80)}: {signed(row.bytes)}, {row.new:,} new, {row.gone:,} gone"
+    return Area(name, row.bytes, told, signed(row.bytes), "1" if row.kind == "storage" else "plain")
+
+
+def type_table(difference: HeapDiff, rows: int) -> Table:
+    """A row a type."""
+    words = ("new", "gone", "grown") if difference.by_identity else ("more", "fewer", "grown")
+    columns = [Column("type"), *(Column(word, True) for word in words), Column("bytes", True), Column("kind")]
+    lines: list[list[Cell | str | int | float]] = [
+        [short(row.type, MOST_LETTERS), row.new, row.gone, row.grown, Cell(signed(row.bytes), row.bytes), row.kind]
+        for row in difference.types[:rows]
+    ]
+    return Table(BY_IDENTITY if difference.by_identity else BY_COUNT, columns, lines, shown=50)
+
+
+def path_table(paths: Sequence[PathChange]) -> Table:
+    """A row a place."""
+    columns = [Column("place"), Column("type"), *(Column(word, True) for word in ("before", "after", "bytes"))]
+    lines: list[list[Cell | str | int | float]] = [
+        [
+            short(row.path),
+            short(row.type, MOST_LETTERS),
+            row.count_before,
+            row.count_after,
+            Cell(signed(row.bytes), row.bytes),
+        ]
+        for row in paths
+    ]
+    return Table("Places at which there is more or less", columns, lines, shown=50)
+
+
+def examples(types: Sequence[TypeChange]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Of the types that changed most, the ways to some of their new objects."""
+    told = [row for row in types if any(one.steps for one in row.examples)]
+    for row in told[:EXAMPLES]:
+        yield short(row.type, MOST_LETTERS), [short(way(one.steps)) for one in row.examples if one.steps]

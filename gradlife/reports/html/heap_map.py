@@ -1,0 +1,123 @@
+"""The map of a heap: an area a holder by what it retains, coloured by where most of that lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradlife.model.heap_map import Area, HeapMap, MappedObject, Neighbour
+from gradlife.reports.drawing import Cell, Svg, treemap
+from gradlife.reports.html.traces import NARROW, WIDE, Drawn
+from gradlife.reports.html.words import short
+from gradlife.reports.values import size
+
+#: Letters of a description in an area, which has room for few.
+MOST_LETTERS = 60
+#: Parts that together are less of an area are not drawn in it.
+WORTHWHILE = 0.3
+OTHERS = "all other holders"
+#: Colours that areas can have, by device; what is no storage has none.
+TONES = ("1", "2", "3", "4")
+
+
+def heap_drawing(found: HeapMap, *, has_links: bool = True, height: float = 460.0) -> Drawn:
+    """The map for a wide place and for a narrow one."""
+    return Drawn(
+        drawing(found, WIDE + 480, height, has_links=has_links), drawing(found, NARROW, height, has_links=has_links)
+    )
+
+
+def drawing(found: HeapMap, width: float, height: float, *, has_links: bool) -> Svg:
+    """The map at a width."""
+    cells = list(AreaCells(found, has_links).cells())
+    first = "; ".join(cell.told for cell in sorted(cells, key=lambda one: -one.weight)[:8])
+    return treemap(cells, width, height, "Retained bytes by holder", first)
+
+
+def devices_of(found: HeapMap) -> list[str]:
+    """The devices that storages lie on, those with most first."""
+    devices: dict[str, int] = {}
+    for one in found.objects:
+        if one.above <= 0:
+            for device, nbytes in one.storages:
+                devices[device] = devices.get(device, 0) + nbytes
+    return sorted(devices, key=lambda device: -devices[device])
+
+
+def legend(found: HeapMap) -> list[tuple[str, str]]:
+    """What the colours mean: a class, and words."""
+    told = [(tone, f"mostly tensors' storages on {device}") for device, tone in tones(devices_of(found)).items()]
+    return [*told, ("plain", "mostly other objects")]
+
+
+def tones(devices: Sequence[str]) -> dict[str, str]:
+    """A colour a device; more devices than colours share the last."""
+    return {device: TONES[min(number, len(TONES) - 1)] for number, device in enumerate(devices)}
+
+
+def tells(area: Area) -> bool:
+    """Are its first parts so much of it that they tell what it is made of? Those of a list of many alike ones are not."""
+    return sum(part.retained for part in area.parts) >= area.bytes * WORTHWHILE
+
+
+class AreaCells:
+    """Areas as cells of a treemap."""
+
+    def __init__(self, found: HeapMap, has_links: bool) -> None:
+        self._found = found
+        self._objects = {one.node: one for one in found.objects}
+        self._tones = tones(devices_of(found))
+        self._total = max(1, found.reached_bytes)
+        self._has_links = has_links
+
+    def cells(self) -> Iterator[Cell]:
+        """A cell an area, and one for all that have none."""
+        for area in self._found.areas:
+            yield self._area(area)
+        rest = self._found.reached_bytes - sum(area.bytes for area in self._found.areas)
+        if rest > 0:
+            yield Cell(OTHERS, rest, self._told(OTHERS, rest), size(rest), "quiet")
+
+    def _area(self, area: Area) -> Cell:
+        name = named(area.holder) + (" but for its parts beside it" if area.is_rest else "")
+        return Cell(
+            label=name,
+            weight=area.bytes,
+            told=self._told(name, area.bytes),
+            amount=size(area.bytes),
+            tone=self._tone(area.holder),
+            link=self._link(area.holder),
+            parts=tuple(map(self._part, area.parts)) if tells(area) else (),
+        )
+
+    def _part(self, part: Neighbour) -> Cell:
+        name = named(part)
+        told = self._told(name, part.retained)
+        return Cell(name, part.retained, told, size(part.retained), self._tone(part), self._link(part))
+
+    def _told(self, name: str, nbytes: int) -> str:
+        return f"{name}: {size(nbytes)}, {nbytes / self._total:.1%}"
+
+    def _tone(self, one: Neighbour) -> str:
+        """That of the device on which more than half of it lies."""
+        known: MappedObject | None = self._objects.get(one.node)
+        device, nbytes = known.storages[0] if known is not None and known.storages else ("", 0)
+        return self._tones[device] if 2 * nbytes > one.retained else "plain"
+
+    def _link(self, one: Neighbour) -> str:
+        return f"#object-{one.node}" if self._has_links and one.node in self._objects else ""
+
+
+def named(one: Neighbour | MappedObject) -> str:
+    """How it is referred to, and what it is."""
+    return short(f"{one.via} {what(one)}".strip(), MOST_LETTERS)
+
+
+def what(one: Neighbour | MappedObject) -> str:
+    """Its type in short, and what else is known of it."""
+    return short(f"{short_name(one.type)} {one.detail}".strip())
+
+
+def short_name(name: str) -> str:
+    """A type without its module or namespace."""
+    head, mark, tail = name.rpartition("<locals>.")
+    return (head and mark and tail) or name.partition(" ")[0].rpartition("::")[2].rpartition(".")[2]
