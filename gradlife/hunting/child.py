@@ -19,6 +19,7 @@ from gradlife.hunting.imports import when_imported
 from gradlife.hunting.loop import loop_for
 from gradlife.hunting.method import Hunt
 from gradlife.hunting.optimizers import OptimizerSteps
+from gradlife.hunting.passes import BackwardSteps
 from gradlife.hunting.reporting import About, report_of
 from gradlife.hunting.reserve import Reserve
 from gradlife.hunting.returning import Returns
@@ -108,16 +109,23 @@ class Child:
         return ended
 
     def _hear_torch(self) -> None:
-        """Optimizers that fire, and batches that are taken until one does that lives on."""
-        batches = BatchSteps(self._begin_again)
+        """Optimizers that fire; until one does that lives on, batches that are taken; where there are none, backward passes."""
 
-        def begin_instead(stepped_by: str) -> Callable[[], bool]:
-            batches.is_wanted = False
+        def begin_by_batches(stepped_by: str) -> Callable[[], bool]:
+            passes.is_wanted = False
             return self._begin_again(stepped_by)
 
-        optimizers = OptimizerSteps(begin_instead)
+        def begin_by_optimizer(stepped_by: str) -> Callable[[], bool]:
+            batches.is_wanted = passes.is_wanted = False
+            return self._begin_again(stepped_by)
+
+        passes = BackwardSteps(self._begin_again)
+        batches = BatchSteps(begin_by_batches)
+        optimizers = OptimizerSteps(begin_by_optimizer)
         when_imported("torch.optim.optimizer", optimizers.attach)
+        when_imported("torch.optim", passes.attach_optimizer)
         when_imported("torch.utils.data.dataloader", batches.attach)
+        when_imported("torch.autograd", passes.attach)
 
     def _count_calls(self, counted: CallSteps, path: str) -> CodeType | None:
         """Has the calls of one function counted; the script's code where it is the script's own."""

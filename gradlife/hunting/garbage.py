@@ -40,7 +40,9 @@ def is_waiting(start: Look, now: Look) -> bool:
 def garbage_of(waiting: Waiting) -> Garbage:
     """Islands that the collection between two looks freed, and that were not there at the start."""
     graph = waiting.before.graph
-    found = islands(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
+    found = islands(
+        graph, completed(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
+    )
     groups = [group for group in alike(graph, found) if holds_tensors(graph, group)]
     return Garbage(graph, tuple(groups), waiting.steps)
 
@@ -49,6 +51,17 @@ def appeared(before: _heap.Graph, after: _heap.Graph) -> set[int]:
     """Nodes of `after` that `before` has not."""
     rows = _heap.compare_objects(before, after, MOST_OF_A_TYPE)
     return {node for _, kind, _, _, _, nodes in rows if kind != "root" for node in nodes}
+
+
+def completed(graph: _heap.Graph, nodes: set[int]) -> set[int]:
+    """With the rest of the garbage they refer to: at its address there may have been another of its type before."""
+    front = [node for node in nodes if graph.dominator(node) is None]
+    found = set(nodes)
+    while front:
+        fresh = {node for node in graph.referents(front.pop()) if node not in found and graph.dominator(node) is None}
+        found |= fresh
+        front += fresh
+    return found
 
 
 def holds_tensors(graph: _heap.Graph, group: Group) -> bool:

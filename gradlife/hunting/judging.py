@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from gradlife.hunting import caches
+from gradlife.hunting.advising import advice
 from gradlife.hunting.compiled import is_bounded
 from gradlife.hunting.controls import planted_name
 from gradlife.hunting.findings import garbage_findings, growth_finding, native_findings, retained_finding, worst_first
@@ -16,7 +17,7 @@ from gradlife.hunting.left_behind import unread
 from gradlife.hunting.looks import Look
 from gradlife.hunting.method import Hunt
 from gradlife.hunting.opaque import with_native_parts
-from gradlife.hunting.reporting import About, cleared
+from gradlife.hunting.reporting import About, cleared, limits_of_waiting
 from gradlife.hunting.rounds import judged_controls, rounds_of
 from gradlife.hunting.slices import finished_steps
 from gradlife.hunting.suspects import Clear, is_own
@@ -31,7 +32,8 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
     """What looks tell."""
     if len(looks) < LEAST_LOOKS:
         few = about.trouble or f"only {hunt.steps} steps were seen: too few to tell growth from warming up"
-        return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), trouble=few)
+        limits = (advice(about.target, hunt.steps, about.stepped_by),) if about.is_script else ()
+        return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
     evidence = evidence_of(looks, about.rounds or ROUNDS)
     sure, unsure = grown_groups(evidence)
     swelling = swollen(evidence, sure)
@@ -64,7 +66,7 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
         findings=worst_first(findings),
         explained=tuple(explained),
         controls=tuple(judged_controls(evidence.graph, sure, hunt.controls)),
-        limits=(*looks[-1].limits, *limits_of_lines(hunt, findings)),
+        limits=(*looks[-1].limits, *limits_of_lines(hunt, findings), *limits_of_waiting(hunt)),
         script_status=about.script_status,
         trouble=about.trouble,
     )

@@ -52,7 +52,7 @@ class Hunt:
     )  # where each step puts something larger, made without what was there before
     _swelling: tuple[Place, ...] = ()
     _asked_for: int = 0
-    _has_rested: bool = False  # the collector, in a round of its own
+    has_rested: bool = False  # the collector, in a round of its own
 
     def plan(self) -> Iterator[int]:
         """Yields how many steps to take before it is resumed; ends when enough is known."""
@@ -65,7 +65,7 @@ class Hunt:
         for number, length in enumerate(self.schedule.rounds):
             if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.lines):
                 self._suspect()
-            if number + 1 == len(self.schedule.rounds) and self.schedule.may_end:
+            if number == LEAST_ROUNDS and self.schedule.may_end:
                 yield from self._collector_round()
             yield from self._round(length)
             is_last = number + 1 == len(self.schedule.rounds) or self._is_enough(number + 1)
@@ -199,9 +199,9 @@ class Hunt:
 
     def _collector_round(self) -> Iterator[int]:
         """A few steps in which the collector rests, to see what waits for it; once more to see where that is created."""
-        if not self.schedule.collector or self._has_rested:
+        if not self.schedule.collector or self.has_rested:
             return
-        self._has_rested = True
+        self.has_rested = True
         yield from self._rest_collector(self.looks[-1])
         first = self.waiting
         if first is not None and not self.recording.is_on and self.schedule.lines:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife.hunting.aside import aside
@@ -76,10 +76,16 @@ def cleared(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
         rounds=clear.rounds,
         findings=(),
         controls=clear.controls,
-        limits=clear.limits,
+        limits=(*clear.limits, *limits_of_waiting(hunt)),
         script_status=about.script_status,
         trouble=about.trouble,
     )
+
+
+def limits_of_waiting(hunt: Hunt) -> Iterator[str]:
+    """Where the program ended before the collector rested for some steps."""
+    if not hunt.has_rested:
+        yield "cycles that wait for the collector: the program ended before they were looked for; a longer run shows them"
 
 
 def has_another_round(hunt: Hunt) -> bool:

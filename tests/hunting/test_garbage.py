@@ -10,6 +10,7 @@ import pytest
 
 from fabricated_hunts import LOSSES
 from gradlife.hunting import findings
+from gradlife.hunting.garbage import completed
 from gradlife.model.hunt import PerStep
 
 
@@ -25,3 +26,9 @@ def test_islands_of_one_fingerprint_are_one_finding(monkeypatch: pytest.MonkeyPa
     whole, other = findings.garbage_findings(garbage, noted)
     assert (whole.per_step, whole.survivors, whole.retained_bytes) == (PerStep(5.0, 1.5), 3, 12)
     assert other == known[2]
+
+
+def test_garbage_at_the_address_of_another_object_belongs_to_its_island() -> None:
+    referents = {1: [2, 9], 2: [3], 3: [1, 4], 4: []}
+    graph: Any = SimpleNamespace(referents=referents.__getitem__, dominator=lambda node: 0 if node in {4, 9} else None)
+    assert completed(graph, {1, 2}) == {1, 2, 3}

@@ -154,3 +154,74 @@ def test_nodes_in_a_list_are_a_leak_where_a_variable_has_the_newest_too(
     assert [finding["code"] for finding in report["findings"]] == ["GL105"]
     assert f"global variable '{name}'" in json.dumps(report["findings"][0]["trace"]["steps"])
     assert round(report["findings"][0]["per_step"]["graph_nodes"]) == 3
+
+
+WITHOUT_OPTIMIZER = """\
+import torch
+
+weight = torch.ones(64, requires_grad=True)
+kept = []
+
+def meta_step(number):
+    loss = (weight * number).sum()
+    loss.backward()
+    with torch.no_grad():
+        weight.sub_(0.1 * weight.grad)
+    weight.grad = None
+    kept.append(loss)
+
+for number in range(60):
+    meta_step(number)
+"""
+
+
+def test_without_an_optimizer_a_step_is_a_backward_pass(tmp_path: Path) -> None:
+    status, _, report = hunt(tmp_path, WITHOUT_OPTIMIZER, "program.py")
+    assert (status, report["stepped_by"]) == (1, "backward pass")
+    assert [one["code"] for one in report["findings"]] == ["GL402"]
+
+
+def test_where_nothing_counts_the_function_to_count_is_named(tmp_path: Path) -> None:
+    source = WITHOUT_OPTIMIZER.replace("loss.backward()", "weight.grad = torch.ones(64)")
+    status, _, report = hunt(tmp_path, source, "program.py")
+    assert (status, report["stepped_by"], report["verdict"]) == (3, "", "inconclusive")
+    assert report["limits"][0].endswith("count calls of meta_step → gradlife hunt --step-on __main__:meta_step …")
+    status, _, report = hunt(tmp_path, source, "--step-on=__main__:meta_step", "program.py")
+    assert (status, report["verdict"]) == (1, "leak")
+
+
+IN_CYCLES = """\
+import torch
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x * 2
+        ctx.keep = {"out": out}
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+weight = torch.ones(64, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for number in range(60):
+    loss = Scale.apply(weight).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_script_of_sixty_steps_shows_what_waits_for_the_collector(tmp_path: Path) -> None:
+    status, _, report = hunt(tmp_path, IN_CYCLES, "program.py")
+    assert (status, report["verdict"]) == (0, "needs-gc")
+    assert [(one["code"], one["kind"]) for one in report["findings"]] == [("GL101", "needs-gc")]
+
+
+def test_a_script_that_ends_before_the_collector_rested_says_so(tmp_path: Path) -> None:
+    _, _, report = hunt(tmp_path, IN_CYCLES.replace("range(60)", "range(26)"), "program.py")
+    assert report["limits"][-1] == (
+        "cycles that wait for the collector: the program ended before they were looked for; a longer run shows them"
+    )

@@ -1,0 +1,71 @@
+"""Where no optimizer is made and no DataLoader gives batches: a step is one backward pass.
+
+Calls of modules are not counted: a model that writes a text is called once a word, and what it remembers of the words before
+grows as it is meant to.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+#: Passes without anything better to step by before they count.
+WARMUP_PASSES = 8
+
+Step = Callable[[], object]
+
+
+class BackwardSteps:
+    """Hears every backward pass, those made within another left out."""
+
+    def __init__(self, begin: Callable[[str], Step]) -> None:
+        self._begin = begin
+        self._step: Step | None = None
+        self._taken = 0
+        self._inside = threading.local()
+        self.is_wanted = True  # until there is something better to step by
+
+    def attach_optimizer(self, optimizer_module: Any) -> None:
+        """An optimizer that is made will fire, if seldom: the passes between two firings are parts of one step."""
+        optimizer = optimizer_module.Optimizer
+        plain = optimizer.__init__
+
+        @functools.wraps(plain)
+        def __init__(made: Any, *args: Any, **kwargs: Any) -> None:
+            self.is_wanted = False
+            plain(made, *args, **kwargs)
+
+        optimizer.__init__ = __init__
+
+    def attach(self, autograd: Any) -> None:
+        """Wraps what `Tensor.backward` and `autograd.grad` both call, where this torch has it."""
+        plain = getattr(autograd, "_engine_run_backward", None)
+        if plain is None:
+            return
+
+        @functools.wraps(plain)
+        def run_backward(*args: Any, **kwargs: Any) -> Any:
+            return self._around(plain, *args, **kwargs)
+
+        autograd._engine_run_backward = run_backward
+
+    def _around(self, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if not self.is_wanted or getattr(self._inside, "is_now", False):
+            return plain(*args, **kwargs)
+        self._inside.is_now = True
+        try:
+            return plain(*args, **kwargs)
+        finally:
+            self._inside.is_now = False
+            self._count()
+
+    def _count(self) -> None:
+        if not self.is_wanted:
+            return
+        self._taken += 1
+        if self._step is not None:
+            self._step()
+        elif self._taken > WARMUP_PASSES:
+            self._step = self._begin("backward pass")
