@@ -30,6 +30,11 @@ _IN_HEAP = ("census", "diff", "open_snapshot", "refs", "snapshot", "why")
 _IN_HUNTING = ("hunt",)
 
 
+def _html_of(value: object) -> str:
+    """What a notebook shows of a report, a trace, a snapshot or a difference. Here, because values know no reports."""
+    return importlib.import_module("gradlife.reports.html.fragments").fragment(value)  # type: ignore[no-any-return]
+
+
 def __getattr__(name):  # type: ignore[no-untyped-def]
     """What needs the compiled walk is imported when it is asked for: ``gradlife.why(obj)``, ``gradlife.refs(obj)``."""
     if name in _IN_HEAP:

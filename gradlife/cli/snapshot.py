@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gradlife.cli.pages import snapshot_page
 from gradlife.heap import snapshot as take_snapshot
 from gradlife.hunting.script import become_main, compiled, run_script
 from gradlife.hunting.targets import ScriptTarget
@@ -46,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
         snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
         snapshot.write_to(output, labels=not args.no_labels)
         if args.html is not None:
+            from gradlife.cli.pages import snapshot_page  # now, so that the snapshot has none of its modules
+
             page.write(snapshot_page(snapshot, args.output))
     print(f"gradlife: {counted(snapshot.objects, 'object')} in {args.output}", file=sys.stderr)
     return status

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from gradlife.heap.mapping import heap_map
 from gradlife.heap.snapshot import Snapshot
 from gradlife.model.heap import HeapView
+from gradlife.model.heap_map import HeapSummary
 
 #: Cyclic parts that a page has.
 CYCLES = 8
@@ -24,3 +26,8 @@ def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: in
         instances=(),
         holders=(),
     )
+
+
+def summary(snapshot: Snapshot) -> HeapSummary:
+    """What a notebook shows of it."""
+    return HeapSummary(overview(snapshot, "", types=12, cycles=0), heap_map(snapshot, objects=60, areas=30))

@@ -41,6 +41,13 @@ class Snapshot:
     def __repr__(self) -> str:
         return f"<Snapshot of {self.objects:,} objects, {self.bytes:,} bytes>"
 
+    def _repr_html_(self) -> str:
+        """The snapshot as a notebook shows it: what retains most, and the types that take most."""
+        from gradlife import _html_of
+        from gradlife.heap.overview import summary  # which knows this class
+
+        return _html_of(summary(self))
+
     @property
     def objects(self) -> int:
         """How many objects there are; roots are none."""

@@ -100,6 +100,12 @@ class HeapDiff:
     types: tuple[TypeChange, ...]
     paths: tuple[PathChange, ...]  # empty where one of the two has no labels
 
+    def _repr_html_(self) -> str:
+        """The difference as a notebook shows it: what takes more, by type."""
+        from gradlife import _html_of
+
+        return _html_of(self)
+
 
 @dataclass(frozen=True, slots=True)
 class HeapView:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gradlife.model.heap import HeapView
+
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
@@ -59,3 +61,11 @@ class HeapMap:
     unreached_bytes: int
     unreached_count: int  # objects that no root reaches and nothing else of them keeps
     depth: int  # objects further below a root than so many levels of keepers are left out
+
+
+@dataclass(frozen=True, slots=True)
+class HeapSummary:
+    """A snapshot in short: tables and a small map."""
+
+    view: HeapView
+    map: HeapMap

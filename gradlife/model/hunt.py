@@ -186,3 +186,9 @@ class HuntReport:
         """0 clean, 1 a leak was found, 3 could not tell; that of a script that failed is the caller's to keep."""
         statuses = {HuntVerdict.LEAK: EXIT_FOUND, HuntVerdict.INCONCLUSIVE: EXIT_COULD_NOT_TELL}
         return statuses.get(self.verdict, EXIT_CLEAN)
+
+    def _repr_html_(self) -> str:
+        """The report as a notebook shows it: the verdict, the charts, the first findings."""
+        from gradlife import _html_of
+
+        return _html_of(self)

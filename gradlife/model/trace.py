@@ -155,3 +155,9 @@ class Trace:
         from gradlife.model.trace_text import text_of, trace_lines  # which knows these classes
 
         return text_of(trace_lines(self))
+
+    def _repr_html_(self) -> str:
+        """The trace as a notebook shows it."""
+        from gradlife import _html_of
+
+        return _html_of(self)

@@ -1,0 +1,60 @@
+"""Values as a notebook shows them: a piece of HTML each with its own style sheet, no script, and nothing from outside.
+
+The style sheet reaches no further than the piece, and its colours follow the notebook's theme.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from markupsafe import Markup
+
+from gradlife.model.heap import HeapDiff
+from gradlife.model.heap_map import HeapSummary
+from gradlife.model.hunt import HuntReport
+from gradlife.model.trace import Trace
+from gradlife.reports.html.environment import asset, environment
+from gradlife.reports.html.heap import facts, type_table
+from gradlife.reports.html.heap_diff import diff_view
+from gradlife.reports.html.heap_map import heap_drawing, legend
+from gradlife.reports.html.hunt import hunt_view
+from gradlife.reports.html.why import why_view
+
+#: Findings with a card, and rows of a table.
+CARDS, ROWS = 3, 12
+MAP_HEIGHT = 300.0
+
+
+def fragment(value: object) -> str:
+    """The piece of HTML. Raises TypeError for what is no report, trace, summary of a snapshot or difference."""
+    match value:
+        case HuntReport():
+            return rendered("notebook_hunt.html", view=hunt_view(value, CARDS), more=len(value.findings) - CARDS)
+        case Trace():
+            return rendered("notebook_why.html", view=why_view(value))
+        case HeapDiff():
+            return rendered("notebook_diff.html", view=diff_view(value), rows=ROWS)
+        case HeapSummary():
+            return rendered(
+                "notebook_heap.html",
+                facts=facts(value.view),
+                map=heap_drawing(value.map, has_links=False, height=MAP_HEIGHT),
+                legend=legend(value.map),
+                types=type_table(value.view.types),
+                rows=ROWS,
+            )
+    raise TypeError(f"a {type(value).__name__} has no page")
+
+
+def rendered(template: str, **values: object) -> str:
+    """A template that extends `notebook.html`."""
+    return environment().get_template(template).render(style=style(), **values)
+
+
+@cache
+def style() -> Markup:
+    """Colours and rules, all of them below one class."""
+    found = re.search(r":root \{\s*(?:color-scheme:[^;]*;)?(.*?)\}", str(asset("style.css")), re.DOTALL)
+    colours = found[1] if found is not None else ""
+    return Markup(f".gradlife {{{colours}}}\n{asset('notebook.css')}\n.gradlife {{\n{asset('parts.css')}\n}}")
