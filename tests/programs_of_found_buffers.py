@@ -125,4 +125,16 @@ def gradient_of_a_product_of_zeros_becomes_the_sum(fw: Any) -> Any:
     return told
 
 
+def saved_number_stays_a_number_where_it_is_detached(fw: Any) -> Any:
+    """A number decides no dtype and is not packed; what is detached of it is one, what is computed of it is a tensor."""
+    x = fw.tensor([1.0, 2.0], dtype=fw.float64, requires_grad=True)
+    number = (x * 0.5).grad_fn._saved_other
+    single = fw.tensor(1.0)
+    kinds = [number, number.detach(), number.data, number.clone(), number.view_as(number), number.mul_(2)]
+    packed: list[Any] = []
+    with fw.autograd.graph.saved_tensors_hooks(packed.append, lambda item: item):
+        x * number.detach()
+    return [str((single * item).dtype).split(".")[-1] for item in kinds], [item.tolist() for item in packed]
+
+
 PROGRAMS = programs_in(globals())

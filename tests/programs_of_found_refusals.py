@@ -261,4 +261,36 @@ def dimensions_named_twice_before_one_that_is_not_there(fw: Any) -> Any:
     return [attempt(partial(getattr(x, name), [0, 0, 5])) for name in ("nansum", "sum", "mean")]
 
 
+def leaf_that_moved_into_the_graph_accumulates_nothing(fw: Any) -> Any:
+    x = vector(fw, 1.0, 2.0)
+    y = x.neg()
+    x.requires_grad_(False)
+    x.view_as(x).copy_(y)
+    return attempt(y.sum().backward), x.is_leaf
+
+
+def detaching_in_place_does_nothing_in_inference_mode(fw: Any) -> Any:
+    told = []
+    x = vector(fw, 1.0, 2.0)
+    for tensor in (x * 2, (x * 2)[:1], vector(fw)):
+        with fw.inference_mode():
+            told.append((attempt(tensor.detach_), tensor.requires_grad, tensor.grad_fn is None))
+    with fw.inference_mode():
+        made = fw.ones(2)
+    largest = x.max()
+    largest.data = made
+    told.append((attempt(largest.detach_), largest.requires_grad, attempt(made[:1].detach_)))
+    return told
+
+
+def forbidden_view_is_refused_before_its_sizes(fw: Any) -> Any:
+    def stale() -> Any:
+        x = fw.ones(1, 2, 3, requires_grad=True) * 1
+        y = function(fw, lambda ctx, item: item.view_as(item), lambda ctx, grad: grad).apply(x)
+        x.mul_(2)
+        return y
+
+    return [attempt(lambda: stale().t()), attempt(lambda: stale().as_strided((9, 9), (9, 9)))]
+
+
 PROGRAMS = programs_in(globals())

@@ -161,10 +161,12 @@ Tensor detach(const Tensor& tensor) {
 Tensor variable_data(const Tensor& tensor) {
   Tensor data = alias(tensor, tensor->sizes(), tensor->strides(), tensor->offset());
   if (!inference_mode()) data->set_has_version();
+  if (tensor->is_wrapped_number()) data->set_wrapped_number();
   return data;
 }
 
 void detach_in_place(const Tensor& tensor) {
+  if (tensor->is_inference() || inference_mode()) return;  // no business of autograd's, which alone would do something
   require(tensor->meta() == nullptr || !tensor->meta()->view,
           "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
           "training, and "

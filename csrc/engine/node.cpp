@@ -150,6 +150,7 @@ const NodeSpec& AccumulateGrad::spec() const {
 TensorList AccumulateGrad::apply(TensorList&& gradients) {
   Tensor gradient = std::move(gradients[0]);
   gradients.clear();
+  require(!gradient || !grad_fn(variable_), "leaf variable has been moved into the graph interior");
   if (gradient && requires_grad(variable_)) accumulate_grad(variable_, std::move(gradient), post_hooks.empty() ? 1 : 2);
   return {};
 }

@@ -131,6 +131,7 @@ Tensor transpose(const Tensor& a, int64_t dim0, int64_t dim1) {
 }
 
 Tensor t(const Tensor& a) {
+  refuse_forbidden_view_of(a);
   require(a->dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", a->dim(), "D");
   if (a->dim() < 2) return window(a, a->sizes(), a->strides(), MatrixTransposed());
   return window(a, {a->sizes()[1], a->sizes()[0]}, {a->strides()[1], a->strides()[0]}, MatrixTransposed());

@@ -140,6 +140,7 @@ Geometry geometry_of(const TensorImpl& tensor) { return {tensor.sizes(), tensor.
 }  // namespace
 
 Tensor as_strided(const Tensor& a, const Dims& sizes, const Dims& strides, int64_t offset) {
+  refuse_forbidden_view_of(a);
   const Geometry window{sizes, strides, offset};
   check_window(*a, window);
   return recorded(make_view(a, sizes, strides, offset), a, Strided{geometry_of(*a), window});
