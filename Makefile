@@ -168,12 +168,14 @@ asan: $(SANITIZED)/.built ## run tests and scenarios, all but those of PyTorch, 
 	  --backend $(SANITIZED_SYSTEMS:%=mini:%) --against mini:torch-2.13
 	$(BIN)/python -m benchmarks.hardening.leaks $(REPORTS)
 
-# A second environment that borrows the packages of the first, all but torch, and has a gradlife of its own.
+# A second environment that borrows the packages of the first, all but torch, and has a gradlife of its own. What lies in
+# the checkout comes after that: tests of the benchmarks need it.
 $(SANITIZED_BIN)/python: | $(VENV)/.deps
 	$(PYTHON) -m venv --without-pip $(SANITIZED)/venv
 	cd $$($@ -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
 	  && { $(abspath $(BIN))/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > borrowed.pth; } \
-	  && echo 'import sys; sys.modules["torch"] = None' > without_torch.pth
+	  && echo 'import sys; sys.modules["torch"] = None' > without_torch.pth \
+	  && echo '$(CURDIR)' > checkout.pth
 
 $(SANITIZED)/.built: $(BUILD_FILES) $(shell find gradlife scenarios -name '*.py' 2>/dev/null) | $(SANITIZED_BIN)/python
 	$(BIN)/python -m pip --disable-pip-version-check --python $(SANITIZED_BIN)/python $(INSTALL) --no-deps \
