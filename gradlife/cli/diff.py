@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
+from rich.console import Console
+
 from gradlife.cli.addresses import count
+from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.heap import open_snapshot
-from gradlife.output import STDOUT, open_output
+from gradlife.model.heap import HeapDiff
 from gradlife.reports.heap_diff import print_diff
 from gradlife.reports.json import diff_text
 from gradlife.reports.theme import make_console
@@ -20,17 +23,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=count, default=15, metavar="N", help="rows of each table (%(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write all that changed as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write it as a page to look at, in one file")
+    add_svg(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Show the difference."""
-    with open_output(args.json) as output, open_output(args.html) as page:
-        difference = open_snapshot(args.before).diff(open_snapshot(args.after))
-        if STDOUT not in (args.json, args.html):
-            print_diff(make_console(sys.stdout), difference, args.rows)
-        output.write(diff_text(difference))
-        if args.html is not None:
-            from gradlife.reports.html.heap_diff import diff_page
 
-            page.write(diff_page(difference, args.before, args.after))
+    def show(console: Console, difference: HeapDiff) -> None:
+        print_diff(console, difference, args.rows)
+
+    def page(difference: HeapDiff) -> str:
+        from gradlife.reports.html.heap_diff import diff_page
+
+        return diff_page(difference, args.before, args.after)
+
+    with Outputs(args, {"json": diff_text, "html": page, "svg": picture(show, "gradlife diff")}) as outputs:
+        difference = open_snapshot(args.before).diff(open_snapshot(args.after))
+        if not outputs.is_stdout_taken:
+            show(make_console(sys.stdout), difference)
+        outputs.write(difference)
     return 0

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from gradlife.errors import UsageError
-from gradlife.output import STDOUT, LostOutputError, OutputFile, OutputStream, open_output
+from gradlife.output import STDOUT, LostOutputError, OutputFile, OutputStream, open_output, write_all
 
 HELP = {
     "json": "write everything as JSON; - for standard output",
@@ -34,7 +34,7 @@ def add_formats(parser: argparse.ArgumentParser, **helps: str) -> None:
 
 
 #: Makes the text of a format: a function, or its name as module:function.
-Writer = Callable[..., str] | str
+Writer = Callable[..., str | bytes] | str
 
 
 def add_svg(parser: argparse.ArgumentParser) -> None:
@@ -96,19 +96,19 @@ class Outputs:
         lost: list[LostOutputError] = []
         for name, output in self._open.items():
             try:
-                output.write(self.writer(name)(report, **self.known(name, options)))
+                put(output, self.writer(name)(report, **self.known(name, options)))
             except LostOutputError as error:
                 lost.append(error)
         if lost:
             raise lost[0]
 
-    def writer(self, name: str) -> Callable[..., str]:
+    def writer(self, name: str) -> Callable[..., str | bytes]:
         """What makes the text of a format."""
         writer = self._writers[name]
         if not isinstance(writer, str):
             return writer
         module, _, function = writer.partition(":")
-        found: Callable[..., str] = getattr(importlib.import_module(module), function)
+        found: Callable[..., str | bytes] = getattr(importlib.import_module(module), function)
         return found
 
     def known(self, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,6 +120,14 @@ class Outputs:
         """Load all writers that will be needed."""
         for name in self._paths:
             self.writer(name)
+
+
+def put(output: OutputFile | OutputStream, made: str | bytes) -> None:
+    """Write a text, or a picture."""
+    if isinstance(made, str):
+        output.write(made)
+    elif isinstance(output, OutputFile):
+        output.fill(lambda descriptor: write_all(descriptor, made))
 
 
 def refuse_twice(paths: Mapping[str, str]) -> None:

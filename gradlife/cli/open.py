@@ -7,10 +7,10 @@ import sys
 from typing import Any
 
 from gradlife.cli.addresses import address_or_type, count
-from gradlife.cli.pages import snapshot_page, tell_why
+from gradlife.cli.formats import Outputs, Writer, add_svg, picture
+from gradlife.cli.pages import WHY_WRITERS, Why, print_why, snapshot_page
 from gradlife.heap import Snapshot, open_snapshot
 from gradlife.model.heap import HeapView
-from gradlife.output import STDOUT, open_output
 from gradlife.reports.heap import print_heap
 from gradlife.reports.json import heap_text
 from gradlife.reports.theme import make_console
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--why", metavar="ADDRESS|TYPE", help="why an object is alive")
     parser.add_argument("--json", metavar="FILE", help="write what is shown as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write what retains most as a page to look at, in one file")
+    add_svg(parser)
     parser.add_argument("-i", "--interactive", action="store_true", help="ask the snapshot at a prompt")
     parser.add_argument("--tui", action="store_true", help="go through the snapshot with keys and mouse")
 
@@ -43,18 +44,33 @@ def run(args: argparse.Namespace) -> int:
         return browse(args)
     if args.interactive:
         return ask(args.file)
-    with open_output(args.json) as output, open_output(args.html) as page:
-        snapshot = open_snapshot(args.file)
-        is_silent = STDOUT in (args.json, args.html)
-        if args.why is not None:
-            tell_why(snapshot, args.file, address_or_type(args.why), output, page, is_silent=is_silent)
-            return 0
-        view = view_of(snapshot, args)
-        if not is_silent:
+    return show_why(args) if args.why is not None else show_tables(args)
+
+
+def show_why(args: argparse.Namespace) -> int:
+    """Why one object is alive."""
+    with Outputs(args, WHY_WRITERS) as outputs:
+        why = Why(open_snapshot(args.file), args.file, address_or_type(args.why))
+        if not outputs.is_stdout_taken:
+            print_why(make_console(sys.stdout), why)
+        outputs.write(why)
+    return 0
+
+
+def show_tables(args: argparse.Namespace) -> int:
+    """The tables that are asked for."""
+    snapshots: list[Snapshot] = []
+    writers: dict[str, Writer] = {
+        "json": heap_text,
+        "html": lambda _: snapshot_page(snapshots[0], args.file),
+        "svg": picture(print_heap, "gradlife open"),
+    }
+    with Outputs(args, writers) as outputs:
+        snapshots.append(open_snapshot(args.file))
+        view = view_of(snapshots[0], args)
+        if not outputs.is_stdout_taken:
             print_heap(make_console(sys.stdout), view)
-        output.write(heap_text(view))
-        if args.html is not None:
-            page.write(snapshot_page(snapshot, args.file))
+        outputs.write(view)
     return 0
 
 

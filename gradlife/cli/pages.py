@@ -2,30 +2,71 @@
 
 from __future__ import annotations
 
-import sys
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from rich.console import Console
+
+from gradlife.cli.formats import Writer, picture
 from gradlife.heap import Snapshot
-from gradlife.output import NoOutput, OutputFile, OutputStream
+from gradlife.model.neighbourhood import Neighbourhood
+from gradlife.model.trace import Trace
 from gradlife.reports.json import trace_text
-from gradlife.reports.theme import make_console
 from gradlife.reports.trace import render_trace
 
-Output = OutputFile | OutputStream
+
+@dataclass(frozen=True)
+class Why:
+    """The question why an object of a snapshot is alive; answered when it is asked."""
+
+    snapshot: Snapshot
+    file: str
+    what: int | str
+
+    @functools.cached_property
+    def trace(self) -> Trace:
+        """The way from a root, or the cycle."""
+        return self.snapshot.why(self.what)
+
+    @functools.cached_property
+    def around(self) -> Neighbourhood:
+        """What stands around the object."""
+        return self.snapshot.neighbourhood(self.what)
 
 
-def tell_why(
-    snapshot: Snapshot, file: str, what: int | str, output: Output, page: Output, *, is_silent: bool = False
-) -> None:
-    """Print the trace, unless standard output is taken, and write it as JSON and as a page where that was asked for."""
-    trace = snapshot.why(what)
-    if not is_silent:
-        make_console(sys.stdout).print(render_trace(trace))
-    output.write(trace_text(trace))
-    if not isinstance(page, NoOutput):
-        from gradlife.heap.mapping import neighbourhood
-        from gradlife.reports.html.why import why_page
+def print_why(console: Console, why: Why) -> None:
+    """Print the trace."""
+    console.print(render_trace(why.trace))
 
-        page.write(why_page(trace, file, neighbourhood(snapshot, what)))
+
+def why_json(why: Why) -> str:
+    """The trace as JSON."""
+    return trace_text(why.trace)
+
+
+def why_page(why: Why) -> str:
+    """The trace as a page, with what is round the object."""
+    from gradlife.heap.mapping import neighbourhood
+    from gradlife.reports.html.why import why_page as page
+
+    return page(why.trace, why.file, neighbourhood(why.snapshot, why.what))
+
+
+def why_dot(why: Why) -> str:
+    """What stands around the object, in graphviz's language."""
+    from gradlife.reports.dot import dot_text
+
+    return dot_text(why.around)
+
+
+#: What makes each format of an answer.
+WHY_WRITERS: Mapping[str, Writer] = {
+    "json": why_json,
+    "html": why_page,
+    "dot": why_dot,
+    "svg": picture(print_why, "gradlife why"),
+}
 
 
 def snapshot_page(snapshot: Snapshot, file: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from gradlife.cli.addresses import address_or_type
-from gradlife.cli.pages import tell_why
+from gradlife.cli.formats import Outputs, Writer, add_svg
+from gradlife.cli.pages import WHY_WRITERS, Why, print_why, why_dot
+from gradlife.cli.pictures import drawn, picture_kind
 from gradlife.heap import open_snapshot
-from gradlife.output import STDOUT, open_output
+from gradlife.reports.theme import make_console
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,11 +21,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", metavar="FILE", help="write the trace as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write it as a page to look at, with what is round the object")
+    parser.add_argument("--dot", metavar="FILE", help="write what stands around the object in graphviz's language")
+    parser.add_argument("--picture", metavar="FILE", help="have graphviz draw that: FILE.png, FILE.svg or FILE.pdf")
+    add_svg(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Tell the trace."""
-    with open_output(args.json) as output, open_output(args.html) as page:
-        is_silent = STDOUT in (args.json, args.html)
-        tell_why(open_snapshot(args.file), args.file, address_or_type(args.what), output, page, is_silent=is_silent)
+    with Outputs(args, {**WHY_WRITERS, **drawing(args.picture)}) as outputs:
+        why = Why(open_snapshot(args.file), args.file, address_or_type(args.what))
+        if not outputs.is_stdout_taken:
+            print_why(make_console(sys.stdout), why)
+        outputs.write(why)
     return 0
+
+
+def drawing(path: str | None) -> dict[str, Writer]:
+    """What draws the picture, if one is asked for; refused at once where that can't be."""
+    if path is None:
+        return {}
+    kind = picture_kind(path)
+    return {"picture": lambda why: drawn(why_dot(why), kind)}
