@@ -155,6 +155,20 @@ def test_the_lanes_tell_the_engines_events_and_nothing_else(visitor: Visitor, pa
     assert drawn - alive == len(events) > 0
 
 
+def test_a_long_timeline_scrolls_to_the_stage_and_keeps_its_names(visitor: Visitor, page: str) -> None:
+    visit = open_story(visitor, page, width=400)
+    put(visit, "mini:torch-2.13", "mini:torch-1.1")
+    frame = visit.page.locator("#side-0 .lanes .frame")
+    visit.page.wait_for_function("document.querySelector('#side-0 .lanes .frame').scrollLeft > 100")
+    name = visit.page.locator("#side-0 .lane-name >> nth=0").bounding_box()
+    assert name["x"] >= 0
+    assert visit.page.locator("#side-0 svg rect.now").bounding_box()["x"] < 400
+    visit.page.focus("#stage")
+    visit.page.keyboard.press("Home")
+    visit.page.wait_for_function("document.querySelector('#side-0 .lanes .frame').scrollLeft === 0")
+    assert frame.get_attribute("tabindex") == "0"
+
+
 def test_a_link_to_a_story_opens_it(visitor: Visitor, page: str, tmp_path: Path) -> None:
     path = tmp_path / "run.html"
     path.write_text(page, "utf-8")

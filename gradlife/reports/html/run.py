@@ -65,7 +65,9 @@ def matrix_row(view: RunView, scenario: ScenarioInfo) -> list[Cell | str | int |
     """The row of a story: a link to it, and its verdicts."""
     is_twin = scenario.fixed_of is not None
     hint = scenario.title + (f": repairs {scenario.fixed_of}" if is_twin else "")
-    name = Cell(("+ " if is_twin else "") + scenario.name, scenario.name, link=anchor(scenario), hint=hint)
+    name = Cell(
+        ("+\N{NO-BREAK SPACE}" if is_twin else "") + scenario.name, scenario.name, link=anchor(scenario), hint=hint
+    )
     return [name, scenario.suite, *(verdict_cell(word) for word in story_cells(view, scenario))]
 
 

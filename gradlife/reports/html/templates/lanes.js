@@ -37,43 +37,53 @@ const lanes = (() => {
     return { rows: [...rows.values()], ends: stages.map((_, number) => number + 1), columns: stages.length };
   }
 
+  // Names stand still while what happened is scrolled; the stage looked at is scrolled into sight.
   function draw(told, stages, now, least, choose) {
-    const room = Math.min(170, Math.max(96, least * 0.3));
-    const step = Math.max(11, Math.min(told.columns <= stages.length ? 60 : 22, (least - room - 24) / Math.max(1, told.columns)));
-    const width = Math.max(least, room + step * told.columns + 24);
+    const room = Math.min(170, Math.max(96, Math.floor(least * 0.3)));
+    const widest = told.columns <= stages.length ? 60 : 22;
+    const step = Math.max(11, Math.min(widest, (least - room - 24) / Math.max(1, told.columns)));
+    const width = Math.max(least - room, step * told.columns + 24);
     const height = TOP + told.rows.length * HEIGHT + 8;
-    const words = `${told.rows.length} objects, ${told.columns} columns; the same in words below`;
-    const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `What happened: ${words}` });
-    const at = (column) => room + step * (column + 0.5);
-    stages.forEach((stage, number) => {
-      const start = room + step * (number ? told.ends[number - 1] : 0), end = room + step * told.ends[number];
-      if (end <= start) return;
-      const box = { x: start, y: 0, width: end - start, height };
-      if (number === now) picture.append(svg("rect", { ...box, class: "now" }));
-      picture.append(svg("line", { x1: end, x2: end, y1: 4, y2: height, class: "border" }));
-      picture.append(svg("text", { x: (start + end) / 2, y: 14, class: "stage-number" }, String(number + 1)));
+    const words = `What happened: ${told.rows.length} objects, ${told.columns} columns; the same in words below`;
+    const names = svg("svg", { width: room, height, viewBox: `0 0 ${room} ${height}`, "aria-hidden": "true" });
+    const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words });
+    const middle = (number) => TOP + number * HEIGHT + HEIGHT / 2;
+    const bands = stages.map((stage, number) => ({ stage, number, from: step * (number ? told.ends[number - 1] : 0), to: step * told.ends[number] }))
+      .filter((band) => band.to > band.from);
+    for (const band of bands) {
+      const box = { x: band.from, y: 0, width: band.to - band.from, height };
+      if (band.number === now) picture.append(svg("rect", { ...box, class: "now" }));
+      picture.append(svg("line", { x1: band.to, x2: band.to, y1: 4, y2: height, class: "border" }));
+      picture.append(svg("text", { x: (band.from + band.to) / 2, y: 14, class: "stage-number" }, String(band.number + 1)));
+    }
+    told.rows.forEach((row, number) => {
+      names.append(laneName(row, middle(number), room));
+      picture.append(...drawLane(row, middle(number), { step, ends: told.ends, now, width }));
     });
-    told.rows.forEach((row, number) => picture.append(...drawLane(row, TOP + number * HEIGHT + HEIGHT / 2, { at, room, step, ends: told.ends, now, width })));
-    stages.forEach((stage, number) => {
-      const start = room + step * (number ? told.ends[number - 1] : 0), end = room + step * told.ends[number];
-      if (end <= start) return;
-      const band = svg("rect", { x: start, y: 0, width: end - start, height: TOP, class: "band" }, svg("title", {}, stage));
-      band.addEventListener("click", () => choose(number));
-      picture.append(band);
-    });
-    return picture;
+    for (const band of bands) {
+      const box = { x: band.from, y: 0, width: band.to - band.from, height: TOP, class: "band" };
+      const place = svg("rect", box, svg("title", {}, band.stage));
+      place.addEventListener("click", () => choose(band.number));
+      picture.append(place);
+    }
+    const seen = bands.find((band) => band.number === now) || { from: step * told.ends[now], to: step * told.ends[now] };
+    return { names, picture, scrollTo: seen.to > least - room ? seen.from - 24 : 0 };
   }
 
-  function drawLane(row, y, { at, room, step, ends, now, width }) {
-    const made = [];
-    const limit = Math.floor((room - 8) / 6.6);
+  function laneName(row, y, room) {
+    const limit = Math.floor((room - 8) / 6.9);
     const name = row.name.length > limit ? `${row.name.slice(0, limit - 1)}…` : row.name;
-    made.push(svg("text", { x: 6, y: y + 4, class: `lane-name${row.isSubject ? " subject" : ""}` }, name, svg("title", {}, row.name)));
+    return svg("text", { x: 6, y: y + 4, class: `lane-name${row.isSubject ? " subject" : ""}` }, name, svg("title", {}, row.name));
+  }
+
+  function drawLane(row, y, { step, ends, now, width }) {
+    const made = [];
+    const at = (column) => step * (column + 0.5);
     if (row.marks.length) {
       const first = row.marks[0].column;
       const end = row.end === null ? width - 18 : at(row.end);
       const isBorn = row.marks[0].stage <= now;
-      const seen = isBorn ? Math.min(end, room + step * ends[now]) : at(first);
+      const seen = isBorn ? Math.max(at(first), Math.min(end, step * ends[now])) : at(first);
       if (isBorn) made.push(svg("line", { x1: at(first), x2: seen, y1: y, y2: y, class: "lane" }));
       made.push(svg("line", { x1: seen, x2: end, y1: y, y2: y, class: "lane later" }));
       if (row.end === null) made.push(svg("text", { x: width - 10, y: y + 4, class: "mark later" }, ">", svg("title", {}, "not destroyed")));

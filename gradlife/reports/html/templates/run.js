@@ -121,7 +121,10 @@
   function timeline(run, now, width) {
     const told = run.events ? lanes.ofEvents(run.events, story.stages) : lanes.ofReadings(run.readings, story.stages);
     if (!told.rows.length) return [element("p", { class: "muted" }, "Nothing was watched.")];
-    const parts = [framed(lanes.draw(told, story.stages, now, width, move), "Timeline")];
+    const { names, picture, scrollTo } = lanes.draw(told, story.stages, now, width, move);
+    const scrolled = framed(picture, "Timeline");
+    requestAnimationFrame(() => { scrolled.scrollLeft = scrollTo; });
+    const parts = [element("div", { class: "lanes" }, names, scrolled)];
     const key = lanes.legend(told).flatMap(([letter, kind]) => [element("b", {}, letter), ` ${kind}  `]);
     parts.push(element("p", { class: "mark-legend" }, ...key, element("b", {}, ">"), run.events ? " not destroyed" : " not seen dead"));
     const { objects_left_out: objects, events_left_out: events } = run.events || {};
