@@ -43,4 +43,6 @@ def __getattr__(name):  # type: ignore[no-untyped-def]
         return importlib.import_module("gradlife.cli.watching").watch
     if name in _IN_HUNTING:
         return getattr(importlib.import_module("gradlife.hunting.api"), name)
+    if name == "load_ipython_extension":  # `%load_ext gradlife`
+        return importlib.import_module("gradlife.notebook.magics").load_ipython_extension
     raise AttributeError(f"module 'gradlife' has no attribute {name!r}")

@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "probes": {"model", "errors"},
     "runner": {"backends", "environments", "probes", "scenario", "heap", "model", "errors"},
     "checkup": {"runner", "backends", "environments", "heap", "hunting", "model", "errors", "_heap"},
+    "notebook": {"interactive", "hunting", "heap", "reports", "model", "errors"},
     "tui": {"heap", "reports", "model", "errors"},
     "interactive": {"heap", "hunting", "reports", "patterns", "model", "output", "errors"},
     "reports": {"model", "patterns", "errors"},
@@ -65,7 +66,8 @@ ANYWHERE = {"__init__", "_version"}
 THIRD_PARTY = {
     "jinja2": {"reports"},
     "markupsafe": {"reports"},
-    "rich": {"reports", "cli", "tui"},
+    "IPython": {"notebook"},
+    "rich": {"reports", "cli", "tui", "notebook"},
     "textual": {"tui"},
     "packaging": {"patterns"},
     "psutil": {"probes", "runner"},

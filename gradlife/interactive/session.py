@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmd
 import re
-from typing import NoReturn, TextIO
+from typing import ClassVar, NoReturn, TextIO
 
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
 from gradlife.heap.steps import short_type
@@ -23,6 +23,7 @@ class Session(cmd.Cmd):
     """One session; `cmdloop` runs until it is left."""
 
     prompt = "(gradlife) "
+    verbs: ClassVar[tuple[str, ...]]  # in the order of the help
     doc_header = "Verbs:"
 
     def __init__(self, patient: Patient, stdin: TextIO | None = None, stdout: TextIO | None = None) -> None:
@@ -123,9 +124,9 @@ class Session(cmd.Cmd):
 
     def do_help(self, text: str) -> None:
         """help [VERB]: what can be asked."""
-        verbs = [name for name in VERBS if not text or name == text]
+        verbs = [name for name in self.verbs if not text or name == text]
         if not verbs:
-            raise UnknownNameError("verb", text, VERBS)
+            raise UnknownNameError("verb", text, self.verbs)
         self._show(reports.verb_lines([(getattr(self, f"do_{name}").__doc__ or "") for name in verbs]))
 
     # --- how a line is read ---
@@ -146,11 +147,11 @@ class Session(cmd.Cmd):
 
     def default(self, line: str) -> NoReturn:
         """A word that is no verb."""
-        raise UnknownNameError("verb", line.split()[0], VERBS, "help")
+        raise UnknownNameError("verb", line.split()[0], self.verbs, "help")
 
     def completenames(self, text: str, *ignored: object) -> list[str]:
         """Verbs that begin so."""
-        return [name for name in VERBS if name.startswith(text)]
+        return [name for name in self.verbs if name.startswith(text)]
 
     def completedefault(self, text: str, *ignored: object) -> list[str]:
         """Types that begin so, and numbers of leaks."""
@@ -215,3 +216,4 @@ def rows_of(text: str) -> int:
 
 #: In the order of the help.
 VERBS = ("leaks", "why", "refs", "cycle", "retained", "types", "cut", "step", "save", "help", "quit", "continue")
+Session.verbs = VERBS
