@@ -74,8 +74,16 @@ class GradlifeMagics(Magics):
 
         draw = getattr(answer, "_repr_html_", None)
         page = draw() if draw is not None and not self._is_in_terminal() else None
-        bundle = {"text/plain": text.rstrip("\n")}
+        bundle = {"text/plain": self._with_cells(text.rstrip("\n"))}
         display({**bundle, "text/html": page} if page else bundle, raw=True)  # type: ignore[no-untyped-call]
+
+    def _with_cells(self, text: str) -> str:
+        """Files that the shell made of cells are called by the cell: ``In[4]:1``."""
+        files: dict[str, int] = getattr(getattr(self.shell, "compile", None), "_filename_map", {})
+        for file, number in files.items():
+            for name in {file, os.path.basename(file)}:
+                text = text.replace(f"{name}:", f"In[{number}]:")
+        return text
 
     def _step(self, cell: str) -> Callable[[], object]:
         """The cell as a function that runs it once, in the notebook's variables."""
@@ -83,7 +91,7 @@ class GradlifeMagics(Magics):
         assert shell is not None
         try:
             source = shell.transform_cell(cell)  # type: ignore[no-untyped-call]
-            code = shell.compile(source, shell.compile.cache(cell, shell.execution_count), "exec")
+            code = shell.compile(source, shell.compile.cache(cell, shell.displayhook.prompt_count), "exec")
         except SyntaxError as error:
             raise UsageError(
                 f"the cell is no Python: {error.msg} in line {error.lineno}", "run it without %%gradlife"

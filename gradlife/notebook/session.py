@@ -16,7 +16,7 @@ from gradlife.hunting.api import hunt_stepper
 from gradlife.hunting.targets import Stepper
 from gradlife.interactive.session import ROWS, Session, rows_of
 from gradlife.interactive.session import VERBS as SESSION_VERBS
-from gradlife.model.hunt import Finding
+from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.trace import Trace
 from gradlife.notebook.patient import NotebookPatient, lines_of
 from gradlife.reports import session as reports
@@ -73,7 +73,7 @@ class NotebookSession(Session):
         report = hunt_stepper(Stepper(step), name, options.steps, options.lines)
         self._patient.hunted(step, report)
         self.answer = report
-        print_hunt(self._console, report)
+        print_hunt(self._console, report, then=next_magics)
 
     def do_snapshot(self, text: str) -> None:
         """snapshot [FILE]: freeze the heap as it is now; `diff` then tells what has changed since."""
@@ -136,6 +136,17 @@ class NotebookSession(Session):
     def _note(self) -> None:
         for line in lines_of(self._patient.notes):
             self._say(line)
+
+
+def next_magics(report: HuntReport) -> list[tuple[str, str]]:
+    """What to do next in a notebook."""
+    if not report.findings:
+        return []
+    return [
+        ("%gradlife cut 1", "takes the suspect reference away from here on"),
+        ("%gradlife step 7", "runs it seven times more, and tells what that adds"),
+        ("%gradlife why 1", "tells the first leak again; refs 1 and cycle 1 tell more"),
+    ]
 
 
 class Options(argparse.ArgumentParser):

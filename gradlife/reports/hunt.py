@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
@@ -25,21 +25,29 @@ WORDS = {
 IN_FULL = 5
 #: What stands in a limit before the command that lifts it.
 ARROW = " → "
+#: What leads on, each with what for.
+Commands = Sequence[tuple[str, str]]
 #: Columns that a terminal has at least.
 LEAST_WIDTH = 80
 
 
-def print_hunt(console: Console, report: HuntReport, in_full: bool = False) -> None:
+def print_hunt(
+    console: Console, report: HuntReport, in_full: bool = False, then: Callable[[HuntReport], Commands] = next_commands
+) -> None:
     """Print the whole report."""
-    console.print(render_hunt(report, in_full), end="")
+    console.print(render_hunt(report, in_full, then), end="")
 
 
-def render_hunt(report: HuntReport, in_full: bool = False) -> RenderableType:
-    """The whole report; `in_full` tells every finding with its trace."""
-    return Group(*parts(report, len(report.findings) if in_full else IN_FULL))
+def render_hunt(
+    report: HuntReport, in_full: bool = False, then: Callable[[HuntReport], Commands] = next_commands
+) -> RenderableType:
+    """The whole report; `in_full` tells every finding with its trace, `then` what leads on from here."""
+    return Group(*parts(report, len(report.findings) if in_full else IN_FULL, then))
 
 
-def parts(report: HuntReport, shown: int) -> Iterator[RenderableType]:
+def parts(
+    report: HuntReport, shown: int, then: Callable[[HuntReport], Commands] = next_commands
+) -> Iterator[RenderableType]:
     """The parts of the report that have something to say."""
     yield section("", head_lines(report))
     if report.rounds:
@@ -48,7 +56,7 @@ def parts(report: HuntReport, shown: int) -> Iterator[RenderableType]:
     yield from told("Growth that is meant", explained_lines(report))
     yield from told("Controls, planted to be judged with the rest", map(control_line, report.controls))
     yield from told("What this cannot tell, worst first", map(limit_line, report.limits))
-    yield from told("Next", next_lines(report))
+    yield from told("Next", next_lines(then(report)))
     yield last_line(report)
 
 
@@ -117,9 +125,8 @@ def limit_line(limit: str) -> RenderableType:
     return Hanging(Text("  - ", QUIET), Text.assemble(what, (arrow, QUIET), (command, TITLE)))
 
 
-def next_lines(report: HuntReport) -> Iterator[RenderableType]:
+def next_lines(commands: Commands) -> Iterator[RenderableType]:
     """Commands that lead on."""
-    commands = next_commands(report)
     for command, what_for in commands:
         if len(command) + len(what_for) > LEAST_WIDTH - 8:
             yield Hanging(Text("  # ", QUIET), Text(what_for, QUIET))
