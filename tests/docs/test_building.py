@@ -1,0 +1,54 @@
+"""`make docs`: no warning; and what it writes by itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from code_pages import pages
+
+from gradlife.patterns import SENTENCES, patterns_of
+from sources import ROOT
+
+WANTED = ("sphinx", "furo", "myst_parser")
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, str]:
+    return pages()
+
+
+def test_every_code_has_a_page_with_its_reason_and_its_fix(written: dict[str, str]) -> None:
+    assert set(written) == {"index", *SENTENCES}
+    for code in SENTENCES:
+        assert written[code].startswith(f"# {code}: ")
+        assert written[code].count("**What to do.**") == len(patterns_of(code))
+        assert f"[{code}]({code}.md)" in written["index"]
+
+
+def test_every_code_has_a_program_that_leaks(written: dict[str, str]) -> None:
+    """But for what only a device, a compiler or another process can show, what is not known, and what only a hunt sees."""
+    without = {
+        code for code in SENTENCES if "## The story" not in written[code] and "A program that" not in written[code]
+    }
+    assert without <= {"GL000", "GL524", "GL615", "GL704", "GL801", "GL802", "GL803", "GL804", "GL805", "GL901", "GL902", "GL903"}
+
+
+def test_a_page_tells_since_which_release(written: dict[str, str]) -> None:
+    assert "| torch 1.9.1 | never |" in written["GL101"]
+    assert "| torch 1.10.2 | gc |" in written["GL101"]
+    assert "1.10.2: [pytorch/pytorch#56017](https://github.com/pytorch/pytorch/issues/56017)" in written["GL101"]
+
+
+@pytest.mark.slow
+def test_the_documentation_is_built_without_a_warning(tmp_path: Path) -> None:
+    missing = [name for name in WANTED if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"the documentation was not built: {', '.join(missing)} is not installed (make docs installs it)")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html", "docs", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "codes" / "GL402.html").exists()
