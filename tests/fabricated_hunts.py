@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import (
     Advice,
     Control,
@@ -72,6 +73,10 @@ LOSSES = Finding(
     retained_bytes=1114112,
     fingerprint="7c1e09ab",
     created_at=("train.py:41 in step", "train.py:60 in <module>"),
+    retained_types=(
+        TypeCount("torch::StorageImpl", "storage", 17, 1000000),
+        TypeCount("torch::MseLossBackward0", "grad_node", 17, 100000),
+    ),
 )
 PROVEN = Proof("item of list .history dropped after each step", PerStep(tensors=1, bytes=65536), PerStep(), True)
 

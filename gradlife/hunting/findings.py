@@ -14,10 +14,12 @@ from gradlife.hunting.looks import storage_content, tensor_type_names
 from gradlife.hunting.naming import finding
 from gradlife.hunting.natives import LEAST_LOOKS, Unreached, grows
 from gradlife.hunting.retained import Kept
+from gradlife.hunting.retained_types import added_up, types_of, types_retained
 from gradlife.hunting.siblings import with_siblings
 from gradlife.hunting.tracing import heaviest, held_trace, lost_trace, raw_way, representative, story, telling_members
 from gradlife.hunting.ways import other_holders, step_that_grows, way_of
 from gradlife.hunting.weights import plus, weight
+from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Ledger, Lifetime, Trace
 
@@ -41,6 +43,7 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
         grown.per_step,
         survivors=len(grown.group.members),
         retained_bytes=retained(graph, grown.group),
+        retained_types=retained_types(graph, grown.group),
         created_at=noted.lines(graph, tellers(graph, grown.group, way.node, way.holder)),
         anchor=step_that_grows(graph, way, grown) if trace.steps else None,
         also_held_by=other_holders(graph, grown.group, way),
@@ -72,6 +75,7 @@ def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Not
             PerStep(),
             survivors=len(kept.storages),
             retained_bytes=kept.bytes,
+            retained_types=types_of(graph, kept.storages),
             created_at=noted.lines(graph, [[shown], kept.storages]),
         )
     ]
@@ -130,6 +134,7 @@ def together(one: Finding, other: Finding) -> Finding:
         per_step=plus(one.per_step, other.per_step),
         survivors=one.survivors + other.survivors,
         retained_bytes=one.retained_bytes + other.retained_bytes,
+        retained_types=added_up((*one.retained_types, *other.retained_types)),
     )
 
 
@@ -145,6 +150,7 @@ def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) 
         rate,
         survivors=len(group.members),
         retained_bytes=round(rate.bytes * steps),
+        retained_types=types_of(graph, group.members),
         created_at=noted.lines(graph, tellers(graph, group, node)),
     )
 
@@ -154,6 +160,11 @@ def retained(graph: _heap.Graph, group: Group) -> int:
     if group.anchor is not None:
         return sum(graph.retained(node) for node in group.tops)
     return sum(graph.describe(node)[3] or 0 for node in group.members)
+
+
+def retained_types(graph: _heap.Graph, group: Group) -> tuple[TypeCount, ...]:
+    """What that is."""
+    return types_retained(graph, group.tops) if group.anchor is not None else types_of(graph, group.members)
 
 
 def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.patterns import diagnose, fingerprint
@@ -23,6 +24,7 @@ def finding(
     anchor: int | None = None,
     created_at: tuple[str, ...] = (),
     also_held_by: tuple[str, ...] = (),
+    retained_types: tuple[TypeCount, ...] = (),
 ) -> Finding:
     """A finding with its name, reason and advice. ``anchor``: the step that grows, as in `diagnose`."""
     diagnosis = diagnose(trace, kind, lifetime, anchor=anchor, versions=versions())
@@ -38,6 +40,7 @@ def finding(
         printed,
         created_at,
         also_held_by=also_held_by,
+        retained_types=retained_types,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
+from gradlife.model.heap import TypeCount
 from gradlife.model.trace import Lifetime, Trace
 
 #: The code of a finding that no pattern names.
@@ -89,6 +90,7 @@ class Finding:
     created_at: tuple[str, ...] = ()  # "train.py:41 in step", the innermost line of the program first
     proof: Proof | None = None
     also_held_by: tuple[str, ...] = ()  # other containers that keep as much, each by itself: all of them are to be cut
+    retained_types: tuple[TypeCount, ...] = ()  # what the retained bytes are of, most first; empty where nobody looked
 
     @property
     def code(self) -> str:

@@ -72,6 +72,7 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "per_step": asdict(finding.per_step),
         "survivors": finding.survivors,
         "retained_bytes": finding.retained_bytes,
+        "retained_types": [asdict(one) for one in finding.retained_types],
         "fingerprint": finding.fingerprint,
         "created_at": list(finding.created_at),
         "also_held_by": list(finding.also_held_by),

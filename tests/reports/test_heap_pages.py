@@ -154,7 +154,9 @@ def test_where_nothing_changed_there_is_a_word() -> None:
     ("name", "short"),
     [
         ("collections.OrderedDict", "OrderedDict"),
-        ("torch::StorageImpl cuda:0", "StorageImpl"),
+        ("torch::StorageImpl cuda:0", "StorageImpl cuda:0"),
+        ("other types", "other types"),
+        ("app.Cell", "Cell"),
         ("a.f.<locals>.Inner", "Inner"),
         ("list", "list"),
         ("", ""),

@@ -161,6 +161,7 @@ def test_what_was_kept_is_drawn_by_bytes_with_what_is_meant_beside_it() -> None:
     report = hunt(LOSSES, explained=EVERYTHING.explained, rounds=rounds(PerStep(bytes=1), 7, 7, 7))
     page = hunt_page(report)
     assert "1. GL402 A list of losses keeps the graph of each: 1.11 MB, 100%" in page
+    assert "17 StorageImpl: 1 MB, 89%" in page
     assert "meant: optimizer state, AdamW, at its first step: 4.1 kB, 0%" in page
 
 

@@ -118,6 +118,9 @@ def what(one: Neighbour | MappedObject) -> str:
 
 
 def short_name(name: str) -> str:
-    """A type without its module or namespace."""
-    head, mark, tail = name.rpartition("<locals>.")
-    return (head and mark and tail) or name.partition(" ")[0].rpartition("::")[2].rpartition(".")[2]
+    """A type without its module or namespace; a storage's has its device."""
+    _, is_local, tail = name.rpartition("<locals>.")
+    first, blank, device = name.partition(" ")
+    if is_local:
+        return tail
+    return first.rpartition("::")[2] + blank + device if "::" in first else name.rpartition(".")[2]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import Explained, Finding, FindingKind
 from gradlife.reports.drawing import Cell, Svg, treemap
+from gradlife.reports.html.heap_map import short_name
 from gradlife.reports.html.traces import NARROW, WIDE, Drawn
 from gradlife.reports.html.words import short
 from gradlife.reports.values import size
@@ -49,7 +52,14 @@ def finding_cells(findings: Sequence[Numbered], cards: int, total: int) -> Itera
 def finding_cell(finding: Finding, number: int, link: str, total: int) -> Cell:
     """One finding."""
     tone = "gc" if finding.kind is FindingKind.NEEDS_GC else "bad"
-    return cell(f"{number}. {finding.code} {short(finding.title, 80)}", finding.retained_bytes, total, tone, link)
+    whole = cell(f"{number}. {finding.code} {short(finding.title, 80)}", finding.retained_bytes, total, tone, link)
+    return replace(whole, parts=tuple(type_cell(one, total, tone) for one in finding.retained_types))
+
+
+def type_cell(one: TypeCount, total: int, tone: str) -> Cell:
+    """What a finding keeps of one type."""
+    count = f"{one.count:,} " if one.count else ""
+    return cell(count + short(short_name(one.type), 80), one.bytes, total, tone)
 
 
 def meant_cells(explained: Sequence[Explained], total: int) -> Iterator[Cell]:

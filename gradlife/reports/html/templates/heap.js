@@ -14,7 +14,10 @@
     while (value >= 999.5 && unit < units.length - 1) { value /= 1000; unit += 1; }
     return unit ? `${Number(value.toPrecision(3))} ${units[unit]}` : `${bytes} B`;
   };
-  const shortType = (name) => name.split("<locals>.").pop().split(" ")[0].split("::").pop().split(".").pop();
+  const shortType = (name) => {
+    if (name.includes("<locals>.")) return name.split("<locals>.").pop();
+    return /^[^ ]*::/.test(name) ? name.replace(/^[^ ]*::/, "") : name.split(".").pop();
+  };
   const nameOf = (type, detail) => `${shortType(types[type])} ${detail}`.trim();
   const link = (node, text) => (byNode.has(node) ? element("a", { href: `#object-${node}` }, text) : element("span", {}, text));
 
