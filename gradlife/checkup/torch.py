@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ from gradlife.checkup.installation import one_line, version_of
 from gradlife.model.checkup import Health, Sign
 
 SECTION = "PyTorch"
+RENAME = "rename the torch.py, or the folder torch, where you work"
 REINSTALL = "pip install --force-reinstall torch; without PyTorch, gradlife run --backend mini:torch-2.13 works"
 
 
@@ -34,7 +36,7 @@ def imported() -> Iterator[Sign]:
     if version is None or not hasattr(torch, "_C") or not hasattr(torch, "autograd"):
         sys.modules.pop("torch", None)
         told = "what is imported as torch is not PyTorch: a file or a folder of that name stands before it on the path"
-        yield Sign(SECTION, "torch", told, Health.BROKEN, "rename the torch.py, or the folder torch, where you work")
+        yield Sign(SECTION, "torch", told, Health.BROKEN, RENAME)
         return
     yield Sign(SECTION, "torch", described(torch, str(version)))
 
@@ -43,7 +45,17 @@ def broken(error: BaseException) -> Sign:
     """A torch that raises."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
         del sys.modules[name]  # halves of it
-    return Sign(SECTION, "torch", f"cannot be imported: {one_line(error)}", Health.BROKEN, REINSTALL)
+    remedy = RENAME if is_shadowed() else REINSTALL
+    return Sign(SECTION, "torch", f"cannot be imported: {one_line(error)}", Health.BROKEN, remedy)
+
+
+def is_shadowed() -> bool:
+    """Is what would be imported a lone file, which PyTorch is not?"""
+    try:
+        spec = importlib.util.find_spec("torch")
+    except Exception:  # a broken finder, or a package without a place
+        return False
+    return spec is not None and spec.submodule_search_locations is None
 
 
 def described(torch: Any, version: str) -> str:

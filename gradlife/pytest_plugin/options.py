@@ -64,6 +64,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--leaks-update-baseline", action="store_true", help="write what leaks now to the (first) baseline, and pass"
     )
     group.addoption("--leaks-report", default=None, metavar="FILE", help="write everything that was found as JSON")
+    group.addoption("--leaks-sarif", default=None, metavar="FILE", help="write new leaks as SARIF, for code scanning")
     group.addoption(
         "--gradlife-backend",
         action="append",
@@ -91,6 +92,7 @@ class Options:
     baseline: tuple[str, ...] = ()
     update_baseline: bool = False
     report: str | None = None
+    sarif: str | None = None
 
     @property
     def checks_all(self) -> bool:
@@ -100,7 +102,7 @@ class Options:
     @property
     def is_any(self) -> bool:
         """Whether there is anything to do or to write even where no test is marked."""
-        return self.checks_all or bool(self.baseline or self.report)
+        return self.checks_all or bool(self.baseline or self.report or self.sarif)
 
 
 def options_of(config: pytest.Config) -> Options:
@@ -113,6 +115,7 @@ def options_of(config: pytest.Config) -> Options:
         baseline=tuple(get("leaks_baseline")),
         update_baseline=get("leaks_update_baseline"),
         report=get("leaks_report"),
+        sarif=get("leaks_sarif"),
     )
     if options.update_baseline and not options.baseline:
         raise pytest.UsageError("gradlife: --leaks-update-baseline needs to know which: --leaks-baseline FILE")

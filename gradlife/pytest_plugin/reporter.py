@@ -13,7 +13,7 @@ from gradlife._version import __version__
 from gradlife.errors import OutputError
 from gradlife.model.trace_text import text_of, trace_lines
 from gradlife.output import open_output
-from gradlife.pytest_plugin import github, results, summary
+from gradlife.pytest_plugin import github, results, sarif, summary
 from gradlife.pytest_plugin.baseline import Baseline, dumps, updated
 from gradlife.pytest_plugin.options import Options
 from gradlife.pytest_plugin.results import ATTRIBUTE, Checked
@@ -53,6 +53,8 @@ class Reporter:
         try:
             if options.report is not None:
                 self._write(options.report, json.dumps(document(told, int(exitstatus)), indent=1) + "\n")
+            if options.sarif is not None:
+                self._write(options.sarif, sarif.text(told, self._config.rootpath, int(exitstatus)))
             if options.update_baseline:
                 self._write(options.baseline[0], dumps(updated(self._baseline, told.checked)))
         except OutputError as error:

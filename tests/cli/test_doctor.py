@@ -28,7 +28,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def doctor(folder: Path, *arguments: str, **files: str) -> subprocess.CompletedProcess[str]:
     """The doctor in a process whose path begins with these files: `torch="raise ..."`."""
     for name, source in files.items():
-        (folder / f"{name}.py").write_text(source, encoding="utf-8")
+        file = folder / name / "__init__.py" if name == "torch" else folder / f"{name.removesuffix('_file')}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(source, encoding="utf-8")
     command = [sys.executable, "-m", "gradlife", "doctor", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
@@ -84,7 +86,7 @@ def test_without_torch_the_rest_is_examined_and_well(tmp_path: Path) -> None:
             "reinstall torch",
         ),
         ("import sys; sys.exit(7)", "torch", "cannot be imported: SystemExit: 7", "--force-reinstall torch"),
-        ("import torch.nothing", "torch", "cannot be imported: ModuleNotFoundError", "--force-reinstall torch"),
+        ("from torch import nothing", "torch", "cannot be imported: ImportError", "--force-reinstall torch"),
         ("x = 1", "torch", "what is imported as torch is not PyTorch", "rename the torch.py"),
         (
             "import os; print('last words', flush=True); os.abort()",
@@ -108,6 +110,12 @@ def test_a_torch_that_breaks_is_told_with_a_remedy(
     assert (result.returncode, sign.health) == (1, Health.BROKEN)
     assert sign.told.startswith(told)
     assert remedy in sign.remedy
+
+
+def test_a_file_that_stands_in_the_place_of_torch_is_to_be_renamed(tmp_path: Path) -> None:
+    sign = signs_of(doctor(tmp_path, "--json", "-", torch_file="import nowhere_to_be_found"))["torch"]
+    assert sign.told.startswith("cannot be imported: ModuleNotFoundError: No module named 'nowhere_to_be_found'")
+    assert sign.remedy == "rename the torch.py, or the folder torch, where you work"
 
 
 def test_a_torch_that_never_answers_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
