@@ -115,9 +115,14 @@ class OwnerEdge:
 
 @dataclass(frozen=True, slots=True)
 class OwnerGraph:
-    """Who owned whom at a stage: what the mini engine tells of its objects, and what the story's names led to."""
+    """Who owned whom at a stage, and what the story's names led to.
+
+    `source` is engine where the mini engine told it of itself, and heap where it was read of a real PyTorch: then only
+    references that keep are known, each as strong, and no counts.
+    """
 
     stage: str
     nodes: tuple[OwnerNode, ...]
     edges: tuple[OwnerEdge, ...]
     left_out: int = 0  # objects that the drawing has no room for
+    source: str = "engine"

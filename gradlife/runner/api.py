@@ -60,9 +60,9 @@ def run(
 ) -> RunReport:
     """Run scenarios in systems, compare every system with `against`, and check what the scenarios declare.
 
-    against is by default `torch` if that is among the backends, else the first of them. with_events, with_owners and
-    with_graphs keep the mini engine's event log, its ownership trees and its drawings of owners, of every run. Errors are
-    `GradlifeError`s and come before anything is run, where they can.
+    against is by default `torch` if that is among the backends, else the first of them. with_events and with_owners keep
+    the mini engine's event log and its ownership trees of every run, with_graphs drawings of owners, PyTorch's too. Errors
+    are `GradlifeError`s and come before anything is run, where they can.
     """
     started = time.monotonic()
     chosen, compared_with = choose_systems(backends, against)

@@ -93,7 +93,9 @@ def reading_of(scenario: str, system: str, record: dict[str, Any]) -> Reading:
 def graph_of(stage: str, drawing: dict[str, Any]) -> OwnerGraph:
     """A drawing of owners from its record."""
     nodes = tuple(OwnerNode(**node) for node in drawing["nodes"])
-    return OwnerGraph(stage, nodes, tuple(OwnerEdge(*edge) for edge in drawing["edges"]), drawing["left_out"])
+    return OwnerGraph(
+        stage, nodes, tuple(OwnerEdge(*edge) for edge in drawing["edges"]), drawing["left_out"], drawing["source"]
+    )
 
 
 def mute_or_crashed(common: dict[str, Any], exit_code: int) -> ScenarioRun:

@@ -241,3 +241,14 @@ def test_the_command_writes_the_page_and_the_json_is_spared_what_only_drawings_n
     capsys.readouterr()
     assert main([*arguments, "--html", str(tmp_path / "no" / "such" / "folder.html")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.torch
+def test_pytorch_beside_its_imitation_has_the_same_owners(visitor: Visitor) -> None:
+    backends = ["mini:torch-2.13", "torch"]
+    page = run_page(api.run(["ctx_keeps_output"], backends=backends, with_events=True, with_graphs=True))
+    visit = open_story(visitor, page)
+    put(visit, *backends)
+    assert visit.page.locator("#side-1 svg .box").count() == visit.page.locator("#side-0 svg .box").count() > 4
+    assert visit.page.locator("svg .box.odd, svg .edge.halo").count() == 0
+    assert "Read of PyTorch's own objects" in visit.page.text_content("#side-1")

@@ -116,4 +116,5 @@ def graph_data(graph: OwnerGraph, order: dict[str, int]) -> dict[str, Any]:
             for one in graph.edges
         ],
         "left_out": graph.left_out,
+        "source": graph.source,
     }

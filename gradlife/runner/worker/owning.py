@@ -1,4 +1,4 @@
-"""Who owns whom at a stage: the engine's own table, and the Python objects and names of the story around it.
+"""Who owns whom at a stage: the engine's own table, or what the heap graph reads of PyTorch, and Python's objects and names.
 
 The result is plain data, and nothing is held or changed by asking: neither by the frames whose variables are read nor by
 the objects that are walked through.
@@ -7,12 +7,14 @@ the objects that are walked through.
 from __future__ import annotations
 
 import gc
+import importlib
 import sys
 import types
 from collections import deque
 from functools import partial
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
+from gradlife.runner.worker.judging import OLDEST_PYTHON
 from gradlife.runner.worker.watching import CANARY_NAME
 
 #: Objects in one drawing; of more, the ones nearest to subjects and names are drawn.
@@ -40,17 +42,46 @@ def owning_graph(
     subjects: names of watched engine objects by number; watched: subjects of plain Python; frame: where the story stands;
     own: the lab, through which no way is told.
     """
-    table = getattr(getattr(fw, "_engine", None), "_live_graph", None)
-    if table is None:
-        return None
-    drawing = Drawing(table(), subjects, own)
-    drawing.add_watched(watched)
-    drawing.add_python_references(fw._engine._object_id)
-    for name, value in variables(frame):
-        drawing.add_name(name, value)
+    watched, names = list(watched), list(variables(frame))
     if held:
-        drawing.add_name(HELD, list(held))
-    return drawing.told()
+        names.append((HELD, list(held)))
+    engine: Any = getattr(fw, "_engine", None)
+    is_engine = hasattr(engine, "_live_graph")
+    rows = engine._live_graph() if is_engine else rows_by_heap(fw, [value for _, value in watched + names], own)
+    if rows is None:
+        return None
+    drawing = Drawing(rows, subjects, own)
+    drawing.add_watched(watched)
+    drawing.add_python_references(engine._object_id if is_engine else no_number)
+    for name, value in names:
+        drawing.add_name(name, value)
+    return {**drawing.told(), "source": "engine" if is_engine else "heap"}
+
+
+def rows_by_heap(fw: Any, values: Sequence[Any], own: Any) -> Any:
+    """The same of what values lead to, as the heap graph reads a real PyTorch; None of another framework."""
+    if getattr(fw, "__name__", "") != "torch" or sys.version_info < OLDEST_PYTHON:
+        return None
+    try:
+        owners = importlib.import_module("gradlife.heap.owners")
+    except ImportError:  # an extension that was not built
+        return None
+    found, seen = [], {id(own)}
+    waiting = deque((value, 0) for value in values)
+    while waiting and len(seen) < 4 * WIDTH:
+        value, depth = waiting.popleft()
+        if id(value) in seen or not is_open(value):
+            continue
+        seen.add(id(value))
+        if owners.is_known(value):
+            found.append(value)
+        if depth < DEPTH:
+            waiting.extend((inner, depth + 1) for _, inner in references(value))
+    return owners.owners_behind(found)
+
+
+def no_number(obj: Any) -> None:
+    """The heap graph numbers no Python objects."""
 
 
 class Drawing:

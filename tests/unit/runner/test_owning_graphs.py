@@ -206,3 +206,36 @@ def test_nothing_is_drawn_unless_asked_for_nor_by_a_framework_that_cannot_tell(p
 def test_drawings_travel_in_json(path: str) -> None:
     report = told(path, "keeps", "mini:torch-1.1", "mini:torch-2.13")
     assert codec.loads(codec.dumps(report)) == report
+
+
+def shape(graph: OwnerGraph) -> set[tuple[str, ...]]:
+    """What a drawing says of who keeps whom: no counts, nothing weak, and borrowed is not kept."""
+    keeps = {"strong": "keeps", "coupled": "keeps"}
+    told = {one for one in edges(graph) if one[3] in keeps}
+    nodes = {
+        (one.kind, title(one), one.wrapper, keeps.get(one.to_impl, ""), keeps.get(one.to_wrapper, ""))
+        for one in graph.nodes
+    }
+    return nodes | {(source, label, target) for source, label, target, _ in told}
+
+
+@pytest.mark.torch
+@pytest.mark.scan
+@pytest.mark.parametrize("name", ["keeps", "ways", "plain", "calling"])
+def test_what_is_read_of_pytorch_is_what_the_engine_tells_of_its_imitation(path: str, name: str) -> None:
+    report = told(path, name, "mini:torch-2.13", "torch")
+    engine, torch = (run.graphs for run in report.runs if isinstance(run, RunOk))
+    assert [one.stage for one in engine] == [one.stage for one in torch]
+    assert [one.source for one in torch] == ["heap"] * len(engine)
+    for mine, other in zip(engine, torch, strict=True):
+        assert shape(mine) == shape(other)
+
+
+@pytest.mark.torch
+@pytest.mark.scan
+def test_looking_changes_no_reading_of_pytorch(path: str) -> None:
+    def readings(report: RunReport) -> list[tuple[object, ...]]:
+        return [(*one.key, one.value) for one in report.readings if one.subject != "resident"]
+
+    looked = api.run([path], backends=["torch"], with_graphs=True)
+    assert readings(looked) == readings(api.run([path], backends=["torch"]))

@@ -8,17 +8,27 @@ const owning = (() => {
   const KEEPS = new Set(["strong", "coupled"]);
   let drawings = 0;
 
-  const titled = (node) => `${node.kind}|${node.name}|${node.subject || ""}`;
-  const nodeKey = (node) => `${titled(node)}|${node.wrapper || ""}|${node.to_impl || ""}|${node.to_wrapper || ""}`;
+  // How a drawing is compared: by all that it says, or by what keeps, where one of the two knows no more than that.
+  const comparing = (isWhole) => ({
+    owns: (ownership) => (isWhole ? ownership : KEEPS.has(ownership) ? "keeps" : ""),
+    told: (ownership) => isWhole || KEEPS.has(ownership),
+  });
 
-  // What a drawing says, without the numbers of its objects: to compare two systems.
-  function sayings(graph) {
+  const titled = (node) => `${node.kind}|${node.name}|${node.subject || ""}`;
+  const nodeKey = (node, { owns }) => `${titled(node)}|${node.wrapper || ""}|${owns(node.to_impl || "")}|${owns(node.to_wrapper || "")}`;
+
+  // What another drawing says, without the numbers of its objects, to compare this one with.
+  function sayings(graph, own) {
+    const how = comparing(graph.source === "engine" && own.source === "engine");
     const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
-    const edges = graph.edges.map((edge) => edgeKey(nodes, edge));
-    return new Set([...graph.nodes.map(nodeKey), ...edges]);
+    const edges = graph.edges.map((edge) => edgeKey(nodes, edge, how));
+    return { how, said: new Set([...graph.nodes.map((node) => nodeKey(node, how)), ...edges]) };
   }
-  const edgeKey = (nodes, [source, target, label, ownership]) =>
-    [titled(nodes.get(source)), label, ownership, titled(nodes.get(target))].join(" > ");
+  const edgeKey = (nodes, [source, target, label, ownership], { owns }) =>
+    [titled(nodes.get(source)), label, owns(ownership), titled(nodes.get(target))].join(" > ");
+  const oddNode = (node, others) => others !== null && !others.said.has(nodeKey(node, others.how));
+  const oddEdge = (nodes, edge, others) =>
+    others !== null && others.how.told(edge[3]) && !others.said.has(edgeKey(nodes, edge, others.how));
 
   const nameOf = (node) => {
     if (node.kind === "name") return node.name;
@@ -191,7 +201,7 @@ const owning = (() => {
     for (const edge of merged(graph)) {
       const [start, end] = ends(boxes.get(edge.source), boxes.get(edge.target), edge.from, edge.to);
       const { path, at } = curve(start, end, width);
-      const isOdd = others !== null && edge.edges.some((one) => !others.has(edgeKey(nodes, one)));
+      const isOdd = edge.edges.some((one) => oddEdge(nodes, one, others));
       const marker = `url(#${prefix}-${edge.ownership})`;
       if (isOdd) lines.append(svg("path", { d: path, class: "edge halo" }));
       lines.append(svg("path", { d: path, class: `edge ${edge.ownership}`, "marker-end": marker }));
@@ -199,7 +209,7 @@ const owning = (() => {
       if (edge.labels.length) words.append(label(edge, at, taken, isOdd, width));
     }
     picture.append(lines);
-    for (const box of boxes.values()) picture.append(drawBox(box, others !== null && !others.has(nodeKey(box.node))));
+    for (const box of boxes.values()) picture.append(drawBox(box, oddNode(box.node, others)));
     picture.append(words);
     return picture;
   }
@@ -240,7 +250,8 @@ const owning = (() => {
     made.append(svg("rect", { ...round, y, height, class: "outline" }));
     if (node.subject) made.append(svg("text", { x: x + 2, y: y - 5, class: "tag" }, shortened(node.subject, 20)));
     const weak = node.weak ? `, ${node.weak} weak` : "";
-    const about = isPlain ? node.name : `${node.kind} ${node.name}${number}: ${node.strong || 0} strong${weak}`;
+    const counts = node.strong ? `: ${node.strong} strong${weak}` : "";
+    const about = isPlain ? node.name : `${node.kind} ${node.name}${number}${counts}`;
     made.append(svg("title", {}, node.wrapper ? `${about}; ${tie(node)}` : about));
     return made;
   }

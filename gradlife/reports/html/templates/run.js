@@ -62,7 +62,7 @@
     const runs = picks.map((pick) => story.runs[Number(pick.value)]);
     const graphs = runs.map((run) => run && run.graphs.find((graph) => graph.stage === now));
     runs.forEach((run, side) => {
-      const other = graphs[1 - side] && picks[0].value !== picks[1].value ? owning.sayings(graphs[1 - side]) : null;
+      const other = graphs[1 - side] && picks[0].value !== picks[1].value ? owning.sayings(graphs[1 - side], graphs[side] || {}) : null;
       fill(sides[side], systems[Number(picks[side].value)], run, graphs[side], other, now);
     });
   }
@@ -88,9 +88,11 @@
     return [owners, happened, element("div", {}, readings(run, now))];
   }
 
+  const READ = "Read of PyTorch's own objects, by the heap graph: only references that keep, without their counts.";
+
   const whyNoDrawing = (run) => (run.graphs.length
     ? "The story did not come to this stage here."
-    : "This system does not tell who owns whom: only gradlife's engine does. What was read of it stands below.");
+    : "This system does not tell who owns whom: gradlife's engine does, and a PyTorch that runs here. What was read of it stands below.");
 
   function verdicts(run, now) {
     const found = run.readings.filter(([stage, , probe]) => probe === "liveness" && stage <= now);
@@ -113,6 +115,7 @@
   function drawing(graph, other, width) {
     if (!graph.nodes.length) return [element("p", { class: "muted" }, "Nothing of the engine is left.")];
     const parts = [framed(owning.draw(graph, width, other), "Drawing of owners")];
+    if (graph.source !== "engine") parts.push(element("p", { class: "muted" }, READ));
     if (graph.left_out) parts.push(element("p", { class: "muted" }, `and ${gradlife.number(graph.left_out)} more objects`));
     parts.push(listed("The same in words", owning.inWords(graph)));
     return parts;

@@ -1,0 +1,149 @@
+"""What stands behind PyTorch's Python objects in C++, and who keeps whom there: as rows for a drawing of a few objects."""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.torch import ensure_calibrated
+
+#: What a drawing calls the kinds of the graph, and what it calls an object of them.
+KINDS = {"tensor": "tensor", "storage": "storage", "grad_node": "node"}
+NAMES = {"tensor": "Tensor", "storage": "Storage"}
+
+ITS_IMPL, ITS_WRAPPER = "its C++ object", "its wrapper"
+
+#: What the engine calls what torch has on the ctx.
+LABELS = {"saved_tensors": "tensors"}
+
+#: C++ objects of one drawing.
+MOST = 400
+
+#: (label, ownership, number, type, address of a Python object)
+Edge = tuple[str, str, int | None, str, int | None]
+#: (number, kind, name, strong, weak, identity, wrapper, edges), as the engine gives them; counts are not known here.
+Row = tuple[int, str, str, int, int, str, Any, list[Edge]]
+
+
+def is_known(obj: object) -> bool:
+    """Is this a Python object with something of PyTorch behind it?"""
+    ensure_calibrated()
+    return any(label == ITS_IMPL for label, *_ in _heap._torch_references(obj))
+
+
+def owners_behind(objects: Sequence[object]) -> list[Row]:
+    """The C++ objects behind these, and all that they lead to. Only references that keep are told, each as strong.
+
+    Cost: some microseconds an object, and one pass over the collector's objects for Python objects that C++ leads to.
+    """
+    ensure_calibrated()
+    return _Search(objects).rows()
+
+
+class _Search:
+    def __init__(self, objects: Sequence[object]) -> None:
+        self.numbers: dict[int, int] = {}  # of C++ objects, by address
+        self.kinds: dict[int, str] = {}
+        self.wrappers: dict[int, object] = {}  # by the address of the C++ object
+        self.kept: set[int] = set()  # C++ objects that keep their wrapper
+        self.references: dict[int, list[tuple[str, str, int]]] = {}  # label, kind and address of what they keep
+        self.python: dict[int, object] = {id(obj): obj for obj in objects}
+        waiting = list(self.python)
+        while waiting:
+            for address in waiting:
+                self._look_behind(self.python[address])
+            self._follow()
+            waiting = self._found_in_python()
+
+    def _number(self, address: int, kind: str) -> None:
+        if address not in self.numbers and len(self.numbers) < MOST:
+            self.numbers[address] = len(self.numbers) + 1
+            self.kinds[address] = kind
+
+    def _look_behind(self, obj: object) -> None:
+        """A wrapper stands for its C++ object, and what it keeps natively is told of that."""
+        told = _heap._torch_references(obj)
+        impl = next((address for label, _, _, address in told if label == ITS_IMPL), None)
+        if impl is None or impl in self.wrappers:
+            return
+        self.wrappers[impl] = obj
+        self._number(impl, next(kind for label, _, kind, _ in told if label == ITS_IMPL))
+        more = [(named(label), kind, address) for label, _, kind, address in told if label != ITS_IMPL]
+        self.references.setdefault(impl, []).extend(more)
+        for _, kind, address in more:
+            if kind != "python":
+                self._number(address, kind)
+
+    def _follow(self) -> None:
+        """From C++ object to C++ object."""
+        waiting = deque(address for address in self.numbers)
+        seen: set[int] = set()
+        while waiting:
+            address = waiting.popleft()
+            if address in seen:
+                continue
+            seen.add(address)
+            for label, _, kind, target in _heap._torch_references(address):
+                if label == ITS_WRAPPER:
+                    self.kept.add(address)
+                one = (named(label), kind, target)
+                if one not in self.references.setdefault(address, []):
+                    self.references[address].append(one)
+                if kind != "python":
+                    self._number(target, kind)
+                    if target in self.numbers:
+                        waiting.append(target)
+
+    def _found_in_python(self) -> list[int]:
+        """Python objects that C++ leads to and that were not looked behind yet."""
+        leads = (one for found in self.references.values() for one in found)
+        wanted = {address for _, kind, address in leads if kind == "python"} - self.python.keys()
+        found = resolved(wanted)
+        self.python.update(found)
+        return list(found)
+
+    def rows(self) -> list[Row]:
+        return [self._row(address, number) for address, number in self.numbers.items()]
+
+    def _row(self, address: int, number: int) -> Row:
+        kind, wrapper = self.kinds[address], self.wrappers.get(address)
+        name = NAMES.get(kind) or (type(wrapper).__name__ if wrapper is not None else class_of(address))
+        tie = None
+        if wrapper is not None:
+            back = "strong" if address in self.kept else ""
+            tie = (type(wrapper).__name__, id(wrapper), 0, "strong", back)
+        edges = [edge for one in self.references.get(address, ()) if (edge := self._edge(*one)) is not None]
+        return number, KINDS.get(kind, kind), name, 0, 0, "", tie, edges
+
+    def _edge(self, label: str, kind: str, target: int) -> Edge | None:
+        if label == ITS_WRAPPER:
+            return None
+        if kind != "python":
+            return (label, "strong", self.numbers[target], "", None) if target in self.numbers else None
+        obj = self.python.get(target)
+        return None if obj is None else (label, "strong", None, type(obj).__name__, target)
+
+
+def named(label: str) -> str:
+    """The name of a reference, without a number among alike ones."""
+    name = label.partition("[")[0]
+    return LABELS.get(name, name)
+
+
+def class_of(address: int) -> str:
+    """The short name of a C++ object's class."""
+    return (_heap._class_at(address) or "node").rpartition("::")[2]
+
+
+def resolved(addresses: Iterable[int]) -> dict[int, object]:
+    """The collector's objects at these addresses: the young ones first, which are fewer."""
+    wanted = set(addresses)
+    found: dict[int, object] = {}
+    for generation in (0, None):
+        if wanted:
+            found.update((id(obj), obj) for obj in gc.get_objects(generation=generation) if id(obj) in wanted)
+            wanted -= found.keys()
+    return found
