@@ -129,6 +129,7 @@ def run(args: argparse.Namespace) -> int:
     args = take_late_options(args, add_options, args.target if is_script(args.target) else None)
     before = read_report(args.verify) if args.verify else None
     if before is not None and args.target.endswith(".json"):
+        refuse_formats(Outputs(args, WRITERS).formats)
         return compare(before, read_report(args.target))
     target = parse(args.target, tuple(args.arguments))
     settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, args.lines, args.interactive)
@@ -147,6 +148,12 @@ def run(args: argparse.Namespace) -> int:
         if before is not None and result.report is not None:
             return result.status or compare(before, result.report)
         return status
+
+
+def refuse_formats(names: list[str]) -> None:
+    """Raise where a comparison of two reports is asked for in a format of one."""
+    if names:
+        raise UsageError(f"--verify of two reports has no --{names[0]}", "gradlife hunt --verify BEFORE SCRIPT")
 
 
 def load_reports(outputs: Outputs) -> None:

@@ -17,6 +17,9 @@ from gradlife.model.trace import Lifetime, Step
 MOST_REFERRERS = 8
 MOST_REFERENTS = 8
 
+#: Of a row of objects so many at its beginning and at its end are drawn.
+FIRST_STEPS, LAST_STEPS = 8, 16
+
 #: An object, its dict or its half in C++, and what that refers to.
 DEEPEST = 3
 
@@ -59,11 +62,16 @@ class Picture:
         )
 
     def add(self, steps: Sequence[Numbered], role: Role, suspects: Sequence[Step] = ()) -> None:
-        """Objects in a row, each with its reference to the next."""
+        """Objects in a row, each with its reference to the next; of a long row the middle is only counted."""
+        left_out = len(steps) - FIRST_STEPS - LAST_STEPS
         for number, (node, step) in enumerate(steps):
+            if left_out > 1 and number >= FIRST_STEPS and number < FIRST_STEPS + left_out:
+                continue
             is_root = role is Role.WAY and number == 0
             self.meet(node, step, Role.ROOT if is_root else role)
-            if number + 1 < len(steps):
+            if left_out > 1 and number == FIRST_STEPS - 1:
+                self.tie(node, steps[-LAST_STEPS][0], f"{step.via} … and {left_out:,} objects more", False, False)
+            elif number + 1 < len(steps):
                 is_suspect = suspects[number].is_suspect if suspects else False
                 is_native = any(hop.relation == "native" for hop in step.hops)
                 self.tie(node, steps[number + 1][0], step.via, is_suspect, is_native)

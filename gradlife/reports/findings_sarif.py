@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -32,6 +33,7 @@ BROKEN_STORY = Rule(
 )
 
 
+@functools.cache
 def rule_of(code: str) -> Rule:
     """The rule of a pattern."""
     return Rule(code, sentence(code), "\n".join(help_lines(code)).strip(), ("memory-leak", family(code)[0]))

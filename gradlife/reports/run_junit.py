@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlife.model import ExpectationResult, RunOk, RunReport, RunUnavailable, ScenarioRun, SystemInfo
+from gradlife.model import ExpectationResult, RunOk, RunReport, RunUnavailable, ScenarioInfo, ScenarioRun, SystemInfo
 from gradlife.reports import problems
 from gradlife.reports.junit import ERROR, FAILURE, SKIPPED, Case, Ending, Suite, junit_text
 from gradlife.reports.places import stories_by_id, story_place
@@ -20,9 +20,10 @@ def suites(report: RunReport) -> Iterator[Suite]:
     wrong: dict[tuple[str, str], list[ExpectationResult]] = {}
     for one in report.contradictions:
         wrong.setdefault((one.scenario, one.system), []).append(one)
+    stories = stories_by_id(report)
     for system in report.systems:
         runs = (run for run in report.runs if run.system == system.name)
-        cases = (case_of(report, run, wrong.get((run.scenario, run.system), [])) for run in runs)
+        cases = (case_of(stories.get(run.scenario), run, wrong.get((run.scenario, run.system), [])) for run in runs)
         yield Suite(system.name, tuple(cases), facts(system))
 
 
@@ -32,9 +33,8 @@ def facts(system: SystemInfo) -> dict[str, str]:
     return {name: getattr(system, name) for name in names if getattr(system, name)}
 
 
-def case_of(report: RunReport, run: ScenarioRun, wrong: list[ExpectationResult]) -> Case:
+def case_of(story: ScenarioInfo | None, run: ScenarioRun, wrong: list[ExpectationResult]) -> Case:
     """One story on one system. Its name has the system's, for readers that keep a history of cases by name alone."""
-    story = stories_by_id(report).get(run.scenario)
     suite, _, name = run.scenario.rpartition("/")
     return Case(
         classname=suite or "stories",

@@ -11,7 +11,9 @@ from pathlib import Path
 import junitparser
 import pytest
 
+from fabricated_hunts import CLEAN
 from gradlife.output import AppendedFile, OutputFile, open_output
+from gradlife.reports.json import hunt_text
 from sarif_rules import wrong_in
 
 Gradlife = Callable[..., tuple[int, str, str]]
@@ -148,6 +150,14 @@ def test_two_formats_in_one_place_are_refused(gradlife: Gradlife, stories: str, 
 def test_fidelity_has_no_such_format(gradlife: Gradlife, name: str, tmp_path: Path) -> None:
     status, _, errors = gradlife("run", "--fidelity", f"--{name}", str(tmp_path / "file"))
     assert (status, errors.partition(" (")[0]) == (2, f"gradlife: error: --fidelity does not go with --{name}")
+
+
+def test_a_comparison_of_two_reports_has_no_other_format(gradlife: Gradlife, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(hunt_text(CLEAN), encoding="utf-8")
+    words = ("hunt", "--verify", str(tmp_path / "a.json"), "--junit", str(tmp_path / "x"), str(tmp_path / "a.json"))
+    status, output, errors = gradlife(*words)
+    assert (status, output) == (2, "")
+    assert errors.startswith("gradlife: error: --verify of two reports has no --junit (try: ")
 
 
 def test_a_disk_that_is_full_costs_no_other_format(gradlife: Gradlife, stories: str, tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ import pytest
 
 from gradlife.errors import UnknownNameError
 from gradlife.heap import Snapshot, open_snapshot
-from gradlife.heap.neighbourhood import MOST_REFERENTS, MOST_REFERRERS
+from gradlife.heap.neighbourhood import FIRST_STEPS, LAST_STEPS, MOST_REFERENTS, MOST_REFERRERS
 from gradlife.model.neighbourhood import Neighbourhood, Role
 from gradlife.model.trace import Lifetime
 from leftovers import run_script
 
 HEAP = """
 import gc, sys
-
+import gradlife
 gc.disable()
 
 class Marked:
@@ -43,6 +43,12 @@ shared = Shared()
 keepers = [Holder() for _ in range(30)]
 for keeper in keepers:
     keeper.value = shared
+class Last:
+    pass
+
+chain = Last()
+for number in range(1000):
+    chain = {"next": chain}
 gradlife.snapshot().save(sys.argv[1])
 """
 
@@ -111,9 +117,16 @@ def test_an_unknown_type_is_refused(saved: Snapshot) -> None:
         saved.neighbourhood("Nothing")
 
 
+def test_the_middle_of_a_long_way_is_only_counted(saved: Snapshot) -> None:
+    around = saved.neighbourhood("Last")
+    assert len(around.neighbours) == FIRST_STEPS + LAST_STEPS
+    (gap,) = [tie.via for tie in around.ties if "more" in tie.via]
+    assert gap == f"['next'] … and {1002 - FIRST_STEPS - LAST_STEPS:,} objects more"
+
+
 GRAPH = """
 import sys, torch
-
+import gradlife
 weight = torch.ones(64, 64, requires_grad=True)
 history = [(weight * 2).sum()]
 gradlife.snapshot().save(sys.argv[1])
