@@ -27,13 +27,25 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def doctor(folder: Path, *arguments: str, **files: str) -> subprocess.CompletedProcess[str]:
     """The doctor in a process whose path begins with these files: `torch="raise ..."`."""
+    write(folder, **files)
+    command = [sys.executable, "-m", "gradlife", "doctor", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def write(folder: Path, **files: str) -> None:
+    """Modules in a folder: torch is a package, as the real one is, `torch_file` a lone file in its place."""
     for name, source in files.items():
         file = folder / name / "__init__.py" if name == "torch" else folder / f"{name.removesuffix('_file')}.py"
         file.parent.mkdir(exist_ok=True)
         file.write_text(source, encoding="utf-8")
-    command = [sys.executable, "-m", "gradlife", "doctor", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def asked(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> Checkup:
+    """What the doctor's child alone says where its path begins with these files."""
+    write(folder, **files)
+    monkeypatch.syspath_prepend(str(folder))
+    return Checkup(tuple(asking.ask_child()))
 
 
 def signs_of(result: subprocess.CompletedProcess[str]) -> dict[str, Sign]:
@@ -67,6 +79,7 @@ def test_a_sound_installation_is_well(tmp_path: Path) -> None:
     assert signs["environments"].health is Health.ABSENT
 
 
+@pytest.mark.scan
 def test_without_torch_the_rest_is_examined_and_well(tmp_path: Path) -> None:
     result = doctor(tmp_path, "--json", "-", sitecustomize="import sys; sys.modules['torch'] = None")
     signs = signs_of(result)
@@ -76,6 +89,7 @@ def test_without_torch_the_rest_is_examined_and_well(tmp_path: Path) -> None:
     assert "next edges" not in signs
 
 
+@pytest.mark.scan
 @pytest.mark.parametrize(
     ("source", "name", "told", "remedy"),
     [
@@ -103,17 +117,28 @@ def test_without_torch_the_rest_is_examined_and_well(tmp_path: Path) -> None:
     ],
 )
 def test_a_torch_that_breaks_is_told_with_a_remedy(
-    tmp_path: Path, source: str, name: str, told: str, remedy: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, name: str, told: str, remedy: str
 ) -> None:
-    result = doctor(tmp_path, "--json", "-", torch=source)
-    sign = signs_of(result)[name]
-    assert (result.returncode, sign.health) == (1, Health.BROKEN)
+    checkup = asked(tmp_path, monkeypatch, torch=source)
+    (sign,) = checkup.problems
+    assert (sign.name, sign.health, checkup.exit_status) == (name, Health.BROKEN, 1)
     assert sign.told.startswith(told)
     assert remedy in sign.remedy
 
 
-def test_a_file_that_stands_in_the_place_of_torch_is_to_be_renamed(tmp_path: Path) -> None:
-    sign = signs_of(doctor(tmp_path, "--json", "-", torch_file="import nowhere_to_be_found"))["torch"]
+@pytest.mark.scan
+def test_a_torch_that_raises_leaves_the_rest_examined_and_no_traceback(tmp_path: Path) -> None:
+    result = doctor(tmp_path, torch="raise RuntimeError('two\\nlines')")
+    assert (result.returncode, result.stderr) == (1, "")
+    assert "  ✘ torch: cannot be imported: RuntimeError: two lines\n    try: pip install" in result.stdout
+    assert result.stdout.splitlines()[-1] == "NOT WELL: 1 thing that gradlife relies on"
+
+
+@pytest.mark.scan
+def test_a_file_that_stands_in_the_place_of_torch_is_to_be_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sign,) = asked(tmp_path, monkeypatch, torch_file="import nowhere_to_be_found").problems
     assert sign.told.startswith("cannot be imported: ModuleNotFoundError: No module named 'nowhere_to_be_found'")
     assert sign.remedy == "rename the torch.py, or the folder torch, where you work"
 
