@@ -97,6 +97,10 @@ class AppendedFile(OutputFile):
         file_mode(self.path)
         self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
 
+    def write(self, text: str) -> None:
+        """Add the text, apart from what is there."""
+        super().write("\n" * (os.fstat(self._descriptor).st_size > 0) + text)
+
 
 class OutputStream:
     """Standard output in the place of a file."""

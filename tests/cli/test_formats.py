@@ -175,7 +175,7 @@ def test_the_summary_of_a_job_is_added_to(
     gradlife: Gradlife, stories: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     summary = tmp_path / "summary.md"
-    summary.write_text("# Before\n", encoding="utf-8")
+    summary.write_text("# Before", encoding="utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     assert gradlife("run", stories, *FAKE, "--markdown", str(summary))[0] == 0
     assert gradlife("run", stories, *FAKE, "--markdown", str(summary))[0] == 0
