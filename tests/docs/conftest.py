@@ -6,5 +6,6 @@ import sys
 
 from sources import ROOT
 
-if str(ROOT / "docs" / "_ext") not in sys.path:
-    sys.path.append(str(ROOT / "docs" / "_ext"))
+for folder in (ROOT / "docs" / "_ext", ROOT / "tests" / "docs"):
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
