@@ -23,6 +23,13 @@ def chromium_program() -> str | None:
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
+#: Waits for it: a page may be loaded before it is painted.
+FIRST_PAINT = """() => new Promise((tell) => new PerformanceObserver((seen) => {
+  const [paint] = seen.getEntriesByName('first-contentful-paint');
+  if (paint) tell(paint.startTime);
+}).observe({ type: 'paint', buffered: true }))"""
+
+
 @contextmanager
 def browser() -> Iterator[Any]:
     """A Chromium without a window."""
@@ -68,8 +75,7 @@ class Visit:
 
     def first_paint(self) -> float:
         """Milliseconds from the start of loading to the first contentful paint."""
-        script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-        return float(self.page.evaluate(script))
+        return float(self.page.evaluate(FIRST_PAINT))
 
 
 def leaves(url: str, address: str) -> bool:
