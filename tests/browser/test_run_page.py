@@ -243,6 +243,16 @@ def test_the_command_writes_the_page_and_the_json_is_spared_what_only_drawings_n
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_what_only_the_collector_freed_ends_in_its_stage(visitor: Visitor) -> None:
+    backends = ["recorded:torch-2.13.0", "recorded:torch-1.2.0"]
+    visit = open_story(visitor, run_page(api.run(["ctx_keeps_output"], backends=backends)))
+    put(visit, *backends)
+    assert visit.page.locator("#side-0 svg .mark.dead title").all_text_contents() == [
+        f"{subject} at 'output dropped': freed when the collector ran" for subject in ("ctx", "y", "y.storage")
+    ]
+    assert visit.page.locator("#side-1 svg .mark.dead").count() == 0
+
+
 @pytest.mark.torch
 def test_pytorch_beside_its_imitation_has_the_same_owners(visitor: Visitor) -> None:
     backends = ["mini:torch-2.13", "torch"]

@@ -42,12 +42,14 @@ def owning_graph(
     subjects: names of watched engine objects by number; watched: subjects of plain Python; frame: where the story stands;
     own: the lab, through which no way is told.
     """
+    engine: Any = getattr(fw, "_engine", None)
+    is_engine = hasattr(engine, "_live_graph")
+    rows = engine._live_graph() if is_engine else None  # before anything here refers to what it counts
     watched, names = list(watched), list(variables(frame))
     if held:
         names.append((HELD, list(held)))
-    engine: Any = getattr(fw, "_engine", None)
-    is_engine = hasattr(engine, "_live_graph")
-    rows = engine._live_graph() if is_engine else rows_by_heap(fw, [value for _, value in watched + names], own)
+    if not is_engine:
+        rows = rows_by_heap(fw, [value for _, value in watched + names], own)
     if rows is None:
         return None
     drawing = Drawing(rows, subjects, own)

@@ -145,6 +145,12 @@ def test_a_context_whose_counts_are_coupled_is_the_wrapper_of_its_node(path: str
     assert ("ctx", "context", "ctx", "coupled") not in edges(made)
 
 
+def test_counts_are_those_of_the_story_without_the_look_itself(path: str) -> None:
+    report = told(path, "keeps")
+    assert [one.refcount for one in node(graph(report, "made"), "y")] == [2]  # its name, and the ctx
+    assert [one.refcount for one in node(graph(report, "dropped"), "y")] == [1]
+
+
 def test_a_name_is_drawn_as_long_as_it_leads_to_something(path: str) -> None:
     report = told(path, "keeps")
     assert ("y", "", "y", "strong") in edges(graph(report, "made"))

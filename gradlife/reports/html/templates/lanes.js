@@ -27,14 +27,18 @@ const lanes = (() => {
   function ofReadings(readings, stages) {
     const rows = new Map();
     for (const [stage, subject, probe, value] of readings) {
-      if (probe !== "expiry" || value === "inconclusive") continue;
+      if (!["expiry", "liveness"].includes(probe) || value === "inconclusive") continue;
       if (!rows.has(subject)) rows.set(subject, { name: subject, isSubject: true, marks: [], end: null });
       const row = rows.get(subject);
+      const add = (column, kind, words) => {
+        row.marks.push({ column, stage, kind, letter: kind === "alive" ? "A" : "X", words: `${subject} at '${stages[stage]}': ${words}` });
+        if (kind === "dead") row.end = column;
+      };
       if (row.end !== null) continue;
-      row.marks.push({ column: stage, stage, kind: value, letter: value === "alive" ? "A" : "X", words: `${subject} at '${stages[stage]}': ${value}` });
-      if (value === "dead") row.end = stage;
+      if (probe === "expiry") add(stage, value, value);
+      else if (value === "gc") add(stage + 0.35, "dead", "freed when the collector ran");
     }
-    return { rows: [...rows.values()], ends: stages.map((_, number) => number + 1), columns: stages.length };
+    return { rows: [...rows.values()].filter((row) => row.marks.length), ends: stages.map((_, number) => number + 1), columns: stages.length };
   }
 
   // Names stand still while what happened is scrolled; the stage looked at is scrolled into sight.
