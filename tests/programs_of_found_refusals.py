@@ -270,7 +270,7 @@ def leaf_that_moved_into_the_graph_accumulates_nothing(fw: Any) -> Any:
 
 
 def detaching_in_place_does_nothing_in_inference_mode(fw: Any) -> Any:
-    told = []
+    told: list[Any] = []
     x = vector(fw, 1.0, 2.0)
     for tensor in (x * 2, (x * 2)[:1], vector(fw)):
         with fw.inference_mode():

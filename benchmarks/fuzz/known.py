@@ -33,6 +33,13 @@ class Known:
 
 KNOWN: tuple[Known, ...] = (
     Known(
+        kind="error|values|notes",
+        step="",
+        first="",
+        second=r"shouldn't be called on a tensor with unallocated storage",
+        reason="PyTorch gives zeros without memory where a second derivative is zero everywhere, and cannot show them",
+    ),
+    Known(
         kind="values",
         step=r"\.(prod|sum|mean)\(",
         first="",
@@ -47,13 +54,6 @@ KNOWN: tuple[Known, ...] = (
         second=r"\d{12}\.|e\+",
         reason="the last bit of a number so large is many turns of its sine: each side has its own exp",
         after=r"\.(sin|cos)_?\(",
-    ),
-    Known(
-        kind="error|values|notes",
-        step="",
-        first="",
-        second=r"shouldn't be called on a tensor with unallocated storage",
-        reason="PyTorch gives zeros without memory where a second derivative is zero everywhere, and cannot show them",
     ),
     Known(
         kind="error|notes",
