@@ -25,6 +25,9 @@ class Part(StrEnum):
     WARNING = "warning"
 
 
+#: Objects of a way that are told, and references that its sentence has: of a longer one the middle is left out.
+MOST_STEPS, MOST_WORDS = 60, 16
+
 Line = tuple[tuple[str, Part], ...]
 
 HEADS = {
@@ -68,7 +71,12 @@ def trace_lines(trace: Trace) -> Iterator[Line]:
 
 def step_lines(steps: tuple[Step, ...]) -> Iterator[Line]:
     """The way from the root down."""
+    left_out = len(steps) - MOST_STEPS
     for number, step in enumerate(steps):
+        if left_out > 0 and MOST_STEPS // 2 <= number < MOST_STEPS // 2 + left_out:
+            if number == MOST_STEPS // 2:
+                yield (("│  ", Part.PLAIN), (f"... {left_out:,} more objects ...", Part.ASIDE))
+            continue
         is_last = number + 1 == len(steps)
         lead = "╰→ " if is_last else "├─ " if number else "┌─ "
         mark = MARKS[step.status]
@@ -124,7 +132,10 @@ def sentence(trace: Trace) -> str:
     """The trace in one sentence."""
     if trace.steps:
         first = trace.steps[0]
-        way = "".join(f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in trace.steps[:-1])
+        ways = [f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in trace.steps[:-1]]
+        if len(ways) > MOST_WORDS:
+            ways[MOST_WORDS // 2 : -MOST_WORDS // 2] = [" ... "]
+        way = "".join(ways)
         return f"{first.object} {first.detail}".strip() + f" keeps it:{way if way.startswith(' ') else ' ' + way}"
     if trace.cycle:
         ring = " → ".join(step.object for step in (*trace.cycle, trace.cycle[0]))

@@ -31,6 +31,11 @@ HOLDERS, TYPES, FOUND, NEIGHBOURS = "holders", "types", "found", "neighbours"
 #: Seconds that the cursor rests before the trace is asked for: not at every row that is passed.
 REST = 0.06
 
+UNREACHED_WORDS = (
+    "No root reaches these: what waits for the collector, what nobody will free, and objects that only C code refers to, such as "
+    "static types. Enter shows them, the largest first; each says what will become of it."
+)
+
 
 @dataclass(frozen=True)
 class Place:
@@ -153,7 +158,7 @@ class Explorer(App[GradlifeError | None]):
         """Its trace is told after a short rest."""
         if self._is_shown(event.rows):
             self._look_at(self._node_of(event.rows))
-            self._look_at_type(event.rows)
+            self._look_at_many(event.rows)
 
     def _is_shown(self, rows: RowList) -> bool:
         """Is it the list that the cursor keys move in, or the first of its tab?"""
@@ -170,12 +175,16 @@ class Explorer(App[GradlifeError | None]):
         self.node = node
         self.set_timer(REST, partial(self._ask_why, node))
 
-    def _look_at_type(self, rows: RowList) -> None:
-        """A type is no object: the pane says how to come to its objects."""
+    def _look_at_many(self, rows: RowList) -> None:
+        """A row that stands for many objects: the pane says for which, and how to come to them."""
+        words = ""
         one = rows.type_at(rows.cursor) if isinstance(rows, TypeList) else None
         if one is not None:
-            self.node = None
             words = f"{counted(one.count, 'object')} of {one.type}, {size(one.bytes)}. Enter shows them."
+        elif isinstance(rows, HolderTree) and rows.count() and rows.node_at(rows.cursor) is None:
+            words = UNREACHED_WORDS
+        if words:
+            self.node = None
             self.query_one(TracePane).show_words(words)
 
     def _ask_why(self, node: int) -> None:
@@ -212,7 +221,7 @@ class Explorer(App[GradlifeError | None]):
         """One of the four."""
         rows = self.show_tab(tab)
         self._look_at(self._node_of(rows))
-        self._look_at_type(rows)
+        self._look_at_many(rows)
 
     @on(TabbedContent.TabActivated)
     def _tab_clicked(self) -> None:

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from gradlife.heap.browsing import PROCESS, UNREACHED, Browser
 from gradlife.model.heap import TypeCount
 from gradlife.reports.values import size
-from gradlife.tui.look import numbers, printable, row_text
+from gradlife.tui.look import NARROW, numbers, printable, row_text
 from gradlife.tui.rows import RowList
 
 #: Columns that one level is set in, and levels after which it is not set in further.
@@ -53,7 +53,7 @@ class NodeList(RowList):
         else:
             found = self.browser.row(node, self._holder)
         text = Text(numbers(found, self.browser.bytes, width) + "  ", no_wrap=True)
-        return text.append_text(row_text(found, self.colour("quiet"), self.colour("accent")))
+        return text.append_text(row_text(found, self.colour("quiet"), self.colour("accent"), width))
 
 
 class HolderTree(RowList):
@@ -186,11 +186,11 @@ class HolderTree(RowList):
         found = self.browser.row(node, self._holders[index])
         mark = "▾" if self.is_open(index) else "▸" if found.keeps else " "
         lead = f"{numbers(found, self.browser.bytes, width)} {self._indent(level, width)}{mark} "
-        return Text(lead, no_wrap=True).append_text(row_text(found, self.colour("quiet"), self.colour("accent")))
+        return Text(lead, no_wrap=True).append_text(row_text(found, self.colour("quiet"), self.colour("accent"), width))
 
     def _indent(self, level: int, width: int) -> str:
         """Deep rows are not set in further: they say how deep they are."""
-        most = MOST_LEVELS if width >= 60 else MOST_LEVELS // 3
+        most = MOST_LEVELS if width >= NARROW else MOST_LEVELS // 3
         return " " * (INDENT * level) if level <= most else " " * (INDENT * most) + f"{level}·"
 
     def clicked(self, index: int, x: int, *, was_there: bool) -> None:

@@ -39,6 +39,9 @@ COLOURS = {
 }
 DARK, LIGHT = COLOURS
 
+#: In fewer columns less is said.
+NARROW = 60
+
 #: Characters of a name: more are no name any more.
 MOST_LETTERS = 400
 
@@ -103,20 +106,21 @@ def title(row: HeapNode) -> str:
     return printable(f"{short_type(row.type)} {row.detail}".strip())
 
 
-def row_text(row: HeapNode, quiet: str, accent: str) -> Text:
+def row_text(row: HeapNode, quiet: str, accent: str, width: int) -> Text:
     """How the object above refers to it, and what it is; where that one does not, what it is comes first."""
+    via = row.via if width >= NARROW else row.via.rpartition(" variable ")[2]
     what = Text.assemble((printable(short_type(row.type)), "bold"), f" {printable(row.detail)}".rstrip())
     if row.kind not in {"python", "root"}:
         what.append(f"  {row.kind}", quiet)
-    if not row.via:
+    if not via:
         return what
     if row.is_shared:
-        return Text.assemble(what, "  ", (printable(row.via), f"italic {quiet}"))
-    return Text.assemble((printable(row.via), accent), "  ", what)
+        return Text.assemble(what, "  ", (printable(via), f"italic {quiet}"))
+    return Text.assemble((printable(via), accent), "  ", what)
 
 
 def numbers(row: HeapNode, total: int, width: int) -> str:
     """What it retains, and where there is room the share of all."""
     retained = f"{size(row.retained or row.bytes):>8}"
     share = f"{100 * row.retained / total:4.0f}%" if total and row.retained >= total / 200 else ""
-    return f"{retained} {share:5}" if width >= 60 else retained
+    return f"{retained} {share:5}" if width >= NARROW else retained
