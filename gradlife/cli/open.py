@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cycles", **table, help="cyclic parts, those through native objects first")
     parser.add_argument("--instances", metavar="TYPE", help="objects of a type, with the way to each")
     parser.add_argument("--holders", metavar="TYPE", help="who holds objects of a type")
-    parser.add_argument("--why", metavar="ADDRESS|TYPE", help="why an object is alive")
+    parser.add_argument("--why", metavar="WHAT", help="why an object is alive: an address, a type, a name")
     parser.add_argument("--json", metavar="FILE", help="write what is shown as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write what retains most as a page to look at, in one file")
     add_svg(parser)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from gradlife import _heap
 from gradlife.heap.links import Link, RawStep, links_of, short_type
+from gradlife.heap.named import searched
 from gradlife.heap.snapshot import Snapshot
 from gradlife.heap.steps import last_reference
 from gradlife.heap.why import trace_of
@@ -173,7 +174,7 @@ class Browser:
             address = int(wanted, 0)
             node = self._graph.find(address) if address < 1 << 64 else None
             return [node] if node else []
-        return self._graph.search(wanted.encode("utf-8", "replace").decode(), ALL)[1] if wanted else []
+        return searched(self._graph, wanted, ALL) if wanted else []
 
     def of_type(self, kind: str, name: str) -> list[int]:
         """All objects of a type."""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import functools
 import os
-import platform
-import sys
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gradlife import _heap
-from gradlife._version import __version__
 from gradlife.errors import UnknownNameError, UsageError
 from gradlife.heap.diff import compare
 from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
 from gradlife.heap.links import RawStep, short_type
+from gradlife.heap.named import nodes_named, searched
 from gradlife.heap.neighbourhood import neighbourhood_of
 from gradlife.heap.objects import large_object
+from gradlife.heap.origin import make_notes
 from gradlife.heap.steps import merged_steps
 from gradlife.heap.torch import ensure_calibrated
 from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of
@@ -103,6 +101,10 @@ class Snapshot:
         """Objects of a type, those that retain most first. ``type_name``: with or without its module."""
         return tuple(large_object(self._graph, node) for node in self._nodes_of(type_name)[:count])
 
+    def find(self, text: str, count: int = 10) -> tuple[LargeObject, ...]:
+        """Objects that have a text in their type, their description or their name, those that retain most first."""
+        return tuple(large_object(self._graph, node) for node in searched(self._graph, text, count))
+
     def retained(self, address: int) -> int:
         """Bytes that would be freed with the object at an address, ``id(obj)`` in its process."""
         return self._graph.retained(self._node_at(address))
@@ -161,13 +163,15 @@ class Snapshot:
         return next((node for node, kind, *_ in cycle if kind == "python"), None)
 
     def why(self, what: int | str) -> Trace:
-        """Why an object is alive: the one at an address, or of the objects of a type the one that retains most."""
+        """Why an object is alive: the one at an address; of a type, or of what a variable, an attribute or a key is called,
+        the one that retains most.
+        """
         node = self._node_of(what)
         return trace_of(short_type(self._graph.describe(node)[1]), self._story(node), self._graph, self.limits)
 
     def neighbourhood(self, what: int | str) -> Neighbourhood:
         """The same as a small graph: ways to the object from roots, who else refers to it, its cycle, what it refers to."""
-        node = self._node_at(what) if isinstance(what, int) else self._nodes_of(what)[0]
+        node = self._node_of(what)
         return neighbourhood_of(self._graph, node, self._story(node))
 
     def _story(self, node: int) -> dict[str, Any]:
@@ -196,8 +200,11 @@ class Snapshot:
         output.fill(lambda descriptor: self._graph.write(descriptor, packed_notes(self._notes), labels))
 
     def _node_of(self, what: int | str) -> int:
-        """The node at an address; of a type the one that retains most."""
-        return self._node_at(what) if isinstance(what, int) else self._nodes_of(what)[0]
+        """The node at an address; of a type, or of what is called so, the one that retains most."""
+        if isinstance(what, int):
+            return self._node_at(what)
+        named = nodes_named(self._graph, what) if not self.has_type(what) else []
+        return named[0] if named else self._nodes_of(what)[0]
 
     def _node_at(self, address: int) -> int:
         node = self._graph.find(address) if 0 <= address < 1 << 64 else None
@@ -207,13 +214,16 @@ class Snapshot:
             )
         return node
 
+    def has_type(self, name: str) -> bool:
+        """Are there objects of a type of this name, with its module or without?"""
+        return any(name in (row.type, short_type(row.type)) for row in self.types())
+
     def _full_names(self, type_name: str) -> list[str]:
         known = {row.type for row in self.types()}
         found = [type_name] if type_name in known else [name for name in known if short_type(name) == type_name]
         if not found:
-            raise UnknownNameError(
-                "type", type_name, {short_type(name) for name in known}, "gradlife open FILE --types"
-            )
+            short = {short_type(name) for name in known}
+            raise UnknownNameError("type", type_name, short, "gradlife open FILE --types")
         return sorted(found)
 
     def _nodes_of(self, type_name: str) -> list[int]:
@@ -253,20 +263,6 @@ def diff(before: Snapshot, after: Snapshot) -> HeapDiff:
     return before.diff(after)
 
 
-def make_notes(limits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """What a snapshot says of its origin. Neither the machine's name nor a path of it."""
-    yield "gradlife", __version__
-    yield "python", platform.python_version()
-    yield "platform", f"{sys.platform} {platform.machine()}"
-    yield "taken", time.strftime("%Y-%m-%d %H:%M:%S %z")
-    yield "process", process_identity()
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        yield "torch", str(getattr(torch, "__version__", "?"))
-    for limit in limits:
-        yield "limit", limit
-
-
 def by_device(storages: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Bytes of storages by device, which their types name: ``torch::StorageImpl cuda:0``; those on the CPU name none."""
     found: Counter[str] = Counter()
@@ -286,13 +282,3 @@ def fate_of(story: dict[str, Any]) -> Lifetime:
     known = [referrers for *_, referrers in story["legs"]]
     is_unexplained = lifetime is Lifetime.NEVER and bool(known) and not any(known)
     return Lifetime.UNKNOWN if is_unexplained else lifetime
-
-
-def process_identity() -> str:
-    """The same for two snapshots of one process only: its number, and when it started."""
-    try:
-        with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
-            started = file.read().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        started = ""
-    return f"{os.getpid()}-{started}"

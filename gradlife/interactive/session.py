@@ -54,7 +54,7 @@ class Session(cmd.Cmd):
         self._show(reports.file_leak_lines(cycles[:ROWS], len(cycles)))
 
     def do_why(self, text: str) -> None:
-        """why WHAT: what keeps it alive. WHAT is the number of a leak, an address, a type, or of a live process Python."""
+        """why WHAT: what keeps it alive. WHAT is the number of a leak, an address, a type, of a file a name, else Python."""
         finding = self._finding(text)
         if finding is not None:
             self._show(reports.finding_lines(finding, self._report()))
@@ -81,6 +81,12 @@ class Session(cmd.Cmd):
             self._view(instances=snapshot.instances(text, ROWS))
         else:
             self._view(largest=snapshot.largest(int(text or ROWS)))
+
+    def do_find(self, text: str) -> None:
+        """find TEXT: the objects that have it in their type, or in the name of a variable, an attribute or a key."""
+        if not text:
+            raise UsageError("find what?", "find cache")
+        self._view(largest=self._patient.snapshot.find(text, ROWS))
 
     def do_types(self, text: str) -> None:
         """types [ROWS]: the types that take most."""
@@ -177,13 +183,9 @@ class Session(cmd.Cmd):
             raise UsageError("of what?", "a leak's number, an address, a type")
         if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{4,20}", text):
             return self._patient.snapshot.why(int(text, 0))
-        try:
-            return self._patient.snapshot.why(text)
-        except UnknownNameError:
-            found = self._patient.why(text)
-            if found is None:
-                raise
-            return found
+        snapshot = self._patient.snapshot
+        found = None if snapshot.has_type(text) else self._patient.why(text)
+        return found if found is not None else snapshot.why(text)
 
     def _report(self) -> HuntReport:
         report = self._patient.report
@@ -215,5 +217,19 @@ def rows_of(text: str) -> int:
 
 
 #: In the order of the help.
-VERBS = ("leaks", "why", "refs", "cycle", "retained", "types", "cut", "step", "save", "help", "quit", "continue")
+VERBS = (
+    "leaks",
+    "why",
+    "refs",
+    "cycle",
+    "retained",
+    "find",
+    "types",
+    "cut",
+    "step",
+    "save",
+    "help",
+    "quit",
+    "continue",
+)
 Session.verbs = VERBS

@@ -70,6 +70,15 @@ def test_json_has_what_is_shown(gradlife: Gradlife, folder: Path) -> None:
     assert {"global variable 'shop'", ".orders"} <= ways
 
 
+def test_an_object_is_asked_for_by_its_name(gradlife: Gradlife, folder: Path) -> None:
+    status, output, errors = gradlife("why", str(folder / "b.glheap"), "orders")
+    assert (status, errors) == (0, "")
+    assert output.startswith(
+        "list len 100 is held: a root reaches it\nmodule __main__ keeps it: → global variable 'shop'.orders\n"
+    )
+    assert gradlife("open", str(folder / "b.glheap"), "--why", "orders")[1] == output
+
+
 def test_holders_are_told(gradlife: Gradlife, folder: Path) -> None:
     _, output, _ = gradlife("open", str(folder / "b.glheap"), "--holders", "Order")
     assert output.splitlines()[-2].split() == ["100", "1", "list"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gradlife.errors import UnknownNameError
 from gradlife.heap import snapshot
 from gradlife.heap.browsing import ALL, MOST_STEPS, PROCESS, UNREACHED, Browser
 from gradlife.model.trace import Lifetime
@@ -189,3 +190,14 @@ def test_the_preparations_are_those_that_every_list_needs() -> None:
         "sorting by what is retained",
     ]
     assert taken.bytes == taken._graph.retained(PROCESS)
+
+
+def test_a_snapshot_is_asked_by_name_where_no_type_is_called_so() -> None:
+    taken = browser().snapshot
+    assert taken.why("payload_of_slots").steps[-2].via == ".payload_of_slots"
+    assert taken.why("CRATE").object == "Crate"
+    assert taken.why("Crate").object == "Crate"
+    for name in ("payload_of_slot", "\udcff", ""):
+        with pytest.raises(UnknownNameError, match="unknown type"):
+            taken.why(name)
+    assert {one.type for one in taken.find("payload_of_slots", 3)} == {"list"}

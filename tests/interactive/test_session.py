@@ -182,6 +182,15 @@ def test_a_file_answers_the_same_verbs(file: str) -> None:
     assert "Shelf is held: a root reaches it" in answer
 
 
+def test_in_a_file_objects_are_found_by_name_and_asked_for_by_it(file: str) -> None:
+    answer = talk(SavedPatient(file), "find SHELF", "why SHELF", "refs boxes", "why no.such.name", "find")[1]
+    assert any(" test_session.Shelf " in line for line in answer)
+    assert "Shelf is held: a root reaches it" in answer
+    assert "  Shelf: .boxes" in answer
+    assert answer[-2].startswith("unknown type 'no.such.name' (try: ")
+    assert answer[-1] == "find what? (try: find cache)"
+
+
 @pytest.mark.parametrize("verb", ["cut 1", "step 5", "cut"])
 def test_a_file_says_what_needs_the_process(file: str, verb: str) -> None:
     answer = talk(SavedPatient(file), verb)[1][-1]

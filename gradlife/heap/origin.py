@@ -1,0 +1,35 @@
+"""Where a snapshot comes from: what it says of itself, and how two of one process are known."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator
+
+from gradlife._version import __version__
+
+
+def make_notes(limits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """What a snapshot says of its origin. Neither the machine's name nor a path of it."""
+    yield "gradlife", __version__
+    yield "python", platform.python_version()
+    yield "platform", f"{sys.platform} {platform.machine()}"
+    yield "taken", time.strftime("%Y-%m-%d %H:%M:%S %z")
+    yield "process", process_identity()
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        yield "torch", str(getattr(torch, "__version__", "?"))
+    for limit in limits:
+        yield "limit", limit
+
+
+def process_identity() -> str:
+    """The same for two snapshots of one process only: its number, and when it started."""
+    try:
+        with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
+            started = file.read().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        started = ""
+    return f"{os.getpid()}-{started}"
