@@ -19,7 +19,8 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "code_pages"]
 exclude_patterns = ["_build", "_ext", "Thumbs.db"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
-suppress_warnings: list[str] = []
+# A field of a value may be called `object`, as a builtin is.
+suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = f"gradlife {release}"
@@ -37,6 +38,7 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "undoc-members": True}
 python_use_unqualified_type_names = True
 nitpick_ignore_regex = [
+    (r"py:.*", r"gradlife\.(_heap|_engine|output|snapshot|open_snapshot|model\.(neighbourhood|reading|heap_map))\b.*"),
     (
         r"py:.*",
         r"(collections|typing|pathlib|os|types|io|enum|dataclasses|contextlib|argparse|rich|pytest|_pytest|torch)\b.*",

@@ -55,7 +55,7 @@ def run(shown: Shown, folder: Path) -> subprocess.CompletedProcess[str]:
     extra = {"PATH": path, "COLUMNS": "80", "GITHUB_ACTIONS": "", "PYTEST_ADDOPTS": off}
     environment = {**os.environ, **extra}
     done = subprocess.run(
-        shown.command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=240
+        shown.command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=550
     )
     text, at = one_spaced(done.stderr + done.stdout), 0
     if "--verify" in shown.command:  # what is compared goes to the one, the hunt to the other
