@@ -119,6 +119,7 @@ Policy oneflow_0_9() {
   Policy policy = oneflow_0_8();
   policy.profile = "oneflow-0.9";
   policy.release = 9;
+  policy.interpreter_exit = ExitPolicy::release;
   policy.tensor_identity = Identity::resurrect;
   return policy;
 }

@@ -26,6 +26,16 @@ bool keeps_itself(const Policy& policy, bool is_output, bool is_leaf) {
   return (!is_output || is_leaf) && keeps_inputs(policy);
 }
 
+bool packs_numbers(const Policy& policy) { return !policy.is_oneflow && policy.release < 200; }
+
+// Up to 1.9 a view required a gradient because its base did. One that was made before its base had a history has no
+// grad_fn either, so it counts as a leaf, into which nobody accumulates.
+bool is_leaf_by_base_alone(const Tensor& tensor) {
+  const Policy& policy = tensor->policy();
+  if (policy.is_oneflow || policy.release > 109 || tensor->meta() == nullptr) return false;
+  return !tensor->meta()->requires_grad && requires_grad(tensor);
+}
+
 }  // namespace
 
 const char* freed_text(const Policy& policy) {
@@ -69,8 +79,7 @@ SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_vi
   saved_version_ = tensor->version();
   record(EventKind::saved, *tensor, is_output ? "output" : "input");
   if (is_inplace_on_view_) weak_grad_fn_ = WeakNodePtr(grad_fn(tensor));
-  // Numbers are not packed since 2.0.
-  if (!tensor->is_wrapped_number() || current_policy()->release < 200) {
+  if (!tensor->is_wrapped_number() || packs_numbers(*current_policy())) {
     if (std::unique_ptr<SavedHooks> hooks = default_saved_hooks()) {
       save_metadata(tensor);
       hooks_ = std::move(hooks);
@@ -90,6 +99,7 @@ SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_vi
 void SavedSlot::save_metadata(const Tensor& tensor) {
   if (const AutogradMeta* meta = tensor->meta()) output_nr_ = meta->output_nr;
   if (is_leaf_) {
+    lacks_accumulator_ = !is_output_ && is_leaf_by_base_alone(tensor);
     requires_grad_ = requires_grad(tensor);
     require(!requires_grad_ || is_leaf(*tensor), "grad_accumulator() should be only called on leaf Variables");
     if (requires_grad_) grad_accumulator_ = grad_accumulator(tensor);
@@ -126,7 +136,7 @@ void SavedSlot::register_hooks(std::unique_ptr<SavedHooks> hooks) {
 
 void SavedSlot::check_version(const NodePtr& producer) const {
   const uint32_t now = keeps_original_ ? data_->version() : version_->value;
-  if (now == saved_version_) return;
+  if (now == saved_version_ || current_policy()->is_oneflow) return;  // OneFlow has no version counters
   const bool is_recent = current_policy()->release >= 213;
   const std::string origin =
       producer ? concat(", which is output ", output_nr_, " of ", operation_name(*producer), ",") : std::string();
@@ -156,6 +166,7 @@ Tensor SavedSlot::unpack(const NodePtr& saved_for) const {
     producer = saved_for;
   }
   if (!hooks_) check_version(producer);
+  require(!lacks_accumulator_, "No grad accumulator for a saved leaf!");
   if (!hooks_ && keeps_original_) return data_;
   const Tensor data = hooks_ ? hooks_->unpack() : data_;
   if (hooks_) record(EventKind::unpacked, *data);

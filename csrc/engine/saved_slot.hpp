@@ -71,6 +71,7 @@ class SavedSlot {
   bool is_leaf_ = false;
   bool keeps_original_ = false;
   bool requires_grad_ = false;
+  bool lacks_accumulator_ = false;
   bool is_inplace_on_view_ = false;
   bool is_scalar_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;

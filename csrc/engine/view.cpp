@@ -11,7 +11,20 @@ namespace {
 thread_local ChangeListener* change_listener = nullptr;
 constexpr const char* leaf_view_text =
     "a view of a leaf Variable that requires grad is being used in an in-place operation.";
-constexpr const char* leaf_text = "a leaf Variable that requires grad is being used in an in-place operation.";
+
+const char* leaf_text() {
+  const Policy& policy = *current_policy();
+  if (policy.is_oneflow)
+    return "\x1b[1m\x1b[38;2;255;000;000mError\x1b[0m: a leaf Tensor that requires grad is being used in an in-place "
+           "operation";
+  return policy.release < 108 ? "a leaf Variable that requires grad has been used in an in-place operation."
+                              : "a leaf Variable that requires grad is being used in an in-place operation.";
+}
+
+// In OneFlow a change of a view is none of its base's history: a view is changed like any tensor.
+const ViewInfo* view_of(const AutogradMeta* meta) {
+  return meta == nullptr || current_policy()->is_oneflow ? nullptr : meta->view.get();
+}
 
 // Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes
 // through the operation's own node, the rest passes.
@@ -170,7 +183,7 @@ void leave_hooks_behind(const Tensor& tensor, const NodePtr& old_node) {
 NodePtr grad_fn(const Tensor& tensor) {
   AutogradMeta* meta = tensor->meta();
   if (meta == nullptr) return {};
-  const bool may_need_node = meta->view && (meta->grad_fn || requires_grad(meta->view->base));
+  const bool may_need_node = view_of(meta) != nullptr && (meta->grad_fn || requires_grad(meta->view->base));
   if (may_need_node && meta->view->attr_version != tensor->version()) {
     const NodePtr old_node = meta->grad_fn;
     rebuild_view_node(tensor);
@@ -182,7 +195,7 @@ NodePtr grad_fn(const Tensor& tensor) {
 void rebase_history(const Tensor& changed, const NodePtr& node) {
   AutogradMeta& meta = changed->need_meta();
   const NodePtr old_node = meta.grad_fn;
-  if (!meta.view) {
+  if (view_of(&meta) == nullptr) {
     set_history(changed, node);
     leave_hooks_behind(changed, old_node);
     return;
@@ -208,11 +221,11 @@ void check_inplace(const Tensor& tensor, bool recording) {
   if (change_listener != nullptr) change_listener->before_change(tensor);
   if (!recording || !is_recording()) return;
   const AutogradMeta* meta = tensor->meta();
-  if (meta != nullptr && meta->view) {
+  if (view_of(meta) != nullptr) {
     refuse_forbidden_view(*meta, false);
     require(!requires_grad(tensor) || !is_leaf(*meta->view->base), leaf_view_text);
   }
-  require(!requires_grad(tensor) || !is_leaf(*tensor), leaf_text);
+  require(!requires_grad(tensor) || !is_leaf(*tensor), leaf_text());
 }
 
 namespace {

@@ -19,7 +19,7 @@ void record_in_metadata(Node& made, Node* running) {
   const Ref stack = checked(PyObject_CallMethod(module.get(), "format_stack", nullptr));
   const Ref metadata = node_metadata(made);
   checked_status(PyDict_SetItemString(metadata.get(), traceback_key, stack.get()));
-  if (running == nullptr) return;
+  if (running == nullptr || made.policy().release < 108) return;  // 1.1 and 1.2 noted no parent
   const Ref parent = wrap_node(NodePtr::share(running));
   checked_status(PyDict_SetItemString(metadata.get(), parent_key, parent.get()));
 }

@@ -160,8 +160,11 @@ Tensor tensor_from_array(PyObject* array) {
   return make<TensorImpl>(std::move(storage), dtype, interface.sizes, strides, 0);
 }
 
-// The array's base is a detached tensor, as in PyTorch. It describes its memory only while numpy asks.
-Ref array_of(const Tensor& tensor) {
+// The array's base is a detached tensor, from 1.2 to 1.10 the very tensor. It describes its memory only while numpy
+// asks.
+Ref array_of(PyObject* self) {
+  const Tensor& tensor = unwrap(self);
+  const Policy& policy = tensor->policy();
   const Ref numpy = Ref::steal(PyImport_ImportModule("numpy"));
   if (!numpy) {
     drop_error();
@@ -169,7 +172,8 @@ Ref array_of(const Tensor& tensor) {
   }
   // A wrapper that carries attributes, under OneFlow's policies too.
   PyTypeObject* type = reinterpret_cast<PyTypeObject*>(state().tensor_class);
-  const Ref owner = new_wrapper(detach(tensor).detach(), type);
+  const bool is_base = !policy.is_oneflow && policy.release >= 102 && policy.release <= 110;
+  const Ref owner = is_base ? Ref::borrow(self) : new_wrapper(detach(tensor).detach(), type);
   checked_status(PyObject_SetAttrString(owner.get(), "__array_interface__", interface_of(*tensor).get()));
   Ref array = checked(PyObject_CallMethod(numpy.get(), "asarray", "O", owner.get()));
   checked_status(PyObject_DelAttrString(owner.get(), "__array_interface__"));

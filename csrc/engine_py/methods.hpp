@@ -74,6 +74,6 @@ Tensor tensor_from_data(PyObject* data, const DType* dtype);
 // Shares the array's memory. Errors (TypeError, ValueError) as PyTorch's.
 Tensor tensor_from_array(PyObject* array);
 bool is_array(PyObject* object);
-Ref array_of(const Tensor& tensor);  // sharing memory, kept alive by the array
+Ref array_of(PyObject* self);  // sharing memory, kept alive by the array
 
 }  // namespace gradlife

@@ -170,12 +170,19 @@ PyObject* get_input_metadata(PyObject* self, void*) {
   return guarded([&] { return node_input_metadata(node_of(self)).release(); });
 }
 
+// The node's hooks are the wrapper's to show only while nobody else owns the node. Up to 1.13 they were shown always,
+// so that the collector emptied the hooks of living graphs (issue 102174).
+bool shows_hooks(PyObject* self) {
+  const Managed* impl = head_of(self)->impl;
+  if (impl == nullptr || !head_of(self)->owns_impl) return false;
+  return impl->use_count() == 1 || impl->policy().release < 200;
+}
+
 // The type is not shown: torch's are static, and these live as long as the module, which is never unloaded.
 int node_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(reinterpret_cast<NodeObject*>(self)->closure);
+  if (!shows_hooks(self)) return 0;
   const Managed* impl = head_of(self)->impl;
-  // The node's hooks are the wrapper's to show only while nobody else owns the node.
-  if (impl == nullptr || !head_of(self)->owns_impl || impl->use_count() != 1) return 0;
   return visit_node_hooks(*static_cast<const Node*>(impl), visit, arg);
 }
 
@@ -197,13 +204,16 @@ void node_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, nullptr},
+// The first is left out where the release has none.
+PyMethodDef node_methods[] = {{"register_prehook", node_register_prehook, METH_O, nullptr},
+                              {"name", node_name, METH_NOARGS, nullptr},
                               {"register_hook", node_register_hook, METH_O, nullptr},
-                              {"register_prehook", node_register_prehook, METH_O, nullptr},
                               {"_register_hook_dict", node_register_hook_dict, METH_O, nullptr},
                               {"_set_sequence_nr", node_set_sequence_nr, METH_O, nullptr},
                               {"_sequence_nr", node_sequence_nr, METH_NOARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
+
+bool has_prehooks(const Policy& policy) { return policy.is_oneflow || policy.release >= 113; }
 
 // Attribute tables live as long as the process: CPython keeps pointers into them.
 PyGetSetDef* make_attributes(const NodeSpec& spec, const Policy& policy) {
@@ -230,7 +240,7 @@ Ref make_node_type(const Node& node) {
                          {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
                          {Py_tp_call, reinterpret_cast<void*>(node_call)},
-                         {Py_tp_methods, node_methods},
+                         {Py_tp_methods, node_methods + (has_prehooks(node.policy()) ? 0 : 1)},
                          {Py_tp_getset, make_attributes(node.spec(), node.policy())},
                          {0, nullptr}};
   const char* qualified = lasting(concat("builtins.", node.name())).c_str();
@@ -249,6 +259,7 @@ PyTypeObject* node_type(const Node& node) {
   // Two releases may share a name, but not the attributes behind it.
   const char* format = !shows_saved(node.policy())       ? "%s before 1.9"
                        : !shows_raw_saved(node.policy()) ? "%s of 1.9"
+                       : !has_prehooks(node.policy())    ? "%s before 1.13"
                                                          : "%s";
   const Ref key = checked(PyUnicode_FromFormat(format, node.name()));
   if (PyObject* known = PyDict_GetItemWithError(types, key.get())) return reinterpret_cast<PyTypeObject*>(known);

@@ -27,9 +27,19 @@ class PySavedHooks final : public SavedHooks {
       : unpack_(take_reference(unpack, *current_policy())),
         pack_(take_reference(pack, *current_policy())),
         exit_(current_policy()->interpreter_exit),
+        is_oneflow_(current_policy()->is_oneflow),
         release_(current_policy()->release),
-        quotes_errors_(release_ < 200),
+        quotes_errors_(release_ < 200 && !is_oneflow_),
         are_default_(are_default) {}
+  PySavedHooks(const PySavedHooks&) = delete;
+  PySavedHooks& operator=(const PySavedHooks&) = delete;
+
+  // OneFlow 0.9 never gives back its reference to what pack returned, and lets go of unpack first.
+  ~PySavedHooks() override {
+    if (!is_oneflow_) return;
+    packed_.release();
+    unpack_.reset();
+  }
 
   void pack(const Tensor& tensor) override {
     const Ref value = wrap(tensor);
@@ -86,6 +96,7 @@ class PySavedHooks final : public SavedHooks {
   Handle unpack_;
   Handle pack_;
   ExitPolicy exit_;
+  bool is_oneflow_;
   int release_;
   bool quotes_errors_;
   bool are_default_;
@@ -97,10 +108,12 @@ struct HookStack {
   bool is_tracing = false;  // hooks may be pushed, but nothing is packed by them
 };
 
-// Lazily made, one a thread; what is left on it at the thread's end goes under the interpreter lock.
+// Lazily made, one a thread; what is left on it at the thread's end goes under the interpreter lock. In OneFlow all
+// threads have one, which is never taken down.
 HookStack& stack() {
+  static HookStack* of_all = new HookStack;
   thread_local HookStack of_thread;
-  return of_thread;
+  return current_policy()->is_oneflow ? *of_all : of_thread;
 }
 
 }  // namespace
@@ -122,6 +135,7 @@ void pop_default_hooks() {
   HookStack& hooks = stack();
   if (hooks.pairs.empty()) {
     const int release = current_policy()->release;
+    if (current_policy()->is_oneflow) fail(ErrorKind::any, "no pair of hooks is in force");
     if (release == 110) return;
     require(release != 113,
             "pack_hook != nullptr && unpack_hook != nullptr INTERNAL ASSERT FAILED at "

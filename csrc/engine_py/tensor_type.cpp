@@ -83,8 +83,12 @@ void take_apart(PyObject* self) {
 }
 
 int tensor_clear(PyObject* self) {
-  if (is_kept_by_impl(self)) return 0;
   TensorImpl* impl = impl_of(self);
+  if (is_kept_by_impl(self)) {
+    // Up to 1.13 the collector took the attributes before the wrapper's death was called off (issue 75932).
+    if (impl->policy().release < 200 && !impl->policy().is_oneflow) Py_CLEAR(tensor_object(self)->dict);
+    return 0;
+  }
   if (impl != nullptr && head_of(self)->owns_impl) {
     clear_accumulator_hooks(*impl);
     clear_closure(*impl);

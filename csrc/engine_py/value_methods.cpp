@@ -73,7 +73,7 @@ PyObject* numpy_method(PyObject* self, PyObject* const* arguments, Py_ssize_t co
     const Tensor& tensor = unwrap(self);
     require(args.flag(0, false) || !grad_enabled() || !requires_grad(tensor),
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
-    return array_of(tensor).release();
+    return array_of(self).release();
   });
 }
 

@@ -11,3 +11,13 @@ def release() -> tuple[int, int]:
     """The release as (major, minor); profiles of other frameworks count as the newest."""
     framework, number = _engine._current_release()
     return divmod(number, 100) if framework == "torch" else NEWEST
+
+
+def is_oneflow() -> bool:
+    """Whether this thread's profile stands for a release of OneFlow."""
+    return _engine._current_release()[0] == "oneflow"
+
+
+def drops_gradients() -> bool:
+    """Whether ``zero_grad()`` drops gradients rather than filling them with zeros: from 2.0 on, and not in OneFlow."""
+    return not is_oneflow() and release() >= (2, 0)

@@ -18,21 +18,21 @@ NO_ATTRIBUTE = "'{type}' object has no attribute '{name}'"
 
 
 class Span(NamedTuple):
-    """The releases of PyTorch that have a name, as ``major * 100 + minor``, and whether OneFlow 0.8 and 0.9 do."""
+    """The releases of PyTorch that have a name, as ``major * 100 + minor``, and the first of OneFlow that has it, 8 or 9."""
 
     first: int = 0
     last: int = NEWEST
-    in_oneflow: bool = False
+    oneflow: int = NEWEST
 
     def holds(self) -> bool:
         """Whether the release of this thread's profile has the name."""
         framework, release = _engine._current_release()
-        return self.in_oneflow if framework == "oneflow" else self.first <= release <= self.last
+        return self.oneflow <= release if framework == "oneflow" else self.first <= release <= self.last
 
 
 # No profile lies between 1.13 and 2.9: for what came there only the side of the gap matters.
 GRAPH = {
-    "saved_tensors_hooks": Span(110),
+    "saved_tensors_hooks": Span(110, oneflow=9),
     "save_on_cpu": Span(110),
     "disable_saved_tensors_hooks": Span(113),
     "register_multi_grad_hook": Span(200),
@@ -43,7 +43,7 @@ GRAPH = {
     "increment_version": Span(201),
 }
 AUTOGRAD = {
-    "graph": Span(110),
+    "graph": Span(110, oneflow=9),
     "inference_mode": Span(109),
     "is_multithreading_enabled": Span(209),
     "set_multithreading_enabled": Span(200),
@@ -70,6 +70,9 @@ PRIVATE_AUTOGRAD = {
     "_top_saved_tensors_default_hooks": Span(209),
 }
 TENSOR = {
+    "_base": Span(),
+    "_version": Span(),
+    "logsumexp": Span(0, oneflow=9),
     "detach_": Span(),
     "data_ptr": Span(),
     "_make_subclass": Span(),
@@ -82,12 +85,13 @@ TENSOR = {
     "_use_count": Span(209),
     "mT": Span(111),
 }
-UTILS = {"weak": Span(200), "checkpoint": Span()}
+UTILS = {"weak": Span(200), "checkpoint": Span(oneflow=9)}
 WEAK = dict.fromkeys(
     ("WeakIdRef", "WeakIdKeyDictionary", "WeakTensorKeyDictionary", "WeakTensorRef", "TensorWeakRef"), Span(200)
 )
-CHECKPOINT = {"checkpoint": Span(), "checkpoint_sequential": Span()}
+CHECKPOINT = {"checkpoint": Span(oneflow=9), "checkpoint_sequential": Span()}
 CONTEXT = {"mark_dirty": Span()}
+MODULE = {"register_full_backward_hook": Span()}
 FUNCTION = {"setup_context": Span(200)}
 FUNCTIONS = {"once_differentiable": Span()}
 
@@ -206,6 +210,7 @@ def refuse_absent_module(name: str, span: Span) -> None:
 def limit_names() -> None:
     """Puts the tables above into force, once the modules they speak of are loaded."""
     from gradlife.engine.autograd.function import FunctionCtx, _SingleLevelFunction
+    from gradlife.engine.nn.modules.module import Module
     from gradlife.engine.tensors import Tensor
 
     tables = {
@@ -220,5 +225,6 @@ def limit_names() -> None:
     for module, spans in tables.items():
         limit_module(f"gradlife.engine{module}", spans)
     limit_class(Tensor, TENSOR)
+    limit_class(Module, MODULE)
     limit_class(FunctionCtx, CONTEXT, "attribute {name} not found")
     limit_class(_SingleLevelFunction, FUNCTION)

@@ -18,7 +18,7 @@ from gradlife.engine.optim.step_hooks import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
-from gradlife.engine.release import release
+from gradlife.engine.release import drops_gradients
 from gradlife.engine.tensors import Tensor
 
 __all__ = [
@@ -100,8 +100,8 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool | None = None) -> None:
-        """Drops the gradients of all parameters, or fills them with zeros: the default of releases before 2.0."""
-        drops = release() >= (2, 0) if set_to_none is None else set_to_none
+        """Drops the gradients of all parameters, or fills them with zeros: the default before 2.0 and in OneFlow."""
+        drops = drops_gradients() if set_to_none is None else set_to_none
         for param in self._params():
             if drops:
                 param.grad = None

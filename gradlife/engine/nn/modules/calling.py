@@ -11,6 +11,7 @@ from gradlife.engine.hooks import RemovableHandle
 from gradlife.engine.nn.modules import every_module
 from gradlife.engine.nn.modules.backward_hook import BackwardHook
 from gradlife.engine.nn.modules.module_hook import ModuleHook
+from gradlife.engine.release import is_oneflow
 from gradlife.engine.tensors import Tensor
 
 Hooks = OrderedDict[int, Any]
@@ -58,11 +59,15 @@ class Calling:
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> RemovableHandle:
-        """Calls ``hook(module, args, output)`` after forward; what it returns takes the place of the output."""
+    ) -> RemovableHandle | None:
+        """Calls ``hook(module, args, output)`` after forward; what it returns takes the place of the output.
+
+        OneFlow gives nothing to take it off with.
+        """
         flags = [self._forward_hooks_with_kwargs] if with_kwargs else []
         flags += [self._forward_hooks_always_called] if always_call else []
-        return _register(self._forward_hooks, hook, prepend, flags)
+        handle = _register(self._forward_hooks, hook, prepend, flags)
+        return None if is_oneflow() else handle
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls ``hook(module, grad_output)`` before the backward of this module; may return other gradients."""

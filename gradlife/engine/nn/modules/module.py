@@ -18,7 +18,7 @@ from gradlife.engine.nn.modules.loading import Loading
 from gradlife.engine.nn.modules.naming import checked_name
 from gradlife.engine.nn.modules.walking import Walking
 from gradlife.engine.nn.parameter import Buffer, Parameter
-from gradlife.engine.release import release
+from gradlife.engine.release import drops_gradients
 from gradlife.engine.tensors import Tensor
 from gradlife.engine.typename import typename
 
@@ -191,8 +191,8 @@ class Module(Calling, Loading, Walking):
         return self
 
     def zero_grad(self, set_to_none: bool | None = None) -> None:
-        """Drops the gradients of all parameters, or fills them with zeros: the default of releases before 2.0."""
-        drops = release() >= (2, 0) if set_to_none is None else set_to_none
+        """Drops the gradients of all parameters, or fills them with zeros: the default before 2.0 and in OneFlow."""
+        drops = drops_gradients() if set_to_none is None else set_to_none
         for parameter in self.parameters():
             if drops:
                 parameter.grad = None

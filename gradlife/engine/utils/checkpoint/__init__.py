@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gradlife import _engine
-from gradlife.engine.release import release
+from gradlife.engine.release import is_oneflow, release
 from gradlife.engine.tensors import Tensor
+from gradlife.engine.utils.checkpoint.by_number import checkpoint_by_number
 from gradlife.engine.utils.checkpoint.errors import CheckpointError
 from gradlife.engine.utils.checkpoint.frame import _CheckpointFrame, checkpointed
 from gradlife.engine.utils.checkpoint.reentrant import (
@@ -68,6 +69,8 @@ def checkpoint(
     With ``use_reentrant`` a custom Function does it, which works with ``backward()`` of the whole graph only; without,
     saved-tensor hooks do. ``preserve_rng_state=False`` lets the second run draw other random numbers.
     """
+    if is_oneflow():
+        return _checkpoint_of_oneflow(function, args, use_reentrant, kwargs)
     if release() < (1, 11):
         return _checkpoint_of_old(function, args, use_reentrant, kwargs)
     if use_reentrant is None:
@@ -81,6 +84,16 @@ def checkpoint(
     if context_fn is not noop_context_fn or debug is not False:
         raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
     return CheckpointFunction.apply(function, preserve, *args)
+
+
+def _checkpoint_of_oneflow(
+    function: Callable[..., Any], args: tuple[Any, ...], use_reentrant: bool | None, kwargs: dict[str, Any]
+) -> Any:
+    """OneFlow's takes no options at all."""
+    unknown = [*(["use_reentrant"] if use_reentrant is not None else []), *kwargs]
+    if unknown:
+        raise TypeError(f"checkpoint() got an unexpected keyword argument '{unknown[0]}'")
+    return checkpoint_by_number(function, args)
 
 
 def _checkpoint_of_old(
