@@ -11,7 +11,7 @@ from gradlife.backends.fake import FakeBackend
 from gradlife.backends.mini import PREFIX, MiniBackend, profile_names
 from gradlife.backends.recorded import PREFIX as RECORDED
 from gradlife.backends.recorded import RecordedBackend, recording_names
-from gradlife.backends.torch import TorchBackend
+from gradlife.backends.torch import TorchBackend, is_installed
 from gradlife.errors import GradlifeError, UnknownNameError
 
 #: What `gradlife run` compares unless told otherwise.
@@ -27,6 +27,16 @@ DEFAULT_BACKENDS = (
 
 #: What the others are compared with.
 DEFAULT_AGAINST = "torch"
+
+#: What stands in for PyTorch where it is not installed: readings of the release that gradlife is tested with.
+STAND_IN = RECORDED + "torch-2.13.0"
+
+
+def default_backends() -> tuple[str, ...]:
+    """What `gradlife run` compares here."""
+    if is_installed():
+        return DEFAULT_BACKENDS
+    return tuple(STAND_IN if name == DEFAULT_AGAINST else name for name in DEFAULT_BACKENDS)
 
 
 def backend_names() -> tuple[str, ...]:

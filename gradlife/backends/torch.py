@@ -14,13 +14,18 @@ from gradlife.scenario import profile_name
 MODULE = "torch"
 
 
+def is_installed() -> bool:
+    """Is PyTorch installed beside gradlife? It is not imported for that."""
+    return importlib.util.find_spec(MODULE) is not None
+
+
 class TorchBackend:
     """The PyTorch that is installed beside gradlife, in this interpreter."""
 
     name = "torch"
 
     def __init__(self) -> None:
-        if importlib.util.find_spec(MODULE) is None:
+        if not is_installed():
             raise MissingDependencyError("PyTorch", "torch")
         try:
             self.version = importlib.metadata.version(MODULE)

@@ -12,7 +12,7 @@ from typing import TextIO
 from rich.console import Console
 
 from gradlife.backends.recorded import PREFIX
-from gradlife.backends.registry import DEFAULT_BACKENDS
+from gradlife.backends.registry import STAND_IN, default_backends
 from gradlife.cli.formats import Outputs, Writer, add_formats, add_svg, picture
 from gradlife.cli.progress import ProgressBar
 from gradlife.environments.question import FRAMEWORKS
@@ -39,6 +39,9 @@ WRITERS: dict[str, Writer] = {
 
 #: Stories that --timeline draws at once; more would be no drawing that anybody reads.
 TIMELINE_LIMIT = 4
+
+#: Said where the default systems are not those of a machine with PyTorch.
+STANDS_IN = f"PyTorch is not installed here; {STAND_IN} stands in for it (pip install 'gradlife[torch]')"
 
 EPILOG = """\
 STORY is NAME for a built-in story, FILE, FILE::NAME or FOLDER; without any, the
@@ -136,11 +139,13 @@ def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str])
     keyword = told_within(paths, args.keyword) if args.matrix else args.keyword
     if args.timeline:
         refuse_crowd(len(api.select(paths, keyword)))
+    if not backends and STAND_IN in default_backends():
+        print(STANDS_IN, file=sys.stderr)
     try:
         with ProgressBar() as progress:
             return api.run(
                 paths,
-                backends=backends or DEFAULT_BACKENDS,
+                backends=backends or None,
                 against=args.against,
                 keyword=keyword,
                 on_progress=progress.show,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from gradlife.backends.base import Backend
 from gradlife.backends.recorded import RecordedBackend
-from gradlife.backends.registry import DEFAULT_AGAINST, DEFAULT_BACKENDS, get_backends
+from gradlife.backends.registry import DEFAULT_AGAINST, STAND_IN, default_backends, get_backends
 from gradlife.errors import UsageError
 from gradlife.model.report import RunReport
 from gradlife.model.run import ScenarioRun
@@ -48,7 +48,7 @@ def select(paths: Sequence[str] = (), keyword: str = "") -> tuple[ScenarioInfo, 
 
 def run(
     paths: Sequence[str] = (),
-    backends: Iterable[str] = DEFAULT_BACKENDS,
+    backends: Iterable[str] | None = None,
     against: str | None = None,
     keyword: str = "",
     on_progress: OnProgress | None = None,
@@ -60,11 +60,15 @@ def run(
 ) -> RunReport:
     """Run scenarios in systems, compare every system with `against`, and check what the scenarios declare.
 
-    against is by default `torch` if that is among the backends, else the first of them. with_events and with_owners keep
-    the mini engine's event log and its ownership trees of every run, with_graphs drawings of owners, PyTorch's too. Errors
-    are `GradlifeError`s and come before anything is run, where they can.
+    backends are by default those of `default_backends`. against is by default `torch` if that is among the backends, or what
+    stands in for it among the default ones, else the first of them. with_events and with_owners keep the mini engine's event
+    log and its ownership trees of every run, with_graphs drawings of owners, PyTorch's too. Errors are `GradlifeError`s and
+    come before anything is run, where they can.
     """
     started = time.monotonic()
+    if backends is None:
+        backends = default_backends()
+        against = against or (STAND_IN if STAND_IN in backends else None)
     chosen, compared_with = choose_systems(backends, against)
     if in_process:
         refuse_other_interpreters(chosen)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.errors import MissingDependencyError
+from gradlife.backends import torch
 from gradlife.runner import api
 
 Gradlife = Callable[..., tuple[int, str, str]]
@@ -88,13 +88,9 @@ def test_a_keyword_that_cannot_be_read(gradlife: Gradlife, stories: str) -> None
 def test_a_missing_torch_is_named_with_what_installs_it(
     gradlife: Gradlife, stories: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run_without_torch(*arguments: object, **options: object) -> object:
-        raise MissingDependencyError("PyTorch", "torch")
-
-    monkeypatch.setattr(api, "run", run_without_torch)
-    assert one_error(gradlife("run", stories)) == (
-        "PyTorch is not installed (try: pip install 'gradlife[torch]'; or run without it: --backend mini:torch-2.13)"
-    )
+    monkeypatch.setattr(torch, "is_installed", lambda: False)
+    hint = "pip install 'gradlife[torch]'; or run without it: --backend mini:torch-2.13"
+    assert one_error(gradlife("run", stories, "--against", "torch")) == f"PyTorch is not installed (try: {hint})"
     assert "or run without it" not in one_error(gradlife("run", stories, "--backend", "torch"))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gradlife.backends import registry, torch
 from gradlife.model import codec
 
 Gradlife = Callable[..., tuple[int, str, str]]
@@ -22,6 +23,25 @@ def test_one_story_of_a_file_is_run(gradlife: Gradlife, stories: str) -> None:
     status, output, _ = gradlife("run", f"{stories}::size_told", "--backend", "fake")
     assert status == 0
     assert "  1 story on 1 system: " in output
+
+
+def test_where_torch_is_not_installed_its_recording_stands_in(
+    gradlife: Gradlife, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (torch, registry):
+        monkeypatch.setattr(module, "is_installed", lambda: False)
+    status, output, errors = gradlife("run", "ctx_keeps_output")
+    assert status == 0
+    assert errors == (
+        "PyTorch is not installed here; recorded:torch-2.13.0 stands in for it (pip install 'gradlife[torch]')\n"
+    )
+    assert "*      differs from recorded:torch-2.13.0" in output
+    assert "  clean: " in output.splitlines()[-1]
+
+
+def test_systems_that_are_named_have_no_stand_in(gradlife: Gradlife, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "is_installed", lambda: False)
+    assert gradlife("run", "ctx_keeps_output", "--backend", "mini:torch-2.13")[2] == ""
 
 
 def test_a_keyword_selects_stories(gradlife: Gradlife, stories: str) -> None:
