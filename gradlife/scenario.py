@@ -297,8 +297,9 @@ def scenario(
 
     needs: space-separated words for what the framework must offer, else the scenario is not available there: `hooks`
     (saved_tensors_hooks), `numpy`, `engine` (the mini engine only), `legacy` (instances of a Function may be called),
-    `cxx_metadata`, `checkpoint_by_hooks`, `compile`, or a dotted name under the framework such as
-    `autograd.graph.save_on_cpu`.
+    `cxx_metadata`, `checkpoint_by_hooks`, `compile`, `ctx_attributes`, `none_gradients` (of a Function's backward),
+    `node_hooks`, `tensor_attributes`, `tensor_weakrefs`, `module_hook_handles`, `added_param_groups`,
+    `param_group_items`, or a dotted name under the framework such as `autograd.graph.save_on_cpu`.
 
     contexts: space-separated names of CONTEXTS. The story becomes a scenario for each, `NAME[CONTEXT]`, and says by
     `Lab.forward` and `Lab.backward` what is done in the context. The first of them is returned.

@@ -26,7 +26,7 @@ def checkpointed(lab, run, x, reentrant):
     checkpoint = lab.fw.utils.checkpoint.checkpoint
     try:
         return checkpoint(run, x, use_reentrant=reentrant)
-    except ValueError:  # an unexpected keyword: every checkpoint is reentrant
+    except (TypeError, ValueError):  # an unexpected keyword: every checkpoint is reentrant
         return checkpoint(run, x) if reentrant else None
 
 

@@ -18,7 +18,7 @@ def watched_memory(lab, name):
     title="A tensor on ctx outlives backward",
     origin=["pytorch/pytorch#153005", "dmlc/dgl#1060", "asappresearch/sru#171"],
     pattern="GL103",
-    needs="numpy",
+    needs="numpy ctx_attributes none_gradients",
     expects=[
         Expect("mask's memory", "alive", probe="expiry", stage=AFTER, because=KEPT),
         Expect("ctx", "alive", probe="expiry", stage=AFTER, on="torch-*", because="the node lives on"),
@@ -65,6 +65,7 @@ def ctx_attribute_outlives_backward(lab):
 @ctx_attribute_outlives_backward.fixed(
     title="A saved tensor goes with backward",
     fix="use ctx.save_for_backward(mask)",
+    needs="numpy none_gradients",
     expects=[
         Expect("mask's memory", "dead", probe="expiry", stage=AFTER, because=RELEASED),
         Expect("ctx", "alive", probe="expiry", stage=AFTER, on="torch-*", because="the node lives on"),

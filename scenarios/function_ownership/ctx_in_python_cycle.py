@@ -54,6 +54,7 @@ def grad_after_collection(lab, make_helper):
     title="ctx in a Python cycle",
     origin=["pytorch/pytorch#1318", "pytorch/pytorch#22983"],
     pattern="GL109",
+    needs="ctx_attributes",
     expects=[
         Expect(
             "ctx", "alive", probe="expiry", stage="collector ran", because="the graph owns ctx from outside the cycle"

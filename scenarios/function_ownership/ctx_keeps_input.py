@@ -39,6 +39,7 @@ def tell(lab, keep):
     title="ctx keeps its input",
     origin=["pytorch/pytorch#25340", "pytorch/pytorch#153005"],
     pattern="GL103",
+    needs="ctx_attributes",
     expects=[
         Expect(
             "x",
@@ -72,6 +73,7 @@ def ctx_keeps_input(lab):
 @ctx_keeps_input.fixed(
     title="ctx saves its input",
     fix="use ctx.save_for_backward(x)",
+    needs="",
     expects=[
         Expect("x", "dead", probe="expiry", stage="backward done", on="torch-*", because="backward released the slot"),
         Expect("ctx", "del"),

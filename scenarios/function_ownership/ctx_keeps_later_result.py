@@ -26,6 +26,7 @@ def doubling(lab):
     title="ctx keeps a result computed after it",
     origin=["pytorch/pytorch#84711"],
     pattern="GL102",
+    needs="ctx_attributes",
     expects=[
         Expect("ctx", "never", on="torch-*", because=HIDDEN),
         Expect("z", "never", on="torch-*", because=HIDDEN),

@@ -33,6 +33,7 @@ def doubling(lab, keep):
     title="ctx keeps its own output",
     origin=["pytorch/pytorch#25340", "pytorch/pytorch#5569", "pytorch/pytorch#22983", "pytorch/pytorch#58271"],
     pattern="GL101",
+    needs="ctx_attributes",
     expects=[
         Expect("ctx", "never", on=BEFORE_TRAVERSAL, because=BLIND),
         Expect("ctx", "never", on=ONEFLOW, because=ONEFLOW_BLIND),
@@ -107,6 +108,7 @@ def ctx_keeps_detached_output(lab):
     title="ctx saves its output with save_for_backward",
     fix="use ctx.save_for_backward(y)",
     origin=["pytorch/pytorch#239", "pytorch/pytorch#153005"],
+    needs="",
     expects=[
         Expect(
             "ctx",

@@ -9,6 +9,7 @@ DEPTH = 400
     title="A chain of contexts, each with its input",
     origin=["pytorch/pytorch#5534", "pytorch/pytorch#25340"],
     pattern="GL103",
+    needs="ctx_attributes",
     expects=[
         Expect("contexts alive, chain named", DEPTH, probe="value"),
         Expect("contexts alive, chain dropped", 0, probe="value", because="no cycle: all of it goes, link by link"),

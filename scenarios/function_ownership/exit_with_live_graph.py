@@ -84,6 +84,7 @@ def double_of_main(lab):
     origin=["pytorch/pytorch#73961", "pytorch/pytorch#58271"],
     pattern="GL110",
     isolation="fresh",
+    needs="ctx_attributes",
     expects=[
         Expect("exit code", 0, probe="exit", because="whatever is left at exit, the process must end in peace"),
         Expect(
@@ -144,6 +145,7 @@ def exit_without_live_function(lab):
     origin=["pytorch/pytorch#73961"],
     pattern="GL110",
     isolation="fresh",
+    needs="ctx_attributes",
     expects=[
         Expect("exit code", 0, probe="exit"),
         Expect(

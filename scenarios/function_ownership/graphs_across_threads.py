@@ -29,6 +29,7 @@ class Farewell:
 @scenario(
     title="A graph dies in another thread",
     origin=["pytorch/pytorch#22983", "pytorch/pytorch#73961"],
+    needs="ctx_attributes",
     expects=[
         Expect("ctx attribute died in that thread", True, probe="value", stage="dropped in a thread"),
         Expect(

@@ -52,6 +52,7 @@ def tagging(lab):
     title="A hook's __del__ reads its dying ctx",
     origin=["pytorch/pytorch#22983", "pytorch/pytorch#102174"],
     pattern="GL352",
+    needs="ctx_attributes",
     expects=[
         Expect("seen by __del__", [["AccumulateGrad"], "tag"], probe="value", on="torch-1.1 torch-2.13", because=WHOLE),
         Expect("seen by __del__", ["RuntimeError", "tag"], probe="value", on=WEAK, because=GONE),

@@ -111,6 +111,7 @@ def deep_function_chain_dies_on_small_stack(lab):
 @scenario(
     title="A collection while only C++ holds the graph",
     origin=["pytorch/pytorch#1318", "pytorch/pytorch#4437"],
+    needs="ctx_attributes",
     expects=[
         Expect(
             "ctx",

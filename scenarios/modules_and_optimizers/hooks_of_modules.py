@@ -113,6 +113,7 @@ def extractors_pile_up(lab):
 @extractors_pile_up.fixed(
     title="extractors that take their hooks off",
     fix="handle.remove() when the features are read",
+    needs="nn.Module module_hook_handles",
     expects=[
         Expect("hooks on the layer", 0, probe="value"),
         Expect("first extractor", "del", because="its name was the last owner"),
@@ -144,7 +145,7 @@ def remember(module, inputs, output):
     title="activations left on the modules",
     origin=["jmschrei/tangermeme#84"],
     pattern="GL606",
-    needs="nn.Module",
+    needs="nn.Module module_hook_handles",
     expects=[
         Expect("hooks on the layer", 0, probe="value"),
         Expect("activation", "held", on="torch-*", because="module -> its attribute `output` -> activation"),

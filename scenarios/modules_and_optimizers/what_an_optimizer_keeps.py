@@ -31,7 +31,7 @@ def train(lab, model, optimizer):
     title="an optimizer keeps a replaced head",
     origin=["online-ml/deep-river#169", "deepspeedai/DeepSpeed#6729", "ContinualAI/avalanche#1609"],
     pattern="GL601",
-    needs="nn.Module optim.SGD",
+    needs="nn.Module optim.SGD added_param_groups",
     expects=[
         Expect("old weight", "alive", probe="expiry", stage="head replaced", on="torch-*", because=GROUPS),
         Expect("old weight", "held", on="torch-*", because="the optimizer is the root"),
@@ -94,6 +94,7 @@ def replaced_head_out_of_the_groups(lab):
 @replaced_head_in_the_optimizer.fixed(
     title="a replaced head taken out of groups and state",
     fix="pop the group, and del optimizer.state[p] for its parameters",
+    needs="nn.Module optim.SGD added_param_groups param_group_items",
     expects=[
         Expect(
             "old weight",

@@ -186,6 +186,7 @@ def class_for_each_call(lab):
 @class_for_each_call.fixed(
     title="one Function class for all calls",
     fix="make the mask an argument of apply",
+    needs="numpy none_gradients",
     expects=[
         Expect("mask's memory", "del", on="torch-*", because="a saved tensor, released by backward"),
         Expect("gradient", [1.0] * 4, probe="value", on="torch-*"),

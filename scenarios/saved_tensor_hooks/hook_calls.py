@@ -174,7 +174,7 @@ def hook_calls(lab):
     title="an attribute set by the pack hook",
     origin=["pytorch/pytorch#126676"],
     pattern="GL201",
-    needs="hooks",
+    needs="hooks tensor_attributes",
     expects=[
         Expect("note in unpack", 1, probe="value", because="the packed object is handed over as it is"),
         Expect(

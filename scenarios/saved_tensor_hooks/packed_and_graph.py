@@ -65,6 +65,7 @@ def packed_holds_the_output(lab):
 @packed_holds_the_output.fixed(
     title="packed data that knows the output weakly",
     fix="packed.output = weakref.ref(y), or y.detach()",
+    needs="hooks tensor_weakrefs",
     expects=[
         Expect("packed", "del", because="a weak reference owns nothing"),
         Expect("y", "del"),

@@ -46,7 +46,7 @@ ORDER = ["gradient of 2", "unpack", "ran 2", "gradient of 1", "unpack", "ran 1",
     title="the order of unpack hooks among the other hooks",
     origin=["pytorch/pytorch#60975", "pytorch/pytorch#62654"],
     pattern="GL313",
-    needs="hooks",
+    needs="hooks node_hooks",
     expects=[
         Expect("order", ORDER, probe="value", because=PROGRESSIVE),
         Expect("peak bytes unpacked", 16, probe="value", on="torch-2.*", because="one tensor of 4 floats at a time"),
@@ -80,7 +80,7 @@ def unpack_order(lab):
     title="unpack hooks under a second backward",
     origin=["pytorch/pytorch#60975"],
     pattern="GL313",
-    needs="hooks",
+    needs="hooks node_hooks",
     expects=[
         Expect("order, first", ORDER, probe="value", because=PROGRESSIVE),
         Expect(

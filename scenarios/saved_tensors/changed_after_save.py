@@ -19,6 +19,7 @@ def refused(text):
     title="a saved input changed in place",
     origin=["pytorch/pytorch#6990"],
     pattern="GL302",
+    needs="Tensor._version",
     expects=[
         Expect("refused", True, probe="value", on="torch-*", because="the slot remembers the version that it saved"),
         Expect("backward", (TEXT_2_13 % "Add")[:330], probe="value", on="torch-2.13"),
@@ -47,6 +48,7 @@ def input_changed_after_save(lab):
 @input_changed_after_save.fixed(
     title="a saved input, replaced by a changed copy",
     fix="hidden = hidden + 1, out of place: the slot keeps the old tensor, the name gets a new one",
+    needs="",
     expects=[
         Expect("backward", None, probe="value"),
         Expect("gradient", [0.540302, 0.540302, 0.540302, 0.540302], probe="value", because="cos(1)"),

@@ -67,6 +67,7 @@ def what_a_tensor_carries(lab):
     title="what the collector sees of a graph",
     origin=["pytorch/pytorch#58271", "pytorch/pytorch#102174"],
     pattern="GL206",
+    needs="ctx_attributes",
     expects=[
         Expect("a C++ node is tracked", True, probe="value", on="torch-*"),
         Expect("a Function's node is tracked", True, probe="value", on="torch-*"),

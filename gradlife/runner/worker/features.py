@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+import weakref
 from typing import Any, Callable
 
 
@@ -86,6 +87,86 @@ def has_compile(fw: Any) -> bool:
     return callable(getattr(fw, "compile", None)) and reach(fw, "_dynamo.disable")
 
 
+def has_ctx_attributes(fw: Any) -> bool:
+    """Attributes on the ctx of a Function."""
+
+    class Noting(fw.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.note = None
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad
+
+    return works(lambda: Noting.apply(needing_gradient(fw)))
+
+
+def has_none_gradients(fw: Any) -> bool:
+    """Functions whose backward has None for an input that needs no gradient."""
+
+    class Scaling(fw.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, scale: Any) -> Any:
+            return x * scale
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad, None
+
+    return works(lambda: Scaling.apply(needing_gradient(fw), fw.ones(1)).sum().backward())
+
+
+def has_node_hooks(fw: Any) -> bool:
+    """Hooks on grad nodes."""
+    return works(lambda: (needing_gradient(fw) * 2).grad_fn.register_hook(lambda inputs, outputs: None))
+
+
+def has_tensor_attributes(fw: Any) -> bool:
+    """Attributes on a tensor."""
+    return works(lambda: setattr(fw.ones(1), "note", None))
+
+
+def has_tensor_weakrefs(fw: Any) -> bool:
+    """Weak references to a tensor."""
+    return works(lambda: weakref.ref(fw.ones(1)))
+
+
+def has_module_hook_handles(fw: Any) -> bool:
+    """Handles that take a module's forward hook off again."""
+    return works(lambda: fw.nn.Linear(1, 1).register_forward_hook(lambda module, inputs, output: None).remove())
+
+
+def has_added_param_groups(fw: Any) -> bool:
+    """Optimizers that take a further group of parameters."""
+    return works(lambda: an_optimizer(fw).add_param_group({"params": [fw.nn.Parameter(fw.ones(1))]}))
+
+
+def has_param_group_items(fw: Any) -> bool:
+    """Groups of an optimizer that give their parameters as an item, ["params"]."""
+    return works(lambda: an_optimizer(fw).param_groups[0]["params"])
+
+
+def needing_gradient(fw: Any) -> Any:
+    """A tensor that requires a gradient."""
+    return fw.ones(1).requires_grad_()
+
+
+def an_optimizer(fw: Any) -> Any:
+    """An optimizer of one parameter."""
+    return fw.optim.SGD([fw.nn.Parameter(fw.ones(1))], lr=0.1)
+
+
+def works(action: Callable[[], object]) -> bool:
+    """Does the action end without an exception?"""
+    try:
+        action()
+    except Exception:
+        return False
+    return True
+
+
 FEATURES: dict[str, Callable[[Any], bool]] = {
     "hooks": has_hooks,
     "numpy": has_numpy,
@@ -94,6 +175,14 @@ FEATURES: dict[str, Callable[[Any], bool]] = {
     "cxx_metadata": has_cxx_metadata,
     "checkpoint_by_hooks": has_checkpoint_by_hooks,
     "compile": has_compile,
+    "ctx_attributes": has_ctx_attributes,
+    "none_gradients": has_none_gradients,
+    "node_hooks": has_node_hooks,
+    "tensor_attributes": has_tensor_attributes,
+    "tensor_weakrefs": has_tensor_weakrefs,
+    "module_hook_handles": has_module_hook_handles,
+    "added_param_groups": has_added_param_groups,
+    "param_group_items": has_param_group_items,
 }
 
 

@@ -40,7 +40,8 @@ def test_an_unknown_word_is_an_error_of_the_scenario() -> None:
     with pytest.raises(
         ValueError,
         match=r"^unknown word 'hoks' in needs; known: "
-        r"checkpoint_by_hooks, compile, cxx_metadata, engine, hooks, legacy, numpy$",
+        r"added_param_groups, checkpoint_by_hooks, compile, ctx_attributes, cxx_metadata, engine, hooks, legacy, "
+        r"module_hook_handles, node_hooks, none_gradients, numpy, param_group_items, tensor_attributes, tensor_weakrefs$",
     ):
         missing_feature(framework(), "hoks")
 
