@@ -14,7 +14,7 @@ from importlib import resources
 
 from gradlife.backends.base import Backend
 from gradlife.backends.mini import MiniBackend, profile_names
-from gradlife.backends.recorded import PREFIX, missing_recordings, recording_names
+from gradlife.backends.recorded import PREFIX, RecordedBackend, missing_recordings, recording_names
 from gradlife.backends.registry import get_backends
 from gradlife.errors import UsageError
 from gradlife.model.comparison import MISSING, Comparison, Status
@@ -31,7 +31,10 @@ ENDING = "ending"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why some readings of some releases are other than their profile's. All but `because` are fnmatch patterns."""
+    """Why some readings of some releases are other than their profile's. All but `because` are fnmatch patterns.
+
+    there: of what the release reads, or of how the story ended there.
+    """
 
     on: str  # space-separated, of profiles
     because: str
@@ -39,6 +42,7 @@ class Reason:
     stage: str = "*"
     subject: str = "*"
     probe: str = "*"
+    there: str = "*"
 
     def covers(self, profile: str, one: Difference) -> bool:
         """Is this the reason of the difference?"""
@@ -47,6 +51,7 @@ class Reason:
             (one.stage, self.stage),
             (one.subject, self.subject),
             (one.probe, self.probe),
+            (str(one.other), self.there),
         )
         return matches(self.on, profile) and all(fnmatchcase(text, pattern) for text, pattern in pairs)
 
@@ -107,7 +112,7 @@ def nearness(release: Backend, mini: MiniBackend, runs: Iterable[ScenarioRun], p
     report = RunReport(systems, scenarios, compare(both, systems, scenarios, release.name), release.name)
     comparisons = [one for one in report.comparisons if one.status != Status.NOT_COMPARED]
     count = {status: sum(one.status is status for one in comparisons) for status in Status}
-    differences = *differing(comparisons), *endings(report, mini.name, release.name), *one_sided(comparisons, report)
+    differences = *differing(comparisons), *endings(report, mini.name, release), *one_sided(comparisons, report)
     return Nearness(
         system=systems[1],
         profile=mini.profile,
@@ -126,12 +131,21 @@ def differing(comparisons: Iterable[Comparison]) -> Iterator[Difference]:
             yield Difference(*one.key, one.value, one.other, one.reason)
 
 
-def endings(report: RunReport, mini: str, release: str) -> Iterator[Difference]:
-    """The stories that came to their end in one of the two only; those about the engine alone are left out."""
+def endings(report: RunReport, mini: str, release: Backend) -> Iterator[Difference]:
+    """The stories that came to their end in one of the two only.
+
+    Those about the engine alone are left out, and those that were recorded with the engine's ending as well as another.
+    """
     runs = {(run.scenario, run.system): run for run in report.runs}
+    recorded = release.stories if isinstance(release, RecordedBackend) else {}
     for scenario in report.scenarios:
-        mine, other = runs[scenario.id, mini], runs[scenario.id, release]
-        if mine.outcome != other.outcome and "engine" not in scenario.needs.split() and not is_unrecorded(other):
+        mine, other = runs[scenario.id, mini], runs[scenario.id, release.name]
+        seen = recorded[scenario.id].outcomes if scenario.id in recorded else ()
+        if (
+            mine.outcome not in (other.outcome, *seen)
+            and "engine" not in scenario.needs.split()
+            and not is_unrecorded(other)
+        ):
             yield Difference(scenario.id, "", "", ENDING, ended(mine), ended(other))
 
 
