@@ -1,0 +1,74 @@
+"""README: each command is run by a test, or it says here why it is not; its picture is of a real run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from page_commands import commands_of, run
+from readme_picture import EXAMPLE, PICTURE
+
+from sources import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = [shown.command for shown in commands_of(README)]
+
+#: Commands that are not run here, and why.
+ELSEWHERE = {
+    "make run": "it installs everything, and takes a minute: tests/cli/test_built_in_stories.py tells the same stories",
+    "make test": "it runs this test",
+    "gradlife run": "a minute: tests/cli/test_built_in_stories.py",
+    "gradlife run --backend mini:torch-1.1 --against torch": "a minute: tests/cli/test_built_in_stories.py",
+    "gradlife run --backend torch@old/bin/python3.7": "no such interpreter here: tests/cli/test_child_interpreters.py",
+    "gradlife env add old --python python3.7 torch==1.1.0 numpy==1.21.6": "downloads: tests/cli/test_env.py",
+    "gradlife run --backend torch@old": "no such environment here: tests/cli/test_child_interpreters.py",
+    "gradlife record --backend torch@old -o old.json": "no such environment here: tests/cli/test_record.py",
+    "gradlife run --backend mini:torch-1.1 --against recorded:old.json": "no such recording: tests/cli/test_record.py",
+    "gradlife run --against recorded:torch-2.13.0": "a minute: tests/cli/test_record.py",
+    "gradlife run --fidelity": "a minute: tests/unit/runner",
+    "gradlife run --matrix": "a minute: tests/unit/runner",
+    "gradlife run --json report.json": "a minute: tests/cli/test_run.py",
+    "gradlife run --html report.html": "a minute: tests/browser looks at such pages",
+    'gradlife run --junit junit.xml --markdown "$GITHUB_STEP_SUMMARY" --sarif findings.sarif': "tests/cli/test_formats.py",
+    "gradlife snapshot -o heap.glheap train.py": "tests/cli/test_snapshots.py",
+    "gradlife open heap.glheap --html heap.html": "tests/cli/test_snapshots.py",
+    "gradlife why heap.glheap Tensor --picture tensor.svg": "it needs graphviz: tests/cli/test_pictures.py",
+    "gradlife open heap.glheap --tui": "it waits for keys: tests/tui/test_command.py",
+    "gradlife hunt --html report.html train.py": "tests/browser looks at such pages",
+    "gradlife hunt train.py": "tests/yardsticks/test_hunting_page.py hunts in a train.py",
+    "gradlife hunt train.py --lr 0.1": "tests/hunting/test_targets.py: arguments are the script's",
+    "gradlife hunt train.py::train_step": "docs/fixing hunts in functions: test_fixing_page.py",
+    "gradlife hunt -i train.py": "tests/yardsticks/test_hunting_page.py",
+    "gradlife hunt --prove train.py": "tests/hunting/test_proving.py",
+    "gradlife hunt --lines train.py": "tests/hunting/test_lines.py",
+    "gradlife hunt --export-scenario leak.py train.py": "tests/yardsticks/test_hunting_page.py",
+}
+HERE = [command for command in dict.fromkeys(COMMANDS) if command not in ELSEWHERE]
+
+
+def test_each_command_is_run_or_has_a_reason() -> None:
+    assert [command for command in ELSEWHERE if command not in COMMANDS] == []
+    named = re.findall(r"tests/[\w/.]+\w", " ".join(ELSEWHERE.values()))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert len(HERE) >= 4
+
+
+def test_the_quick_commands_run(tmp_path: Path) -> None:
+    for shown in dict.fromkeys(one for one in commands_of(README) if one.command in HERE):
+        done = run(shown, tmp_path)
+        assert done.returncode == 0, f"{shown.command}\n{done.stderr}"
+
+
+def test_the_picture_is_of_the_example_and_says_what_the_hunt_of_it_says() -> None:
+    """That this is what such a hunt prints is held by the page on hunting, whose script it is."""
+    page = (ROOT / "docs" / "hunting.md").read_text(encoding="utf-8")
+    assert f"<!-- file: train.py -->\n```python\n{EXAMPLE.read_text(encoding='utf-8')}```" in page
+    text = " ".join(re.findall(r">([^<>]+)<", PICTURE.read_text(encoding="utf-8"))).replace("&#160;", " ")
+    for part in ("GL402", "collected results keep their graphs", ".losses", "should be gone", "What to do:"):
+        assert part in text
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(((?:docs|examples)[^)#]*)", README))))
+def test_links_lead_somewhere(target: str) -> None:
+    assert (ROOT / target).exists()
