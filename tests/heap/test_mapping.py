@@ -130,3 +130,10 @@ def test_a_small_map_has_few_objects() -> None:
     assert len([one for one in small.objects if one.above >= 0]) == 20
     assert len([area for area in small.areas if not area.is_rest]) <= 5
     assert Browser(taken()).bytes == small.reached_bytes
+
+
+def test_a_part_of_the_heap_and_one_without_names_have_a_map_too() -> None:
+    for part in (snapshot(budget=500), snapshot(labels=False)):
+        small = heap_map(part, objects=20, areas=5)
+        assert len(small.objects) >= 20
+        assert sum(area.bytes for area in small.areas) <= small.reached_bytes

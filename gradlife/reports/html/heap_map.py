@@ -86,13 +86,20 @@ class AreaCells:
             amount=size(area.bytes),
             tone=self._tone(area.holder),
             link=self._link(area.holder),
-            parts=tuple(map(self._part, area.parts)) if tells(area) else (),
+            parts=tuple(self._part(part, area) for part in area.parts) if tells(area) else (),
         )
 
-    def _part(self, part: Neighbour) -> Cell:
+    def _part(self, part: Neighbour, area: Area) -> Cell:
         name = named(part)
         told = self._told(name, part.retained)
-        return Cell(name, part.retained, told, size(part.retained), self._tone(part), self._link(part))
+        return Cell(
+            name,
+            part.retained,
+            told,
+            size(part.retained),
+            self._tone(part),
+            self._link(part) or self._link(area.holder),
+        )
 
     def _told(self, name: str, nbytes: int) -> str:
         return f"{name}: {size(nbytes)}, {nbytes / self._total:.1%}"

@@ -53,13 +53,13 @@ def finding_cell(finding: Finding, number: int, link: str, total: int) -> Cell:
     """One finding."""
     tone = "gc" if finding.kind is FindingKind.NEEDS_GC else "bad"
     whole = cell(f"{number}. {finding.code} {short(finding.title, 80)}", finding.retained_bytes, total, tone, link)
-    return replace(whole, parts=tuple(type_cell(one, total, tone) for one in finding.retained_types))
+    return replace(whole, parts=tuple(type_cell(one, total, tone, link) for one in finding.retained_types))
 
 
-def type_cell(one: TypeCount, total: int, tone: str) -> Cell:
-    """What a finding keeps of one type."""
+def type_cell(one: TypeCount, total: int, tone: str, link: str) -> Cell:
+    """What a finding keeps of one type; it leads to the finding, too."""
     count = f"{one.count:,} " if one.count else ""
-    return cell(count + short(short_name(one.type), 80), one.bytes, total, tone)
+    return cell(count + short(short_name(one.type), 80), one.bytes, total, tone, link)
 
 
 def meant_cells(explained: Sequence[Explained], total: int) -> Iterator[Cell]:
