@@ -16,6 +16,9 @@ HOLDERS = {"python", "root"}
 #: those of a module.
 FRAME = ("root", "running frame")
 
+#: Objects between two survivors that may have the addresses of others: a tensor, its dict, what is in it.
+MOST_MISSED = 4
+
 #: Members of a group that are asked for who refers to them.
 MOST_ASKED = 40
 
@@ -123,13 +126,25 @@ def top_of(graph: _heap.Graph, node: int, born: Births, known: dict[int, int]) -
     at = node
     while at not in known:
         way.append(at)
-        dominator = graph.dominator(at)
-        if dominator is None or dominator not in born:
+        above = survivor_above(graph, at, born)
+        if above is None:
             known[at] = at
             break
-        at = dominator
+        at = above
     known.update(dict.fromkeys(way, known[at]))
     return known[node]
+
+
+def survivor_above(graph: _heap.Graph, node: int, born: Births) -> int | None:
+    """The survivor that dominates another one, if there is one near: a link of a chain that stands at the address of one that
+    is gone passes for older than the chain.
+    """
+    above = graph.dominator(node)
+    for _ in range(MOST_MISSED):
+        if above is None or above in born:
+            return above
+        above = graph.dominator(above)
+    return None
 
 
 def asked(group: Group) -> list[int]:

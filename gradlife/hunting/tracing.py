@@ -18,6 +18,9 @@ from gradlife.model.trace import Lifetime, Trace
 #: Members whose paths are compared.
 MOST_COMPARED = 64
 
+#: Objects of one type, each held by the one before, that are a chain.
+LINKS = 3
+
 #: Bytes from which an object is told of rather than what it is a part of.
 LARGE = 4096
 
@@ -103,9 +106,26 @@ def telling_path(graph: _heap.Graph, path: Sequence[int]) -> list[Any] | None:
 
 
 def representative(graph: _heap.Graph, group: Group) -> int:
-    """The member to tell of where no container grows: a tensor with the most bytes, on a short way through the anchor."""
+    """The member to tell of where no container grows: a link of a chain of its like, or else a tensor with the most bytes, on
+    a short way through the anchor.
+    """
+    link = chain_link(graph, group)
+    if link is not None:
+        return link
     best = telling_members(graph, group)
     return best[len(best) // 2]
+
+
+def chain_link(graph: _heap.Graph, group: Group) -> int | None:
+    """The first member below so many of its own type that there is no doubt of a chain. What is near the top retains most."""
+    names = tensor_type_names()
+    objects = [node for node in told_members(graph, group) if graph.describe(node)[0] == "python"]
+    tensors = [node for node in objects if graph.describe(node)[1] in names]
+    for node in sorted(tensors or objects, key=graph.retained, reverse=True)[:MOST_COMPARED]:
+        kind = graph.describe(node)[:2]
+        if sum(graph.describe(one)[:2] == kind for one in graph.path(node) if one in group.members) >= LINKS:
+            return node
+    return None
 
 
 def telling_members(graph: _heap.Graph, group: Group, holder: int | None = None) -> list[int]:

@@ -225,3 +225,28 @@ def test_a_script_that_ends_before_the_collector_rested_says_so(tmp_path: Path) 
     assert report["limits"][-1] == (
         "cycles that wait for the collector: the program ended before they were looked for; a longer run shows them"
     )
+
+
+CHAINED = """\
+import torch
+
+net = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+state = torch.zeros(2, 8)
+for number in range(60):
+    new = torch.tanh(net(state.detach()))
+    new.origin = state
+    loss = new.sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    state = new
+"""
+
+
+def test_a_chain_by_an_attribute_is_told_by_its_links_and_not_as_a_graph(tmp_path: Path) -> None:
+    status, _, report = hunt(tmp_path, CHAINED, "program.py")
+    (found,) = report["findings"]
+    assert (status, found["code"]) == (1, "GL207")
+    steps = found["trace"]["steps"]
+    assert [step["via"] for step in steps[-3:]] == [".origin", ".origin", ""]
