@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from page_commands import commands_of, run, write_files
 
+from page_commands import commands_of, run, write_files
 from sources import ROOT
 
 PAGE = (ROOT / "docs" / "fixing" / "index.md").read_text(encoding="utf-8")

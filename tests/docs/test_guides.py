@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from page_commands import commands_of, run
 
+from page_commands import commands_of, run
 from sources import ROOT
 
 GUIDES = ROOT / "docs" / "guides"

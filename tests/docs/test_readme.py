@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from page_commands import commands_of, run
 from readme_picture import EXAMPLE, PICTURE
 
+from page_commands import commands_of, run
 from sources import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
