@@ -1,4 +1,4 @@
-"""A real Chromium, started once. Without one these tests are skipped, and say so."""
+"""A real Chromium, started once a module. Without one these tests are skipped, and say so."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 import browsing
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The browser, for all tests of a session."""
+    """The browser, for all tests of a module: while it runs so does an event loop, and it is a child of this process."""
     for package, name in (("playwright", "playwright"), ("axe_playwright_python", "axe-playwright-python")):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"no page was looked at in a browser: {name} is not installed (pip install 'gradlife[test]')")
