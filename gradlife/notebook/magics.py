@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import sys
@@ -50,6 +51,8 @@ class GradlifeMagics(Magics):
         """
         words, wants_value = without_option(line)
         console, written = self._console()
+        if not self._is_in_terminal():
+            load_pages()  # before any snapshot: what it is compared with has them, too
         try:
             step = self._step(cell) if cell is not None else None
             answer = NotebookSession(self._patient, console, step).ask(words)
@@ -117,6 +120,12 @@ class GradlifeMagics(Magics):
         ]
         names = [name for name in self._patient.names if not name.startswith("_") or event.symbol.startswith("_")]
         return [word for word in [*found, *sorted(names)] if word.startswith(event.symbol)]
+
+
+def load_pages() -> None:
+    """What shows answers as pages, which nothing else here imports."""
+    importlib.import_module("gradlife.heap.overview")
+    importlib.import_module("gradlife.reports.html.fragments").load()
 
 
 def without_option(line: str) -> tuple[str, bool]:
