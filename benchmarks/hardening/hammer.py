@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 import gradlife.engine as torch
+from gradlife.engine.release import is_oneflow
 
 PATIENCE = 120  # seconds that the threads may take to end after their time is up
 SHARED = 16  # tensors that all threads see
@@ -53,9 +54,10 @@ class Hammer:
         self.done: Counter[str] = Counter()
         self.errors: list[BaseException] = []
         self.seed = seed
-        # What a release lacks is not run there: saved-tensor hooks before 1.10, hooks of nodes and their metadata in OneFlow.
-        self.is_oneflow = torch.current_profile().name.startswith("oneflow")
-        self.programs = [each for each in PROGRAMS if each is not packs or hasattr(torch.autograd, "graph")]
+        # What a release lacks is not run there: hooks of nodes and their metadata in OneFlow, `packs` where it says so.
+        self.is_oneflow = is_oneflow()
+        can_pack = hasattr(torch.autograd, "graph") and not self.is_oneflow
+        self.programs = [each for each in PROGRAMS if each is not packs or can_pack]
 
     def work(self, number: int) -> None:
         """One thread: random programs until the time is up, or something went wrong."""
@@ -101,15 +103,20 @@ def hooks(hammer: Hammer, chance: random.Random) -> None:
     x = hammer.taken(chance)
     handles = [x.register_hook(lambda gradient: gradient * 1)]
     if not hammer.is_oneflow:
-        handles.append(x.grad_fn.register_prehook(lambda gradients: None))
         handles.append(x.grad_fn.register_hook(lambda inputs, outputs: None))
+        if hasattr(x.grad_fn, "register_prehook"):  # which nodes of the early releases lack
+            handles.append(x.grad_fn.register_prehook(lambda gradients: None))
     torch.autograd.grad(x.sum(), hammer.leaf, retain_graph=True)
     for handle in handles if not hammer.is_oneflow else []:  # there a hook stays as long as its tensor
         handle.remove()
 
 
 def packs(hammer: Hammer, chance: random.Random) -> None:
-    """Saved-tensor hooks that keep something beside the tensor; sometimes the unpacking fails."""
+    """Saved-tensor hooks that keep something beside the tensor; sometimes the unpacking fails.
+
+    Left out where there are none, and in OneFlow: there they are one stack for all threads, so that one pops what another
+    pushed, and what they packed is never freed.
+    """
     fails = chance.random() < 0.3
 
     def unpack(packed: Any) -> Any:
