@@ -12,6 +12,7 @@ from gradlife import _heap
 from gradlife.heap.steps import RawStep, short_type
 from gradlife.heap.why import trace_of
 from gradlife.hunting.groups import Group
+from gradlife.hunting.islands import heart
 from gradlife.hunting.looks import tensor_type_names
 from gradlife.model.trace import Lifetime, Trace
 
@@ -107,12 +108,15 @@ def telling_path(graph: _heap.Graph, path: Sequence[int]) -> list[Any] | None:
 
 def representative(graph: _heap.Graph, group: Group) -> int:
     """The member to tell of where no container grows: a link of a chain of its like, or else a tensor with the most bytes, on
-    a short way through the anchor.
+    a short way through the anchor, or in the cycle itself where no root reaches it.
     """
     link = chain_link(graph, group)
     if link is not None:
         return link
     best = telling_members(graph, group)
+    if group.anchor is None:
+        inside = heart(graph, group.members)
+        best = [node for node in best if node in inside] or best
     return best[len(best) // 2]
 
 

@@ -107,8 +107,8 @@ def test_a_graphviz_that_fails_costs_no_other_format(
 
 
 def test_what_a_snapshot_does_not_have_is_refused(gradlife: Gradlife, snapshot: str, tmp_path: Path) -> None:
-    status, _, errors = gradlife("why", snapshot, "Nothing", "--dot", str(tmp_path / "x.dot"))
-    assert (status, errors.partition(" (")[0]) == (2, "gradlife: error: unknown type 'Nothing'")
+    status, _, errors = gradlife("why", snapshot, "KeptByNobody", "--dot", str(tmp_path / "x.dot"))
+    assert (status, errors.partition(" (")[0]) == (2, "gradlife: error: unknown type 'KeptByNobody'")
     assert list(tmp_path.iterdir()) == []
 
 
