@@ -122,6 +122,7 @@ class NativeScan {
   bool is_back_pointer(NodeId node, uint32_t target) const;
   NodeId static_type_at(Address address) const;
   bool is_weak_list(Address at, Address target) const;
+  bool is_in_short_text(Address at) const;
 
   const Graph& graph_;
   ScanArena arena_;

@@ -32,6 +32,22 @@ bool NativeScan::read_shape(Address at, Item& inner, bool* is_function) {
   return true;
 }
 
+// A std::string of libstdc++ keeps a short text in itself: address of the text, length, and 16 bytes, of which those
+// behind the text still say what was there before.
+bool NativeScan::is_in_short_text(Address at) const {
+  constexpr uint64_t longest = 15, head = 2 * sizeof(uint64_t);
+  for (const Address text : {at, at - sizeof(uint64_t)}) {
+    struct {
+      uint64_t text, length;
+      char characters[longest + 1];
+    } string;
+    if (reader_.read(text - head, &string, sizeof string) && string.text == text && string.length <= longest &&
+        string.characters[string.length] == 0)
+      return true;
+  }
+  return false;
+}
+
 // A block of which nothing is known.
 bool NativeScan::is_plain(uint32_t item) const {
   return items_[item].shape == Shape::block && items_[item].name == nullptr;

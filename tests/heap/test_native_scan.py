@@ -276,6 +276,12 @@ def test_words_in_freed_blocks_are_stale(planted: Any) -> None:
     assert believed(scan([thing])[0]) == []
 
 
+def test_a_short_text_holds_nothing_whatever_stood_there_before_it(planted: Any) -> None:
+    thing = Thing()
+    planted.leave_behind_texts(thing)
+    assert believed(scan([thing])[0]) == []
+
+
 def test_a_weak_reference_holds_nothing() -> None:
     thing = Thing()
     reference = weakref.ref(thing)
