@@ -141,7 +141,7 @@ void NativeScan::arrive(Address at, uint32_t item, uint32_t level) {
 
 void NativeScan::arrive_in_process(Address at, uint32_t item, uint32_t level) {
   if (level == 0 && !is_for_natives_ && is_weak_list(at, targets_[item])) return;
-  if (is_in_short_text(at)) return;
+  if (is_in_short_text(at) || is_behind_long_text(at)) return;
   Offer found;
   found.at = at;
   found.item = item;

@@ -123,6 +123,7 @@ class NativeScan {
   NodeId static_type_at(Address address) const;
   bool is_weak_list(Address at, Address target) const;
   bool is_in_short_text(Address at) const;
+  bool is_behind_long_text(Address at) const;
 
   const Graph& graph_;
   ScanArena arena_;

@@ -48,6 +48,19 @@ bool NativeScan::is_in_short_text(Address at) const {
   return false;
 }
 
+// A longer text stands elsewhere, and of the 16 bytes the last 8 are not used: address, length, capacity, unused.
+bool NativeScan::is_behind_long_text(Address at) const {
+  constexpr uint64_t least = 16, most = 255;
+  struct {
+    uint64_t text, length, capacity;
+  } string;
+  char characters[most + 1];
+  if (!reader_.read(at - sizeof string, &string, sizeof string) || string.length < least || string.length > most ||
+      string.capacity < string.length || !reader_.read(string.text, characters, string.length + 1))
+    return false;
+  return std::find(characters, characters + string.length + 1, '\0') == characters + string.length;
+}
+
 // A block of which nothing is known.
 bool NativeScan::is_plain(uint32_t item) const {
   return items_[item].shape == Shape::block && items_[item].name == nullptr;

@@ -89,12 +89,12 @@ PyObject* leave_stale_blocks(PyObject*, PyObject* object) {
   Py_RETURN_NONE;
 }
 
-// Short texts, in a variable and in a block, with the object's address behind their end, or as what they say.
+// Texts, in a variable and in a block, with the object's address behind their end, or as what they say.
 PyObject* leave_behind_texts(PyObject*, PyObject* object) {
-  texts.assign({"", "nn", "linear"});
+  texts.assign({"", "nn", "linear", "longer than sixteen"});
   static_text = "";
   std::memcpy(&static_text[0] + 8, &object, sizeof object);
-  for (std::string& text : texts) std::memcpy(&text[0] + 8, &object, sizeof object);
+  for (std::string& text : texts) std::memcpy(reinterpret_cast<char*>(&text) + 24, &object, sizeof object);
   texts.emplace_back(reinterpret_cast<const char*>(&object), sizeof object);
   Py_RETURN_NONE;
 }

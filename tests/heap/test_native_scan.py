@@ -276,7 +276,7 @@ def test_words_in_freed_blocks_are_stale(planted: Any) -> None:
     assert believed(scan([thing])[0]) == []
 
 
-def test_a_short_text_holds_nothing_whatever_stood_there_before_it(planted: Any) -> None:
+def test_a_text_holds_nothing_whatever_stood_there_before_it(planted: Any) -> None:
     thing = Thing()
     planted.leave_behind_texts(thing)
     assert believed(scan([thing])[0]) == []
