@@ -16,7 +16,7 @@ from gradlife.hunting.natives import LEAST_LOOKS, Unreached, grows
 from gradlife.hunting.retained import Kept
 from gradlife.hunting.retained_types import added_up, types_of, types_retained
 from gradlife.hunting.siblings import with_siblings
-from gradlife.hunting.tracing import heaviest, held_trace, lost_trace, raw_way, representative, story, telling_members
+from gradlife.hunting.tracing import heaviest, held_trace, in_cycle, lost_trace, raw_way, story, telling_members
 from gradlife.hunting.ways import other_holders, step_that_grows, way_of
 from gradlife.hunting.weights import plus, weight
 from gradlife.model.heap import TypeCount
@@ -140,7 +140,7 @@ def together(one: Finding, other: Finding) -> Finding:
 
 def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) -> Finding:
     """A group that waits for it."""
-    node = representative(graph, group)
+    node = in_cycle(graph, group)
     trace = with_siblings(graph, lost_trace(graph, node, Lifetime.GC), story(graph, node)["tail"], group.members)
     rate = weight(graph, group.members, steps)
     return finding(

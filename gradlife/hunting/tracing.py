@@ -22,6 +22,9 @@ MOST_COMPARED = 64
 #: Objects of one type, each held by the one before, that are a chain.
 LINKS = 3
 
+#: The type of tensors that are of no other.
+PLAIN_TENSOR = "torch.Tensor"
+
 #: Bytes from which an object is told of rather than what it is a part of.
 LARGE = 4096
 
@@ -108,15 +111,22 @@ def telling_path(graph: _heap.Graph, path: Sequence[int]) -> list[Any] | None:
 
 def representative(graph: _heap.Graph, group: Group) -> int:
     """The member to tell of where no container grows: a link of a chain of its like, or else a tensor with the most bytes, on
-    a short way through the anchor, or in the cycle itself where no root reaches it.
+    a short way through the anchor.
     """
     link = chain_link(graph, group)
     if link is not None:
         return link
     best = telling_members(graph, group)
-    if group.anchor is None:
-        inside = heart(graph, group.members)
-        best = [node for node in best if node in inside] or best
+    if group.anchor is None:  # a parameter says more than its gradient
+        best = [node for node in best if graph.describe(node)[1] != PLAIN_TENSOR] or best
+    return best[len(best) // 2]
+
+
+def in_cycle(graph: _heap.Graph, group: Group) -> int:
+    """The member to tell of what only waits for the collector: like the others, and in the cycle itself if one is."""
+    inside = heart(graph, group.members)
+    best = telling_members(graph, group)
+    best = [node for node in best if node in inside] or best
     return best[len(best) // 2]
 
 
