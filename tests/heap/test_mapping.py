@@ -18,7 +18,7 @@ from gradlife.model.heap_map import HeapMap, MappedObject
 
 class Shelf:
     def __init__(self, count: int) -> None:
-        self.boxes = [bytearray(500_000) for _ in range(count)]
+        self.boxes = [bytearray(10_000) for _ in range(count)]
 
 
 class Link:
@@ -26,7 +26,7 @@ class Link:
 
     def __init__(self, next_one: Any) -> None:
         self.next_one = next_one
-        self.weight = bytearray(1_000_000)
+        self.weight = bytearray(20_000)
 
 
 SHELF = Shelf(1000)
@@ -52,7 +52,7 @@ def test_the_objects_are_so_many_and_those_that_retain_most() -> None:
     assert len(retained) == 1200
     assert max(retained) == retained[0]
     (shelf,) = of_type(".Shelf")
-    assert shelf.retained > 1000 * 500_000
+    assert shelf.retained > 1000 * 10_000
 
 
 def test_a_keeper_stands_before_what_it_keeps_and_retains_no_less() -> None:
@@ -75,7 +75,7 @@ def test_lists_have_their_first_and_counts_are_of_all() -> None:
 def test_a_long_chain_ends_at_a_depth() -> None:
     links = of_type(".Link")
     assert 0 < len(links) <= DEPTH
-    assert min(one.retained for one in links) > 70 * 1_000_000
+    assert min(one.retained for one in links) > 70 * 20_000
 
 
 def test_areas_are_apart_and_no_more_than_all() -> None:
@@ -88,7 +88,10 @@ def test_areas_are_apart_and_no_more_than_all() -> None:
 def test_what_mostly_holds_something_larger_is_divided() -> None:
     whole = {area.holder.node: area for area in drawn().areas if not area.is_rest}
     boxes = next(one for one in drawn().objects if one.via == ".boxes")
-    assert whole[boxes.node].bytes == boxes.retained
+    if boxes.node in whole:
+        assert whole[boxes.node].bytes == boxes.retained
+    else:  # in a crowded process there are larger ones
+        assert min(area.bytes for area in whole.values()) >= boxes.retained
     assert of_type(".Shelf")[0].node not in whole
 
 
