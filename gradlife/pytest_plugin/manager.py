@@ -197,7 +197,9 @@ class Manager:
         item.stash[CHECKED] = plain(item, terms)
         if self._sweep.carriers() - before or self._sweep.has_more_memory():
             repeats.settle()
-            self._judge_rest(item, terms, "call")
+            shown = self._sweep.carriers()
+            if shown - before or not shown:  # else it is the fixtures' own, which is told when they are torn down
+                self._judge_rest(item, terms, "call")
 
     def _sweep_teardown(self, item: pytest.Item, terms: Terms) -> None:
         """The fixtures are gone: what is left now outlives the test."""

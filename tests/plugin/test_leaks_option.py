@@ -16,7 +16,7 @@ SUITE = """
     import gradlife.engine as torch
     import pytest
 
-    kept, graph, states = [], [torch.zeros(1)], {}
+    kept, graph, states, notes = [], [torch.zeros(1)], {}, []
 
     class Owner:
         pass
@@ -95,6 +95,9 @@ SUITE = """
     def test_has_a_fixture_that_leaks(leaky):
         pass
 
+    def test_has_a_fixture_that_leaks_and_uses_more_memory(leaky):
+        notes.append("x" * 100_000)
+
     @pytest.mark.no_leaks(repeat=3, tensors=1)
     def test_has_a_marker():
         kept.append(torch.ones(3))
@@ -171,9 +174,12 @@ def test_a_marked_test_leaves_the_next_one_seeing(ran: Ran) -> None:
     assert [one["nodeid"] for one in ran.report["tests"] if one["verdict"] == "inconclusive"] == []
 
 
-def test_what_a_fixture_leaves_is_told_when_it_is_torn_down(ran: Ran) -> None:
-    assert [word for name, word in ran.outcomes.items() if name.endswith("test_has_a_fixture_that_leaks")] == ["ERROR"]
-    checked = ran.checked("test_has_a_fixture_that_leaks")
+@pytest.mark.parametrize("more", ["", "_and_uses_more_memory"])
+def test_what_a_fixture_leaves_is_told_when_it_is_torn_down(ran: Ran, more: str) -> None:
+    """Where a few kilobytes more were in use after the call, by chance even, it was told as the test's own."""
+    name = f"test_has_a_fixture_that_leaks{more}"
+    assert [word for one, word in ran.outcomes.items() if one.endswith(name)] == ["ERROR"]
+    checked = ran.checked(name)
     assert checked["phase"] == "teardown"
     assert checked["findings"][0]["created_at"][0].endswith(" in leaky")
 
