@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from fabricated_hunts import CTX, HISTORY
 from gradlife.model.heap import Cycle, HeapDiff, HeapView, LargeObject, PathChange, TypeChange, TypeCount
-from gradlife.model.heap_map import Area, HeapMap, MappedObject, Neighbour
+from gradlife.model.heap_map import Area, HeapMap, MappedObject, OtherEnd
 from gradlife.model.trace import Lifetime
 
 NOTES = (("taken", "2026-01-02 03:04:05 +0000"), ("python", "3.11.7"), ("limit", "hooks in C++ are not seen"))
 
 
-def neighbour(node: int, name: str = "list", detail: str = "", via: str = "", retained: int = 1000) -> Neighbour:
+def other_end(node: int, name: str = "list", detail: str = "", via: str = "", retained: int = 1000) -> OtherEnd:
     """An object at the other end of a reference."""
-    return Neighbour(node, name, detail or f"len {node}", 4096 + 16 * node, retained, via or f".items_{node}")
+    return OtherEnd(node, name, detail or f"len {node}", 4096 + 16 * node, retained, via or f".items_{node}")
 
 
 def mapped(node: int, above: int = 0, retained: int = 1000, name: str = "app.Store", **more: object) -> MappedObject:
@@ -30,9 +30,9 @@ def mapped(node: int, above: int = 0, retained: int = 1000, name: str = "app.Sto
         "retained": retained,
         "via": f".store_{node}",
         "storages": (),
-        "kept": (neighbour(node + 1),),
+        "kept": (other_end(node + 1),),
         "kept_count": 40,
-        "referrers": (neighbour(node + 2, "dict", via="['store']"),),
+        "referrers": (other_end(node + 2, "dict", via="['store']"),),
         "referrer_count": 1,
         "referents": (),
         "referent_count": 0,
@@ -49,7 +49,7 @@ def heap(count: int = 6, name: str = "app.Store", detail: str = "") -> HeapMap:
     )
     objects = (replace(objects[0], storages=(("cuda:0", 600_000), ("cpu", 100))), *objects[1:])
     areas = tuple(
-        Area(neighbour(one.node, name, one.detail, one.via, one.retained), one.retained // 2, (neighbour(999),))
+        Area(other_end(one.node, name, one.detail, one.via, one.retained), one.retained // 2, (other_end(999),))
         for one in objects[:20]
     )
     return HeapMap(objects, areas, 5 * 10**6, 4096, 12, 24)

@@ -47,10 +47,10 @@ def why_json(why: Why) -> str:
 
 def why_page(why: Why) -> str:
     """The trace as a page, with what is round the object."""
-    from gradlife.heap.mapping import neighbourhood
+    from gradlife.heap.mapping import object_map
     from gradlife.reports.html.why import why_page as page
 
-    return page(why.trace, why.file, neighbourhood(why.snapshot, why.what))
+    return page(why.trace, why.file, object_map(why.snapshot, why.what))
 
 
 def why_dot(why: Why) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gradlife.heap.browsing import PROCESS, UNREACHED, Browser, HeapNode
 from gradlife.heap.snapshot import Snapshot, device_of
-from gradlife.model.heap_map import Area, HeapMap, MappedObject, Neighbour
+from gradlife.model.heap_map import Area, HeapMap, MappedObject, OtherEnd
 
 #: Objects, levels of them, and what of each list is told.
 OBJECTS, DEPTH, KEPT, NEIGHBOURS = 1200, 24, 24, 8
@@ -25,7 +25,7 @@ def heap_map(snapshot: Snapshot, objects: int = OBJECTS, areas: int = AREAS) -> 
     return Mapper(Browser(snapshot)).map(objects, areas)
 
 
-def neighbourhood(snapshot: Snapshot, what: int | str) -> MappedObject:
+def object_map(snapshot: Snapshot, what: int | str) -> MappedObject:
     """What is round one object, at an address, or of a type the one that retains most."""
     mapper, node = Mapper(Browser(snapshot)), snapshot._node_of(what)
     return mapper.mapped(node, UNREACHED, mapper.storages([node])[node], most=50)
@@ -116,11 +116,11 @@ class Mapper:
             retained=row.retained,
             via=row.via,
             storages=tuple(storages.most_common()),
-            kept=tuple(neighbour(self._browser.row(one, node)) for one in self.told(node, most)),
+            kept=tuple(other_end(self._browser.row(one, node)) for one in self.told(node, most)),
             kept_count=row.keeps,
-            referrers=tuple(neighbour(self._browser.referrer(one, node)) for one in referrers[:most] if one),
+            referrers=tuple(other_end(self._browser.referrer(one, node)) for one in referrers[:most] if one),
             referrer_count=len(referrers),
-            referents=tuple(neighbour(self._browser.row(one, node)) for one in referents[:most]),
+            referents=tuple(other_end(self._browser.row(one, node)) for one in referents[:most]),
             referent_count=len(referents),
         )
 
@@ -148,10 +148,10 @@ class Mapper:
         self, node: int, above: int, nbytes: int, parts: Sequence[tuple[int, int]], *, is_rest: bool = False
     ) -> Area:
         """One area with the first of its parts, as far as they retain anything."""
-        told = [neighbour(self._browser.row(one, node)) for one, retained in parts[:PARTS] if retained]
-        return Area(neighbour(self._browser.row(node, above or None)), nbytes, tuple(told), is_rest)
+        told = [other_end(self._browser.row(one, node)) for one, retained in parts[:PARTS] if retained]
+        return Area(other_end(self._browser.row(node, above or None)), nbytes, tuple(told), is_rest)
 
 
-def neighbour(row: HeapNode) -> Neighbour:
+def other_end(row: HeapNode) -> OtherEnd:
     """A row of a list as the other end of a reference."""
-    return Neighbour(row.node, row.type, row.detail, row.address, row.retained, row.via)
+    return OtherEnd(row.node, row.type, row.detail, row.address, row.retained, row.via)

@@ -9,9 +9,21 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from gradlife.hunting.cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut
+from gradlife.errors import UsageError
+from gradlife.hunting.cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut, cut_of
+from gradlife.model.hunt import Finding
 
 Hops = tuple[tuple[str, str, int], ...]
+
+
+def cutter_of(finding: Finding) -> Cutter:
+    """Cuts what keeps a finding's survivors, now and whenever it is asked to; UsageError where nothing is there to cut."""
+    found = cut_of(finding)
+    if found is None:
+        raise UsageError("no variable of the program leads to it: there is nothing to cut from outside", "why N")
+    cutter = Cutter(found)
+    cutter.cut()  # what a container has by now is left in it
+    return cutter
 
 
 class NotThere(Exception):
@@ -26,6 +38,11 @@ class Cutter:
         self._size: int | None = None  # of the container when it was first seen
         self._old: frozenset[int] | None = None  # objects of the type that were there before the first cut
         self.count = 0  # how often something was cut
+
+    @property
+    def promise(self) -> str:
+        """What will be cut, for whoever steps on."""
+        return f"from now on: {self._cut.text}; `step N` tells what is still added"
 
     def cut(self) -> None:
         """Once; nothing where the way is not there."""

@@ -10,8 +10,7 @@ from types import FrameType
 import gradlife
 from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, snapshot, why
-from gradlife.hunting.cuts import cut_of
-from gradlife.hunting.cutter import Cutter
+from gradlife.hunting.cutter import Cutter, cutter_of
 from gradlife.hunting.looks import look
 from gradlife.hunting.method import Hunt
 from gradlife.hunting.weights import minus
@@ -68,13 +67,9 @@ class LivePatient:
 
     def cut(self, finding: Finding) -> str:
         """Has the suspect reference taken away whenever the program has made it anew."""
-        found = cut_of(finding)
-        if found is None:
-            raise UsageError("no variable of the program leads to it: there is nothing to cut from outside", "why N")
-        cutter = Cutter(found)
-        cutter.cut()  # what a container has by now is left in it
+        cutter = cutter_of(finding)
         self.cuts.append(cutter)
-        return f"from now on: {found.text}; `step N` tells what is still added"
+        return cutter.promise
 
 
 def program_frame(frame: FrameType | None) -> FrameType | None:

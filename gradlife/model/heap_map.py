@@ -8,7 +8,7 @@ from gradlife.model.heap import HeapView
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class OtherEnd:
     """An object as another one names it: at the other end of a reference, or below its keeper."""
 
     node: int
@@ -33,11 +33,11 @@ class MappedObject:
     retained: int
     via: str  # how it is referred to
     storages: tuple[tuple[str, int], ...]  # of what it retains, the contents of storages by device
-    kept: tuple[Neighbour, ...]  # what would be freed with it, directly below it
+    kept: tuple[OtherEnd, ...]  # what would be freed with it, directly below it
     kept_count: int
-    referrers: tuple[Neighbour, ...]
+    referrers: tuple[OtherEnd, ...]
     referrer_count: int
-    referents: tuple[Neighbour, ...]
+    referents: tuple[OtherEnd, ...]
     referent_count: int
 
 
@@ -45,9 +45,9 @@ class MappedObject:
 class Area:
     """A holder on the map: what it retains, but for those of its parts that have an area of their own."""
 
-    holder: Neighbour
+    holder: OtherEnd
     bytes: int
-    parts: tuple[Neighbour, ...]  # the first of what it keeps
+    parts: tuple[OtherEnd, ...]  # the first of what it keeps
     is_rest: bool = False  # some of its parts have areas of their own
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, snapshot, why
-from gradlife.hunting.cuts import cut_of
-from gradlife.hunting.cutter import Cutter
+from gradlife.hunting.cutter import Cutter, cutter_of
 from gradlife.hunting.looks import look
 from gradlife.hunting.weights import minus
 from gradlife.model.hunt import Finding, HuntReport, Round
@@ -81,13 +80,9 @@ class NotebookPatient:
 
     def cut(self, finding: Finding) -> str:
         """Has the suspect reference taken away after each round of steps from here on."""
-        found = cut_of(finding)
-        if found is None:
-            raise UsageError("no variable leads to it: there is nothing to cut from outside", "why N")
-        cutter = Cutter(found)
-        cutter.cut()  # what a container has by now is left in it
+        cutter = cutter_of(finding)
         self._cuts.append(cutter)
-        return f"from now on: {found.text}; `step N` tells what is still added"
+        return cutter.promise
 
 
 def lines_of(told: tuple[str, ...]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradlife.model.heap import Cycle, HeapView, TypeCount
-from gradlife.model.heap_map import HeapMap, MappedObject, Neighbour
+from gradlife.model.heap_map import HeapMap, MappedObject, OtherEnd
 from gradlife.model.trace import Lifetime
 from gradlife.reports.heap import FATES
 from gradlife.reports.html.heap_map import heap_drawing, legend, what
@@ -205,7 +205,7 @@ def object_row(one: MappedObject, types: dict[str, int]) -> list[object]:
     ]
 
 
-def neighbour_row(one: Neighbour, types: dict[str, int]) -> list[object]:
+def neighbour_row(one: OtherEnd, types: dict[str, int]) -> list[object]:
     """An object at the other end of a reference."""
     detail, via = short(one.detail, MOST_LETTERS), short(one.via, MOST_LETTERS)
     return [one.node, number_of(one.type, types), detail, f"{one.address:#x}", one.retained, via]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gradlife.model.heap_map import Area, HeapMap, MappedObject, Neighbour
+from gradlife.model.heap_map import Area, HeapMap, MappedObject, OtherEnd
 from gradlife.reports.drawing import Cell, Svg, treemap
 from gradlife.reports.html.traces import NARROW, WIDE, Drawn
 from gradlife.reports.html.words import short
@@ -89,7 +89,7 @@ class AreaCells:
             parts=tuple(self._part(part, area) for part in area.parts) if tells(area) else (),
         )
 
-    def _part(self, part: Neighbour, area: Area) -> Cell:
+    def _part(self, part: OtherEnd, area: Area) -> Cell:
         name = named(part)
         told = self._told(name, part.retained)
         return Cell(
@@ -104,22 +104,22 @@ class AreaCells:
     def _told(self, name: str, nbytes: int) -> str:
         return f"{name}: {size(nbytes)}, {nbytes / self._total:.1%}"
 
-    def _tone(self, one: Neighbour) -> str:
+    def _tone(self, one: OtherEnd) -> str:
         """That of the device on which more than half of it lies."""
         known: MappedObject | None = self._objects.get(one.node)
         device, nbytes = known.storages[0] if known is not None and known.storages else ("", 0)
         return self._tones[device] if 2 * nbytes > one.retained else "plain"
 
-    def _link(self, one: Neighbour) -> str:
+    def _link(self, one: OtherEnd) -> str:
         return f"#object-{one.node}" if self._has_links and one.node in self._objects else ""
 
 
-def named(one: Neighbour | MappedObject) -> str:
+def named(one: OtherEnd | MappedObject) -> str:
     """How it is referred to, and what it is."""
     return short(f"{one.via} {what(one)}".strip(), MOST_LETTERS)
 
 
-def what(one: Neighbour | MappedObject) -> str:
+def what(one: OtherEnd | MappedObject) -> str:
     """Its type in short, and what else is known of it."""
     return short(f"{short_name(one.type)} {one.detail}".strip())
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradlife.model.heap_map import MappedObject, Neighbour
+from gradlife.model.heap_map import MappedObject, OtherEnd
 from gradlife.model.trace import Lifetime, Referrer, Trace
 from gradlife.model.trace_text import HEADS, sentence
 from gradlife.reports.html.heap_map import what
@@ -100,7 +100,7 @@ def neighbourhood(around: MappedObject) -> list[NeighbourList]:
     ]
 
 
-def neighbours(title: str, found: Sequence[Neighbour], count: int) -> NeighbourList:
+def neighbours(title: str, found: Sequence[OtherEnd], count: int) -> NeighbourList:
     """One list."""
     items = [(what(one), short(one.via), size(one.retained)) for one in found]
     return NeighbourList(f"{title} ({count:,})", items, count - len(items))
