@@ -12,7 +12,8 @@ from gradlife.engine.utils.checkpoint.by_number import checkpoint_by_number
 from leftovers import leaves
 
 
-@leaves(hook=2, node=2, saved=2, storage=3, tensor=3)  # the hooks of what was computed again own the list with its tensors
+# The hooks of what was computed again own the list with its tensors.
+@leaves(hook=2, node=2, saved=2, storage=3, tensor=3)
 def test_what_is_between_dies_at_once_and_is_computed_again_for_backward() -> None:
     between: list[weakref.ref[Any]] = []
 
