@@ -55,6 +55,18 @@ HOLDER_RINGS = (
         example="coroutine handle local variable 'reply' → Event → Future → Task → the same coroutine",
     ),
     Pattern(
+        "GL517",
+        "a local variable keeps its own frame",
+        "A local variable of {frame} is the frame of this very call, or leads to it: the call has returned, and its frame "
+        "lives on with all its local variables, and with the frames that called it and theirs.",
+        "Delete the name in a finally clause, or read what you need without keeping the frame.",
+        "frame = inspect.currentframe()\ntry:\n    ...\nfinally:\n    del frame",
+        rings=("frame.*+",),
+        when=is_collectable,
+        links=("pytorch/pytorch#195586",),
+        example="frame of caller_line local variable 'here' → the same frame",
+    ),
+    Pattern(
         "GL506",
         "a class is made for each call",
         "The class {class_} is defined inside a function that runs at each step. A class is a ring by birth (its own "

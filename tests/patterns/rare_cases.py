@@ -176,6 +176,34 @@ def frames_in_list(hold: SimpleNamespace) -> Any:
     return several(hold, frame_of)
 
 
+def frame_in_its_own_local(batch: Any) -> Any:
+    here = sys._getframe()
+    return here.f_lineno
+
+
+def error_in_its_own_local(batch: Any) -> bool:
+    error = None
+    try:
+        raise RuntimeError("failed")
+    except RuntimeError as problem:
+        error = problem
+    return error is None
+
+
+@case("GL501", CYCLE, simple_ring)
+def error_that_keeps_itself(hold: SimpleNamespace) -> Any:
+    batch = torch.ones(3)
+    error_in_its_own_local(batch)
+    return batch
+
+
+@case("GL517", CYCLE, error_that_keeps_itself)
+def frame_that_keeps_itself(hold: SimpleNamespace) -> Any:
+    batch = torch.ones(3)
+    frame_in_its_own_local(batch)
+    return batch
+
+
 @case("GL518", GROWTH, plain_list)
 def chain_of_objects(hold: SimpleNamespace) -> Any:
     hold.kept, batches = None, [torch.ones(3) for _ in range(6)]

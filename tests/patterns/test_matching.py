@@ -150,6 +150,7 @@ RELEASES = {
     "pytorch/pytorch#82528": ("2.0.0", "1.13.1"),
     "pytorch/pytorch#129901": ("2.0.0", "1.13.1"),
     "keras-team/keras#23110": ("2.13.0+cpu", "1.13.1"),
+    "pytorch/pytorch#195586": ("2.10.0", "2.9.1"),
 }
 
 
