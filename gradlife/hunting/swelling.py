@@ -60,14 +60,15 @@ def has_new_sizes(looks: Sequence[Look]) -> bool:
 
 def bodies_of(graph: _heap.Graph) -> list[Body]:
     """All that takes memory, with its places."""
-    return [Body(node, nbytes, tuple(places_above(graph, node))) for node, nbytes in sized(graph)]
+    tensors = tensor_type_names()
+    return [Body(node, nbytes, tuple(places_above(graph, node, tensors))) for node, nbytes in sized(graph)]
 
 
-def places_above(graph: _heap.Graph, node: int) -> Iterator[Place]:
-    """Dominators that stay where they are."""
+def places_above(graph: _heap.Graph, node: int, tensors: Set[str]) -> Iterator[Place]:
+    """Dominators that stay where they are. A tensor is none: the next one often stands at the address of the last."""
     for above in dominators(graph, node):
         kind, name, address, _ = graph.describe(above)
-        if kind == "python":
+        if kind == "python" and name not in tensors:
             yield kind, name, address
 
 
@@ -121,9 +122,10 @@ def place_of(graph: _heap.Graph, one: Grown) -> Place:
 def tensors_at(graph: _heap.Graph, places: Iterable[Place]) -> dict[int, Place]:
     """The large ones of the objects of tensors that these places alone hold, by address."""
     found: dict[Place, dict[int, int]] = {place: {} for place in places}
-    for name in tensor_type_names() if found else ():
+    names = tensor_type_names() if found else frozenset()
+    for name in names:
         for node in graph.nodes("python", name):
-            place = next((above for above in places_above(graph, node) if above in found), None)
+            place = next((above for above in places_above(graph, node, names) if above in found), None)
             if place is not None:
                 found[place][graph.describe(node)[2]] = bytes_of(graph, node)
     return {

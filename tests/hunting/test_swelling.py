@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+import gradlife.engine as torch
 from gradlife.hunting.growth import Grown, evidence_of
 from gradlife.hunting.looks import NONE, look
 from gradlife.hunting.swelling import swollen
@@ -22,7 +24,7 @@ class Log:
     """Holds an array."""
 
     def __init__(self) -> None:
-        self.data = numpy.zeros(4096)
+        self.data: Any = numpy.zeros(4096)
 
 
 def hunted(step: Callable[[int], object]) -> list[Grown]:
@@ -51,6 +53,23 @@ def test_an_array_that_every_step_makes_longer_is_told_with_its_rate() -> None:
     [found] = hunted(step)
     assert found.per_step.bytes == 800.0
     assert found.per_step.tensors == 0.0
+
+
+def test_a_tensor_that_stands_where_the_last_one_stood_is_told_of_what_holds_it() -> None:
+    """It was taken for the place itself, and its own memory for what grows there."""
+    log, addresses = Log(), set()
+    log.data = torch.zeros(64)
+
+    def step(number: int) -> None:
+        items = log.data.tolist()
+        log.data = None
+        log.data = torch.tensor([*items, *range(16)])
+        if number:
+            addresses.add(id(log.data))
+
+    [found] = hunted(step)
+    assert len(addresses) == 1
+    assert found.per_step.bytes == 64.0
 
 
 def test_an_array_that_is_replaced_by_one_as_large_is_not() -> None:
