@@ -216,6 +216,30 @@ def leaf_with_inference_data_changed_by_others(fw: Any) -> Any:
     return said, x.detach().tolist()
 
 
+def results_that_are_written_into_and_inference_data(fw: Any) -> Any:
+    told = []
+    calls = (
+        ("abs", (), {}),
+        ("mean", (), {}),
+        ("mean", (0,), {}),
+        ("logsumexp", (0,), {}),
+        ("var", (), {}),
+        ("std", (), {}),
+    )
+    calls += (("var", (0,), {}), ("std", ((0, 1),), {"keepdim": True}), ("sum", (0,), {}), ("neg", (), {}))
+    for is_turned in (False, True):
+        for name, arguments, named in calls:
+            for mode, requires_grad in ((fw.enable_grad, True), (fw.no_grad, True), (fw.enable_grad, False)):
+                with fw.inference_mode():
+                    made = fw.tensor([[1.0, 2.0], [4.0, 3.0]]).neg()
+                x = fw.zeros((2, 2)).requires_grad_(requires_grad)
+                x.data = made.t() if is_turned else made
+                with mode():
+                    said = attempt(lambda: getattr(x, name)(*arguments, **named)._version)
+                told.append((name, is_turned, mode.__name__, requires_grad, said))
+    return told
+
+
 def requirement_of_a_gradient_by_inference_data(fw: Any) -> Any:
     computed, _ = with_inference_data(fw, vector(fw, 5.0, 6.0) * 2)
     said = [attempt(computed.requires_grad_), attempt(lambda: computed.requires_grad_(False))]

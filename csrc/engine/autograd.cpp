@@ -63,6 +63,13 @@ Tensor written(Tensor result, const Tensor& input, uint32_t times) {
   return result;
 }
 
+void refuse_out_form(const Tensor& input, const char* name) {
+  require(
+      !input->is_inference() || !is_recording() || !requires_grad(input), name,
+      "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+      "grad.");
+}
+
 void refuse_forbidden_views(std::initializer_list<const Tensor*> inputs) {
   const bool any_view = std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) {
     return (*input)->meta() != nullptr && (*input)->meta()->view != nullptr;

@@ -65,6 +65,9 @@ bool needs_graph(const TensorList& inputs);
 // For a result that PyTorch makes by writing into it this often: it shows in its version where nothing differentiates
 // the operation, of an inference tensor outside of inference mode.
 Tensor written(Tensor result, const Tensor& input, uint32_t times = 1);
+// For an operation that PyTorch makes of a form with out=, named `name`: that one refuses to be recorded, and nothing
+// but an inference tensor that requires grad, outside of inference mode, comes to it without being recorded above it.
+void refuse_out_form(const Tensor& input, const char* name);
 // Where an operation on these would be recorded: refuses views that may be used no more, before sizes are looked at.
 void refuse_forbidden_view_of(const Tensor& input);
 void refuse_forbidden_views(const TensorList& inputs);

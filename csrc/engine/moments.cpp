@@ -133,7 +133,10 @@ class WithMean final : public SlotNode<is_deviation ? 2 : 1> {
  public:
   static constexpr size_t self_slot = is_deviation ? 1 : 0;
   explicit WithMean(const Spread& spread)
-      : SlotNode<is_deviation ? 2 : 1>(is_deviation ? std_mean_spec : var_mean_spec), spread_(spread) {}
+      : SlotNode < is_deviation
+      ? 2
+      : 1 > (is_deviation ? std_mean_spec : var_mean_spec),
+  spread_(spread) {}
   SavedValue saved_value(size_t field) const override { return spread_.value(field); }
   TensorList apply(TensorList&& gradients) override {
     if (!gradients[0] && !gradients[1]) return TensorList(1);
@@ -170,18 +173,27 @@ void refuse_integers(const TensorImpl& a) {
   require(is_floating(a.dtype()), "std and var only support floating point and complex dtypes");
 }
 
+// Of all elements at once PyTorch writes the result, and the sum of those that lie one behind the other.
+Tensor measured(const Tensor& a, const Spread& spread, bool takes_root) {
+  const Tensor found = measure(a, spread, takes_root).first;
+  const Dims dims = spread.named();
+  if (!dims.empty() && dims.size() < a->dim()) return found;
+  if (a->is_contiguous()) refuse_out_form(a, "sum");
+  return written(found, a);
+}
+
 }  // namespace
 
 Tensor var(const Tensor& a, const OptionalDims& dims, const Correction& correction, bool keepdim) {
   refuse_integers(*a);
   const Spread spread{dims, correction, keepdim};
-  return record_saving(a, Variance{spread}, [&] { return measure(a, spread, false).first; });
+  return record_saving(a, Variance{spread}, [&] { return measured(a, spread, false); });
 }
 
 Tensor std(const Tensor& a, const OptionalDims& dims, const Correction& correction, bool keepdim) {
   refuse_integers(*a);
   const Spread spread{dims, correction, keepdim};
-  return record_saving(a, Deviation{spread}, [&] { return measure(a, spread, true).first; });
+  return record_saving(a, Deviation{spread}, [&] { return measured(a, spread, true); });
 }
 
 TwoTensors var_mean(const Tensor& a, const OptionalDims& dims, const Correction& correction, bool keepdim) {

@@ -138,6 +138,7 @@ Tensor sum(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) 
 Tensor mean(const Tensor& a, const DType* dtype) {
   refuse_forbidden_view_of(a);
   refuse_integer_mean(dtype != nullptr ? *dtype : a->dtype());
+  refuse_out_form(a, "sum");
   const double count = static_cast<double>(a->numel());
   return recorded(written(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), count), a, 2), a,
                   AveragedAll{a->sizes()});
@@ -150,6 +151,7 @@ Tensor mean(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype)
   const kernels::Reduction plan = kernels::plan_reduction(*a, dims, keepdim);
   const int64_t count = kernels::reduced_count(*a, plan);
   const double divisor = static_cast<double>(count);
+  refuse_out_form(a, "sum");
   return recorded(written(reduced(a, dtype, plan, divisor), a, 2), a, AveragedDims{{a->sizes(), dims, keepdim}, count});
 }
 

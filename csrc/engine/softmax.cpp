@@ -183,7 +183,9 @@ Tensor logsumexp(const Tensor& given, const Dims& dims, bool keepdim) {
   refuse_forbidden_view_of(given);
   kernels::require_dims(*given, dims);
   const Tensor a = is_floating(given->dtype()) ? given : to_dtype(given, DType::float32);
-  return record_saving(a, SummedExponentials{dims, keepdim}, [&] { return summed_exponentials(a, dims, keepdim); });
+  refuse_out_form(given, "logsumexp");
+  return record_saving(a, SummedExponentials{dims, keepdim},
+                       [&] { return written(summed_exponentials(a, dims, keepdim), given); });
 }
 
 }  // namespace gradlife::ops

@@ -203,7 +203,10 @@ Tensor tanh(const Tensor& a) { return apply(tanh_rule, a); }
 Tensor relu(const Tensor& a) { return apply(relu_rule, a); }
 Tensor sqrt(const Tensor& a) { return apply(sqrt_rule, a); }
 Tensor sigmoid(const Tensor& a) { return apply(sigmoid_rule, a); }
-Tensor abs(const Tensor& a) { return written(apply(abs_rule, a), a); }
+Tensor abs(const Tensor& a) {
+  refuse_out_form(a, "abs");
+  return written(apply(abs_rule, a), a);
+}
 Tensor reciprocal(const Tensor& a) { return apply(reciprocal_rule, a); }
 
 Tensor neg_in_place(const Tensor& target) { return apply_in_place(neg_rule, target); }
