@@ -216,28 +216,28 @@ def leaf_with_inference_data_changed_by_others(fw: Any) -> Any:
     return said, x.detach().tolist()
 
 
+def version_of_result(fw: Any, is_turned: bool, requires_grad: bool, mode: str, call: tuple[Any, ...]) -> Any:
+    with fw.inference_mode():
+        made = fw.tensor([[1.0, 2.0], [4.0, 3.0]]).neg()
+    x = fw.tensor([[0.0, 0.0], [0.0, 0.0]]).requires_grad_(requires_grad)
+    x.data = made.t() if is_turned else made
+    name, *arguments = call
+    versions: list[int] = []
+    with getattr(fw, mode)():
+        said = attempt(lambda: versions.append(getattr(x, name)(*arguments)._version))
+    return said, versions
+
+
 def results_that_are_written_into_and_inference_data(fw: Any) -> Any:
-    told = []
-    calls = (
-        ("abs", (), {}),
-        ("mean", (), {}),
-        ("mean", (0,), {}),
-        ("logsumexp", (0,), {}),
-        ("var", (), {}),
-        ("std", (), {}),
-    )
-    calls += (("var", (0,), {}), ("std", ((0, 1),), {"keepdim": True}), ("sum", (0,), {}), ("neg", (), {}))
-    for is_turned in (False, True):
-        for name, arguments, named in calls:
-            for mode, requires_grad in ((fw.enable_grad, True), (fw.no_grad, True), (fw.enable_grad, False)):
-                with fw.inference_mode():
-                    made = fw.tensor([[1.0, 2.0], [4.0, 3.0]]).neg()
-                x = fw.zeros((2, 2)).requires_grad_(requires_grad)
-                x.data = made.t() if is_turned else made
-                with mode():
-                    said = attempt(lambda: getattr(x, name)(*arguments, **named)._version)
-                told.append((name, is_turned, mode.__name__, requires_grad, said))
-    return told
+    calls: list[tuple[Any, ...]] = [("abs",), ("mean",), ("mean", 0), ("logsumexp", 0), ("var",), ("std",), ("var", 0)]
+    calls += [("std", (0, 1)), ("sum", 0), ("neg",)]
+    modes = (True, "enable_grad"), (True, "no_grad"), (False, "enable_grad")
+    return [
+        (call, is_turned, mode, version_of_result(fw, is_turned, *mode, call))
+        for call in calls
+        for is_turned in (False, True)
+        for mode in modes
+    ]
 
 
 def requirement_of_a_gradient_by_inference_data(fw: Any) -> Any:

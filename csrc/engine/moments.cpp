@@ -173,12 +173,12 @@ void refuse_integers(const TensorImpl& a) {
   require(is_floating(a.dtype()), "std and var only support floating point and complex dtypes");
 }
 
-// Of all elements at once PyTorch writes the result, and the sum of those that lie one behind the other.
+// Of all elements at once PyTorch writes the result, after a sum of them.
 Tensor measured(const Tensor& a, const Spread& spread, bool takes_root) {
   const Tensor found = measure(a, spread, takes_root).first;
   const Dims dims = spread.named();
   if (!dims.empty() && dims.size() < a->dim()) return found;
-  if (a->is_contiguous()) refuse_out_form(a, "sum");
+  refuse_out_form(a, "sum");
   return written(found, a);
 }
 
