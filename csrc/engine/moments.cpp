@@ -133,10 +133,7 @@ class WithMean final : public SlotNode<is_deviation ? 2 : 1> {
  public:
   static constexpr size_t self_slot = is_deviation ? 1 : 0;
   explicit WithMean(const Spread& spread)
-      : SlotNode < is_deviation
-      ? 2
-      : 1 > (is_deviation ? std_mean_spec : var_mean_spec),
-  spread_(spread) {}
+      : SlotNode<is_deviation ? 2 : 1>(is_deviation ? std_mean_spec : var_mean_spec), spread_(spread) {}
   SavedValue saved_value(size_t field) const override { return spread_.value(field); }
   TensorList apply(TensorList&& gradients) override {
     if (!gradients[0] && !gradients[1]) return TensorList(1);
