@@ -55,7 +55,7 @@ format: $(VENV)/.deps ## rewrite the sources in the house's formatting
 bench: $(VENV)/.built ## time the mini engine beside PyTorch
 	$(BIN)/python -m benchmarks.engine $(ARGS)
 
-bench-hunt: $(VENV)/.built ## time a training loop under a hunt, beside the bare loop and other tools
+bench-hunt: $(VENV)/.built $(VENV)/.bench ## time a training loop under a hunt, beside the bare loop and other tools
 	$(BIN)/python -m benchmarks.overhead $(ARGS)
 
 corpus: $(VENV)/.built ## hunt the labelled programs in CORPUS=FOLDER and judge what is found

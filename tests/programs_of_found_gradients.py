@@ -240,6 +240,16 @@ def results_that_are_written_into_and_inference_data(fw: Any) -> Any:
     ]
 
 
+def largest_and_smallest_of_zeros_of_both_signs(fw: Any) -> Any:
+    told = []
+    for items in ([-0.0, 0.0], [0.0, -0.0], [-0.0, -0.0, 0.0], [0.0, float("nan"), -0.0]):
+        x, turned = vector(fw, *items), vector(fw, *reversed(items))
+        found = [x.max(), x.min(), *x.max(0), *x.min(0), x.amax(0), x.amin(0)]
+        told.append([str(one.item()) for one in found])
+        told.append([str(item) for item in [*fw.maximum(x, turned).tolist(), *fw.minimum(x, turned).tolist()]])
+    return told
+
+
 def requirement_of_a_gradient_by_inference_data(fw: Any) -> Any:
     computed, _ = with_inference_data(fw, vector(fw, 5.0, 6.0) * 2)
     said = [attempt(computed.requires_grad_), attempt(lambda: computed.requires_grad_(False))]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.fuzz.books import imbalances
-from benchmarks.fuzz.campaign import Found, Slice, Systems, run_slices, shrink_safely
+from benchmarks.fuzz.campaign import Found, Slice, Systems, as_it_is, run_slices, shrink_safely
 from benchmarks.fuzz.children import Died, in_child
 from benchmarks.fuzz.coverage import Coverage
 from benchmarks.fuzz.faults import FAULTS, ROOT, Fault
@@ -128,7 +128,14 @@ def systems(policy: str = "") -> Systems:
 @pytest.mark.filterwarnings("ignore")
 def test_first_programs_show_the_same_on_the_engine_and_on_pytorch() -> None:
     found = [item for one in run_slices(systems(), 1, 200, 300, shrinks=0) for item in one.found]
-    assert [item for item in found if not known_reason(item.program, item.difference)] == []
+    assert [item for item in found if not item.reason] == []
+
+
+def test_a_difference_beyond_those_that_are_shrunk_has_its_reason_too() -> None:
+    """The ninth of a campaign was called unexplained, though it was one of a known kind."""
+    seen = [("t1", 3.0)], [("t1", 6.9e-310)]
+    found = Found(program("t0 = n0._saved_other", "t1 = t0.sum()"), Difference(1, "values", *seen), 7)
+    assert "nothing was written" in as_it_is(found).reason
 
 
 @pytest.mark.torch

@@ -78,7 +78,8 @@ def run_slices(systems: Systems, seed: int, first: int, end: int, shrinks: int) 
             yield judged_alone(systems, seed, crashed)
             first = crashed + 1
         else:
-            one.found = [shrink_safely(systems, item) for item in one.found[:shrinks]] + one.found[shrinks:]
+            small = [shrink_safely(systems, item) for item in one.found[:shrinks]]
+            one.found = small + [as_it_is(item) for item in one.found[shrinks:]]
             shrinks = max(shrinks - len(one.found), 0)
             yield one
             first = stop
@@ -132,6 +133,11 @@ class Board:
         return smallest, tried
 
 
+def as_it_is(item: Found) -> Found:
+    """A difference that is not shrunk, with the reason why it is let be, if there is one."""
+    return replace(item, reason=known_reason(item.program, item.difference))
+
+
 def shrink_safely(systems: Systems, item: Found) -> Found:
     """Shrink a difference in a child; a candidate that ends it is left aside, and another child goes on."""
     board = Board(item.program)
@@ -145,7 +151,7 @@ def shrink_safely(systems: Systems, item: Found) -> Found:
     smallest = canonical(board.read()[0]) if isinstance(small, Died) else small
     difference = in_child(lambda: systems.difference(smallest), SECONDS_A_PROGRAM)
     if not isinstance(difference, Difference):
-        return replace(item, reason=known_reason(item.program, item.difference))
+        return as_it_is(item)
     return Found(smallest, difference, item.index, known_reason(smallest, difference))
 
 

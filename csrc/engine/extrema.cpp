@@ -31,6 +31,15 @@ int64_t best_of(Extreme which, const T* row, int64_t length) {
   return best;
 }
 
+// Of equals the last: what PyTorch's instructions for several numbers at once leave of a few zeros of both signs.
+template <class T>
+int64_t last_best_of(Extreme which, const T* row, int64_t length) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < length; ++i)
+    if (!beats(which, row[best], row[i])) best = i;
+  return best;
+}
+
 struct Found {
   Tensor values;
   Tensor indices;
@@ -53,6 +62,18 @@ Found find(Extreme which, const Tensor& a, const Dims& dims, bool keepdim, bool 
     }
   });
   return found;
+}
+
+Tensor find_of_all(Extreme which, const Tensor& a) {
+  const kernels::Reduction plan = kernels::plan_reduction(*a, {}, false);
+  const Tensor result = empty(plan.sizes, a->dtype());
+  const kernels::Rows rows = kernels::rows_of(a, plan);
+  kernels::dispatch(a->dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* row = rows.row<T>(0);
+    result->data<T>()[0] = row[last_best_of(which, row, rows.length)];
+  });
+  return result;
 }
 
 const char* name_of(Extreme which, const char* max, const char* min) { return which == Extreme::max ? max : min; }
@@ -181,8 +202,7 @@ class LargerOrSmaller final : public OpNode<2> {
 Tensor extremum(Extreme which, const Tensor& a) {
   refuse_forbidden_view_of(a);
   require_elements(*a, name_of(which, "max", "min"));
-  return record_saving(a, ExtremumOfAll{which},
-                       [&] { return written(find(which, a, {}, false, true, false).values, a); });
+  return record_saving(a, ExtremumOfAll{which}, [&] { return written(find_of_all(which, a), a); });
 }
 
 TwoTensors extremum(Extreme which, const Tensor& a, int64_t dim, bool keepdim) {
@@ -216,7 +236,7 @@ Tensor larger_or_smaller(Extreme which, const Tensor& a, const Tensor& b) {
   const auto node = start_recording<LargerOrSmaller>({&a, &b}, which);
   if (node) node->save_input(0, b);
   if (node) node->save_input(1, a);
-  Tensor result = kernels::compute(a, b, [which](auto x, auto y) { return is_nan(x) || beats(which, x, y) ? x : y; });
+  Tensor result = kernels::compute(a, b, [which](auto x, auto y) { return beats(which, y, x) ? y : x; });
   if (node) set_history(result, node.owner);
   return result;
 }
