@@ -55,14 +55,14 @@ def _(targets: Targets) -> Answer:
 @GRADLIFE.ask("types", "gradlife")
 def _(targets: Targets) -> Answer:
     count = next(row.count for row in gradlife.census().types() if row.type == f"{MODULE}.Node")
-    return Answer(f"Node {count:,}", count == sum(len(region.nodes) for region in HEAP.REGIONS))
+    return Answer(f"Node {count:,}", count == HEAP.NODE_COUNT)
 
 
 @GRADLIFE.ask("types and bytes", "gradlife")
 def _(targets: Targets) -> Answer:
     rows = gradlife.snapshot(labels=False).types()
     row = next(row for row in rows if row.type == f"{MODULE}.Node")
-    is_right = row.count == sum(len(region.nodes) for region in HEAP.REGIONS)
+    is_right = row.count == HEAP.NODE_COUNT
     return Answer(f"Node {row.count:,}, {row.bytes:,} bytes; all {sum(each.bytes for each in rows):,}", is_right)
 
 

@@ -27,7 +27,7 @@ def _(targets: Targets) -> Answer:
 @LIMIT.ask("limit: types", "limit")
 def _(targets: Targets) -> Answer:
     count = limit.count_types()[Node]
-    return Answer(f"Node {count:,}", count == sum(len(region.nodes) for region in HEAP.REGIONS))
+    return Answer(f"Node {count:,}", count == HEAP.NODE_COUNT)
 
 
 @LIMIT.ask("limit: path", "limit")

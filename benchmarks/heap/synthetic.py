@@ -211,4 +211,5 @@ def build(size: int, tensors: int, *, is_fragmented: bool = False) -> dict[str, 
     targets = plant()
     gc.collect()  # as in a program that has run for a while: else whoever makes an object first pays for all of these
     make_garbage()
+    HEAP.NODE_COUNT = sum(type(one) is Node for one in gc.get_objects())  # type: ignore[attr-defined]  # with scraps
     return targets
