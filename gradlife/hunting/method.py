@@ -51,6 +51,7 @@ class Hunt:
         frozenset()
     )  # where each step puts something larger, made without what was there before
     _swelling: tuple[Place, ...] = ()
+    shortage: str = ""  # why it ended before it knew enough
     _asked_for: int = 0
     has_rested: bool = False  # the collector, in a round of its own
 

@@ -35,11 +35,14 @@ class Unreached:
 
 
 def unreached(look: Look) -> Unreached | None:
-    """Counts of now, when the look has just been taken; None where memory can't be searched.
+    """Counts of now, when the look has just been taken; None where memory can't be searched, or is too short for it.
 
     A copy of the process counts: the tables of classes take some 15 MB.
     """
-    counts, nbytes = aside(lambda: counted(look))
+    try:
+        counts, nbytes = aside(lambda: counted(look))
+    except MemoryError:
+        return None
     return Unreached(look.steps, counts, nbytes) if counts else None
 
 

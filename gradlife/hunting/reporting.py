@@ -28,6 +28,7 @@ class About:
 
 def report_of(hunt: Hunt, about: About) -> HuntReport:
     """What is known by now. The graphs, and all that tells of leaks, are gone with the copy of the process that has them."""
+    about = replace(about, trouble=about.trouble or hunt.shortage)
     clear = None if about.has_failed or has_another_round(hunt) else hunt.clear
     if clear is None:
         return in_doubt(judged_aside(hunt, about))

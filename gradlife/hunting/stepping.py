@@ -12,10 +12,15 @@ class EnoughSteps(BaseException):
     """Ends a program that was asked for so many steps."""
 
 
+#: Why a hunt ended before it knew enough.
+SHORTAGE = "there was not enough memory for one more look: told is what was seen before"
+
+
 class Counter:
     """Counts down the steps of a round."""
 
     def __init__(self, hunt: Hunt, lock: threading.RLock | None = None) -> None:
+        self._hunt = hunt
         self._plan = hunt.plan()
         hunt.left = lambda: self.left + self._rest
         self._lock = lock or threading.RLock()
@@ -43,7 +48,11 @@ class Counter:
 
     def _resume(self) -> None:
         with self._lock:
-            self.left = next(self._plan, -1)
+            try:
+                self.left = next(self._plan, -1)
+            except MemoryError:  # a look's own: the program must not die of it
+                self._hunt.shortage = SHORTAGE
+                self.left = -1
         if self.left < 0:
             self.is_done = True
             self.on_done()

@@ -11,7 +11,13 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
+import gradlife
+from gradlife.hunting import method
+from gradlife.hunting.looks import look
+from gradlife.hunting.stepping import SHORTAGE
+from gradlife.model.hunt import HuntVerdict
+
+torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as Linux has them")
 
@@ -76,3 +82,20 @@ def test_a_program_that_is_killed_leaves_the_stock_that_was_taken_near_the_limit
     assert report["trouble"].startswith("killed by signal 9 at ")
     assert "activations" in json.dumps([report["findings"], report["explained"]])
     assert "activations" in errors
+
+
+def test_a_look_that_finds_no_memory_is_told_and_the_rest_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[object] = []
+    taken = 0
+
+    def scarce(*words: Any, **named: Any) -> Any:
+        nonlocal taken
+        taken += 1
+        if taken > 5:
+            raise MemoryError
+        return look(*words, **named)
+
+    monkeypatch.setattr(method, "look", scarce)
+    report = gradlife.hunt(lambda: kept.append(torch.ones(100)), steps=90)
+    assert report.trouble == SHORTAGE
+    assert (report.verdict, len(report.rounds)) == (HuntVerdict.LEAK, 3)

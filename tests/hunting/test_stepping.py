@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from gradlife.hunting.method import Hunt
-from gradlife.hunting.stepping import Counter
+from gradlife.hunting.stepping import SHORTAGE, Counter
 
 
 class Planned:
@@ -20,6 +20,17 @@ class Planned:
         for length in self.rounds:
             yield length
             self.done += 1
+
+
+class Short:
+    """A plan whose look finds no memory."""
+
+    left: Callable[[], int]
+    shortage = ""
+
+    def plan(self) -> Iterator[int]:
+        yield 2
+        raise MemoryError
 
 
 def counter_of(planned: Any) -> Counter:
@@ -40,6 +51,14 @@ def test_the_end_is_told_once() -> None:
     for _ in range(4):
         counter.step()
     assert told == ["done"]
+
+
+def test_a_look_without_memory_ends_the_hunt_and_not_the_program() -> None:
+    """The look's MemoryError came out of the program's own `optimizer.step()`."""
+    planned = Short()
+    counter = counter_of(planned)
+    assert [counter.step() for _ in range(3)] == [False, True, True]
+    assert planned.shortage == SHORTAGE
 
 
 def test_an_errand_is_done_at_the_next_step_and_the_round_keeps_its_length() -> None:
