@@ -8,6 +8,7 @@ taken down, and where a C++ static was the holder the process is killed, since n
 from __future__ import annotations
 
 import subprocess
+import sys
 
 import pytest
 
@@ -76,7 +77,10 @@ def test_the_broken_release_runs_dels_in_a_dying_interpreter(holder: str) -> Non
 
 
 def test_the_broken_release_kills_a_process_whose_interpreter_is_gone_already() -> None:
-    status, lines = run_to_exit("a C++ static", "broken-interpreter-exit")
-    assert status != 0  # killed by a signal, unless a sanitizer tells of it first
-    assert lines[0] == "atexit"
-    assert "del packed" not in lines
+    ended = [
+        run_to_exit("a C++ static", "broken-interpreter-exit") for _ in range(1 if sys.version_info < (3, 12) else 8)
+    ]
+    # Killed by a signal, unless a sanitizer tells of it first; from 3.12 on now and then it survives what it reads there.
+    assert any(status != 0 for status, _ in ended)
+    assert [lines[0] for _, lines in ended] == ["atexit"] * len(ended)
+    assert not any("del packed" in lines for _, lines in ended)
