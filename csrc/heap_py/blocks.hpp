@@ -21,6 +21,10 @@ class PythonBlocks {
   MemoryReader reader_;
 };
 
+// malloc marks the blocks in a thread's cache with a key in their second word: seen on one of ours. A cache that has
+// just been filled has no room for it, and leaves the word as it is; when asked again it has. 0: there is no cache.
+uint64_t find_cache_key();
+
 // malloc's blocks (glibc). A heap's chunks follow each other without a gap, so one walk from its first finds the exact
 // chunk of every address, and the next chunk says whether it is in use.
 class MallocBlocks {

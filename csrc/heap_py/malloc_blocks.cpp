@@ -12,22 +12,28 @@ constexpr size_t words_at_once = 8192;
 
 Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<uintptr_t>(pointer)); }
 
-// malloc marks the blocks in a thread's cache with a key in their second word: seen on one of ours.
-uint64_t find_cache_key(const MemoryReader& reader) {
-  void* volatile block = std::malloc(40);
-  const Address address = address_of(block);
-  std::free(block);
-  uint64_t key = 0;
-  return block != nullptr && reader.read_word(address + sizeof(uint64_t), &key) ? key : 0;
-}
-
 }  // namespace
+
+uint64_t find_cache_key() {
+  constexpr uint64_t mark = 0x6772'6164'6c69'6665;
+  const MemoryReader reader;
+  for (int tries = 0; tries < 2; ++tries) {
+    void* volatile block = std::malloc(40);
+    if (block == nullptr) return 0;
+    static_cast<volatile uint64_t*>(block)[1] = mark;
+    const Address address = address_of(block);
+    std::free(block);
+    uint64_t key = 0;
+    if (reader.read_word(address + sizeof key, &key) && key != mark) return key;
+  }
+  return 0;
+}
 
 MallocBlocks::MallocBlocks(const MemoryMap& map, ScanArena& arena)
     : map_(map), arena_(arena), heaps_(arena.memory()), words_(arena.memory()) {
   heaps_.reserve(256);  // they are referred to
   words_.resize(words_at_once);
-  cache_key_ = find_cache_key(reader_);
+  cache_key_ = find_cache_key();
 }
 
 std::optional<Block> MallocBlocks::find(Address address) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "heap_py/blocks.hpp"
 #include "heap_py/border.hpp"
 #include "heap_py/word_search.hpp"
 
@@ -21,6 +22,8 @@ ScanVector<Address> sorted_addresses(PyObject* list, ScanArena& arena) {
 }
 
 }  // namespace
+
+PyObject* malloc_cache_key(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(find_cache_key()); }
 
 PyObject* search_memory(PyObject*, PyObject* wanted) {
   return guarded([&] {

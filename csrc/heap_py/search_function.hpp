@@ -9,4 +9,7 @@ namespace gradlife::heap {
 // search_memory(addresses or None) -> (bytes read, words found, CPU seconds); None: memory is only read.
 PyObject* search_memory(PyObject* module, PyObject* addresses);
 
+// malloc_cache_key() -> int; 0: malloc has no cache
+PyObject* malloc_cache_key(PyObject* module, PyObject*);
+
 }  // namespace gradlife::heap
