@@ -20,7 +20,50 @@ typedef struct {
   const uint8_t* code; /* pairs of an instruction and its argument */
   int count;
   int16_t* heights; /* before each instruction */
+#if PY_VERSION_HEX >= 0x030c0000
+  const _PyCoMonitoringData* tools; /* of debuggers and the like; NULL: none is at work */
+#endif
 } gl_heights;
+
+#if PY_VERSION_HEX >= 0x030c0000
+/* What stood where a debugger, a profiler or a coverage tool has put an instruction of its own. */
+static int opcode_at(const gl_heights* all, int at) {
+  int opcode = all->code[2 * at];
+  if (opcode == INSTRUMENTED_LINE && all->tools != NULL && all->tools->lines != NULL)
+    opcode = all->tools->lines[at].original_opcode;
+  if (opcode == INSTRUMENTED_INSTRUCTION && all->tools != NULL && all->tools->per_instruction_opcodes != NULL)
+    opcode = all->tools->per_instruction_opcodes[at];
+  switch (opcode) {
+#define GL_BASE(name)       \
+  case INSTRUMENTED_##name: \
+    return name;
+    GL_BASE(RESUME)
+    GL_BASE(CALL)
+    GL_BASE(CALL_FUNCTION_EX)
+    GL_BASE(LOAD_SUPER_ATTR)
+    GL_BASE(RETURN_VALUE)
+    GL_BASE(RETURN_CONST)
+    GL_BASE(YIELD_VALUE)
+    GL_BASE(FOR_ITER)
+    GL_BASE(END_FOR)
+    GL_BASE(END_SEND)
+    GL_BASE(JUMP_FORWARD)
+    GL_BASE(JUMP_BACKWARD)
+    GL_BASE(POP_JUMP_IF_FALSE)
+    GL_BASE(POP_JUMP_IF_TRUE)
+    GL_BASE(POP_JUMP_IF_NONE)
+    GL_BASE(POP_JUMP_IF_NOT_NONE)
+#if PY_VERSION_HEX >= 0x030d0000
+    GL_BASE(CALL_KW)
+#endif
+#undef GL_BASE
+    default:
+      return _PyOpcode_Deopt[opcode];
+  }
+}
+#else
+static int opcode_at(const gl_heights* all, int at) { return _PyOpcode_Deopt[all->code[2 * at]]; }
+#endif
 
 static int is_backward(int opcode) {
   switch (opcode) {
@@ -91,7 +134,7 @@ static int note(gl_heights* all, int at, int height) {
 static int follow(gl_heights* all) {
   int found = 0, argument = 0;
   for (int at = 0; at < all->count; ++at) {
-    const int opcode = _PyOpcode_Deopt[all->code[2 * at]];
+    const int opcode = opcode_at(all, at);
     argument = (argument << 8) | all->code[2 * at + 1];
     const int height = all->heights[at];
     const int next = at + 1 + _PyOpcode_Caches[opcode];
@@ -103,7 +146,7 @@ static int follow(gl_heights* all) {
       const int jumps = is_forward(opcode) || is_backward(opcode);
       const int on = PyCompile_OpcodeStackEffectWithJump(opcode, argument, 0);
       const int away = jumps ? PyCompile_OpcodeStackEffectWithJump(opcode, argument, 1) : 0;
-      if (on == PY_INVALID_STACK_EFFECT || away == PY_INVALID_STACK_EFFECT) return found; /* a debugger's */
+      if (on == PY_INVALID_STACK_EFFECT || away == PY_INVALID_STACK_EFFECT) return found;
       if (jumps) found += note(all, is_backward(opcode) ? next - argument : next + argument, height + away);
       if (!is_last(opcode)) found += note(all, next, height + on);
     }
@@ -143,12 +186,13 @@ int gl_stack_height(void* address) {
   if (read.stack_count > 0 || frame->stacktop >= read.code->co_nlocalsplus || read.fast_count == 0)
     return read.stack_count;
   const int at = _PyInterpreterFrame_LASTI(frame);
-  gl_heights all = {(const uint8_t*)_PyCode_CODE(read.code), (int)Py_SIZE(read.code), NULL};
+  gl_heights all = {.code = (const uint8_t*)_PyCode_CODE(read.code), .count = (int)Py_SIZE(read.code)};
   if (at < 0 || at >= all.count) return 0;
   all.heights = PyMem_RawMalloc((size_t)all.count * sizeof *all.heights);
   if (all.heights == NULL) return 0;
   for (int i = 0; i < all.count; ++i) all.heights[i] = unknown_height;
 #if PY_VERSION_HEX >= 0x030c0000
+  all.tools = read.code->_co_monitoring;
   all.heights[0] = 0;
 #else
   all.heights[0] = (read.code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0; /* what is sent */

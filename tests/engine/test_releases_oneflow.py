@@ -20,6 +20,11 @@ NODE = "'oneflow._oneflow_internal.FunctionNode' object"
 TAKES_NOTHING = "(): incompatible function arguments. The following argument types are supported:\n    1. () -> None"
 
 
+def without_dict(text: str) -> str:
+    """As Python says it up to 3.12."""
+    return text.removesuffix(" and no __dict__ for setting new attributes")
+
+
 @each_oneflow
 @pytest.mark.parametrize(
     "make", [leaf, lambda: leaf() * 2, lambda: torch.nn.Parameter(torch.ones(2))], ids=["leaf", "result", "parameter"]
@@ -30,7 +35,10 @@ def test_tensor_has_no_attributes_no_weak_references_and_is_unknown_to_the_colle
         name = type(x).__name__
         assert isinstance(x, torch.Tensor)
         assert not hasattr(x, "__dict__")
-        assert failure(lambda: setattr(x, "tag", 1)) == f"AttributeError: '{name}' object has no attribute 'tag'"
+        assert (
+            without_dict(failure(lambda: setattr(x, "tag", 1)))
+            == f"AttributeError: '{name}' object has no attribute 'tag'"
+        )
         assert failure(lambda: weakref.ref(x)) == f"TypeError: cannot create weak reference to '{name}' object"
         assert not gc.is_tracked(x)
         assert gc.get_referents(x) == []
@@ -116,7 +124,9 @@ def test_node_refuses_what_was_never_finished_and_what_is_not_there(profile: str
         assert failure(lambda: node.register_hook(print)) == f"TypeError: register_hook{TAKES_NOTHING}"
         for name in ("saved_tensors", "needs_input_grad", "register_prehook", "__dict__"):
             assert failure(partial(getattr, node, name)) == f"AttributeError: {NODE} has no attribute '{name}'"
-        assert failure(lambda: setattr(node, "tag", 1)) == f"AttributeError: {NODE} has no attribute 'tag'"
+        assert (
+            without_dict(failure(lambda: setattr(node, "tag", 1))) == f"AttributeError: {NODE} has no attribute 'tag'"
+        )
         assert failure(lambda: node(torch.ones(2))) == f"TypeError: {NODE} is not callable"
 
 

@@ -6,7 +6,9 @@ import atexit
 import builtins
 import codecs
 import contextvars
+import functools
 import gc
+import operator
 import os
 import signal
 import sys
@@ -154,6 +156,28 @@ def test_value_on_the_stack_of_a_frame_that_is_inside_c_code() -> None:
     assert trace.lifetime is Lifetime.HELD
     assert [step.via for step in trace.steps] == ["a value that it computes with", ".thing", ""]
     assert trace.steps[0].detail.startswith("looping (test_roots.py:")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of 3.12")
+@pytest.mark.parametrize(
+    "events", ["LINE", "INSTRUCTION", "CALL JUMP BRANCH PY_RETURN", "LINE INSTRUCTION CALL BRANCH JUMP"]
+)
+def test_value_on_the_stack_of_a_frame_that_a_debugger_watches(events: str) -> None:
+    """After a run of hypothesis that explained a failure, or under coverage, what such a frame held was told as lost."""
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+    monitoring.use_tool_id(4, "a debugger")
+    monitoring.set_events(
+        4, functools.reduce(operator.or_, (getattr(monitoring.events, name) for name in events.split()))
+    )
+    references: list[Any] = []
+    try:
+        with thread_in(looping, references, name="T-1"):
+            trace = why(references[0]())
+    finally:
+        monitoring.set_events(4, 0)
+        monitoring.free_tool_id(4)
+    assert trace.lifetime is Lifetime.HELD
+    assert [step.via for step in trace.steps] == ["a value that it computes with", ".thing", ""]
 
 
 def nested(arrive: Callable[[], int], references: list[Any]) -> None:
