@@ -28,15 +28,15 @@ void PageCache::forget() {
 }
 
 void PageCache::start() const {
-  copies_.resize(page_count * page_bytes);
-  unreadable_.assign_zero(page_count);
-  pages_.assign_zero(page_count);
+  copies_.resize((last_place_ + 1) * page_bytes);
+  unreadable_.assign_zero(last_place_ + 1);
+  pages_.assign_zero(last_place_ + 1);
 }
 
 // Where not all of them can be read, those in front of the gap can.
 bool PageCache::fill(Address page) const {
   const size_t place = place_of(page);
-  const size_t count = std::min(pages_ahead, page_count - place);
+  const size_t count = std::min(pages_ahead, last_place_ + 1 - place);
   const size_t read = reader_.read_most(page, copies_.data() + place * page_bytes, count * page_bytes) / page_bytes;
   if (read == 0) {
     unreadable_[unreadable_place_of(page)] = page;

@@ -10,6 +10,8 @@ namespace gradlife::heap {
 // Shows memory as it was when its page was first read: for the time of one walk, while no Python code runs.
 class PageCache {
  public:
+  static constexpr size_t many = 4096, few = 16;
+  explicit PageCache(size_t page_count = many) : last_place_(page_count - 1) {}  // a power of two
   bool read(Address address, void* into, size_t bytes) const;
   bool read_word(Address address, uint64_t* word) const {
     const size_t offset = address % page_bytes, place = place_of(address);
@@ -22,13 +24,13 @@ class PageCache {
 
  private:
   static constexpr size_t page_bytes = 4096;
-  static constexpr size_t page_count = 4096;  // each page of memory has one place here
-  static constexpr size_t pages_ahead = 4;    // read with a missing one
+  static constexpr size_t pages_ahead = 4;  // read with a missing one
 
-  static size_t place_of(Address page) { return page / page_bytes % page_count; }
+  // Each page of memory has one place here.
+  size_t place_of(Address page) const { return page / page_bytes & last_place_; }
   // Round numbers are what is mistaken for addresses: their low bits are all the same.
-  static size_t unreadable_place_of(Address page) {
-    return (page / page_bytes * 0x9E3779B97F4A7C15ull >> 32) % page_count;
+  size_t unreadable_place_of(Address page) const {
+    return (page / page_bytes * 0x9E3779B97F4A7C15ull >> 32) & last_place_;
   }
   bool has(Address page) const {
     return pages_[place_of(page)] == page || (unreadable_[unreadable_place_of(page)] != page && fill(page));
@@ -36,6 +38,7 @@ class PageCache {
   void start() const;
   bool fill(Address page) const;
 
+  size_t last_place_;
   MemoryReader reader_;
   // By place; 0: none. Pages that can't be read stand apart, so that they do not drive out those that can.
   mutable Buffer<char> copies_;

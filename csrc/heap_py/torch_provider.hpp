@@ -11,7 +11,7 @@ namespace gradlife::heap {
 
 class TorchProvider final : public Provider {
  public:
-  explicit TorchProvider(const TorchLayout& layout);
+  explicit TorchProvider(const TorchLayout& layout, size_t pages = PageCache::many);
   void start(Builder& builder) override;
   bool knows(PyTypeObject* type) override;
   void expand_python(PyObject* object, ReferenceSink& sink) override;

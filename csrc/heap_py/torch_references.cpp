@@ -30,7 +30,7 @@ class ListSink final : public ReferenceSink {
 // A provider by itself, outside of a walk.
 class Trial {
  public:
-  Trial() : builder_(graph_, 16), provider_(*torch_layout()) { provider_.start(builder_); }
+  Trial() : builder_(graph_, 16), provider_(*torch_layout(), PageCache::few) { provider_.start(builder_); }
   TorchProvider& provider() { return provider_; }
   const Graph& graph() const { return graph_; }
 
@@ -67,7 +67,7 @@ PyObject* torch_description(PyObject*, PyObject* number) {
   return guarded([&]() -> PyObject* {
     const Address address = parse_address(number);
     if (torch_layout() == nullptr) return Py_NewRef(Py_None);
-    const PageCache reader;
+    const PageCache reader(PageCache::few);
     const TorchDescriptions descriptions(*torch_layout(), reader);
     return Py_BuildValue("OOOK", text(descriptions.tensor(address)).get(), text(descriptions.storage(address)).get(),
                          text(descriptions.device(address)).get(),
@@ -78,7 +78,7 @@ PyObject* torch_description(PyObject*, PyObject* number) {
 PyObject* torch_block(PyObject*, PyObject* number) {
   return guarded([&]() -> PyObject* {
     const Address address = parse_address(number);
-    const PageCache reader;
+    const PageCache reader(PageCache::few);
     return PyLong_FromUnsignedLongLong(object_bytes(reader, address));
   });
 }

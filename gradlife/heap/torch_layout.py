@@ -12,7 +12,7 @@ from typing import Any
 
 from gradlife import _heap
 from gradlife.heap import torch_node_layout
-from gradlife.heap.torch_search import find, half_at, meta_of, node_behind, node_of_context, pointer_to_class, word_at
+from gradlife.heap.torch_search import find, halves_of, meta_of, node_behind, node_of_context, pointer_to_class, word_at
 from gradlife.heap.torch_toys import Toys
 
 Fields = Iterator[tuple[str, Any]]
@@ -116,12 +116,9 @@ def of_descriptions(toys: Toys) -> Fields:
     yield "bytes_in_storage", find(big, toys.big_storage.nbytes(), nbytes=104)
     numbers = toys.device_names()
     cpu, other = ({name: number for number, name in numbers.items()}.get(name) for name in ("cpu", "meta"))
-    places = (
-        at
-        for at in range(8, 104, 2)
-        if (half_at(big, at), half_at(meta, at)) == (0xFF00 | (cpu or 0), 0xFF00 | (other or 0))
-    )
-    yield "device_in_storage", next(places, None)
+    wanted = 0xFF00 | (cpu or 0), 0xFF00 | (other or 0)
+    halves = list(zip(halves_of(big, 104), halves_of(meta, 104), strict=True))
+    yield "device_in_storage", next((2 * at for at in range(4, 52) if halves[at] == wanted), None)
     yield "device_names", numbers
     sizes = toys.shaped._cdata
     at = next(
@@ -172,12 +169,12 @@ def closures(toys: Toys, context: int, owner: int) -> dict[int, str]:
 
 def of_dtypes(toys: Toys) -> Fields:
     """The number that tells a tensor's dtype: small, different for each, and the same for two tensors of one."""
-    tensors = toys.tensors_of_dtypes()
-    for at in range(8, 240, 2):
-        names = {half_at(first._cdata, at): name for name, (first, _) in tensors.items()}
-        same = all(half_at(first._cdata, at) == half_at(second._cdata, at) < 256 for first, second in tensors.values())
-        if same and len(names) == len(tensors):
-            yield "dtype_in_impl", at
+    halves = {name: [halves_of(each._cdata, 240) for each in pair] for name, pair in toys.tensors_of_dtypes().items()}
+    for at in range(4, 120):
+        names = {first[at]: name for name, (first, _) in halves.items()}
+        same = all(first[at] == second[at] < 256 for first, second in halves.values())
+        if same and len(names) == len(halves):
+            yield "dtype_in_impl", 2 * at
             yield "dtype_names", names
             return
     yield "dtype_in_impl", None

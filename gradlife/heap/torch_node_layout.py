@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -141,15 +142,18 @@ def of_saved(toys: Toys) -> Fields:
 
 def saved_names(toys: Toys) -> Fields:
     """The saved tensors of every node class, in the order in which they stand in it."""
+    yield "saved_names", names_in_classes(toys.torch)
+
+
+@functools.cache
+def names_in_classes(torch: Any) -> dict[str, list[str]]:
+    """By the name of a node's class."""
     prefix = "_raw_saved_"
-    classes = {name: value for name, value in vars(toys.torch._C._functions).items() if isinstance(value, type)}
-    yield (
-        "saved_names",
-        {
-            name: [field.removeprefix(prefix) for field in vars(value) if field.startswith(prefix)]
-            for name, value in classes.items()
-        },
-    )
+    classes = {name: value for name, value in vars(torch._C._functions).items() if isinstance(value, type)}
+    return {
+        name: [field.removeprefix(prefix) for field in vars(value) if field.startswith(prefix)]
+        for name, value in classes.items()
+    }
 
 
 GROUPS = (of_nodes, of_shapes, of_contexts, of_hooks, of_metadata, of_saved, saved_names)

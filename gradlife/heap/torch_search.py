@@ -58,6 +58,7 @@ def node_of_context(ctx: Any) -> int | None:
     return pointer_to_class(id(ctx), "PyNode", type(ctx).__basicsize__)[1]
 
 
-def half_at(base: int, offset: int) -> int:
-    """Two bytes there; 0 where nothing can be read."""
-    return ((word_at(base, offset & ~7) or 0) >> 8 * (offset & 7)) & 0xFFFF
+def halves_of(base: int, nbytes: int) -> list[int]:
+    """What stands in an object, two bytes each; 0 where nothing can be read."""
+    words = [word_at(base, offset) or 0 for offset in range(0, nbytes, 8)]
+    return [word >> shift & 0xFFFF for word in words for shift in (0, 16, 32, 48)]
