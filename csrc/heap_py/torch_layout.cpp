@@ -30,6 +30,8 @@ constexpr OffsetField offset_fields[] = {
     {"saved_for_forward_in_context", &TorchLayout::saved_for_forward_in_context},
     {"non_differentiable_in_context", &TorchLayout::non_differentiable_in_context},
     {"dirty_in_context", &TorchLayout::dirty_in_context},
+    {"slot_in_saved_tensor", &TorchLayout::slot_in_saved_tensor},
+    {"ownership_of_saved_tensor", &TorchLayout::ownership_of_saved_tensor},
     {"count_in_target", &TorchLayout::count_in_target},
     {"storage_in_impl", &TorchLayout::storage_in_impl},
     {"meta_in_impl", &TorchLayout::meta_in_impl},
@@ -93,7 +95,8 @@ struct TypeField {
 };
 constexpr TypeField type_fields[] = {{"tensor_type", &TorchLayout::tensor_type},
                                      {"storage_type", &TorchLayout::storage_type},
-                                     {"context_type", &TorchLayout::context_type}};
+                                     {"context_type", &TorchLayout::context_type},
+                                     {"saved_tensor_type", &TorchLayout::saved_tensor_type}};
 
 std::string utf8(PyObject* text) {
   const char* bytes = PyUnicode_AsUTF8(text);

@@ -21,8 +21,9 @@ struct TorchLayout {
   // Python's side.
   const PyTypeObject* tensor_type = nullptr;  // torch._C.TensorBase, and so on
   const PyTypeObject* storage_type = nullptr;
-  const PyTypeObject* context_type = nullptr;  // torch._C._FunctionBase
-  traverseproc node_traverse = nullptr;        // of the wrappers of C++ nodes, which have no base of their own
+  const PyTypeObject* context_type = nullptr;       // torch._C._FunctionBase
+  const PyTypeObject* saved_tensor_type = nullptr;  // a slot as an object of Python's, which that owns or shows
+  traverseproc node_traverse = nullptr;             // of the wrappers of C++ nodes, which have no base of their own
   uint32_t impl_in_wrapper = absent;
   uint32_t impl_in_storage_wrapper = absent;
   uint32_t tensor_hooks_in_wrapper = absent;
@@ -33,6 +34,8 @@ struct TorchLayout {
   uint32_t saved_for_forward_in_context = absent;
   uint32_t non_differentiable_in_context = absent;
   uint32_t dirty_in_context = absent;
+  uint32_t slot_in_saved_tensor = absent;
+  uint32_t ownership_of_saved_tensor = absent;  // a bit: 0 where the slot is a node's
   // C++'s side.
   uint32_t count_in_target = absent;  // the strong count: the low half of a word
   uint32_t storage_in_impl = absent;

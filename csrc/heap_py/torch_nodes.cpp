@@ -106,6 +106,18 @@ void TorchProvider::expand_slots(const std::vector<uint64_t>& words, const char*
   for (size_t i = 0; i * step < words.size(); ++i) expand_slot(&words[i * step], name, static_cast<int64_t>(i), sink);
 }
 
+// Since 2.13 a checkpoint keeps its inputs in slots of its own, each behind an object of pybind11's.
+void TorchProvider::expand_saved_tensor(PyObject* object, ReferenceSink& sink) {
+  const Address address = static_cast<Address>(reinterpret_cast<uintptr_t>(object));
+  Address slot, ownership;
+  if (!read(address, layout_.ownership_of_saved_tensor, &ownership) || (ownership & 1) == 0) return;
+  if (layout_.slot_bytes == TorchLayout::absent || layout_.slot_bytes < word_bytes) return;
+  if (!read(address, layout_.slot_in_saved_tensor, &slot)) return;
+  std::vector<uint64_t> words(layout_.slot_bytes / word_bytes);
+  if (reader_.read(slot, words.data(), words.size() * word_bytes) && is_slot(words, 0))
+    expand_slot(words.data(), "saved tensor", -1, sink);
+}
+
 // What a class of nodes adds to what every node has: slots, lists of slots, lists of tensors. A slot without a tensor
 // is one too.
 std::vector<TorchProvider::Place> TorchProvider::places_of(Address node, const std::vector<uint64_t>& words) {

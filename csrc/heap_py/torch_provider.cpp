@@ -31,7 +31,8 @@ void TorchProvider::start(Builder& builder) {
 }
 
 bool TorchProvider::knows(PyTypeObject* type) {
-  for (const PyTypeObject* own : {layout_.tensor_type, layout_.storage_type, layout_.context_type})
+  for (const PyTypeObject* own :
+       {layout_.tensor_type, layout_.storage_type, layout_.context_type, layout_.saved_tensor_type})
     if (own != nullptr && PyType_IsSubtype(type, const_cast<PyTypeObject*>(own)) != 0) return true;
   return type == &PyCapsule_Type || (layout_.node_traverse != nullptr && type->tp_traverse == layout_.node_traverse);
 }
@@ -141,6 +142,7 @@ void TorchProvider::expand_python(PyObject* object, ReferenceSink& sink) {
   };
   if (type == &PyCapsule_Type) return expand_capsule(object, sink);
   if (is_a(layout_.context_type)) return expand_context(object, sink);
+  if (is_a(layout_.saved_tensor_type)) return expand_saved_tensor(object, sink);
   uint32_t offset = layout_.node_in_wrapper;
   if (is_a(layout_.tensor_type)) offset = layout_.impl_in_wrapper;
   if (is_a(layout_.storage_type)) offset = layout_.impl_in_storage_wrapper;

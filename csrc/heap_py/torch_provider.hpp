@@ -56,6 +56,7 @@ class TorchProvider final : public Provider {
   Address node_of_context(const PyObject* context);
   Address node_of_tensor(const PyObject* tensor);
   void expand_context(PyObject* context, ReferenceSink& sink);
+  void expand_saved_tensor(PyObject* object, ReferenceSink& sink);
   void expand_tensor(Address impl, const KnownClass& known, ReferenceSink& sink);
   void refer_to_part(ReferenceSink& sink, Address target);
   void expand_meta(Address meta, const KnownClass& known, ReferenceSink& sink);

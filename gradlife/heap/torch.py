@@ -86,6 +86,9 @@ MEANINGS = {
     "slots_in_node": "which tensors nodes have saved",
     "grad_fn_in_slot": "grad nodes of packed tensors",
     "accumulator_in_slot": "accumulators of packed leaves",
+    "saved_tensor_type": "inputs of checkpoints",
+    "slot_in_saved_tensor": "inputs of checkpoints",
+    "ownership_of_saved_tensor": "inputs of checkpoints",
     "saved_names": "names of saved tensors",
     **{name: class_name.rpartition("::")[2] for name, class_name in CLASSES.items()},
 }

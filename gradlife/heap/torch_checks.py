@@ -200,6 +200,13 @@ def of_saved(toys: Toys) -> Checks:
     )
 
 
+def of_saved_tensors(toys: Toys) -> Checks:
+    """From a saved tensor that is an object of Python's to the tensor; nothing of one that only shows what a node has."""
+    fields = ("ownership_of_saved_tensor", "slot_in_saved_tensor", "saved_tensor_type", "slot_bytes", "tensor_class")
+    yield Check(fields, toys.leaf._cdata, told_of(toys.saved).get(("saved tensor", -1)))
+    yield Check(fields, {}, told_of(toys.shown))
+
+
 def of_memory(toys: Toys) -> Checks:
     """From a storage to the owner of memory that is not its own."""
     places = ("closures", "code_in_function", "owner_in_function", "function_deleter", "deleter_in_storage")
@@ -237,7 +244,17 @@ def of_descriptions(toys: Toys) -> Checks:
         yield Check(memory, (f"{storage.nbytes()} bytes", device, nbytes), told_storage[1:] if told_storage else None)
 
 
-GROUPS = (of_wrappers, of_contexts, of_tensors, of_tangents, of_nodes, of_saved, of_memory, of_descriptions)
+GROUPS = (
+    of_wrappers,
+    of_contexts,
+    of_tensors,
+    of_tangents,
+    of_nodes,
+    of_saved,
+    of_saved_tensors,
+    of_memory,
+    of_descriptions,
+)
 
 
 def is_nothing(told: object) -> bool:

@@ -21,6 +21,9 @@ from gradlife.heap.torch_toys import Toys
 
 Fields = Iterator[tuple[str, Any]]
 
+#: An offset of what this release does not have.
+NOWHERE = 2**32 - 1
+
 #: The lists of hooks that every node has, and the class of what stands in each.
 HOOK_LISTS = {
     "tensor_hooks_in_node": "PyFunctionTensorPreHook",
@@ -140,6 +143,21 @@ def of_saved(toys: Toys) -> Fields:
         yield name, at + found - slot if at is not None and found is not None and slot is not None else None
 
 
+def of_saved_tensors(toys: Toys) -> Fields:
+    """Of saved tensors that are objects of Python's: where the slot stands, and the bit that says whose that is."""
+    if not hasattr(toys.torch._C._autograd, "_make_saved_tensor"):  # checkpoints keep their inputs in a ctx
+        yield "saved_tensor_type", toys.torch._C._FunctionBase
+        yield from (("slot_in_saved_tensor", NOWHERE), ("ownership_of_saved_tensor", NOWHERE))
+        return
+    saved, shown = toys.saved, toys.shown
+    places = range(16, type(saved).__basicsize__, 8)
+    at = next((at for at in places if word_at(word_at(id(saved), at), 0) == toys.leaf._cdata), None)
+    bits = {at: tuple((word_at(id(one), at) or 0) & 1 for one in (saved, shown)) for at in reversed(places)}
+    yield "saved_tensor_type", type(saved)
+    yield "slot_in_saved_tensor", at
+    yield "ownership_of_saved_tensor", next((at for at, pair in bits.items() if pair == (1, 0)), None)
+
+
 def saved_names(toys: Toys) -> Fields:
     """The saved tensors of every node class, in the order in which they stand in it."""
     yield "saved_names", names_in_classes(toys.torch)
@@ -156,4 +174,4 @@ def names_in_classes(torch: Any) -> dict[str, list[str]]:
     }
 
 
-GROUPS = (of_nodes, of_shapes, of_contexts, of_hooks, of_metadata, of_saved, saved_names)
+GROUPS = (of_nodes, of_shapes, of_contexts, of_hooks, of_metadata, of_saved, of_saved_tensors, saved_names)

@@ -216,6 +216,16 @@ class Toys:
         with self.packing:
             return self.result.cos()
 
+    @functools.cached_property
+    def saved(self) -> Any:
+        """A saved tensor of its own, as checkpoints keep their inputs."""
+        return self.torch._C._autograd._make_saved_tensor(self.leaf, is_output=False)
+
+    @functools.cached_property
+    def shown(self) -> Any:
+        """The same sort of object, of what is a node's."""
+        return self.node._raw_saved_self
+
 
 def nothing(*_: Any) -> None:
     """A hook."""

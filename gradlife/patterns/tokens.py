@@ -34,6 +34,7 @@ NATIVE_WORDS = {
     "its wrapper": "wrapper",
     "prehooks": "hooks",
     "saved_tensors": "saved",
+    "saved tensor": "saved",
     "saved grad_fn": "next",
     "saved accumulator": "next",
     "replayed operation": "next",

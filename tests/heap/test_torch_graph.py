@@ -19,6 +19,7 @@ from gradlife.model.trace import Lifetime
 from programs_of_cycles import hook_over_its_own_tensor, leaf
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch.utils.checkpoint")
 pytestmark = pytest.mark.torch
 
 
@@ -54,6 +55,25 @@ def test_saved_tensor_of_a_kept_loss_is_named() -> None:
         "next edge",
         "saved tensor 'other'",
     ]
+
+
+@pytest.mark.skipif(not hasattr(torch._C._autograd, "_make_saved_tensor"), reason="checkpoints keep inputs in a ctx")
+def test_input_of_a_checkpoint_is_found_behind_the_result_that_is_kept() -> None:
+    def step(results: list[Any]) -> Any:
+        inputs = torch.ones(3)
+        run = torch.nn.Linear(3, 2)
+        results.append(torch.utils.checkpoint.checkpoint(run, inputs, use_reentrant=False))
+        return weakref.ref(inputs)
+
+    results: list[Any] = []
+    trace = why(step(results)())
+    assert [step.object for step in trace.steps][-4:] == ["_CheckpointFrame", "list", "SavedTensor", "Tensor"]
+    assert [step.via for step in trace.steps][-4:-1] == [".saved_args", "[0]", "saved tensor"]
+
+
+def test_what_only_shows_a_saved_tensor_of_a_node_keeps_nothing() -> None:
+    node = leaf(torch).sin().grad_fn
+    assert _heap._torch_references(node._raw_saved_self) == []
 
 
 def test_tensor_saved_for_backward_is_found_behind_its_ctx() -> None:

@@ -52,6 +52,8 @@ def look_at_all_kinds() -> None:
         TOYS.picked,
         TOYS.view,
         TOYS.dual,
+        TOYS.saved,
+        TOYS.shown,
     )
     found = {
         shown._cdata for shown in (TOYS.leaf, TOYS.result, TOYS.view, TOYS.storage, TOYS.product, TOYS.meta_storage)
