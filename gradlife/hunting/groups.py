@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradlife import _heap
@@ -45,6 +45,7 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
     home = {node: number for number, group in enumerate(groups) for node in group.members}
     target = list(range(len(groups)))
     held_by = [containers(graph, group, born) for group in groups]
+    ranks = [(bool(nodes), len(group.tops)) for nodes, group in zip(held_by, groups, strict=True)]
     holders: dict[int, int] = {}
     for number, group in enumerate(groups):
         older = [node for node in held_by[number] if not has_variables(graph, node)]
@@ -55,7 +56,7 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
             join(target, number, found)
         for node in older:
             if node in holders:
-                join_held(target, number, holders[node], held_by)
+                join_held(target, number, holders[node], ranks)
         holders.update(dict.fromkeys(held_by[number], number))
     return united(groups, target)
 
@@ -75,14 +76,15 @@ def join(target: list[int], number: int, into: int) -> None:
         target[final(target, number)] = final(target, into)
 
 
-def join_held(target: list[int], number: int, other: int, held_by: list[list[int]]) -> None:
-    """Two that the same container has: what they are parts of becomes one, called after one that a container has.
+def join_held(target: list[int], number: int, other: int, ranks: Sequence[tuple[bool, int]]) -> None:
+    """Two that the same container has: what they are parts of becomes one, called after the one that a container has most of.
 
-    By the container it is told whether they grow. A step under way may have the newest of them by something else.
+    By the container it is told whether they grow. The newest of them may be held by something else, too: by a step under
+    way, by a cache of the last one.
     """
     mine, others = final(target, number), final(target, other)
     into, part = (others, mine) if mine == number else (mine, others)
-    if not held_by[into] and held_by[part]:
+    if ranks[part] > ranks[into]:
         into, part = part, into
     join(target, part, into)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gradlife.hunting import tracing
-from gradlife.hunting.groups import Group, top_of
+from gradlife.hunting.groups import Group, join_held, top_of
 
 TENSOR, LOSS = ("python", "Tensor"), ("python", "Loss")
 
@@ -32,6 +32,23 @@ def test_a_link_at_the_address_of_another_object_does_not_part_a_chain() -> None
 def test_what_hangs_on_something_old_has_its_own_top() -> None:
     born: Any = dict.fromkeys([7, 8], 0)
     assert top_of(chain(9, TENSOR), 8, born, {}) == 7
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "into"),
+    [
+        pytest.param((True, 1), (True, 24), 1, id="the newest is in a cache, too"),
+        pytest.param((True, 24), (True, 1), 0, id="the same, met the other way round"),
+        pytest.param((True, 24), (True, 24), 0, id="keys and values"),
+        pytest.param((False, 30), (True, 24), 1, id="no container has the others"),
+    ],
+)
+def test_groups_of_one_container_are_called_after_the_one_that_it_has_most_of(
+    first: tuple[bool, int], second: tuple[bool, int], into: int
+) -> None:
+    target = [0, 1]
+    join_held(target, 1, 0, [first, second])
+    assert target == [into, into]
 
 
 @pytest.mark.parametrize("kind", [TENSOR, LOSS])
