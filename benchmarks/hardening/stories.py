@@ -177,6 +177,16 @@ def views_changed() -> Action:
     return act
 
 
+def results_written() -> Action:
+    x = matrix().detach()
+
+    def act() -> Any:
+        out = torch.empty(0, dtype=x.dtype)
+        return torch.mul(x, x, out=out), torch.sum(x, 0, out=torch.empty(0)), torch.cat((x, x), out=out[:0])
+
+    return act
+
+
 def wrappers_come_and_go() -> Action:
     y = leaf() * 2
     total = y.sum()
@@ -276,6 +286,7 @@ TOLD: tuple[Story, ...] = (
     slots_hooked,
     backward_many_ways,
     views_changed,
+    results_written,
     wrappers_come_and_go,
     reentrant_backward,
     anomaly_mode,

@@ -4,6 +4,7 @@
 
 #include "engine/kernels.hpp"
 #include "engine/op_node.hpp"
+#include "engine/seen_in_place.hpp"
 
 namespace gradlife::ops {
 namespace {
@@ -109,6 +110,7 @@ Tensor gradient_through(Tensor gradient, Geometry input, Geometry window) {
 struct Strided {
   Geometry input;
   Geometry window;
+  static constexpr const char* in_place_name = "AsStridedBackward1";
   static const NodeSpec& spec() {
     static const NodeSpec& spec =
         node_spec("AsStridedBackward0", {saved_number("size"), saved_number("storage_offset"), saved_number("stride")});
@@ -144,6 +146,13 @@ Tensor as_strided(const Tensor& a, const Dims& sizes, const Dims& strides, int64
   const Geometry window{sizes, strides, offset};
   check_window(*a, window);
   return recorded(make_view(a, sizes, strides, offset), a, Strided{geometry_of(*a), window});
+}
+
+Tensor as_strided_in_place(const Tensor& target, const Dims& sizes, const Dims& strides, int64_t offset) {
+  const Geometry window{sizes, strides, offset};
+  check_seen(target);
+  check_window(*target, window);
+  return see_through(target, alias(target, sizes, strides, offset), Strided{geometry_of(*target), window});
 }
 
 NodePtr as_strided_node(const Tensor& a, const TensorImpl& window) {

@@ -43,6 +43,16 @@ Storage::Storage(void* data, size_t bytes, Handle owner)
   live_storage_bytes.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
 }
 
+void Storage::grow(size_t bytes) {
+  if (bytes <= bytes_) return;
+  require(may_grow(), "Trying to resize storage that is not resizable");
+  void* data = std::realloc(data_, bytes);
+  if (data == nullptr) fail(ErrorKind::memory, "not enough memory for a storage of ", bytes, " bytes");
+  live_storage_bytes.fetch_add(static_cast<int64_t>(bytes - bytes_), std::memory_order_relaxed);
+  data_ = data;
+  bytes_ = bytes;
+}
+
 void Storage::let_go() {
   live_storage_bytes.fetch_sub(static_cast<int64_t>(bytes_), std::memory_order_relaxed);
   if (!owner_) std::free(data_);
@@ -90,6 +100,14 @@ void TensorImpl::set_data(const TensorImpl& other) {
   dtype_ = other.dtype_;
   is_contiguous_ = other.is_contiguous_;
   is_inference_ = other.is_inference_;  // whether it counts its versions stays as it was
+}
+
+void TensorImpl::set_window(const Dims& sizes, const Dims& strides, int64_t offset) {
+  sizes_ = sizes;
+  strides_ = strides;
+  offset_ = offset;
+  numel_ = sizes.product();
+  is_contiguous_ = has_contiguous_layout(sizes, strides);
 }
 
 AutogradMeta& TensorImpl::need_meta() {

@@ -28,6 +28,11 @@ class Storage final : public Managed {
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   bool is_foreign() const { return static_cast<bool>(owner_); }
+  // Makes room for so many bytes at least, wherever that is then. Errors: memory from elsewhere, or that others point
+  // to.
+  void grow(size_t bytes);
+  void forbid_growth() { may_grow_ = false; }
+  bool may_grow() const { return may_grow_ && !is_foreign(); }
   const char* name() const override { return "Storage"; }
   void visit_owned(OwnedVisitor& visitor) const override;
 
@@ -38,6 +43,7 @@ class Storage final : public Managed {
   void* data_ = nullptr;
   size_t bytes_ = 0;
   Handle owner_;
+  bool may_grow_ = true;
 };
 using StoragePtr = Ptr<Storage>;
 
@@ -74,6 +80,8 @@ class TensorImpl final : public Managed {
   }
   // Takes over another impl's window and storage (`x.data = y`); the version counter stays.
   void set_data(const TensorImpl& other);
+  void set_storage(StoragePtr storage) { storage_ = std::move(storage); }
+  void set_window(const Dims& sizes, const Dims& strides, int64_t offset);
 
   const VersionPtr& version_counter() const { return version_; }
   void share_version(const VersionPtr& version) { version_ = version; }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "engine_py/errors.hpp"
+#include "engine_py/out_forms.hpp"
 #include "engine_py/state.hpp"
 #include "engine_py/wrapper.hpp"
 
@@ -25,13 +26,11 @@ const char* short_type_name(PyObject* object) {
   return dot != nullptr ? dot + 1 : name;
 }
 
-void refuse_out(const char* function, PyObject* name) {
-  if (PyUnicode_CompareWithASCIIString(name, "out") == 0)
-    raise_python(PyExc_RuntimeError,
-                 "%s(): gradlife's engine gives results, it does not write them into out=", function);
-}
-
 }  // namespace
+
+void refuse_out(const char* function) {
+  raise_python(PyExc_RuntimeError, "%s(): gradlife's engine gives results, it does not write them into out=", function);
+}
 
 Args::Args(const char* function, std::initializer_list<const char*> parameters, size_t required,
            PyObject* const* arguments, Py_ssize_t count, PyObject* names)
@@ -46,7 +45,8 @@ Args::Args(const char* function, std::initializer_list<const char*> parameters, 
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* name = PyTuple_GET_ITEM(names, i);
     const size_t at = position_of(name, parameters_, count_);
-    if (at == count_) refuse_out(function, name);
+    if (at == count_ && out_form(function) == nullptr && PyUnicode_CompareWithASCIIString(name, "out") == 0)
+      refuse_out(function);
     if (at == count_) raise_python(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", function, name);
     if (values_[at] != nullptr)
       raise_python(PyExc_TypeError, "%s() got multiple values for argument '%U'", function, name);
@@ -60,7 +60,6 @@ Args::Args(const char* function, std::initializer_list<const char*> parameters, 
 
 void refuse_arguments(PyObject* const*, Py_ssize_t count, PyObject* names) {
   if (count != 0) raise_python(PyExc_TypeError, "this operation takes no arguments (%zd given)", count);
-  if (names != nullptr) refuse_out("this operation", PyTuple_GET_ITEM(names, 0));
   if (names != nullptr)
     raise_python(PyExc_TypeError, "got an unexpected keyword argument '%U'", PyTuple_GET_ITEM(names, 0));
 }

@@ -177,6 +177,7 @@ Ref array_of(PyObject* self) {
   checked_status(PyObject_SetAttrString(owner.get(), "__array_interface__", interface_of(*tensor).get()));
   Ref array = checked(PyObject_CallMethod(numpy.get(), "asarray", "O", owner.get()));
   checked_status(PyObject_DelAttrString(owner.get(), "__array_interface__"));
+  tensor->storage()->forbid_growth();  // the array points there
   return array;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/ops.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
+#include "engine_py/out_forms.hpp"
 #include "engine_py/tables.hpp"
 #include "engine_py/wrapper.hpp"
 
@@ -41,6 +42,7 @@ NamedInput take_input(PyObject* const* arguments, PyObject* names) {
 
 PyObject* cat_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
+    if (has_out(names)) return call_with_out("cat", cat_function, arguments, count, names);
     const Args args("cat", {"tensors", "dim"}, 1, arguments, count, names);
     return wrap(ops::cat(args.tensors(0), args.integer(1, 0))).release();
   });
@@ -48,6 +50,7 @@ PyObject* cat_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, 
 
 PyObject* stack_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
+    if (has_out(names)) return call_with_out("stack", stack_function, arguments, count, names);
     const Args args("stack", {"tensors", "dim"}, 1, arguments, count, names);
     return wrap(ops::stack(args.tensors(0), args.integer(1, 0))).release();
   });
@@ -86,6 +89,7 @@ const Operation* const operation_tables[] = {
     in_place_operations,
     distribution_operations,
     fact_operations,
+    resizing_operations,
 };
 const PyMethodDef* const method_tables[] = {
     in_place_methods, running_in_place_methods, bounds_in_place_methods, product_in_place_methods,
@@ -95,6 +99,7 @@ const PyMethodDef* const method_tables[] = {
     elementwise_in_place_methods,
     distribution_methods,
     fact_methods,
+    resizing_methods,
     strided_methods,
     value_methods,
     creation_methods,
@@ -111,6 +116,13 @@ const PyMethodDef* const function_tables[] = {
     data_functions,
 };
 // clang-format on
+
+const Operation& operation_of(FastMethod method) {
+  for (const Operation* rows : operation_tables)
+    for (; rows->name != nullptr; ++rows)
+      if (rows->method == method) return *rows;
+  fail(ErrorKind::runtime, "no operation has this method");
+}
 
 using Table = std::vector<PyMethodDef>;
 
@@ -146,6 +158,10 @@ PyMethodDef* op_functions() {
 
 PyObject* call_on_input(FastMethod method, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
+    if (has_out(names)) {
+      const Operation& row = operation_of(method);
+      return call_with_out(row.name, row.function, arguments, count, names);
+    }
     if (count > 0) {
       if (!is_tensor(arguments[0])) refuse_input(arguments[0]);
       return method(arguments[0], arguments + 1, count - 1, names);

@@ -3,6 +3,7 @@
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
 #include "engine_py/operands.hpp"
+#include "engine_py/out_forms.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -194,6 +195,7 @@ PyObject* where_method(PyObject* self, PyObject* const* arguments, Py_ssize_t co
 // where(condition, input, other), and where(condition) for the places where it holds.
 PyObject* where_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
+    if (has_out(names)) return call_with_out("where", where_function, arguments, count, names);
     const Args args("where", {"condition", "input", "other"}, 1, arguments, count, names);
     if (args[1] == nullptr && args[2] == nullptr) return wrap_tuple(ops::nonzero_tuple(args.tensor(0))).release();
     const Args all("where", {"condition", "input", "other"}, 3, arguments, count, names);

@@ -78,6 +78,17 @@ PyObject* layer_norm(PyObject*, PyObject* const* arguments, Py_ssize_t count, Py
   });
 }
 
+PyObject* batch_norm(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("batch_norm",
+                    {"input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"}, 8,
+                    arguments, count, names);
+    const ops::BatchNormTensors given{optional(args, 1), optional(args, 2), optional(args, 3), optional(args, 4)};
+    return wrap(ops::batch_norm(args.tensor(0), given, args.flag(5, false), args.real(6, 0.1), args.real(7, 1e-5)))
+        .release();
+  });
+}
+
 }  // namespace
 
 PyMethodDef layer_functions[] = {{"_nn_mse_loss", as_method(mse_loss), fast_call, nullptr},
@@ -89,6 +100,7 @@ PyMethodDef layer_functions[] = {{"_nn_mse_loss", as_method(mse_loss), fast_call
                                  {"_nn_linear", as_method(linear), fast_call, nullptr},
                                  {"_nn_embedding", as_method(embedding), fast_call, nullptr},
                                  {"_nn_layer_norm", as_method(layer_norm), fast_call, nullptr},
+                                 {"_nn_batch_norm", as_method(batch_norm), fast_call, nullptr},
                                  {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace gradlife

@@ -45,6 +45,8 @@ extern PyMethodDef elementwise_in_place_methods[];
 extern const Operation distribution_operations[];  // distribution_methods.cpp
 extern PyMethodDef distribution_methods[];
 extern PyMethodDef distribution_functions[];
+extern const Operation resizing_operations[];  // resizing_methods.cpp
+extern PyMethodDef resizing_methods[];
 extern const Operation fact_operations[];  // fact_methods.cpp
 extern PyMethodDef fact_methods[];
 extern const Operation in_place_operations[];  // in_place_methods.cpp

@@ -20,6 +20,10 @@ Storage& storage_of(PyObject* self) {
 
 }  // namespace
 
+bool is_storage(PyObject* object) { return PyObject_TypeCheck(object, state().storage_base) != 0; }
+
+StoragePtr unwrap_storage(PyObject* object) { return StoragePtr::share(&storage_of(object)); }
+
 int visit_storage_references(PyObject* self, visitproc visit, void* arg) {
   if (const int stop = visit_slots(self, state().storage_base, visit, arg)) return stop;
   Py_VISIT(storage_object(self)->dict);
@@ -128,6 +132,10 @@ PyObject* storage_data_ptr(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromVoidPtr(storage_of(self).data()); });
 }
 
+PyObject* storage_resizable(PyObject* self, PyObject*) {
+  return guarded([&] { return PyBool_FromLong(storage_of(self).may_grow()); });
+}
+
 PyObject* storage_use_count(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromUnsignedLong(storage_of(self).use_count()); });
 }
@@ -170,6 +178,7 @@ Ref make_storage_base(const Ref& meta) {
   static PyMethodDef methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, nullptr},
                                   {"size", storage_nbytes, METH_NOARGS, nullptr},
                                   {"data_ptr", storage_data_ptr, METH_NOARGS, nullptr},
+                                  {"resizable", storage_resizable, METH_NOARGS, nullptr},
                                   {"_window", storage_window, METH_O, nullptr},
                                   {"_use_count", storage_use_count, METH_NOARGS, nullptr},
                                   {"_fix_weakref", storage_fix_weakref, METH_NOARGS, nullptr},

@@ -157,7 +157,9 @@ Ref wrap_dims(const Dims& dims) {
   for (size_t i = 0; i < dims.size(); ++i)
     PyTuple_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), checked(PyLong_FromLongLong(dims[i])).release());
   if (state().size_type == nullptr) return values;
-  return checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(state().size_type), values.get()));
+  // Without its own __new__, which looks at each size.
+  const Ref arguments = checked(PyTuple_Pack(1, values.get()));
+  return checked(PyTuple_Type.tp_new(state().size_type, arguments.get(), nullptr));
 }
 
 Dims parse_dims(PyObject* sequence) {

@@ -28,20 +28,24 @@ from gradlife._engine import (
     is_grad_enabled,
     is_inference_mode_enabled,
 )
-from gradlife.engine import autograd, linalg, nn, optim, random, return_types, serialization, storage, utils
+from gradlife.engine import autograd, cuda, linalg, nn, optim, random, return_types, serialization, storage, utils
 from gradlife.engine import private as _C
+from gradlife.engine.checks import _check, _check_index, _check_not_implemented, _check_type, _check_value
 from gradlife.engine.functions import (
     celu,
     celu_,
     cosine_similarity,
+    isin,
     pairwise_distance,
     prelu,
     selu,
     selu_,
+    signbit,
     threshold,
     threshold_,
 )
 from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gradlife.engine.legacy import BoolTensor, DoubleTensor, FloatTensor, IntTensor, LongTensor
 from gradlife.engine.limits import finfo, iinfo
 from gradlife.engine.observing import (
     Event,
@@ -89,7 +93,16 @@ from gradlife.engine.shaping import (
     vstack,
 )
 from gradlife.engine.storage import TypedStorage
-from gradlife.engine.tensors import Size, Tensor, device, layout, strided
+from gradlife.engine.tensors import (
+    Size,
+    Tensor,
+    contiguous_format,
+    device,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from gradlife.engine.typename import typename
 
 float = float32
@@ -102,8 +115,13 @@ strided = strided
 __all__ = [
     "AXES",
     "_C",
+    "BoolTensor",
+    "DoubleTensor",
     "Event",
+    "FloatTensor",
     "Generator",
+    "IntTensor",
+    "LongTensor",
     "OwnerTree",
     "Profile",
     "Size",
@@ -111,9 +129,16 @@ __all__ = [
     "Tensor",
     "TypedStorage",
     "UntypedStorage",
+    "_check",
+    "_check_index",
+    "_check_not_implemented",
+    "_check_type",
+    "_check_value",
     "autograd",
     "bool",
     "clear_events",
+    "contiguous_format",
+    "cuda",
     "current_profile",
     "default_generator",
     "device",
@@ -137,6 +162,7 @@ __all__ = [
     "is_inference_mode_enabled",
     "is_storage",
     "is_tensor",
+    "isin",
     "layout",
     "linalg",
     "live_bytes",
@@ -145,11 +171,13 @@ __all__ = [
     "log_events",
     "long",
     "manual_seed",
+    "memory_format",
     "nn",
     "no_grad",
     "numel",
     "optim",
     "owners",
+    "preserve_format",
     "profile",
     "profiles",
     "random",
@@ -163,6 +191,7 @@ __all__ = [
     "set_num_threads",
     "set_printoptions",
     "set_rng_state",
+    "signbit",
     "storage",
     "strided",
     "typename",

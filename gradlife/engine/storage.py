@@ -102,6 +102,39 @@ def typed(storage: UntypedStorage, dtype: dtype) -> TypedStorage:
     return cls(wrap_storage=storage, dtype=dtype, _internal=True)
 
 
+def untyped_for(storage: TypedStorage, dtype: dtype) -> UntypedStorage:
+    """The storage below, for a tensor of ``dtype``. Error (RuntimeError): it holds elements of another one."""
+    if storage.dtype is not dtype:
+        wanted, given = (_CLASSES[kind].__name__.removesuffix("Storage") for kind in (dtype, storage.dtype))
+        raise RuntimeError(
+            f"Expected a Storage of type {wanted.lower()} or an UntypedStorage, but got type {given} for argument 1 'storage'"
+        )
+    return storage.untyped()
+
+
+def converted(values: Any, dtype: dtype) -> TypedStorage:
+    """A new storage of these numbers, as elements of ``dtype``."""
+    return typed(_engine.tensor(values, dtype=dtype).untyped_storage(), dtype)
+
+
+def _cast(dtype: dtype) -> Any:
+    def cast(self: Any) -> TypedStorage:
+        return converted(list(self), dtype)
+
+    cast.__doc__ = f"A copy of the elements (of an untyped storage its bytes) as {dtype}."
+    return cast
+
+
+for _kind, _name in (
+    (_engine.float32, "float"),
+    (_engine.float64, "double"),
+    (_engine.int32, "int"),
+    (_engine.int64, "long"),
+    (_engine.bool, "bool"),
+):
+    setattr(UntypedStorage, _name, _cast(_kind))
+    setattr(TypedStorage, _name, _cast(_kind))
+
 _has_warned = False
 
 

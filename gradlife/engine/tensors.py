@@ -6,75 +6,35 @@ import copy
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 from gradlife import _engine
 from gradlife._engine import TensorBase, _TensorMeta
-from gradlife.engine import rebuilding
+from gradlife.engine import legacy, rebuilding
+from gradlife.engine.attributes import (
+    Size,
+    contiguous_format,
+    device,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from gradlife.engine.hooks import RemovableHandle
 from gradlife.engine.printing import text_of
-from gradlife.engine.storage import TypedStorage, typed, warn_of_typed_storage
+from gradlife.engine.storage import TypedStorage, typed, untyped_for, warn_of_typed_storage
 
-
-class Size(tuple[int, ...]):
-    """The shape of a tensor."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """The number of elements."""
-        count = 1
-        for size in self:
-            count *= size
-        return count
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
-
-
-class device:
-    """Where a tensor's bytes are: always the CPU here."""
-
-    __slots__ = ("index", "type")
-    index: int | None
-    type: str
-
-    def __init__(self, kind: Any = "cpu", index: int | None = None) -> None:
-        name = kind.type if isinstance(kind, device) else str(kind)
-        if name != "cpu":
-            raise RuntimeError(f"gradlife's engine has no device '{name}', only 'cpu'")
-        self.type = name
-        self.index = index
-
-    def __reduce__(self) -> Any:
-        return device, (self.type, self.index)
-
-    def __repr__(self) -> str:
-        return "device(type='cpu')"
-
-    def __str__(self) -> str:
-        return "cpu"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) or other == "cpu"
-
-    def __hash__(self) -> int:
-        return hash("cpu")
-
-
-class layout:
-    """How a tensor's elements lie in memory: always strided here."""
-
-    __slots__ = ()
-
-    def __reduce__(self) -> str:
-        return "strided"
-
-    def __repr__(self) -> str:
-        return "torch.strided"
-
-
-strided = layout()
+__all__ = [
+    "Size",
+    "Tensor",
+    "contiguous_format",
+    "device",
+    "layout",
+    "memory_format",
+    "plain_class",
+    "preserve_format",
+    "strided",
+]
 
 
 class Tensor(TensorBase, metaclass=_TensorMeta):
@@ -92,10 +52,43 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """A view with the last two dimensions swapped."""
         return self.transpose(-2, -1)
 
+    @property
+    def mH(self) -> Tensor:
+        """The same, conjugated: of real numbers a view with the last two dimensions swapped."""
+        if self.dim() < 2:
+            raise RuntimeError(
+                f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+            )
+        return self.transpose(-2, -1)
+
+    @property
+    def H(self) -> Tensor:
+        """A matrix transposed and conjugated: of real numbers a view."""
+        if self.dim() in (0, 2):
+            return self.transpose(0, 1) if self.dim() == 2 else self.view_as(self)
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor."
+            + (" For batches of matrices, consider using tensor.mH" if self.dim() > 2 else "")
+        )
+
     def storage(self) -> TypedStorage:
         """The storage, read as elements of this dtype: a new object at each call. `untyped_storage()` is the storage itself."""
         warn_of_typed_storage()
         return typed(TensorBase.untyped_storage(self), self.dtype)
+
+    def set_(self, source: Any = None, *window: Any, **named: Any) -> Self:
+        """Moves this tensor to the memory of a storage or of another tensor, which share it from then on."""
+        memory = untyped_for(source, self.dtype) if isinstance(source, TypedStorage) else source
+        return super().set_(*(() if memory is None else (memory,)), *window, **named)
+
+    def new(self, *given: Any, size: Any = None, device: Any = None) -> Tensor:
+        """A tensor of this dtype: of these sizes, with these values, or on this memory."""
+        made: Tensor = legacy.made(self.dtype, *given, size=size, device=device)
+        return made
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """Without a dtype the name of the old tensor type; else a tensor of that dtype, named by itself or by such a type."""
+        return super().type() if dtype is None else super().type(legacy.as_dtype(dtype))
 
     def _typed_storage(self) -> TypedStorage:
         return typed(TensorBase.untyped_storage(self), self.dtype)
@@ -149,6 +142,14 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if self.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
+
+    def __reversed__(self) -> Tensor:
+        return self if self.dim() == 0 else self.flip(0)
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (TensorBase, bool, int, float)) or hasattr(element, "__index__"):
+            return super().__contains__(element)
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __hash__(self) -> int:
         return id(self)

@@ -1,9 +1,12 @@
 """``torch.nn``, as far as the engine has it."""
 
-from gradlife.engine.nn import functional, init, modules, parameter, utils
+from gradlife.engine.nn import functional, init, modules, parallel, parameter, utils
 from gradlife.engine.nn.modules import (
     ELU,
     GELU,
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
     BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
@@ -12,6 +15,9 @@ from gradlife.engine.nn.modules import (
     Flatten,
     Hardtanh,
     Identity,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
     L1Loss,
     LayerNorm,
     LeakyReLU,
@@ -36,13 +42,18 @@ from gradlife.engine.nn.modules import (
     Tanh,
     Threshold,
 )
+from gradlife.engine.nn.parallel import DataParallel
 from gradlife.engine.nn.parameter import Buffer, Parameter
 
 __all__ = [
     "BCELoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
     "BCEWithLogitsLoss",
     "Buffer",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "ELU",
     "Embedding",
@@ -50,6 +61,9 @@ __all__ = [
     "GELU",
     "Hardtanh",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "L1Loss",
     "LayerNorm",
     "LeakyReLU",
@@ -77,6 +91,7 @@ __all__ = [
     "functional",
     "init",
     "modules",
+    "parallel",
     "parameter",
     "utils",
 ]

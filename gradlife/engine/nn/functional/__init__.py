@@ -50,8 +50,10 @@ from gradlife.engine.nn.functional.losses import (
     nll_loss,
     smooth_l1_loss,
 )
+from gradlife.engine.nn.functional.normalisation import batch_norm, instance_norm
 
 __all__ = [
+    "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
@@ -69,6 +71,7 @@ __all__ = [
     "hardtanh",
     "hardtanh_",
     "huber_loss",
+    "instance_norm",
     "kl_div",
     "l1_loss",
     "layer_norm",

@@ -29,6 +29,14 @@ from gradlife.engine.nn.modules.loss import (
     SmoothL1Loss,
 )
 from gradlife.engine.nn.modules.module import Module
+from gradlife.engine.nn.modules.normalisation import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+)
 from gradlife.engine.nn.modules.parameter_container import ParameterDict, ParameterList
 
 __all__ = [
@@ -63,6 +71,12 @@ __all__ = [
     "NLLLoss",
     "SmoothL1Loss",
     "Module",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "ParameterDict",
     "ParameterList",
 ]

@@ -130,8 +130,9 @@ class Walking:
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replaces what parameters (and their gradients) and buffers hold by ``fn`` of it; parameters stay the same objects."""
         for module in list(self.modules()) if recurse else [self]:
-            for parameter in filter(None.__ne__, module._parameters.values()):
-                _replace_data(parameter, fn)
+            for parameter in module._parameters.values():
+                if parameter is not None:
+                    _replace_data(parameter, fn)
             for name, buffer in module._buffers.items():
                 module._buffers[name] = None if buffer is None else fn(buffer)
         return self
