@@ -11,6 +11,7 @@ from gradlife import _engine
 from gradlife.engine.release import is_oneflow, release
 from gradlife.engine.tensors import Tensor
 from gradlife.engine.utils.checkpoint.by_number import checkpoint_by_number
+from gradlife.engine.utils.checkpoint.debugging import Trails
 from gradlife.engine.utils.checkpoint.errors import CheckpointError
 from gradlife.engine.utils.checkpoint.frame import _CheckpointFrame, checkpointed
 from gradlife.engine.utils.checkpoint.reentrant import (
@@ -132,8 +133,9 @@ def _without_reentry(
     if determinism_check not in _DETERMINISM_CHECKS:
         allowed = list(_DETERMINISM_CHECKS)
         raise ValueError(f"determinism_check should be one of {allowed}, but got {determinism_check}")
-    if debug_enabled(debug):
-        raise NotImplementedError("gradlife's engine has no debug mode of checkpoints: it does not trace operations")
+    trails = Trails() if debug_enabled(debug) else None
+    if trails is not None and context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
     forward_context, recompute_context = context_fn()
     state = _engine._generator_state() if preserve else None
 
@@ -141,6 +143,7 @@ def _without_reentry(
         with same_random_numbers(state), recompute_context:
             function(*args, **kwargs)
 
-    frame = _CheckpointFrame(recompute, early_stop and early_stop_enabled(), _DETERMINISM_CHECKS[determinism_check])
+    stops = early_stop and early_stop_enabled()
+    frame = _CheckpointFrame(recompute, stops, _DETERMINISM_CHECKS[determinism_check], trails)
     with checkpointed(frame, args, kwargs), forward_context:
         return function(*args, **kwargs)

@@ -20,6 +20,7 @@ from gradlife.engine.autograd.graph import saved_tensors_hooks
 from gradlife.engine.grad_mode import enable_grad
 from gradlife.engine.tensors import Tensor
 from gradlife.engine.utils.checkpoint import errors
+from gradlife.engine.utils.checkpoint.debugging import Trails
 
 Metadata = Callable[[Tensor], Any]
 
@@ -61,7 +62,10 @@ class _NoopSaveInputs(Function):
 class _CheckpointFrame:
     """One call of a checkpoint."""
 
-    def __init__(self, recompute: Callable[..., None], early_stop: bool, metadata: Metadata | None) -> None:
+    def __init__(
+        self, recompute: Callable[..., None], early_stop: bool, metadata: Metadata | None, trails: Trails | None
+    ) -> None:
+        self.trails = trails
         self.recompute_fn = recompute
         self.early_stop = early_stop
         self.metadata = metadata
@@ -78,6 +82,8 @@ class _CheckpointFrame:
 
     def hold(self, tensor: Tensor) -> _Holder:
         """A new holder for a tensor that the forward saves."""
+        if self.trails is not None:
+            self.trails.forward.add(tensor)
         holder = _Holder()
         self.weak_holders.append(weakref.ref(holder))
         if self.metadata is not None:
@@ -97,6 +103,8 @@ class _CheckpointFrame:
 
     def refill(self, task: Any, tensor: Tensor) -> Tensor:
         """Takes the next tensor that the recomputation saves."""
+        if self.trails is not None:
+            self.trails.recomputed.add(tensor)
         place = self.recomp_counter[task]
         self.recomp_counter[task] += 1
         kept = tensor.detach() if tensor.requires_grad else tensor
@@ -151,8 +159,13 @@ def holding(frame: _CheckpointFrame) -> saved_tensors_hooks:
         task: Any = _engine._current_graph_task_id()
         if task == -1:
             task = uuid.uuid4()  # read by hand, outside a backward: recomputed for this one look
-        frame.recompute(task)
-        return frame.take(task, holder)
+        try:
+            frame.recompute(task)
+            return frame.take(task, holder)
+        except errors.CheckpointError as error:
+            if frame.trails is None:
+                raise
+            frame.trails.explain(error)
 
     return saved_tensors_hooks(frame.hold, unpack)
 
