@@ -8,7 +8,7 @@ from gradlife import _heap
 from gradlife.hunting.looks import Look
 
 #: So many new objects of one type are followed in a round; more of them are alike.
-MOST_OF_A_TYPE = 20_000
+MOST_OF_A_TYPE = 100_000
 
 #: Looks, counted from the last, whose graphs are asked for again: those between the rounds that are judged.
 KEPT = 4

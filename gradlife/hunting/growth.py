@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradlife import _heap
 from gradlife.hunting.births import Births, births
 from gradlife.hunting.groups import Group, containers, held_groups
 from gradlife.hunting.islands import alike, islands
 from gradlife.hunting.looks import Look
-from gradlife.hunting.weights import leak_types, matters, weight
+from gradlife.hunting.weights import LEAST_PLAIN_BYTES, leak_types, matters, plain_bytes, weight
 from gradlife.model.hunt import PerStep
 
 #: Growth must hold in so many last rounds; those before may be a cache that fills.
@@ -31,6 +32,10 @@ LEAST_TELLING = 29
 #: A container that keeps what it is given grows by as much; one that is full does not grow.
 LEAST_GROWTH = 0.5
 
+
+#: Objects a step of a chain: a link has several, and comes every few steps. Of what is replaced all the time, too, a few
+#: stand where others stood at every look.
+LEAST_LINKS = 0.1
 
 #: Bytes that tell of an object more: what is held may come out larger by less from round to round.
 LEAST_GATHERED = 64
@@ -81,7 +86,7 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
     unsure: list[Group] = []
     for group in held_groups(evidence.graph, evidence.born):
         counts = counted(group, evidence)
-        if is_filled(group, counts, evidence) or (is_steady(counts, evidence) and is_chain(group, evidence)):
+        if is_filled(group, counts, evidence) or (are_many(counts, evidence) and is_chain(group, evidence)):
             (unsure if is_slowing(group, evidence) else sure).append(group)
         elif sum(count > 0 for count in counts[:-1]) and gathers(group, evidence):
             unsure.append(group)
@@ -94,22 +99,47 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
 def grown(group: Group, evidence: Evidence) -> Grown:
     """The group with its rate."""
     members = [node for node in group.members if evidence.born[node] in evidence.judged]
-    rate = weight(evidence.graph, members, sum(map(evidence.steps, evidence.judged)))
+    steps = sum(map(evidence.steps, evidence.judged))
+    rate = weight(evidence.graph, members, steps)
+    if is_plain(group, evidence.graph):
+        rate = replace(rate, bytes=plain_bytes(evidence.graph, members) / steps)
     held_by = containers(evidence.graph, group, evidence.born) if group.anchor is not None else []
     return Grown(group, rate, tuple(node for node in held_by if grows(node, group, evidence)))
 
 
 def counted(group: Group, evidence: Evidence) -> list[int]:
-    """Members that matter, born in each judged round."""
+    """Members that matter, born in each judged round; where none does, all of them if they come to much in each."""
     leaking = leak_types()
     rounds = [evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)]
+    if not rounds and is_much(group, evidence):
+        rounds = [evidence.born[node] for node in group.members]
     return [rounds.count(number) for number in evidence.judged]
+
+
+def is_plain(group: Group, graph: _heap.Graph) -> bool:
+    """Has it nothing but plain data of Python's?"""
+    leaking = leak_types()
+    return not any(matters(graph, node, leaking) for node in group.members)
+
+
+def is_much(group: Group, evidence: Evidence) -> bool:
+    """Do small things come to many bytes in each step of every judged round?"""
+    sums: Counter[int] = Counter()
+    for node in group.members:
+        sums[evidence.born[node]] += evidence.graph.describe(node)[3] or 0
+    return all(sums[number] >= LEAST_PLAIN_BYTES * evidence.steps(number) for number in evidence.judged)
 
 
 def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
     """Did every judged round leave its share?"""
     rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged, strict=True)]
     return len(rates) > 1 and min(rates) > LEAST_SHARE * max(rates)
+
+
+def are_many(counts: Sequence[int], evidence: Evidence) -> bool:
+    """Are they steady, and more than what passes for survivors by chance?"""
+    steps = sum(map(evidence.steps, evidence.judged))
+    return is_steady(counts, evidence) and sum(counts) >= LEAST_LINKS * steps
 
 
 def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE) -> bool:

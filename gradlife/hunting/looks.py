@@ -27,7 +27,7 @@ NATIVE_MODULES = ("torch._C", "gradlife._engine")
 NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 
 #: Text, numbers and code of fewer bytes are no part of a look: no leak is made of them, and they are two thirds of a heap.
-LEAST_ATOM = 64 * 1024
+LEAST_ATOM = 4 * 1024
 
 
 #: What has memory of its own, besides storages.

@@ -40,8 +40,11 @@ LEAK_TYPES = frozenset(
 #: Classes of which the same is true, with all that a program derives from them.
 LEAK_BASES = (("threading", "Thread"), ("logging", "Handler"), ("concurrent.futures", "Executor"))
 
-#: Plain Python data of so many bytes a step is a leak, too.
+#: A piece of plain Python data of so many bytes is a leak, too.
 LARGE_BYTES = 64 * 1024
+
+#: So are small pieces that come to so many bytes in each step.
+LEAST_PLAIN_BYTES = 8 * 1024
 
 
 def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> PerStep:
@@ -71,6 +74,11 @@ def matters(graph: _heap.Graph, node: int, leaking: frozenset[str]) -> bool:
     """Is a growing number of such nodes a leak? ``leaking`` are `leak_types`."""
     kind, name, _, nbytes = graph.describe(node)
     return kind in NATIVE or name in leaking or (nbytes or 0) >= LARGE_BYTES
+
+
+def plain_bytes(graph: _heap.Graph, nodes: Iterable[int]) -> int:
+    """The bytes of Python objects by themselves."""
+    return sum(graph.describe(node)[3] or 0 for node in nodes)
 
 
 FIELDS = ("objects", "tensors", "storages", "graph_nodes", "bytes")

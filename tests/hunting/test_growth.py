@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import itertools
 import random
+import sys
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 from gradlife.hunting.creations import Noted  # noqa: E402
 from gradlife.hunting.findings import growth_finding  # noqa: E402
-from gradlife.hunting.growth import Evidence, evidence_of, grown_groups  # noqa: E402
+from gradlife.hunting.growth import Evidence, are_many, evidence_of, grown_groups  # noqa: E402
 from gradlife.hunting.looks import Look, look  # noqa: E402
 from gradlife.hunting.slices import kept_by_slices  # noqa: E402
 from gradlife.hunting.tracing import held_trace  # noqa: E402
@@ -110,6 +111,13 @@ def test_a_list_that_gets_an_item_every_seven_steps_grows() -> None:
     assert "'best'" in trace
 
 
+@pytest.mark.parametrize(("counts", "many"), [((1, 1, 1), False), ((4, 6, 9), True), ((30, 0, 90), False)])
+def test_a_chain_has_more_links_than_a_few_that_stand_where_others_stood(counts: tuple[int, ...], many: bool) -> None:
+    steps = (29, 41, 61)
+    judged: Any = SimpleNamespace(judged=range(3), steps=lambda number: steps[number])
+    assert are_many(counts, judged) == many
+
+
 def test_a_tee_keeps_what_its_slower_side_has_not_had() -> None:
     fast, slow = itertools.tee(endless())
     (trace,), _ = words(evidence(lambda number: next(fast), 107, 61, 61, 89))
@@ -169,6 +177,30 @@ def test_entries_and_the_objects_that_they_are_for_are_one_group() -> None:
     (trace,), _ = words(evidence(step, 3, 5, 7, 11))
     assert ".groups[" in trace
     assert trace.endswith("['params'][0]")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda number: bytes(20_000), id="large texts"),
+        pytest.param(lambda number: [{"count": number} for _ in range(100)], id="many small objects"),
+    ],
+)
+def test_plain_data_of_many_bytes_a_step_grows(make: Callable[[int], Any]) -> None:
+    records: dict[int, Any] = {}
+    found = evidence(lambda number: records.update({number: make(number)}), 5, 13, 17, 29)
+    (one,) = (each for each in grown_groups(found)[0] if each.containers == (found.graph.find(id(records)),))
+    made = make(0)
+    parts = made if isinstance(made, list) else []
+    assert one.per_step.objects == 1 + len(parts)
+    assert one.per_step.bytes == sys.getsizeof(made) + sum(map(sys.getsizeof, parts))
+
+
+def test_a_row_of_numbers_for_each_step_is_no_leak() -> None:
+    rows: list[Any] = []
+    found = evidence(lambda number: rows.append({"step": number, "values": [0.5 * number] * 200}), 5, 13, 17, 29)
+    address = found.graph.find(id(rows))
+    assert [one for one in grown_groups(found)[0] if address in one.containers] == []
 
 
 def test_what_a_frame_keeps_beside_a_tensor_is_told_with_it() -> None:
