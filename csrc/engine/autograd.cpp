@@ -152,7 +152,8 @@ void set_requires_grad(const Tensor& tensor, bool requires) {
       is_leaf(*tensor) || requires,
       "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
       "that doesn't require differentiation use var_no_grad = var.detach().");
-  require(!requires || is_floating(tensor->dtype()), "only Tensors of floating point dtype can require gradients");
+  require(!requires || is_differentiable(tensor->dtype()),
+          "only Tensors of floating point dtype can require gradients");
   require(!requires || !tensor->is_inference() || inference_mode(),
           "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   if (!is_leaf(*tensor)) return;

@@ -107,6 +107,8 @@ void check_inplace(const Tensor& tensor, bool recording);
 // A view of `base` (of its base, if it is a view itself): shares storage and version counter and remembers the base.
 Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
                  CreationMeta creation = CreationMeta::normal);
+Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
+                    CreationMeta creation = CreationMeta::normal);
 // The same window without history: storage and version counter shared (`detach`, `.data` has a counter of its own).
 Tensor detach(const Tensor& tensor);
 Tensor variable_data(const Tensor& tensor);

@@ -9,6 +9,7 @@ namespace {
 using kernels::compute;
 
 struct Plus {
+  using TakesComplex = void;
   template <class T>
   T operator()(T a, T b) const {
     return static_cast<T>(a + b);

@@ -20,12 +20,25 @@ inline Tensor allocate_for(const Tensor& a, const Scalar&, DType dtype) {
   return allocate_result(a->sizes(), dtype, {a.get()}, true);
 }
 
+// What adds up takes complex numbers, too.
+template <class F, class = void>
+constexpr bool takes_complex = false;
+template <class F>
+constexpr bool takes_complex<F, std::void_t<typename F::TakesComplex>> = true;
+
+template <class F, class Body>
+void dispatch_for(DType dtype, Body&& body) {
+  if constexpr (takes_complex<F>)
+    if (is_complex(dtype)) return body(Complex{});
+  dispatch(dtype, body);
+}
+
 // f(a, b) in the dtype that they have in common.
 template <class Other, class F>
 Tensor compute(const Tensor& a, const Other& b, F f) {
   const DType dtype = dtype_of(a, b);
   Tensor out = allocate_for(a, b, dtype);
-  dispatch(dtype, [&](auto zero) {
+  dispatch_for<F>(dtype, [&](auto zero) {
     using T = decltype(zero);
     map<T>(*out, Operand<T>(*a), Operand<T>(as_operand(b)), f);
   });
@@ -54,7 +67,7 @@ void change(const Tensor& target, const Tensor& other, F f) {
   const DType dtype = dtype_of(target, other);
   const bool direct = dtype == target->dtype();
   const Tensor out = direct ? target : empty(target->sizes(), dtype);
-  dispatch(dtype, [&](auto zero) {
+  dispatch_for<F>(dtype, [&](auto zero) {
     using T = decltype(zero);
     map<T>(*out, Operand<T>(*target), Operand<T>(*other), f);
   });

@@ -87,7 +87,7 @@ Tensor to_dtype(const Tensor& tensor, DType dtype, bool copy) {
 Tensor copy_in_place(const Tensor& target, const Tensor& source) {
   check_inplace(target, needs_graph({&target, &source}));
   Recording<OverwriteNode> node;
-  if (is_floating(target->dtype())) node = start_recording<OverwriteNode>({&target, &source}, copy_spec);
+  if (is_differentiable(target->dtype())) node = start_recording<OverwriteNode>({&target, &source}, copy_spec);
   if (!is_same_window(*target, *source)) {
     refuse_overlap(*target);
     refuse_partial_overlap(*target, *source);
@@ -117,6 +117,10 @@ Tensor fill_in_place(const Tensor& target, const Tensor& value) {
 
 Scalar element(const TensorImpl& tensor, int64_t index) {
   Scalar result;
+  if (is_complex(tensor.dtype())) {
+    const kernels::Complex value = tensor.data<kernels::Complex>()[index];
+    return Scalar::complex(value.real(), value.imag());
+  }
   kernels::dispatch(tensor.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T value = tensor.data<T>()[index];
@@ -137,6 +141,12 @@ Scalar item(const Tensor& tensor) {
 }
 
 void accumulate_raw(const Tensor& target, const Tensor& source) {
+  if (is_complex(target->dtype())) {
+    using kernels::Complex;
+    kernels::map<Complex>(*target, kernels::Operand<Complex>(*target), kernels::Operand<Complex>(*source),
+                          [](Complex a, Complex b) { return a + b; });
+    return;
+  }
   kernels::dispatch_numbers(target->dtype(), "accumulate", [&](auto zero) {
     using T = decltype(zero);
     kernels::map<T>(*target, kernels::Operand<T>(*target), kernels::Operand<T>(*source),

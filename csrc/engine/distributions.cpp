@@ -88,6 +88,7 @@ int64_t last_integer(DType dtype) {
     case DType::int32:
       return std::numeric_limits<int32_t>::max();
     case DType::int64:
+    case DType::complex64:
       break;
   }
   return std::numeric_limits<int64_t>::max();

@@ -41,6 +41,37 @@ void convert_row(int64_t length, To* to, int64_t to_step, const From* from, int6
   map_row(length, to, to_step, from, from_step, [](From value) { return static_cast<To>(value); });
 }
 
+// Between complex numbers, or from real ones: those of the same kind are moved as they lie.
+void copy_to_complex(const TensorImpl& target, const TensorImpl& source, const Loops& loops) {
+  if (is_complex(source.dtype())) {
+    run<2>(loops, [&](int64_t length, const int64_t* at) {
+      map_row(length, target.data<Complex>() + at[0], row_stride(loops, 0), source.data<Complex>() + at[1],
+              row_stride(loops, 1), [](Complex value) { return value; });
+    });
+    return;
+  }
+  dispatch(source.dtype(), [&](auto zero) {
+    using From = decltype(zero);
+    run<2>(loops, [&](int64_t length, const int64_t* at) {
+      map_row(length, target.data<Complex>() + at[0], row_stride(loops, 0), source.data<From>() + at[1],
+              row_stride(loops, 1), [](From value) { return Complex(static_cast<float>(value)); });
+    });
+  });
+}
+
+template <class T>
+void fill_with(const TensorImpl& target, T constant) {
+  T* to = target.data<T>();
+  if (target.is_contiguous()) {
+    std::fill_n(to, target.numel(), constant);
+    return;
+  }
+  const Loops loops = plan(target.sizes(), {&target.strides()});
+  run<1>(loops, [&](int64_t length, const int64_t* at) {
+    for (int64_t i = 0; i < length; ++i) to[at[0] + i * row_stride(loops, 0)] = constant;
+  });
+}
+
 }  // namespace
 
 Loops plan(const Dims& sizes, std::initializer_list<const Dims*> strides) {
@@ -89,6 +120,7 @@ void copy(const TensorImpl& target, const TensorImpl& source) {
   }
   const Dims strides = broadcast_strides(source.sizes(), source.strides(), target.sizes());
   const Loops loops = plan(target.sizes(), {&target.strides(), &strides});
+  if (is_complex(target.dtype())) return copy_to_complex(target, source, loops);
   dispatch(target.dtype(), [&](auto to_zero) {
     dispatch(source.dtype(), [&](auto from_zero) {
       auto* to = target.data<decltype(to_zero)>();
@@ -101,23 +133,12 @@ void copy(const TensorImpl& target, const TensorImpl& source) {
 }
 
 void fill(const TensorImpl& target, const Scalar& value) {
-  if (target.is_contiguous() && value.is(0) && target.numel() > 0) {
+  if (target.is_contiguous() && value.is(0) && value.imaginary == 0 && target.numel() > 0) {
     std::memset(bytes_of(target), 0, byte_count(target));
     return;
   }
-  dispatch(target.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const T constant = value.to<T>();
-    T* to = target.data<T>();
-    if (target.is_contiguous()) {
-      std::fill_n(to, target.numel(), constant);
-      return;
-    }
-    const Loops loops = plan(target.sizes(), {&target.strides()});
-    run<1>(loops, [&](int64_t length, const int64_t* at) {
-      for (int64_t i = 0; i < length; ++i) to[at[0] + i * row_stride(loops, 0)] = constant;
-    });
-  });
+  if (is_complex(target.dtype())) return fill_with(target, Complex(value.part(), static_cast<float>(value.imaginary)));
+  dispatch(target.dtype(), [&](auto zero) { fill_with(target, value.to<decltype(zero)>()); });
 }
 
 }  // namespace gradlife::kernels

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <initializer_list>
 
 #include "engine/scalar.hpp"
@@ -12,6 +13,7 @@
 namespace gradlife::kernels {
 
 constexpr size_t max_operands = 4;
+using Complex = std::complex<float>;
 
 // Innermost dimension first.
 struct Loops {
@@ -86,7 +88,13 @@ constexpr DType dtype_for = std::is_same_v<T, float>     ? DType::float32
                             : std::is_same_v<T, double>  ? DType::float64
                             : std::is_same_v<T, int64_t> ? DType::int64
                             : std::is_same_v<T, int32_t> ? DType::int32
+                            : std::is_same_v<T, Complex> ? DType::complex64
                                                          : DType::boolean;
+
+[[noreturn]] inline void refuse_complex() {
+  fail(ErrorKind::not_implemented,
+       "gradlife's engine holds complex numbers and adds them up, it does not compute this");
+}
 
 template <class F>
 void dispatch(DType dtype, F&& body) {
@@ -101,6 +109,8 @@ void dispatch(DType dtype, F&& body) {
       return body(int32_t{});
     case DType::boolean:
       return body(bool{});
+    case DType::complex64:
+      refuse_complex();
   }
 }
 
@@ -145,7 +155,7 @@ class Operand {
 
  private:
   void convert(const TensorImpl& tensor) {
-    if (tensor.dim() == 0) {
+    if (tensor.dim() == 0 && !is_complex(tensor.dtype())) {
       dispatch(tensor.dtype(), [&](auto zero) { value_ = static_cast<T>(*tensor.data<decltype(zero)>()); });
       data_ = &value_;
       return;

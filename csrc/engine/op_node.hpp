@@ -145,7 +145,7 @@ Recording<T> start_recording(std::initializer_list<const Tensor*> inputs, Args&&
 // Gives the result of a one-input operation its node.
 template <class Rule>
 Tensor recorded(Tensor result, const Tensor& input, Rule rule) {
-  if (!is_floating(result->dtype())) return result;
+  if (!is_differentiable(result->dtype())) return result;
   if (const auto node = start_recording<RuleNode<Rule>>({&input}, std::move(rule))) set_history(result, node.owner);
   return result;
 }

@@ -127,6 +127,7 @@ Tensor slice(const Tensor& a, int64_t dim, int64_t start, int64_t end, int64_t s
 Tensor narrow(const Tensor& a, int64_t dim, int64_t start, int64_t length);
 Tensor as_strided(const Tensor& a, const Dims& sizes, const Dims& strides, int64_t offset);
 NodePtr as_strided_node(const Tensor& a, const TensorImpl& window);  // of a window that is there already
+Tensor view_as_real(const Tensor& a);  // of complex numbers: their parts, along one more dimension
 TensorList unbind(const Tensor& a, int64_t dim);
 TensorList split(const Tensor& a, int64_t size, int64_t dim);
 TensorList split_sizes(const Tensor& a, const Dims& sizes, int64_t dim);

@@ -54,6 +54,8 @@ void refuse_shared_memory(const TensorImpl& target, const TensorImpl& source) {
 }
 
 bool can_cast(DType from, DType to) {
+  if (is_complex(to)) return true;
+  if (is_complex(from)) return false;
   if (is_floating(from)) return is_floating(to);
   return to != DType::boolean || from == DType::boolean;
 }
@@ -68,6 +70,8 @@ const char* ctype_name(DType dtype) {
       return "int";
     case DType::int64:
       return "long int";
+    case DType::complex64:
+      return "c10::complex<float>";
     case DType::boolean:
       break;
   }

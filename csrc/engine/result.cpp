@@ -19,6 +19,8 @@ int rank(DType dtype) {
       return 3;
     case DType::float64:
       return 4;
+    case DType::complex64:
+      return 5;
   }
   return 0;
 }
@@ -48,7 +50,9 @@ class Votes {
   // The weaker group only decides when it is of a higher kind: floating over integer over bool.
   static Vote combine(const Vote& strong, const Vote& weak) {
     if (!strong.was_cast) return weak;
-    if (!weak.was_cast || is_floating(strong.dtype)) return strong;
+    if (!weak.was_cast || is_complex(strong.dtype)) return strong;
+    if (is_complex(weak.dtype)) return {true, promote(strong.dtype, weak.dtype)};
+    if (is_floating(strong.dtype)) return strong;
     if (strong.dtype == DType::boolean || is_floating(weak.dtype)) return {true, promote(strong.dtype, weak.dtype)};
     return strong;
   }
@@ -110,7 +114,11 @@ bool is_non_overlapping_and_dense(const TensorImpl& tensor) {
   return true;
 }
 
-DType promote(DType a, DType b) { return rank(a) >= rank(b) ? a : b; }
+DType promote(DType a, DType b) {
+  if (a != b && (is_complex(a) || is_complex(b)) && (a == DType::float64 || b == DType::float64))
+    fail(ErrorKind::not_implemented, "gradlife's engine has no complex128, which float64 and complex64 would make");
+  return rank(a) >= rank(b) ? a : b;
+}
 
 DType result_dtype(std::initializer_list<const TensorImpl*> inputs) {
   Votes votes;
@@ -126,7 +134,7 @@ DType result_dtype(const TensorImpl& tensor, const Scalar& number) {
 }
 
 const char* scalar_type_name(DType dtype) {
-  static constexpr const char* names[] = {"Float", "Double", "Long", "Bool", "Int"};
+  static constexpr const char* names[] = {"Float", "Double", "Long", "Bool", "Int", "ComplexFloat"};
   return names[static_cast<size_t>(dtype)];
 }
 

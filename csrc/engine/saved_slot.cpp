@@ -181,7 +181,7 @@ Tensor SavedSlot::rebuild(const Tensor& data, const NodePtr& producer) const {
     meta.grad_fn = producer;
     meta.output_nr = output_nr_;
   } else if (requires_grad_) {
-    require(is_floating(data->dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+    require(is_differentiable(data->dtype()), "Only Tensors of floating point and complex dtype can require gradients");
     AutogradMeta& meta = tensor->need_meta();
     meta.requires_grad = true;
     meta.grad_accumulator = WeakNodePtr(grad_accumulator_);

@@ -10,10 +10,11 @@
 namespace gradlife {
 
 struct Scalar {
-  enum class Kind : uint8_t { boolean, integer, real };
+  enum class Kind : uint8_t { boolean, integer, real, complex };
   Kind kind = Kind::integer;
   int64_t integer = 0;
   double real = 0;
+  double imaginary = 0;
 
   Scalar() = default;
   Scalar(double value) : kind(Kind::real), real(value) {}
@@ -24,17 +25,28 @@ struct Scalar {
     scalar.kind = Kind::boolean;
     return scalar;
   }
+  static Scalar complex(double real, double imaginary) {
+    Scalar scalar(real);
+    scalar.kind = Kind::complex;
+    scalar.imaginary = imaginary;
+    return scalar;
+  }
   template <class T>
   T to() const {
     if constexpr (std::is_same_v<T, bool>) {
-      return is_real() ? real != 0 : integer != 0;
+      return has_real() ? real != 0 || imaginary != 0 : integer != 0;
     } else {
-      return is_real() ? static_cast<T>(real) : static_cast<T>(integer);
+      if (kind == Kind::complex && (imaginary != 0 || std::is_integral_v<T>))
+        fail(ErrorKind::runtime, "value cannot be converted to a real type without overflow");
+      return has_real() ? static_cast<T>(real) : static_cast<T>(integer);
     }
   }
   bool is_real() const { return kind == Kind::real; }
-  bool is(int value) const { return is_real() ? real == value : integer == value; }
+  float part() const { return static_cast<float>(has_real() ? real : static_cast<double>(integer)); }
+  bool has_real() const { return is_real() || kind == Kind::complex; }
+  bool is(int value) const { return has_real() ? real == value : integer == value; }
   DType natural_dtype() const {
+    if (kind == Kind::complex) return DType::complex64;
     return kind == Kind::real ? DType::float64 : kind == Kind::integer ? DType::int64 : DType::boolean;
   }
 };

@@ -14,6 +14,7 @@ size_t item_size(DType dtype) {
       return 4;
     case DType::float64:
     case DType::int64:
+    case DType::complex64:
       return 8;
     case DType::boolean:
       return 1;
@@ -22,13 +23,14 @@ size_t item_size(DType dtype) {
 }
 
 const char* dtype_name(DType dtype) {
-  static constexpr const char* names[] = {"torch.float32", "torch.float64", "torch.int64", "torch.bool", "torch.int32"};
+  static constexpr const char* names[] = {"torch.float32", "torch.float64", "torch.int64",
+                                          "torch.bool",    "torch.int32",   "torch.complex64"};
   return names[static_cast<size_t>(dtype)];
 }
 
 const char* legacy_type_name(DType dtype) {
   static constexpr const char* names[] = {"torch.FloatTensor", "torch.DoubleTensor", "torch.LongTensor",
-                                          "torch.BoolTensor", "torch.IntTensor"};
+                                          "torch.BoolTensor",  "torch.IntTensor",    "torch.ComplexFloatTensor"};
   return names[static_cast<size_t>(dtype)];
 }
 
@@ -149,7 +151,11 @@ Tensor empty(const Dims& sizes, DType dtype) {
 }
 
 Tensor alias(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset) {
-  Tensor tensor = make<TensorImpl>(source->storage(), source->dtype(), sizes, strides, offset);
+  return alias_as(source->dtype(), source, sizes, strides, offset);
+}
+
+Tensor alias_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset) {
+  Tensor tensor = make<TensorImpl>(source->storage(), dtype, sizes, strides, offset);
   tensor->set_inference(source->is_inference());
   return tensor;
 }

@@ -12,13 +12,16 @@
 
 namespace gradlife {
 
-enum class DType : uint8_t { float32, float64, int64, boolean, int32 };
-constexpr size_t dtype_count = 5;
+enum class DType : uint8_t { float32, float64, int64, boolean, int32, complex64 };
+constexpr size_t dtype_count = 6;
 
 size_t item_size(DType dtype);
 const char* dtype_name(DType dtype);        // "torch.float32"
 const char* legacy_type_name(DType dtype);  // "torch.FloatTensor", as in torch's error texts
 inline bool is_floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
+// Held, added up, and looked at by its parts; nothing else computes with it.
+inline bool is_complex(DType dtype) { return dtype == DType::complex64; }
+inline bool is_differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
 // Bytes that tensors share. `owner` keeps memory that came from elsewhere (a numpy array) alive.
 class Storage final : public Managed {
@@ -140,5 +143,7 @@ constexpr const char* no_version_text = "Inference tensors do not track version 
 // own unless the caller shares it. None has history.
 Tensor empty(const Dims& sizes, DType dtype);
 Tensor alias(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset);
+// The same memory read as elements of another dtype.
+Tensor alias_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset);
 
 }  // namespace gradlife

@@ -125,7 +125,7 @@ class AddcdivNode final : public OpNode<2> {
 };
 
 const char* c_type_name(DType dtype) {
-  static constexpr const char* names[] = {"float", "double", "long int", "bool", "int"};
+  static constexpr const char* names[] = {"float", "double", "long int", "bool", "int", "c10::complex<float>"};
   return names[static_cast<size_t>(dtype)];
 }
 

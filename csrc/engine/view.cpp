@@ -147,11 +147,18 @@ void refuse_forbidden_view(const AutogradMeta& meta, bool indirect) {
   fail(ErrorKind::runtime, head, creation_text(creation));
 }
 
+// A base as its view reads it: by the parts of its complex numbers, or as it is.
+Tensor read_as(DType dtype, const Tensor& base) {
+  if (base->dtype() == dtype) return base;
+  const GradMode recording(true);
+  return ops::view_as_real(base);
+}
+
 // The node of a view whose base was changed in place since: a fresh window on the base's new history.
 void rebuild_view_node(const Tensor& view) {
   AutogradMeta& meta = *view->meta();
   refuse_forbidden_view(meta, true);
-  meta.grad_fn = ops::as_strided_node(meta.view->base, *view);
+  meta.grad_fn = ops::as_strided_node(read_as(view->dtype(), meta.view->base), *view);
   meta.output_nr = 0;
   meta.view->attr_version = view->version();
 }
@@ -224,6 +231,8 @@ void check_inplace(const Tensor& tensor, bool recording) {
   if (view_of(meta) != nullptr) {
     refuse_forbidden_view(*meta, false);
     require(!requires_grad(tensor) || !is_leaf(*meta->view->base), leaf_view_text);
+    require(meta->view->base->dtype() == tensor->dtype(),
+            "gradlife's engine records no change of the parts of complex numbers");
   }
   require(!requires_grad(tensor) || !is_leaf(*tensor), leaf_text());
 }
@@ -246,7 +255,12 @@ CreationMeta creation_after(const ViewInfo& source, CreationMeta creation) {
 }  // namespace
 
 Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset, CreationMeta creation) {
-  Tensor view = alias(source, sizes, strides, offset);
+  return make_view_as(source->dtype(), source, sizes, strides, offset, creation);
+}
+
+Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
+                    CreationMeta creation) {
+  Tensor view = alias_as(dtype, source, sizes, strides, offset);
   view->share_version(source->version_counter());
   if (source->is_inference()) return view;
   require(source->has_version(), no_version_text);

@@ -169,6 +169,7 @@ Dims parse_sizes(PyObject* const* arguments, Py_ssize_t count) {
 }
 
 Ref wrap_scalar(const Scalar& scalar) {
+  if (scalar.kind == Scalar::Kind::complex) return checked(PyComplex_FromDoubles(scalar.real, scalar.imaginary));
   if (scalar.kind == Scalar::Kind::real) return checked(PyFloat_FromDouble(scalar.real));
   if (scalar.kind == Scalar::Kind::integer) return checked(PyLong_FromLongLong(scalar.integer));
   return Ref::borrow(scalar.integer != 0 ? Py_True : Py_False);

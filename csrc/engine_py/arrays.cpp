@@ -78,6 +78,7 @@ DType dtype_of(const Interface& interface, PyObject* array) {
   if (kind == "i8") return DType::int64;
   if (kind == "i4") return DType::int32;
   if (kind == "b1") return DType::boolean;
+  if (kind == "c8") return DType::complex64;
   const Ref dtype = checked(PyObject_GetAttrString(array, "dtype"));
   const Ref type = checked(PyObject_GetAttrString(dtype.get(), "type"));
   raise_python(
@@ -124,7 +125,7 @@ void warn_of_read_only() {
 }
 
 const char* type_text(DType dtype) {
-  static constexpr const char* names[] = {"<f4", "<f8", "<i8", "|b1", "<i4"};
+  static constexpr const char* names[] = {"<f4", "<f8", "<i8", "|b1", "<i4", "<c8"};
   return names[static_cast<size_t>(dtype)];
 }
 

@@ -35,7 +35,8 @@ Options parse_options(const char* function, PyObject* const* values, PyObject* n
 
 PyObject* finished(Tensor tensor, const Options& options) {
   if (options.requires_grad) {
-    require(is_floating(tensor->dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+    require(is_differentiable(tensor->dtype()),
+            "Only Tensors of floating point and complex dtype can require gradients");
     set_requires_grad(tensor, true);
   }
   return wrap(std::move(tensor)).release();
@@ -146,6 +147,7 @@ struct RandLike {
   static constexpr const char* name = "rand_like";
   static constexpr bool is_random = true;
   static Tensor make_like(const Tensor& tensor, DType dtype) {
+    if (is_complex(dtype)) return ops::rand(tensor->sizes(), dtype);
     Tensor result = ops::empty_like(tensor, dtype);
     ops::uniform_in_place(result, 0, 1);
     return result;
@@ -155,6 +157,7 @@ struct RandnLike {
   static constexpr const char* name = "randn_like";
   static constexpr bool is_random = true;
   static Tensor make_like(const Tensor& tensor, DType dtype) {
+    if (is_complex(dtype)) return ops::randn(tensor->sizes(), dtype);
     Tensor result = ops::empty_like(tensor, dtype);
     ops::normal_in_place(result, 0, 1);
     return result;

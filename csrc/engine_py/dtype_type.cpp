@@ -22,7 +22,7 @@ PyObject* get_is_floating(PyObject* self, void*) { return PyBool_FromLong(is_flo
 
 PyObject* get_is_signed(PyObject* self, void*) { return PyBool_FromLong(dtype_of(self) != DType::boolean); }
 
-PyObject* get_is_complex(PyObject*, void*) { return Py_NewRef(Py_False); }
+PyObject* get_is_complex(PyObject* self, void*) { return PyBool_FromLong(is_complex(dtype_of(self))); }
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // Methods that say what a tensor is, or give it back since it is that already.
+#include "engine/kernels.hpp"
 #include "engine/ops.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
@@ -17,6 +18,7 @@ PyObject* fact(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyO
 
 bool never(const TensorImpl&) { return false; }
 bool is_floating_tensor(const TensorImpl& tensor) { return is_floating(tensor.dtype()); }
+bool is_complex_tensor(const TensorImpl& tensor) { return is_complex(tensor.dtype()); }
 bool is_signed(const TensorImpl& tensor) { return tensor.dtype() != DType::boolean; }
 
 PyObject* is_nonzero(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
@@ -54,6 +56,22 @@ PyObject* itself(PyObject* self, PyObject* const* arguments, Py_ssize_t count, P
   });
 }
 
+// Of real numbers the conjugate is what they are.
+PyObject* conjugate(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    refuse_arguments(arguments, count, names);
+    if (is_complex(unwrap(self)->dtype())) kernels::refuse_complex();
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* view_as_real(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    refuse_arguments(arguments, count, names);
+    return wrap(ops::view_as_real(unwrap(self))).release();
+  });
+}
+
 PyObject* get_device(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     refuse_arguments(arguments, count, names);
@@ -71,14 +89,23 @@ PyObject* sum_to_size(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
 
 }  // namespace
 
-const Operation fact_operations[] = {
-    operation<fact<never>>("is_complex"),    operation<fact<is_floating_tensor>>("is_floating_point"),
-    operation<fact<is_signed>>("is_signed"), operation<fact<never>>("is_conj"),
-    operation<fact<never>>("is_neg"),        operation<fact<never>>("is_distributed"),
-    operation<is_nonzero>("is_nonzero"),     operation<is_same_size>("is_same_size"),
-    operation<get_device>("get_device"),     operation<itself>("conj"),
-    operation<itself>("conj_physical"),      operation<itself>("resolve_conj"),
-    operation<itself>("resolve_neg"),        {nullptr, nullptr, nullptr}};
+const Operation fact_operations[] = {operation<fact<is_complex_tensor>>("is_complex"),
+                                     operation<fact<is_floating_tensor>>("is_floating_point"),
+                                     operation<fact<is_signed>>("is_signed"),
+                                     operation<fact<never>>("is_conj"),
+                                     operation<fact<never>>("is_neg"),
+                                     operation<fact<never>>("is_distributed"),
+                                     operation<is_nonzero>("is_nonzero"),
+                                     operation<is_same_size>("is_same_size"),
+                                     operation<get_device>("get_device"),
+                                     operation<conjugate>("conj"),
+                                     operation<conjugate>("conj_physical"),
+                                     operation<itself>("resolve_conj"),
+                                     operation<itself>("resolve_neg"),
+                                     {nullptr, nullptr, nullptr}};
+
+PyMethodDef fact_functions[] = {{"view_as_real", as_method(as_function<view_as_real>), fast_call, nullptr},
+                                {nullptr, nullptr, 0, nullptr}};
 
 PyMethodDef fact_methods[] = {{"is_set_to", as_method(is_set_to), fast_call, nullptr},
                               {"is_shared", as_method(fact<never>), fast_call, nullptr},

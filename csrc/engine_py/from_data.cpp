@@ -18,6 +18,7 @@ DType dtype_of_number(PyObject* object) {
   if (std::strcmp(name, "numpy.int32") == 0) return DType::int32;
   if (std::strncmp(name, "numpy.bool", 10) == 0) return DType::boolean;
   Scalar number;
+  if (PyComplex_Check(object) != 0) return DType::complex64;
   if (parse_number(object, &number)) return number.is_real() ? DType::float32 : number.natural_dtype();
   if (PyUnicode_Check(object)) raise_python(PyExc_TypeError, "new(): invalid data type 'str'");
   raise_python(PyExc_RuntimeError, "Could not infer dtype of %.200s", Py_TYPE(object)->tp_name);
@@ -100,13 +101,17 @@ class Filling {
     if (target->dim() != 0)
       fail(ErrorKind::type, "expected a sequence of length ", target->sizes()[0], " (got ", Py_TYPE(number)->tp_name,
            ")");
-    if (!parse_number(number, &value)) dtype_of_number(number);
+    if (PyComplex_Check(number) != 0 && is_complex(target->dtype())) {
+      value = Scalar::complex(PyComplex_RealAsDouble(number), PyComplex_ImagAsDouble(number));
+    } else if (!parse_number(number, &value)) {
+      dtype_of_number(number);
+    }
     kernels::fill(*target, value);
   }
   void fill_element(const Tensor& target, const Dims& sizes, const Dims& strides, Py_ssize_t index, PyObject* data) {
     const int64_t offset = target->offset() + index * target->strides()[0];
     Scalar value;
-    if (sizes.empty() && parse_number(data, &value)) {
+    if (sizes.empty() && !is_complex(target->dtype()) && parse_number(data, &value)) {
       kernels::dispatch(target->dtype(), [&](auto zero) {
         static_cast<decltype(zero)*>(target->storage()->data())[offset] = value.to<decltype(zero)>();
       });
@@ -130,7 +135,8 @@ void warn_of_copy() {
 
 PyObject* finished(Tensor tensor, bool requires) {
   if (requires) {
-    require(is_floating(tensor->dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+    require(is_differentiable(tensor->dtype()),
+            "Only Tensors of floating point and complex dtype can require gradients");
     set_requires_grad(tensor, true);
   }
   return wrap(std::move(tensor)).release();

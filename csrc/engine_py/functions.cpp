@@ -114,6 +114,7 @@ const PyMethodDef* const function_tables[] = {
     strided_functions,
     creation_functions,
     data_functions,
+    fact_functions,
 };
 // clang-format on
 

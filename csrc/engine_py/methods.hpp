@@ -49,6 +49,7 @@ extern const Operation resizing_operations[];  // resizing_methods.cpp
 extern PyMethodDef resizing_methods[];
 extern const Operation fact_operations[];  // fact_methods.cpp
 extern PyMethodDef fact_methods[];
+extern PyMethodDef fact_functions[];
 extern const Operation in_place_operations[];  // in_place_methods.cpp
 extern PyMethodDef integer_functions[];        // integer_functions.cpp: promote_types, randint, ...
 extern const Operation integer_operations[];   // integer_methods.cpp

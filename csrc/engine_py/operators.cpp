@@ -133,14 +133,14 @@ PyObject* to_float(PyObject* self) {
 PyObject* to_int(PyObject* self) {
   return guarded([&] {
     const Scalar value = single_value(self);
-    return value.is_real() ? PyLong_FromDouble(value.real) : PyLong_FromLongLong(value.integer);
+    return value.is_real() ? PyLong_FromDouble(value.real) : PyLong_FromLongLong(value.to<int64_t>());
   });
 }
 
 PyObject* to_index(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
-    if (tensor->numel() != 1 || is_floating(tensor->dtype()))
+    if (tensor->numel() != 1 || is_differentiable(tensor->dtype()))
       raise_python(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
     return PyLong_FromLongLong(ops::item(tensor).integer);
   });

@@ -13,7 +13,8 @@ namespace {
 
 PyObject* finished(Tensor tensor, bool requires_grad) {
   if (requires_grad) {
-    require(is_floating(tensor->dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+    require(is_differentiable(tensor->dtype()),
+            "Only Tensors of floating point and complex dtype can require gradients");
     set_requires_grad(tensor, true);
   }
   return wrap(std::move(tensor)).release();

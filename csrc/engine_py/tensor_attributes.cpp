@@ -1,5 +1,7 @@
 // Attributes of tensors.
 #include "engine/autograd.hpp"
+#include "engine/kernels.hpp"
+#include "engine/ops.hpp"
 #include "engine_py/closure.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/hooks.hpp"
@@ -31,7 +33,7 @@ Ref get_requires_grad(const Tensor& tensor) { return from_bool(requires_grad(ten
 void set_requires_grad_attribute(const Tensor& tensor, PyObject* value) {
   if (value == nullptr || !PyBool_Check(value)) raise_python(PyExc_RuntimeError, "requires_grad must be a bool");
   require(is_leaf(*tensor) || value == Py_False, "you can only change requires_grad flags of leaf variables.");
-  require(value == Py_False || is_floating(tensor->dtype()), "only Tensors of floating point ",
+  require(value == Py_False || is_differentiable(tensor->dtype()), "only Tensors of floating point ",
           current_policy()->release < 106 ? "" : "and complex ", "dtype can require gradients");
   set_requires_grad(tensor, value == Py_True);
 }
@@ -51,18 +53,20 @@ Ref get_grad(const Tensor& tensor) {
 
 std::string size_text(const Dims& sizes) { return concat(sizes); }
 
+const char* small_name(DType dtype) {
+  static constexpr const char* names[] = {"float", "double", "long", "bool", "int", "c10::complex<float>"};
+  return names[static_cast<size_t>(dtype)];
+}
+
 void check_new_grad(const Tensor& tensor, PyObject* value) {
   if (!is_tensor(value))
     raise_python(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s",
                  Py_TYPE(value)->tp_name);
   const Tensor& gradient = unwrap(value);
   if (gradient == tensor) raise_python(PyExc_RuntimeError, "can't assign Variable as its own grad");
-  const char* names[] = {"Float", "Double", "Long", "Bool"};
-  const char* small_names[] = {"float", "double", "long", "bool"};
   require(
       gradient->dtype() == tensor->dtype(), "attempting to assign a gradient with dtype '",
-      small_names[static_cast<size_t>(gradient->dtype())], "' to a tensor with grad_dtype '",
-      names[static_cast<size_t>(tensor->dtype())],
+      small_name(gradient->dtype()), "' to a tensor with grad_dtype '", kernels::scalar_type_name(tensor->dtype()),
       "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
       "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
       "the "
@@ -144,8 +148,11 @@ Ref get_itemsize(const Tensor& tensor) { return checked(PyLong_FromSize_t(item_s
 Ref get_nbytes(const Tensor& tensor) {
   return checked(PyLong_FromLongLong(tensor->numel() * static_cast<int64_t>(item_size(tensor->dtype()))));
 }
-Ref get_real(const Tensor& tensor) { return wrap(tensor); }
-Ref get_imag(const Tensor&) {
+Ref get_real(const Tensor& tensor) {
+  return is_complex(tensor->dtype()) ? wrap(ops::select(ops::view_as_real(tensor), -1, 0)) : wrap(tensor);
+}
+Ref get_imag(const Tensor& tensor) {
+  if (is_complex(tensor->dtype())) return wrap(ops::select(ops::view_as_real(tensor), -1, 1));
   raise_python(PyExc_RuntimeError, "imag is not implemented for tensors with non-complex dtypes.");
 }
 Ref get_true(const Tensor&) { return Ref::borrow(Py_True); }

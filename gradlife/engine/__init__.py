@@ -2,7 +2,8 @@
 
 A real, small engine in C++ whose ownership rules are policies. ``with profile("torch-1.1"):`` makes everything born inside
 follow PyTorch 1.1; ``owners(obj)`` draws who owns whom, ``events()`` tells what happened, ``live_counts()`` counts what is
-left. CPU, float32 and float64 (int64, int32 and bool to hold, count and index with), at most eight dimensions.
+left. CPU, float32 and float64 (int64, int32 and bool to hold, count and index with; complex64 to hold, add up and take apart),
+at most eight dimensions.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ except ImportError as _error:
 from gradlife._engine import (
     UntypedStorage,
     bool,
+    complex64,
     dtype,
     float32,
     float64,
@@ -107,6 +109,7 @@ from gradlife.engine.typename import typename
 
 float = float32
 double = float64
+cfloat = complex64
 int = int32
 long = int64
 Storage = UntypedStorage
@@ -136,7 +139,9 @@ __all__ = [
     "_check_value",
     "autograd",
     "bool",
+    "cfloat",
     "clear_events",
+    "complex64",
     "contiguous_format",
     "cuda",
     "current_profile",

@@ -47,6 +47,25 @@ def set_printoptions(
     _options.sci_mode = sci_mode
 
 
+def _format_for(values: list[Any]) -> _Format | _ComplexFormat:
+    if any(isinstance(value, complex) for value in values):
+        return _ComplexFormat(values)
+    return _Format(values)
+
+
+class _ComplexFormat:
+    """One way to write every complex number of a tensor: each part as if it stood alone."""
+
+    def __init__(self, values: list[complex]) -> None:
+        self.real = _Format([value.real for value in values])
+        self.imaginary = _Format([value.imag for value in values])
+        self.width = self.real.width + self.imaginary.width + 1
+
+    def __call__(self, value: complex) -> str:
+        imaginary = f"{self.imaginary(value.imag)}j".lstrip()
+        return self.real(value.real) + ("" if imaginary[0] in "+-" else "+") + imaginary
+
+
 class _Format:
     """One way to write every number of a tensor: the narrowest that shows them all."""
 
@@ -89,7 +108,7 @@ def text_of(tensor: Any, prefix: str) -> str:
         body = "[]"
     else:
         shown = _shown(values, values.numel() > _options.threshold)
-        body = _body(shown, _Format(list(_flat(shown))), len(prefix))
+        body = _body(shown, _format_for(list(_flat(shown))), len(prefix))
     return _with_suffixes(prefix + body, _suffixes(tensor), len(prefix))
 
 
@@ -100,7 +119,7 @@ def _suffixes(tensor: Any) -> Iterator[str]:
             yield f"size={tuple(tensor.shape)}"
         if tensor.dtype is not default:
             yield f"dtype={tensor.dtype}"
-    elif tensor.dtype not in (default, _engine.int64, _engine.bool):
+    elif tensor.dtype not in (default, _engine.complex64, _engine.int64, _engine.bool):
         yield f"dtype={tensor.dtype}"
     try:
         node = tensor.grad_fn
@@ -140,7 +159,7 @@ def _depth(shown: Any) -> int:
     return depth
 
 
-def _body(shown: Any, write: _Format, indent: int) -> str:
+def _body(shown: Any, write: _Format | _ComplexFormat, indent: int) -> str:
     depth = _depth(shown)
     if depth == 0:
         return write(shown)
@@ -150,7 +169,7 @@ def _body(shown: Any, write: _Format, indent: int) -> str:
     return "[" + ("," + "\n" * (depth - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
-def _row(shown: list[Any], write: _Format, indent: int) -> str:
+def _row(shown: list[Any], write: _Format | _ComplexFormat, indent: int) -> str:
     each = max(1, (_options.linewidth - indent) // (write.width + 2))
     items = [" ..." if item is ... else write(item) for item in shown]
     lines = [", ".join(items[start : start + each]) for start in range(0, len(items), each)]

@@ -15,7 +15,7 @@ from gradlife import _engine
 from gradlife.engine.grad_mode import no_grad
 from gradlife.engine.release import release
 
-_CODES = {"float32": "f", "float64": "d", "int64": "q", "int32": "i", "bool": "b"}
+_CODES = {"float32": "f", "float64": "d", "int64": "q", "int32": "i", "bool": "b", "complex64": "f"}
 
 
 class Memory:
@@ -50,7 +50,8 @@ class Memory:
     def packed(self) -> tuple[str, bytes]:
         """The dtype's name and the elements as bytes."""
         name = str(self.values.dtype).removeprefix("torch.")
-        return name, array(_CODES[name], self.values.tolist()).tobytes()
+        values = _engine.view_as_real(self.values).reshape(-1) if self.values.is_complex() else self.values
+        return name, array(_CODES[name], values.tolist()).tobytes()
 
     def __reduce__(self) -> Any:
         return unpacked, self.packed()
@@ -62,7 +63,10 @@ def unpacked(name: str, data: bytes) -> Memory:
         raise ValueError(f"no dtype '{name}' in gradlife's engine")
     elements = array(_CODES[name])
     elements.frombytes(data)
-    return Memory(_engine.tensor(elements.tolist(), dtype=getattr(_engine, name)))
+    values: list[Any] = elements.tolist()
+    if name == "complex64":
+        values = [complex(*pair) for pair in zip(values[::2], values[1::2], strict=True)]
+    return Memory(_engine.tensor(values, dtype=getattr(_engine, name)))
 
 
 def rebuild_tensor(memory: Memory, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any) -> Any:

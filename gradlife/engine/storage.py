@@ -92,6 +92,7 @@ _CLASSES: dict[dtype, type[TypedStorage]] = {
         (_engine.int32, "IntStorage"),
         (_engine.int64, "LongStorage"),
         (_engine.bool, "BoolStorage"),
+        (_engine.complex64, "ComplexFloatStorage"),
     )
 }
 

@@ -59,13 +59,13 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise RuntimeError(
                 f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
             )
-        return self.transpose(-2, -1)
+        return self.conj().transpose(-2, -1)
 
     @property
     def H(self) -> Tensor:
         """A matrix transposed and conjugated: of real numbers a view."""
         if self.dim() in (0, 2):
-            return self.transpose(0, 1) if self.dim() == 2 else self.view_as(self)
+            return self.conj().transpose(0, 1) if self.dim() == 2 else self.view_as(self)
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor."
             + (" For batches of matrices, consider using tensor.mH" if self.dim() > 2 else "")

@@ -165,6 +165,11 @@ def _make_gradient(index: int, root: Any, gradient: Any) -> Tensor | None:
                 f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a shape of "
                 f"{shape}."
             )
+        if dtype.is_complex != gradient.dtype.is_complex:
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                f"grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a dtype of {dtype}."
+            )
         return gradient
     if gradient is not None:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
