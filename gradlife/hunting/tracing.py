@@ -22,6 +22,9 @@ MOST_COMPARED = 64
 #: Objects of one type, each held by the one before, that are a chain.
 LINKS = 3
 
+#: Types of which several stand above one another in any object that is made of others.
+CONTAINERS = frozenset({"dict", "list", "tuple", "set", "frozenset", "cell", "collections.OrderedDict"})
+
 #: The type of tensors that are of no other.
 PLAIN_TENSOR = "torch.Tensor"
 
@@ -135,7 +138,15 @@ def chain_link(graph: _heap.Graph, group: Group) -> int | None:
     names = tensor_type_names()
     objects = [node for node in told_members(graph, group) if graph.describe(node)[0] == "python"]
     tensors = [node for node in objects if graph.describe(node)[1] in names]
-    for node in sorted(tensors or objects, key=graph.retained, reverse=True)[:MOST_COMPARED]:
+    found = first_link(graph, group, tensors or objects)
+    if found is not None or not tensors:
+        return found
+    return first_link(graph, group, [node for node in objects if graph.describe(node)[1] not in CONTAINERS])
+
+
+def first_link(graph: _heap.Graph, group: Group, nodes: Iterable[int]) -> int | None:
+    """The first of these that has enough of its own type above it in the group."""
+    for node in sorted(nodes, key=graph.retained, reverse=True)[:MOST_COMPARED]:
         kind = graph.describe(node)[:2]
         if sum(graph.describe(one)[:2] == kind for one in graph.path(node) if one in group.members) >= LINKS:
             return node

@@ -80,10 +80,10 @@ GRAPH_WAYS = (
     Pattern(
         "GL409",
         "the last step's graph is still held",
-        "{holder} still has the result of a finished step with its graph ({node}): while the next step is computed both "
+        "{kept} is still the result of a finished step with its graph ({node}): while the next step is computed both "
         "graphs are alive.",
         "Keep a number or a detached tensor, or let go of it before the next forward.",
-        "{holder_code} = {result}.detach()",
+        "{keeping}",
         ways=("tensor.grad_fn ...", "object.attr|nn.attr|*.global|*.local|dict.value|*.item|*.attr =tensor$"),
         when=has_graph,
         kinds=frozenset({FindingKind.RETAINED}),

@@ -52,8 +52,32 @@ class Wording:
 
     @property
     def holder_step(self) -> int:
-        """The step whose object it is: the container that grows, or where the pattern begins."""
-        return self.case.way[self.case.site].step if self.case.site is not None else self.fit.first
+        """The step whose object it is: the container that grows, or where the pattern begins: of a chain the newest link."""
+        if self.case.site is not None:
+            return self.case.way[self.case.site].step
+        at, steps = self.fit.first, self.fit.steps
+        while at > 0 and (steps[at - 1].type, steps[at - 1].via) == (steps[at].type, steps[at].via):
+            at -= 1
+        return at
+
+    @property
+    def kept(self) -> str:
+        """The tensor that is kept, as an expression: `state.loop.loss`."""
+        return quoted(expression(self.fit.steps, self.tensor_step))
+
+    @property
+    def keeping(self) -> str:
+        """The line that keeps a tensor, with a detached one in its place."""
+        at = self.tensor_step
+        if at > 0 and re.search(r"\[-?\d+\]$", self.fit.steps[at - 1].via):
+            return f"{expression(self.fit.steps, at - 1) or 'kept'}.append({self.result}.detach())"
+        return f"{expression(self.fit.steps, at) or 'kept'} = {self.result}.detach()"
+
+    @property
+    def tensor_step(self) -> int:
+        """The first tensor from where the pattern begins."""
+        numbers = range(self.fit.first, len(self.fit.steps))
+        return next((at for at in numbers if step_family(self.fit.steps[at]) == "tensor"), self.fit.first)
 
     @property
     def tensor(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gradlife.model.hunt import FindingKind
-from gradlife.model.trace import Hop, Ledger, Lifetime, Step, Trace
+from gradlife.model.trace import Hop, Ledger, Lifetime, Step, TensorFacts, Trace
 from gradlife.patterns import NO_CONTAINER, SWELLING, diagnose, fingerprint
 from gradlife.patterns.library import KnownLeak, has_bug, known_leaks
 from gradlife.patterns.matching import find, find_around
@@ -109,6 +109,42 @@ def test_the_container_that_is_known_to_grow_decides() -> None:
     assert diagnose(history(3), FindingKind.GROWTH, anchor=2).code == "GL511"
     assert diagnose(history(3), FindingKind.GROWTH, anchor=NO_CONTAINER).code == "GL000"
     assert diagnose(history(3), FindingKind.GROWTH, anchor=SWELLING).code == "GL704"
+
+
+def last_step(*way: Step) -> Trace:
+    """A tensor with a graph, by a way from the variable of a module."""
+    facts = TensorFacts("GeluBackward0")
+    target = Step("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",))
+    module = history(3, variable="state").steps[0]
+    return Trace("Tensor", "", Lifetime.HELD, (module, *way, target), (), Ledger(1, ()), tensor=facts)
+
+
+@pytest.mark.parametrize(
+    ("way", "kept", "line"),
+    [
+        ((step("app.Run", ".logits", ("attribute", "logits", -1)),), "state.logits", "state.logits = result.detach()"),
+        (
+            (
+                step("app.Run", ".window", ("attribute", "window", -1)),
+                step("collections.deque", "[4]", ("item", "", 4)),
+            ),
+            "state.window[4]",
+            "state.window.append(result.detach())",
+        ),
+    ],
+)
+def test_the_last_steps_result_is_called_by_where_it_is_kept(way: tuple[Step, ...], kept: str, line: str) -> None:
+    found = diagnose(last_step(*way), FindingKind.RETAINED)
+    assert found.code == "GL409"
+    assert found.reason.startswith(f"`{kept}` is still the result of a finished step with its graph (GeluBackward0)")
+    assert found.advice.code == line
+
+
+def test_a_chain_of_objects_is_called_by_its_newest_link() -> None:
+    links = [step("app.Node", ".parent", ("attribute", "parent", -1))] * 5
+    found = diagnose(replace(last_step(*links), tensor=None), FindingKind.GROWTH, anchor=NO_CONTAINER)
+    assert found.code == "GL518"
+    assert found.reason.startswith("`state` leads to an object of the same type")
 
 
 def test_an_unknown_trace_gets_an_honest_answer() -> None:
