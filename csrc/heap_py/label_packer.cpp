@@ -30,6 +30,36 @@ std::string without_user_text(const Label& label) {
   return is_identifier(label.text, 1, label.text.size() - 1) ? label.text : "<str>";
 }
 
+bool is_letter(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || letter == '_';
+}
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+// A short key that is an identifier, as most are: in quotes, without an allocation. Empty: another key.
+class ShortKey {
+ public:
+  explicit ShortKey(PyObject* key) {
+    if (!PyUnicode_CheckExact(key) || !PyUnicode_IS_COMPACT_ASCII(key)) return;
+    const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(key));
+    const auto* letters = reinterpret_cast<const char*>(PyUnicode_DATA(key));
+    if (length == 0 || length > longest || !is_letter(letters[0])) return;
+    for (size_t i = 0; i < length; ++i) {
+      if (!is_letter(letters[i]) && !is_digit(letters[i])) return;
+      text_[i + 1] = letters[i];
+    }
+    text_[0] = text_[length + 1] = '\'';
+    length_ = length;
+  }
+  bool is_empty() const { return length_ == 0; }
+  std::string_view quoted() const { return {text_, length_ + 2}; }
+  std::string_view plain() const { return {text_ + 1, length_}; }
+
+ private:
+  static constexpr size_t longest = 40;
+  size_t length_ = 0;
+  char text_[longest + 2];
+};
+
 constexpr uint32_t not_found = UINT32_MAX;
 
 struct KeySearch {
@@ -182,6 +212,14 @@ uint32_t LabelPacker::of_instance(NodeId source, NodeId target) {
 }
 
 uint32_t LabelPacker::keyed(Relation relation, PyObject* key) {
+  Known& kept = known_of(key);
+  if (kept.key == key && kept.relation == relation) return kept.label;
+  const ShortKey plain(key);
+  if (!plain.is_empty()) {
+    const std::string_view text = relation == Relation::attribute ? plain.plain() : plain.quoted();
+    kept = {key, relation, PackedLabel::pack(static_cast<uint8_t>(relation), texts_.add(text))};
+    return kept.label;
+  }
   return known(relation, key, [&] {
     Label label{relation, relation == Relation::attribute ? text_of(key) : describe_key(key), -1, key};
     if (relation == Relation::dict_value) describer_.add_key(label);

@@ -31,10 +31,11 @@ class LabelPacker {
   uint32_t of_instance(NodeId source, NodeId target);
   bool waits_for_a_call(NodeId target, PyObject* name) const;
   uint32_t keyed(Relation relation, PyObject* key);
+  Known& known_of(const void* key) { return known_[(reinterpret_cast<uintptr_t>(key) >> 4) % kept_keys]; }
   // A label that depends on the key and the relation only.
   template <class Make>
   uint32_t known(Relation relation, const void* key, Make make) {
-    Known& known = known_[(reinterpret_cast<uintptr_t>(key) >> 4) % kept_keys];
+    Known& known = known_of(key);
     if (known.key != key || known.relation != relation) known = {key, relation, pack(make())};
     return known.label;
   }

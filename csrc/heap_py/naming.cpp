@@ -48,7 +48,7 @@ class Namer {
  private:
   // What is asked of a node's type, a million times.
   struct TypeMarks {
-    bool is_python, is_native, is_class;
+    bool is_python, is_native, is_class, is_module;
     bool is_holder;   // its parts are often held by something else as well: a path may lead there past it
     bool has_places;  // to look up many of its references by
   };
@@ -57,21 +57,35 @@ class Namer {
   static TypeMarks marks_of(const TypeRow& row) {
     constexpr unsigned long containers =
         Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
-    const auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
+    auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
     const bool is_python = row.kind == NodeKind::python;
     const unsigned long flags = is_python && type != nullptr ? type->tp_flags : 0;
     const bool is_class = (flags & Py_TPFLAGS_TYPE_SUBCLASS) != 0;
     const bool is_of_program = (flags & Py_TPFLAGS_HEAPTYPE) != 0 && !is_class;
     const bool is_known = row.name == "collections.deque" || row.name == "set" || row.name == "cell";
     const bool has_places = flags != 0 && ManyLabels::knows(type);
-    return {is_python, !is_python && row.kind != NodeKind::root, is_class,
-            (flags & containers) != 0 || is_of_program || (flags != 0 && is_known), has_places};
+    const bool is_module = flags != 0 && PyType_IsSubtype(type, &PyModule_Type) != 0;
+    return {is_python,
+            !is_python && row.kind != NodeKind::root,
+            is_class,
+            is_module,
+            (flags & containers) != 0 || is_of_program || (flags != 0 && is_known),
+            has_places};
   }
   void mark_types() {
     for (const TypeRow& row : graph_.type_rows) marks_.push_back(marks_of(row));
   }
+  // Cycles with native objects; a way through a class or a module's globals leads everywhere and tells nothing.
   void mark_cycles() {
-    components_ = find_components(graph_.references);
+    Buffer<NodeId> natives, borders;
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const NodeId node = static_cast<NodeId>(i);
+      if (marks(node).is_native) natives.push_back(node);
+      if (marks(node).is_class) borders.push_back(node);
+      if (!marks(node).is_module) continue;
+      for (NodeId part : graph_.references.of(node)) borders.push_back(part);
+    }
+    components_ = find_components(graph_.references, natives, borders);
     has_native_.assign_zero(components_.sizes.size());
     for (size_t i = 0; i < graph_.size(); ++i)
       if (components_.of_node[i] != Components::none && marks(static_cast<NodeId>(i)).is_native)

@@ -54,8 +54,8 @@ uint64_t outside_bytes(PyObject* object) {
   return 0;
 }
 
-uint64_t headers_bytes(PyObject* object, PyTypeObject* type) {
-  if (!PyObject_IS_GC(object)) return 0;
+// In front of what the collector knows.
+uint64_t headers_bytes(PyTypeObject* type) {
   uint64_t bytes = collector_header;
 #if PY_VERSION_HEX >= 0x030c0000
   if ((type->tp_flags & Py_TPFLAGS_PREHEADER) != 0) bytes += 2 * pointer;
@@ -71,8 +71,21 @@ uint64_t shallow_bytes(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (PyUnicode_Check(object)) return text_bytes(object);
   if (PyLong_Check(object)) return int_bytes(object);
-  uint64_t bytes = static_cast<uint64_t>(type->tp_basicsize) + items_bytes(object, type) + headers_bytes(object, type);
+  uint64_t bytes = static_cast<uint64_t>(type->tp_basicsize) + items_bytes(object, type);
+  if (PyObject_IS_GC(object)) bytes += headers_bytes(type);
   return bytes + outside_bytes(object) + gl_inline_bytes(object);
+}
+
+uint64_t shallow_bytes_of_each(PyTypeObject* type) {
+  constexpr unsigned long uneven = Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_LONG_SUBCLASS |
+                                   Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_MANAGED_DICT;
+  if (type->tp_itemsize != 0 || (type->tp_flags & uneven) != 0) return 0;
+  PyTypeObject* const growing[] = {&PySet_Type, &PyFrozenSet_Type, &PyByteArray_Type};
+  for (PyTypeObject* base : growing)
+    if (PyType_IsSubtype(type, base) != 0) return 0;
+  const bool has_header = (type->tp_flags & Py_TPFLAGS_HAVE_GC) != 0;
+  if (has_header && type->tp_is_gc != nullptr) return 0;
+  return static_cast<uint64_t>(type->tp_basicsize) + (has_header ? headers_bytes(type) : 0);
 }
 
 }  // namespace gradlife::heap

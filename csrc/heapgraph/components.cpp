@@ -17,6 +17,12 @@ class Tarjan {
       if (order_[node] == unseen) search(static_cast<NodeId>(node));
     return std::move(components_);
   }
+  Components run(const Buffer<NodeId>& starts, const Buffer<NodeId>& borders) {
+    for (NodeId node : borders) order_[node] = closed;
+    for (NodeId node : starts)
+      if (order_[node] == unseen) search(node);
+    return std::move(components_);
+  }
 
  private:
   static constexpr uint32_t unseen = UINT32_MAX;
@@ -92,5 +98,9 @@ class Tarjan {
 }  // namespace
 
 Components find_components(const Edges& references) { return Tarjan(references).run(); }
+
+Components find_components(const Edges& references, const Buffer<NodeId>& starts, const Buffer<NodeId>& borders) {
+  return Tarjan(references).run(starts, borders);
+}
 
 }  // namespace gradlife::heap

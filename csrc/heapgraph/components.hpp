@@ -12,5 +12,7 @@ struct Components {
   Buffer<uint32_t> sizes;  // nodes of each part
 };
 Components find_components(const Edges& references);
+// Of what can be reached from these without a step to a border; nothing else is looked at.
+Components find_components(const Edges& references, const Buffer<NodeId>& starts, const Buffer<NodeId>& borders);
 
 }  // namespace gradlife::heap
