@@ -121,7 +121,7 @@ class Child:
 
         passes = BackwardSteps(self._begin_again)
         batches = BatchSteps(begin_by_batches)
-        optimizers = OptimizerSteps(begin_by_optimizer)
+        optimizers = OptimizerSteps(begin_by_optimizer, self._go_on)
         when_imported("torch.optim.optimizer", optimizers.attach)
         when_imported("torch.optim", passes.attach_optimizer)
         when_imported("torch.utils.data.dataloader", batches.attach)
@@ -169,6 +169,16 @@ class Child:
             self._hunt.close()
             self._hunt = self._new_hunt()
         return self.begin(stepped_by)
+
+    def _go_on(self, stepped_by: str) -> Callable[[], bool]:
+        """Other steps follow on those that were counted; what these have shown is told rather than forgotten."""
+        if self._answered is None and not self._is_copy:
+            report = self._report(None, None)
+            if report.findings:
+                self._hunt.close()
+                self._answered = report
+                write_report(report, self._settings, ANSWER)
+        return self._begin_again(stepped_by)
 
     def _new_hunt(self) -> Hunt:
         hunt = Hunt(schedule_for(self._settings.steps, is_endless=False), has_lines=self._settings.lines)

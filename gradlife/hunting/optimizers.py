@@ -13,6 +13,11 @@ WARMUP_FIRINGS = 4
 #: Firings of the chosen one during which a rarer one may still take its place.
 DOUBT = 200
 
+#: Firings of others, and how many times as many as ever before, after which the chosen one has had its time: a program that
+#: trains one model and then another.
+QUIET = 40
+QUIETER = 4
+
 Step = Callable[[], object]
 
 
@@ -24,13 +29,27 @@ class Known:
     name: str
     firings: int = 0
     chosen_before: int = 0  # firings of the chosen one when this one fired first
+    last: int = 0  # firings of all at its last one
+    longest: int = 0  # firings of all between two of its own, at most
+
+    def fired(self, now: int) -> None:
+        """Once more, the so-manieth firing of all."""
+        self.longest = max(self.longest, now - self.last) if self.firings else 0
+        self.firings += 1
+        self.last = now
+
+    def is_quiet(self, now: int) -> bool:
+        """Does it fire no more?"""
+        return now - self.last > max(QUIET, QUIETER * self.longest)
 
 
 class OptimizerSteps:
     """Hears every optimizer through torch's global hook, and steps with the rarest that lives on."""
 
-    def __init__(self, begin: Callable[[str], Step]) -> None:
+    def __init__(self, begin: Callable[[str], Step], go_on: Callable[[str], Step] | None = None) -> None:
         self._begin = begin
+        self._go_on = go_on or begin  # where the chosen one has had its time
+        self._all = 0
         self._step: Step | None = None
         self._known: dict[int, Known] = {}
         self._chosen = 0
@@ -51,7 +70,8 @@ class OptimizerSteps:
         known = self._known.get(key)
         if known is None or known.alive() is not optimizer:
             known = self._add(key, optimizer)
-        known.firings += 1
+        self._all += 1
+        known.fired(self._all)
         if key == self._chosen and self._step is not None:
             self._step()
         else:
@@ -73,10 +93,11 @@ class OptimizerSteps:
             self._forget_dead()
         if known.firings < WARMUP_FIRINGS:
             return
+        is_next = chosen is not None and chosen.is_quiet(self._all)
         is_rarer = chosen is not None and 2 * known.firings <= chosen.firings - chosen_since(chosen, known) + 1
-        if chosen is None or (is_rarer and chosen.firings <= DOUBT):
+        if chosen is None or is_next or (is_rarer and chosen.firings <= DOUBT):
             self._chosen = key
-            self._step = self._begin(f"{known.name}.step")
+            self._step = (self._go_on if is_next else self._begin)(f"{known.name}.step")
 
     def _forget_dead(self) -> None:
         self._known = {key: known for key, known in self._known.items() if known.alive() is not None}

@@ -51,6 +51,27 @@ def main():
 main()
 """
 
+TWO_PHASES = """\
+import sys
+import torch
+
+weight = torch.ones(4, requires_grad=True)
+kept = {"first": [], "second": []}
+
+def train(optimizer, steps, phase):
+    for number in range(steps):
+        loss = (weight * number).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if sys.argv[1] == phase:
+            kept[phase].append(loss)
+
+pretraining, tuning = torch.optim.SGD([weight], lr=0.1), torch.optim.Adam([weight], lr=0.1)
+train(pretraining, 60, "first")
+train(tuning, 160, "second")
+"""
+
 FUNCTIONS = """\
 import torch
 
@@ -84,6 +105,15 @@ def test_a_script_with_a_leak_keeps_its_output_and_is_told_of_its_holder(tmp_pat
 def test_a_script_that_fails_keeps_its_own_status(tmp_path: Path) -> None:
     status, _, report = hunt(tmp_path, LEAKING, "program.py", "7")
     assert (status, report["script_status"], report["verdict"]) == (7, 7, "leak")
+
+
+@pytest.mark.parametrize(("phase", "stepped_by"), [("first", "SGD.step"), ("second", "Adam.step")])
+def test_of_two_phases_with_their_own_optimizers_either_leak_is_told(
+    phase: str, stepped_by: str, tmp_path: Path
+) -> None:
+    status, _, report = hunt(tmp_path, TWO_PHASES, "program.py", phase)
+    assert (status, report["verdict"], report["stepped_by"]) == (1, "leak", stepped_by)
+    assert f"'{phase}'" in json.dumps(report["findings"][0]["trace"]["steps"])
 
 
 @pytest.mark.parametrize("steps", ["20", "27", "40", "119", "150"])

@@ -64,3 +64,25 @@ def test_a_throw_away_optimizer_of_an_inner_loop_is_no_step() -> None:
         del inner
         recorder.fire(outer)
     assert recorder.begun == ["SGD.step"]
+
+
+def test_one_that_fires_no_more_makes_way_for_the_one_that_fires_now() -> None:
+    recorder, first, second = Recorder(), Adam(), SGD()
+    recorder.fire(first, 30)
+    recorder.fire(second, 41)
+    assert recorder.begun == ["Adam.step", "SGD.step"]
+    recorder.fire(second, 9)
+    assert recorder.steps == 26 + 9
+
+
+def test_an_outer_optimizer_waits_for_long_inner_loops_and_stays_the_step() -> None:
+    recorder, outer = Recorder(), SGD()
+    recorder.fire(outer, 5)
+    for _ in range(20):
+        inner = Adam()
+        recorder.fire(inner, 38)
+        del inner
+        recorder.fire(outer)
+    inner = Adam()
+    recorder.fire(inner, 150)
+    assert recorder.begun == ["SGD.step"]
