@@ -127,6 +127,7 @@ GIVEN: dict[str, tuple[Make, ...]] = {
     "_nn_smooth_l1_loss": (matrix, unit_rows, value_of(1), value_of(1.0)),
     "_nn_layer_norm": (matrix, value_of((2,)), vector, vector, value_of(1e-5)),
     "view_as_real": (lambda: torch.tensor([1j, 2], requires_grad=True) + 1,),
+    "unsafe_split_with_sizes": (matrix, value_of((1, 1))),
     "_nn_batch_norm": (
         *(matrix, lambda: vector().detach(), lambda: vector().detach(), vector, vector),
         *(value_of(True), value_of(0.1), value_of(1e-5)),

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/op_node.hpp"
+#include "engine/rearranging.hpp"
 
 namespace gradlife::ops {
 namespace {
@@ -11,6 +12,15 @@ const NodeSpec& split_spec =
     node_spec("SplitBackward0", {saved_number("dim"), saved_number("self_sym_sizes"), saved_number("split_size")});
 const NodeSpec& split_sizes_spec = node_spec(
     "SplitWithSizesBackward0", {saved_number("dim"), saved_number("self_sym_sizes"), saved_number("split_sizes")});
+
+const NodeSpec& unsafe_split_spec = node_spec(
+    "UnsafeSplitBackward0", {saved_number("dim"), saved_number("self_sym_sizes"), saved_number("split_size")});
+const NodeSpec& unsafe_split_sizes_spec =
+    node_spec("UnsafeSplitWithSizesBackward0",
+              {saved_number("dim"), saved_number("self_sym_sizes"), saved_number("split_sizes")});
+
+// Views, or tensors on the same memory that know nothing of each other and may be changed each by itself.
+enum class Kind : uint8_t { views, unsafe };
 
 // Joins the gradients of the parts again, with zeros for those that nothing used.
 class PartsNode final : public Node {
@@ -61,15 +71,54 @@ Tensor part(const Tensor& a, const Dims& sizes, const Dims& strides, int64_t off
   return make_view(a, sizes, strides, offset, CreationMeta::multi_output);
 }
 
-TensorList split_at(const Tensor& a, const std::vector<int64_t>& lengths, size_t dim, const NodePtr& node) {
+TensorList split_at(const Tensor& a, const std::vector<int64_t>& lengths, size_t dim, const NodePtr& node, Kind kind) {
   int64_t start = 0;
   return take_apart(lengths.size(), node, [&](size_t i) {
     Dims sizes = a->sizes();
     sizes[dim] = lengths[i];
     const int64_t offset = a->offset() + start * a->strides()[dim];
     start += lengths[i];
-    return part(a, sizes, a->strides(), offset);
+    return kind == Kind::views ? part(a, sizes, a->strides(), offset) : alias(a, sizes, a->strides(), offset);
   });
+}
+
+TensorList split_evenly(const Tensor& a, int64_t size, int64_t given_dim, Kind kind) {
+  refuse_forbidden_view_of(a);
+  require(a->dim() != 0, "split expects at least a 1-dimensional tensor");
+  require(size >= 0, "split expects split_size be non-negative, but got split_size=", size);
+  const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
+  const int64_t length = a->sizes()[dim];
+  require(size > 0 || length == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ",
+          length);
+  std::vector<int64_t> lengths;
+  for (int64_t start = 0; start < length; start += size) lengths.push_back(std::min(size, length - start));
+  if (lengths.empty()) lengths.push_back(0);
+  const NodeSpec& spec = kind == Kind::views ? split_spec : unsafe_split_spec;
+  return split_at(a, lengths, dim, node_for(a, spec, given_dim, saved(size)), kind);
+}
+
+TensorList split_by(const Tensor& a, const Dims& wanted, int64_t given_dim, Kind kind) {
+  refuse_forbidden_view_of(a);
+  require(a->dim() != 0, "split expects at least a 1-dimensional tensor");
+  const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
+  int64_t total = 0;
+  for (int64_t size : wanted) {
+    require(size >= 0,
+            "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", wanted);
+    total += size;
+  }
+  require(total == a->sizes()[dim], "split_with_sizes expects split_sizes to sum exactly to ", a->sizes()[dim],
+          " (input tensor's size at dimension ", dim, "), but got split_sizes=", wanted);
+  const NodeSpec& spec = kind == Kind::views ? split_sizes_spec : unsafe_split_sizes_spec;
+  return split_at(a, {wanted.begin(), wanted.end()}, dim, node_for(a, spec, given_dim, saved(wanted)), kind);
+}
+
+TensorList chunk_of(const Tensor& a, int64_t chunks, int64_t dim, Kind kind) {
+  require(a->dim() > 0, "chunk expects at least a 1-dimensional tensor");
+  require(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
+  const int64_t length = a->sizes()[static_cast<size_t>(wrap_dim(dim, a->dim()))];
+  if (length == 0) return split_by(a, Dims(static_cast<size_t>(chunks), 0), dim, kind);  // as many as asked for
+  return split_evenly(a, (length + chunks - 1) / chunks, dim, kind);
 }
 
 }  // namespace
@@ -88,41 +137,18 @@ TensorList unbind(const Tensor& a, int64_t given_dim) {
   });
 }
 
-TensorList split(const Tensor& a, int64_t size, int64_t given_dim) {
-  refuse_forbidden_view_of(a);
-  require(a->dim() != 0, "split expects at least a 1-dimensional tensor");
-  require(size >= 0, "split expects split_size be non-negative, but got split_size=", size);
-  const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
-  const int64_t length = a->sizes()[dim];
-  require(size > 0 || length == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ",
-          length);
-  std::vector<int64_t> lengths;
-  for (int64_t start = 0; start < length; start += size) lengths.push_back(std::min(size, length - start));
-  if (lengths.empty()) lengths.push_back(0);
-  return split_at(a, lengths, dim, node_for(a, split_spec, given_dim, saved(size)));
+TensorList split(const Tensor& a, int64_t size, int64_t dim) { return split_evenly(a, size, dim, Kind::views); }
+
+TensorList unsafe_split(const Tensor& a, int64_t size, int64_t dim) { return split_evenly(a, size, dim, Kind::unsafe); }
+
+TensorList split_sizes(const Tensor& a, const Dims& sizes, int64_t dim) { return split_by(a, sizes, dim, Kind::views); }
+
+TensorList unsafe_split_sizes(const Tensor& a, const Dims& sizes, int64_t dim) {
+  return split_by(a, sizes, dim, Kind::unsafe);
 }
 
-TensorList split_sizes(const Tensor& a, const Dims& wanted, int64_t given_dim) {
-  refuse_forbidden_view_of(a);
-  require(a->dim() != 0, "split expects at least a 1-dimensional tensor");
-  const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
-  int64_t total = 0;
-  for (int64_t size : wanted) {
-    require(size >= 0,
-            "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", wanted);
-    total += size;
-  }
-  require(total == a->sizes()[dim], "split_with_sizes expects split_sizes to sum exactly to ", a->sizes()[dim],
-          " (input tensor's size at dimension ", dim, "), but got split_sizes=", wanted);
-  return split_at(a, {wanted.begin(), wanted.end()}, dim, node_for(a, split_sizes_spec, given_dim, saved(wanted)));
-}
+TensorList chunk(const Tensor& a, int64_t chunks, int64_t dim) { return chunk_of(a, chunks, dim, Kind::views); }
 
-TensorList chunk(const Tensor& a, int64_t chunks, int64_t dim) {
-  require(a->dim() > 0, "chunk expects at least a 1-dimensional tensor");
-  require(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-  const int64_t length = a->sizes()[static_cast<size_t>(wrap_dim(dim, a->dim()))];
-  if (length == 0) return split_sizes(a, Dims(static_cast<size_t>(chunks), 0), dim);  // as many empty ones as asked for
-  return split(a, (length + chunks - 1) / chunks, dim);
-}
+TensorList unsafe_chunk(const Tensor& a, int64_t chunks, int64_t dim) { return chunk_of(a, chunks, dim, Kind::unsafe); }
 
 }  // namespace gradlife::ops

@@ -48,4 +48,9 @@ TensorList tensor_split_at(const Tensor& a, const Dims& places, int64_t dim);
 Tensor randint(int64_t low, int64_t high, const Dims& sizes, DType dtype);
 Tensor randperm(int64_t count, DType dtype);
 
+// Parts on the same memory that are no views: each may be changed in place, and its change is none of the others'.
+TensorList unsafe_split(const Tensor& a, int64_t size, int64_t dim);
+TensorList unsafe_split_sizes(const Tensor& a, const Dims& sizes, int64_t dim);
+TensorList unsafe_chunk(const Tensor& a, int64_t chunks, int64_t dim);
+
 }  // namespace gradlife::ops

@@ -88,9 +88,9 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
                     bool is_executable, Py_ssize_t outputs) {
   const bool is_input = contains(inputs, tensor);
   const bool is_dirty = contains(marks.dirty, tensor);
-  const bool is_differentiable =
-      is_executable && node && !contains(marks.non_differentiable, tensor) && is_floating(tensor->dtype());
-  if (!is_differentiable) {
+  const bool has_gradient =
+      is_executable && node && !contains(marks.non_differentiable, tensor) && is_differentiable(tensor->dtype());
+  if (!has_gradient) {
     if (!requires_grad(tensor)) return is_input && !is_dirty ? view_of_itself(tensor) : tensor;
     if (is_input) return detach(tensor);
     if (tensor->meta() == nullptr || !tensor->meta()->view) detach_in_place(tensor);

@@ -209,6 +209,27 @@ PyObject* split_with_sizes_method(PyObject* self, PyObject* const* arguments, Py
   });
 }
 
+PyObject* unsafe_split_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("unsafe_split", {"split_size", "dim"}, 1, arguments, count, names);
+    return wrap_tuple(ops::unsafe_split(unwrap(self), args.integer(0, 0), args.integer(1, 0))).release();
+  });
+}
+
+PyObject* unsafe_split_sizes_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("unsafe_split_with_sizes", {"split_sizes", "dim"}, 1, arguments, count, names);
+    return wrap_tuple(ops::unsafe_split_sizes(unwrap(self), args.dims(0), args.integer(1, 0))).release();
+  });
+}
+
+PyObject* unsafe_chunk_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("unsafe_chunk", {"chunks", "dim"}, 1, arguments, count, names);
+    return wrap_tuple(ops::unsafe_chunk(unwrap(self), args.integer(0, 0), args.integer(1, 0))).release();
+  });
+}
+
 }  // namespace
 
 const Operation rearranging_operations[] = {operation<flip_method>("flip"),
@@ -237,6 +258,9 @@ const Operation rearranging_operations[] = {operation<flip_method>("flip"),
                                             operation<unflatten_method>("unflatten"),
                                             operation<tensor_split_method>("tensor_split"),
                                             operation<split_with_sizes_method>("split_with_sizes"),
+                                            operation<unsafe_split_method>("unsafe_split"),
+                                            operation<unsafe_split_sizes_method>("unsafe_split_with_sizes"),
+                                            operation<unsafe_chunk_method>("unsafe_chunk"),
                                             {nullptr, nullptr, nullptr}};
 
 PyMethodDef rearranging_in_place_methods[] = {

@@ -42,6 +42,24 @@ def view_of_what_changed(fw: Any) -> Any:
     return node is not None, part.tolist(), fw.autograd.grad(part.sum(), a)[0].tolist()
 
 
+def custom(fw: Any) -> Any:
+    """A Function of the user's own may give complex numbers."""
+
+    class Doubled(fw.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x + x
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return gradient + gradient
+
+    x = fw.tensor([1 + 2j], requires_grad=True)
+    y = Doubled.apply(x)
+    y.real.sum().backward()
+    return y.requires_grad, y.tolist(), x.grad.tolist()
+
+
 def saved(fw: Any) -> Any:
     file = io.BytesIO()
     fw.save(fw.tensor([[1 + 2j], [3j]]), file)
@@ -77,6 +95,7 @@ CALLS: dict[str, Call] = {
     "gradient of the real part": lambda fw: gradient_of_a_part(fw, "real"),
     "gradient of the imaginary part": lambda fw: gradient_of_a_part(fw, "imag"),
     "a view of what changed": view_of_what_changed,
+    "out of a Function": custom,
     "as a float": lambda fw: float(fw.tensor(2 + 0j)),
     "as an index": lambda fw: [1, 2][fw.tensor(1 + 0j)],
     "as a truth": lambda fw: (bool(fw.tensor(1j)), bool(fw.tensor(0j))),
