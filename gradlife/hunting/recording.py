@@ -14,11 +14,11 @@ from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.torch import ensure_calibrated, undisturbed
 from gradlife.hunting.creations import Notes
-from gradlife.hunting.looks import full_name, subclasses, tensor_type_names
+from gradlife.hunting.looks import ARRAY, full_name, subclasses, tensor_type_names
 from gradlife.hunting.weights import LEAK_TYPES
 
 #: What is recorded beside tensors before it is known what grows; instances of the others have many sizes.
-USUAL = LEAK_TYPES - {"frame", "generator", "coroutine", "async_generator", "type"}
+USUAL = (LEAK_TYPES | {ARRAY}) - {"frame", "generator", "coroutine", "async_generator", "type"}
 
 #: Python makes these again from what was freed, without its allocator: the block tells nothing of who made them last.
 REUSED = frozenset({"list", "dict", "tuple", "float", "int", "slice", "Context", "_contextvars.Context"})

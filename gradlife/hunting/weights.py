@@ -25,7 +25,6 @@ LEAK_TYPES = frozenset(
         "async_generator",
         "type",
         "module",
-        "numpy.ndarray",
         "PyCapsule",
         "_asyncio.Task",
         "_io.BufferedReader",
@@ -43,8 +42,8 @@ LEAK_BASES = (("threading", "Thread"), ("logging", "Handler"), ("concurrent.futu
 #: A piece of plain Python data of so many bytes is a leak, too.
 LARGE_BYTES = 64 * 1024
 
-#: So are small pieces that come to so many bytes in each step.
-LEAST_PLAIN_BYTES = 8 * 1024
+#: So are small pieces, and arrays of numbers, that come to so many bytes in each step.
+LEAST_PLAIN_BYTES = 8_000
 
 
 def weight(graph: _heap.Graph, nodes: Iterable[int], steps: float = 1.0) -> PerStep:

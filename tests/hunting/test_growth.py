@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
+numpy = pytest.importorskip("numpy")
 
 from gradlife.hunting.creations import Noted  # noqa: E402
 from gradlife.hunting.findings import growth_finding  # noqa: E402
@@ -196,9 +197,24 @@ def test_plain_data_of_many_bytes_a_step_grows(make: Callable[[int], Any]) -> No
     assert one.per_step.bytes == sys.getsizeof(made) + sum(map(sys.getsizeof, parts))
 
 
-def test_a_row_of_numbers_for_each_step_is_no_leak() -> None:
+def test_an_array_of_8_kb_for_each_step_grows() -> None:
     rows: list[Any] = []
-    found = evidence(lambda number: rows.append({"step": number, "values": [0.5 * number] * 200}), 5, 13, 17, 29)
+    found = evidence(lambda number: rows.append(numpy.full(1_000, number)), 5, 13, 17, 29)
+    (one,) = (each for each in grown_groups(found)[0] if each.containers == (found.graph.find(id(rows)),))
+    assert one.per_step.objects == 1
+    assert 8_000 < one.per_step.bytes < 8_200
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(lambda number: [0.5 * number] * 200, id="a list"),
+        pytest.param(lambda number: numpy.full(32, 0.5 * number), id="an array"),
+    ],
+)
+def test_a_row_of_numbers_for_each_step_is_no_leak(values: Callable[[int], Any]) -> None:
+    rows: list[Any] = []
+    found = evidence(lambda number: rows.append({"step": number, "values": values(number)}), 5, 13, 17, 29)
     address = found.graph.find(id(rows))
     assert [one for one in grown_groups(found)[0] if address in one.containers] == []
 
