@@ -7,6 +7,8 @@ import re
 WORDS = {
     "holder": "a variable",
     "holder_code": "kept",
+    "kept": "a tensor",
+    "keeping": "kept = result.detach()",
     "tensor": "tensor",
     "reference": "a reference",
     "what": "the object",
