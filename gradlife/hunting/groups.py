@@ -22,6 +22,9 @@ MOST_MISSED = 4
 #: Members of a group that are asked for who refers to them.
 MOST_ASKED = 40
 
+#: A group is called after another that a container has so many times more of: one or two are the newest only.
+MANY_MORE = 2
+
 
 @dataclass
 class Group:
@@ -77,14 +80,15 @@ def join(target: list[int], number: int, into: int) -> None:
 
 
 def join_held(target: list[int], number: int, other: int, ranks: Sequence[tuple[bool, int]]) -> None:
-    """Two that the same container has: what they are parts of becomes one, called after the one that a container has most of.
+    """Two that the same container has: what they are parts of becomes one, called after the one that a container has.
 
     By the container it is told whether they grow. The newest of them may be held by something else, too: by a step under
-    way, by a cache of the last one.
+    way, by a cache of the last one; then a container has many more of the others.
     """
     mine, others = final(target, number), final(target, other)
     into, part = (others, mine) if mine == number else (mine, others)
-    if ranks[part] > ranks[into]:
+    (is_held, tops), (is_part_held, part_tops) = ranks[into], ranks[part]
+    if is_part_held > is_held or (is_part_held == is_held and part_tops > MANY_MORE * tops):
         into, part = part, into
     join(target, part, into)
 
