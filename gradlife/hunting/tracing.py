@@ -180,13 +180,24 @@ def told_members(graph: _heap.Graph, group: Group) -> list[int]:
 
 def heaviest(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
     """Tensors, as Python objects where there are such, that hold the largest storages of the group."""
+    held = held_bytes(graph, members)
+    most = max(held.values(), default=0)
+    return sorted(node for node, nbytes in held.items() if nbytes == most)
+
+
+def by_storage(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
+    """All tensors, as Python objects where there are such, those with the largest storages first."""
+    held = held_bytes(graph, members)
+    return sorted(held, key=lambda node: (-held[node], node))
+
+
+def held_bytes(graph: _heap.Graph, members: Iterable[int]) -> dict[int, int]:
+    """Bytes of the storage of each tensor, as a Python object where there are such."""
     names = tensor_type_names()
     inside = set(members)
     tensors = [node for node in inside if graph.describe(node)[1] in names]
     tensors = tensors or [node for node in inside if graph.describe(node)[0] == "tensor"]
-    held = [storage_bytes(graph, node, inside) for node in tensors]
-    most = max(held, default=0)
-    return sorted(node for node, nbytes in zip(tensors, held, strict=True) if nbytes == most)
+    return {node: storage_bytes(graph, node, inside) for node in tensors}
 
 
 def storage_bytes(graph: _heap.Graph, node: int, inside: set[int]) -> int:

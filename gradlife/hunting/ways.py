@@ -15,7 +15,7 @@ from gradlife.heap.diff import path_text
 from gradlife.heap.steps import merged_steps, spans_of
 from gradlife.hunting.groups import Group
 from gradlife.hunting.growth import Grown
-from gradlife.hunting.tracing import raw_way, representative, telling_members
+from gradlife.hunting.tracing import MOST_COMPARED, by_storage, raw_way, representative, telling_members, told_members
 from gradlife.patterns import NO_CONTAINER, SWELLING
 
 #: A container that holds this share of what another one holds is as good a place to tell of.
@@ -47,6 +47,9 @@ def way_of(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> Way:
     ways = (way_through(graph, group, node) for node in best)
     found = next((way for way in ways if way is not None), None)
     if found is None:
+        ways = (way_through_any(graph, group, node) for node in best)
+        found = next((way for way in ways if way is not None), None)
+    if found is None:
         ways = (way_to_item(graph, group, node) for node in best)
         found = next((way for way in ways if way is not None), None)
     if found is None:
@@ -60,8 +63,18 @@ def way_through(graph: _heap.Graph, group: Group, container: int) -> Way | None:
     node = held[len(held) // 2]
     if container in graph.path(node):
         return Way(node, (), container)
+    return way_to_one(graph, group, container, held)
+
+
+def way_through_any(graph: _heap.Graph, group: Group, container: int) -> Way | None:
+    """The way through a container to the largest tensor that it has: the largest of all may hang on something else."""
+    return way_to_one(graph, group, container, by_storage(graph, told_members(graph, group))[:MOST_COMPARED])
+
+
+def way_to_one(graph: _heap.Graph, group: Group, container: int, nodes: Sequence[int]) -> Way | None:
+    """The way through a container to the first of these members that it leads to."""
     items = items_of(graph, group, container)
-    ways = ((one, inner_way(graph, group, items, one)) for one in held)
+    ways = ((one, inner_way(graph, group, items, one)) for one in nodes)
     return next((named for one, inner in ways if (named := named_way(graph, container, inner, one))), None)
 
 

@@ -9,6 +9,7 @@ import sys
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -178,6 +179,23 @@ def test_entries_and_the_objects_that_they_are_for_are_one_group() -> None:
     (trace,), _ = words(evidence(step, 3, 5, 7, 11))
     assert ".groups[" in trace
     assert trace.endswith("['params'][0]")
+
+
+def test_the_largest_tensor_of_a_group_may_hang_on_something_else_than_what_grows() -> None:
+    kept = SimpleNamespace(state=defaultdict(dict), groups=[])
+
+    def step(number: int) -> None:
+        head = torch.ones(64, 4 + number)
+        kept.groups.append({"params": [head]})
+        kept.state[head]["mean"] = torch.ones(64, 4 + number)
+
+    found = evidence(step, 3, 5, 7, 11)
+    born = dict(found.born)
+    missed = found.graph.find(id(kept.groups[-1]["params"]))  # it stands where another list stood
+    assert missed is not None
+    del born[missed]
+    (trace,), _ = words(replace(found, born=born))
+    assert trace.endswith(".groups[24]['params'][0]")
 
 
 @pytest.mark.parametrize(
