@@ -39,6 +39,8 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Those that take a minute come first: at the end one worker would wait for another that has the last of them.
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if importlib.util.find_spec("torch") is not None:
         return
     for item in items:

@@ -20,7 +20,7 @@ from gradlife.heap import open_snapshot, snapshot
 
 PROFILES = ["torch-2.13", "torch-2.10", "torch-2.9", "torch-1.13", "torch-1.9", "torch-1.2"]
 SETTINGS = settings(
-    max_examples=25,
+    max_examples=16,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -194,7 +194,7 @@ def test_collector_does_with_torch_what_the_graph_says() -> None:
     gc.freeze()
 
     @given(plans)
-    @settings(SETTINGS, max_examples=15)
+    @settings(SETTINGS, max_examples=12)
     def check_all(plan: tuple[Makes, Ties]) -> None:
         check(torch, *plan)
 

@@ -335,14 +335,15 @@ def test_chain_of_many_nodes_is_no_depth(tmp_path: Path) -> None:
     del chain
 
 
+@pytest.mark.long
 def test_many_snapshots_grow_nothing() -> None:
     def resident() -> int:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1])
 
-    for _ in range(5):
+    for _ in range(3):
         snapshot().largest(3)
     before = resident()
-    for _ in range(15):
+    for _ in range(10):
         snapshot().largest(3)
     assert resident() - before < 4096  # pages: less than half of what one snapshot of a test process takes

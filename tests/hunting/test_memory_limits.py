@@ -35,8 +35,8 @@ class Trainer:
         self.activations = []
 
     def step(self):
-        batch = torch.ones(2000, 1000)
-        product = batch * weight
+        batch = torch.ones(2000, 10)  # so much less than its product that it is not the one which finds no memory
+        product = batch.repeat(1, 100) * weight
         optimizer.zero_grad()
         product.sum().backward()
         optimizer.step()

@@ -38,6 +38,7 @@ def shown() -> Iterator[tuple[str, list[str]]]:
             yield "; ".join(line.removeprefix("$ ") for line in text.splitlines()), lines
 
 
+@pytest.mark.long
 def test_commands_come_with_what_they_print(folder: Path) -> None:
     """In the page's order: a later command reads what an earlier one wrote."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -53,6 +53,7 @@ COMMANDS = list(shown())
 
 
 @pytest.mark.torch
+@pytest.mark.long
 def test_commands_come_with_what_they_print(folder: Path) -> None:
     """In the page's order: a later command reads what an earlier one wrote."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
