@@ -47,6 +47,11 @@ def unchanged(value: Any) -> Any:
     return value
 
 
+def picture() -> Any:
+    """One of one channel, with history."""
+    return matrix().view(1, 1, 2, 2)
+
+
 def cached() -> Any:
     """A tensor that may be cached."""
     _engine._set_cached_tensors_enabled(True)
@@ -132,6 +137,23 @@ GIVEN: dict[str, tuple[Make, ...]] = {
         *(matrix, lambda: vector().detach(), lambda: vector().detach(), vector, vector),
         *(value_of(True), value_of(0.1), value_of(1e-5)),
     ),
+    "convolution": (
+        *(picture, picture, value_of(None), value_of((1, 1)), value_of((1, 1)), value_of((1, 1))),
+        *(value_of(False), value_of((0, 0)), value_of(1)),
+    ),
+    "_nn_interpolate": (picture, value_of((3, 3)), value_of("bicubic"), value_of(False), value_of((1.5, 1.5))),
+    "_nn_adaptive_average": (picture, value_of((1, 2))),
+    "_nn_im2col": (picture, *[value_of((1, 1))] * 2, value_of((0, 0)), value_of((1, 1))),
+    "_nn_col2im": (
+        lambda: picture().view(1, 1, 4),
+        value_of((2, 2)),
+        *[value_of((1, 1))] * 2,
+        value_of((0, 0)),
+        value_of((1, 1)),
+    ),
+    "constant_pad_nd": (matrix, value_of((1, 1)), value_of(2.0)),
+    "_foreach_maximum": (lambda: [matrix(), vector()], value_of((0.5, 1.5))),
+    "_foreach_minimum": (lambda: [matrix(), vector()], lambda: [matrix(), vector()]),
     "_nn_nll_loss": (matrix, numbers, value_of(None), value_of(1), value_of(-100)),
     "_run_backward": (
         lambda: (matrix().sum(),),

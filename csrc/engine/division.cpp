@@ -124,27 +124,26 @@ const NodeSpec& remainder_spec = node_spec("RemainderBackward1", {saved_tensor("
 const NodeSpec& fmod_number_spec = node_spec("FmodBackward0");
 const NodeSpec& fmod_spec = node_spec("FmodBackward1", {saved_tensor("other"), saved_tensor("self")});
 
-// A rounded quotient is flat nearly everywhere. Slots: other, self.
+// A rounded quotient is flat nearly everywhere; one that was asked not to round is none. Slots: other, self.
 class RoundedNode final : public OpNode<2> {
  public:
-  explicit RoundedNode(Rounding rounding) : OpNode<2>(rounded_spec), rounding_(rounding) {}
+  explicit RoundedNode(std::optional<Rounding> rounding) : OpNode<2>(rounded_spec), rounding_(rounding) {}
   SavedValue saved_value(size_t) const override {
-    SavedValue value;
-    value.type = SavedValue::Type::text;
-    value.text = rounding_ == Rounding::floor ? "floor" : "trunc";
-    return value;
+    if (!rounding_) return {};
+    return saved_text(*rounding_ == Rounding::floor ? "floor" : "trunc");
   }
 
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor other = unpack(0);
     const Tensor self = unpack(1);
-    if (needs(0)) results[0] = zeros_like(gradient);
-    if (needs(1)) results[1] = zeros_like(gradient);
+    if (needs(0)) results[0] = rounding_ ? zeros_like(gradient) : div(gradient, other);
+    if (!needs(1)) return;
+    results[1] = rounding_ ? zeros_like(gradient) : mul(neg(gradient), div(div(self, other), other));
   }
 
  private:
-  Rounding rounding_;
+  std::optional<Rounding> rounding_;
 };
 
 // Of remainder and fmod: the dividend less so many times the divisor. Slots: other, self.
@@ -194,10 +193,27 @@ Recording<RestNode> rest_node(const NodeSpec& spec, Rounding rounding, const Ten
 
 }  // namespace
 
-Tensor div_rounded(const Tensor& a, const Tensor& b, Rounding rounding, bool in_place) {
-  const auto node = two_tensors<RoundedNode>(a, b, in_place, rounding);
+namespace {
+
+Recording<RoundedNode> rounded_node(const Tensor& a, const Tensor& b, std::optional<Rounding> rounding, bool in_place) {
+  auto node = two_tensors<RoundedNode>(a, b, in_place, rounding);
   if (node) node->save_input(0, b);
   if (node && node->should_compute_output(1)) node->save_input(1, in_place ? clone(a) : a);
+  return node;
+}
+
+}  // namespace
+
+Tensor div_unrounded(const Tensor& a, const Tensor& b, bool in_place) {
+  const auto node = rounded_node(a, b, std::nullopt, in_place);
+  const GradMode off(false);
+  const Tensor result = in_place ? div_in_place(a, b) : div(a, b);
+  if (node) in_place ? rebase_history(a, node.owner) : set_history(result, node.owner);
+  return result;
+}
+
+Tensor div_rounded(const Tensor& a, const Tensor& b, Rounding rounding, bool in_place) {
+  const auto node = rounded_node(a, b, rounding, in_place);
   return rounding == Rounding::floor ? finished(a, b, node, in_place, Floor())
                                      : finished(a, b, node, in_place, Truncate());
 }

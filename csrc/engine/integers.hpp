@@ -9,9 +9,10 @@ namespace gradlife::ops {
 // Quotients rounded to whole numbers, and what they leave. Errors: an integer divided by zero.
 enum class Rounding : uint8_t { floor, truncate };
 Tensor div_rounded(const Tensor& a, const Tensor& b, Rounding rounding, bool in_place = false);
-Tensor floor_divide(const Tensor& a, const Tensor& b, bool in_place = false);  // has no derivative
-Tensor remainder(const Tensor& a, const Tensor& b, bool in_place = false);     // has the divisor's sign
-Tensor fmod(const Tensor& a, const Tensor& b, bool in_place = false);          // has the dividend's sign
+Tensor div_unrounded(const Tensor& a, const Tensor& b, bool in_place = false);  // asked for by rounding_mode=None
+Tensor floor_divide(const Tensor& a, const Tensor& b, bool in_place = false);   // has no derivative
+Tensor remainder(const Tensor& a, const Tensor& b, bool in_place = false);      // has the divisor's sign
+Tensor fmod(const Tensor& a, const Tensor& b, bool in_place = false);           // has the dividend's sign
 Tensor remainder_number(const Tensor& a, const Scalar& b, bool in_place = false);
 Tensor fmod_number(const Tensor& a, const Scalar& b, bool in_place = false);
 Tensor number_remainder(const Scalar& a, const Tensor& b);  // has no derivative

@@ -140,12 +140,14 @@ struct NodeSpec {
 
 // A saved value that is no tensor, for `_saved_NAME`.
 struct SavedValue {
-  enum class Type : uint8_t { none, integer, real, boolean, sizes, text };
+  enum class Type : uint8_t { none, integer, real, complex, boolean, sizes, text, list };
   Type type = Type::none;
   int64_t integer = 0;
   double real = 0;
+  double imaginary = 0;
   Dims sizes;
   const char* text = nullptr;  // static
+  std::vector<SavedValue> list;
 };
 
 // Up to 1.9 the nodes of operations with one signature had no number: ExpBackward, but MulBackward0. Static text.

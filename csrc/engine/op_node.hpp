@@ -24,10 +24,12 @@ constexpr SavedField saved_number(const char* name) { return {name, SavedField::
 inline SavedValue saved(const Scalar& value) {
   SavedValue result;
   result.type = value.is_real()                       ? SavedValue::Type::real
+                : value.kind == Scalar::Kind::complex ? SavedValue::Type::complex
                 : value.kind == Scalar::Kind::boolean ? SavedValue::Type::boolean
                                                       : SavedValue::Type::integer;
   result.integer = value.integer;
   result.real = value.real;
+  result.imaginary = value.imaginary;
   return result;
 }
 inline SavedValue saved(bool value) { return saved(Scalar::boolean(value)); }

@@ -2,6 +2,7 @@
 // number of times, since the nodes compute their gradients with these same operations.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -125,7 +126,7 @@ Tensor squeeze(const Tensor& a, const Dims& dims);
 Tensor select(const Tensor& a, int64_t dim, int64_t index);
 Tensor slice(const Tensor& a, int64_t dim, int64_t start, int64_t end, int64_t step);
 Tensor narrow(const Tensor& a, int64_t dim, int64_t start, int64_t length);
-Tensor as_strided(const Tensor& a, const Dims& sizes, const Dims& strides, int64_t offset);
+Tensor as_strided(const Tensor& a, const Dims& sizes, const Dims& strides, std::optional<int64_t> offset);
 NodePtr as_strided_node(const Tensor& a, const TensorImpl& window);  // of a window that is there already
 Tensor view_as_real(const Tensor& a);  // of complex numbers: their parts, along one more dimension
 TensorList unbind(const Tensor& a, int64_t dim);

@@ -24,6 +24,10 @@ Tensor extremum_of_dims(Extreme which, const Tensor& a, const Dims& dims, bool k
 Tensor index_of_extremum(Extreme which, const Tensor& a, const std::optional<int64_t>& dim, bool keepdim);
 Tensor larger_or_smaller(Extreme which, const Tensor& a, const Tensor& b);  // maximum, minimum
 
+// The same for each tensor of a list, against one number, one for each, or another list. Errors: none; other counts.
+TensorList bounded_list(Extreme which, const TensorList& inputs, const std::vector<Scalar>& numbers, bool one_number);
+TensorList larger_or_smaller(Extreme which, const TensorList& a, const TensorList& b);
+
 // Moments: the sum of squared distances over the number of elements less `correction` (1 where none is given).
 using Correction = std::optional<Scalar>;
 Tensor var(const Tensor& a, const OptionalDims& dims, const Correction& correction, bool keepdim);

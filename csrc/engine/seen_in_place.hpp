@@ -33,6 +33,6 @@ Tensor unsqueeze_in_place(const Tensor& target, int64_t dim);
 Tensor squeeze_in_place(const Tensor& target);
 Tensor squeeze_in_place(const Tensor& target, int64_t dim);
 Tensor squeeze_in_place(const Tensor& target, const Dims& dims);
-Tensor as_strided_in_place(const Tensor& target, const Dims& sizes, const Dims& strides, int64_t offset);
+Tensor as_strided_in_place(const Tensor& target, const Dims& sizes, const Dims& strides, std::optional<int64_t> offset);
 
 }  // namespace gradlife::ops

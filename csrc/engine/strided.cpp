@@ -110,6 +110,7 @@ Tensor gradient_through(Tensor gradient, Geometry input, Geometry window) {
 struct Strided {
   Geometry input;
   Geometry window;
+  std::optional<int64_t> offset;  // as it was asked for; else the window begins where the input does
   static constexpr const char* in_place_name = "AsStridedBackward1";
   static const NodeSpec& spec() {
     static const NodeSpec& spec =
@@ -117,7 +118,7 @@ struct Strided {
     return spec;
   }
   SavedValue value(size_t field) const {
-    return field == 0 ? saved(window.sizes) : field == 1 ? saved(window.offset) : saved(window.strides);
+    return field == 0 ? saved(window.sizes) : field == 1 ? saved(offset) : saved(window.strides);
   }
   Tensor gradient(const Tensor& gradient) const { return gradient_through(gradient, input, window); }
 };
@@ -141,22 +142,24 @@ Geometry geometry_of(const TensorImpl& tensor) { return {tensor.sizes(), tensor.
 
 }  // namespace
 
-Tensor as_strided(const Tensor& a, const Dims& sizes, const Dims& strides, int64_t offset) {
+Tensor as_strided(const Tensor& a, const Dims& sizes, const Dims& strides, std::optional<int64_t> offset) {
   refuse_forbidden_view_of(a);
-  const Geometry window{sizes, strides, offset};
+  const Geometry window{sizes, strides, offset.value_or(a->offset())};
   check_window(*a, window);
-  return recorded(make_view(a, sizes, strides, offset), a, Strided{geometry_of(*a), window});
+  return recorded(make_view(a, sizes, strides, window.offset), a, Strided{geometry_of(*a), window, offset});
 }
 
-Tensor as_strided_in_place(const Tensor& target, const Dims& sizes, const Dims& strides, int64_t offset) {
-  const Geometry window{sizes, strides, offset};
+Tensor as_strided_in_place(const Tensor& target, const Dims& sizes, const Dims& strides,
+                           std::optional<int64_t> offset) {
+  const Geometry window{sizes, strides, offset.value_or(target->offset())};
   check_seen(target);
   check_window(*target, window);
-  return see_through(target, alias(target, sizes, strides, offset), Strided{geometry_of(*target), window});
+  return see_through(target, alias(target, sizes, strides, window.offset),
+                     Strided{geometry_of(*target), window, offset});
 }
 
 NodePtr as_strided_node(const Tensor& a, const TensorImpl& window) {
-  NodePtr node = make_node<RuleNode<Strided>>(Strided{geometry_of(*a), geometry_of(window)});
+  NodePtr node = make_node<RuleNode<Strided>>(Strided{geometry_of(*a), geometry_of(window), window.offset()});
   node->set_next_edges(gradient_edges({&a}));
   node->add_input_metadata(window);
   return node;

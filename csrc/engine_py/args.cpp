@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "engine/ops.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/out_forms.hpp"
 #include "engine_py/state.hpp"
@@ -10,7 +11,7 @@
 namespace gradlife {
 namespace {
 
-size_t position_of(PyObject* name, const std::array<const char*, 8>& parameters, size_t count) {
+size_t position_of(PyObject* name, const std::array<const char*, 9>& parameters, size_t count) {
   for (size_t i = 0; i < count; ++i)
     if (PyUnicode_CompareWithASCIIString(name, parameters[i]) == 0) return i;
   // PyTorch takes numpy's word for a dimension as well.
@@ -85,8 +86,12 @@ bool Args::flag(size_t i, bool fallback) const {
 
 Scalar Args::number(size_t i, const Scalar& fallback) const {
   Scalar result = fallback;
-  if (has(i) && !parse_number(values_[i], &result)) wrong_type(i, "Number");
-  return result;
+  if (!has(i) || parse_number(values_[i], &result)) return result;
+  // A tensor of one number and no dimensions stands for that number, unless a gradient would be lost.
+  const bool stands_for_one =
+      is_tensor(values_[i]) && unwrap(values_[i])->dim() == 0 && !requires_grad(unwrap(values_[i]));
+  if (!stands_for_one) wrong_type(i, "Number");
+  return ops::item(unwrap(values_[i]));
 }
 
 DType Args::dtype(size_t i, DType fallback) const {
@@ -141,6 +146,8 @@ bool is_numpy_scalar(PyObject* object) { return std::strncmp(Py_TYPE(object)->tp
 bool parse_number(PyObject* object, Scalar* number) {
   if (PyFloat_Check(object)) {
     *number = Scalar(PyFloat_AS_DOUBLE(object));
+  } else if (PyComplex_CheckExact(object)) {
+    *number = Scalar::complex(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object));
   } else if (PyBool_Check(object)) {
     *number = Scalar::boolean(object == Py_True);
   } else if (PyLong_Check(object)) {

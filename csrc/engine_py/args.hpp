@@ -3,6 +3,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <optional>
 #include <string>
 
 #include "base/pyref.hpp"
@@ -40,12 +41,16 @@ class Args {
   [[noreturn]] void wrong_type(size_t i, const char* expected) const;
 
  private:
-  static constexpr size_t capacity = 8;
+  static constexpr size_t capacity = 9;
   const char* function_;
   std::array<const char*, capacity> parameters_{};
   std::array<PyObject*, capacity> values_{};
   size_t count_ = 0;
 };
+
+inline std::optional<int64_t> optional_integer(const Args& args, size_t i) {
+  return args.has(i) ? std::optional<int64_t>(args.integer(i, 0)) : std::nullopt;
+}
 
 // Error (TypeError): something was given to a call that takes nothing.
 void refuse_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* names);

@@ -110,6 +110,8 @@ const PyMethodDef* const function_tables[] = {
     integer_functions,
     activation_functions,
     layer_functions,
+    picture_functions,
+    list_functions,
     distribution_functions,
     strided_functions,
     creation_functions,

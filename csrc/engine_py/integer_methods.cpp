@@ -75,6 +75,7 @@ ops::Rounding parse_rounding(PyObject* mode) {
 
 Tensor divided(const Tensor& a, const Args& args, bool in_place) {
   if (args.has(1)) return ops::div_rounded(a, tensor_or_number(args, 0), parse_rounding(args[1]), in_place);
+  if (args[1] != nullptr) return ops::div_unrounded(a, tensor_or_number(args, 0), in_place);
   if (in_place) return ops::div_in_place(a, tensor_or_number(args, 0));
   Scalar number;
   return parse_number(args[0], &number) ? ops::div_number(a, number) : ops::div(a, args.tensor(0));

@@ -63,6 +63,8 @@ extern PyMethodDef creation_methods[];        // creation.cpp: new_zeros, ...
 extern PyMethodDef creation_functions[];
 extern PyMethodDef activation_functions[];  // activation_functions.cpp: what torch.nn.functional is made of
 extern PyMethodDef layer_functions[];       // layer_functions.cpp: the same
+extern PyMethodDef picture_functions[];     // picture_functions.cpp: the same
+extern PyMethodDef list_functions[];        // list_functions.cpp
 extern PyMethodDef strided_methods[];       // strided_creation.cpp
 extern PyMethodDef strided_functions[];
 extern PyMethodDef data_functions[];  // from_data.cpp: tensor, as_tensor, from_numpy

@@ -47,6 +47,8 @@ Ref wrap_value(const SavedValue& value) {
       return checked(PyLong_FromLongLong(value.integer));
     case SavedValue::Type::real:
       return checked(PyFloat_FromDouble(value.real));
+    case SavedValue::Type::complex:
+      return checked(PyComplex_FromDoubles(value.real, value.imaginary));
     case SavedValue::Type::boolean:
       return Ref::borrow(value.integer != 0 ? Py_True : Py_False);
     case SavedValue::Type::sizes: {
@@ -58,6 +60,12 @@ Ref wrap_value(const SavedValue& value) {
     }
     case SavedValue::Type::text:
       return checked(PyUnicode_FromString(value.text));
+    case SavedValue::Type::list: {
+      Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.list.size())));
+      for (size_t i = 0; i < value.list.size(); ++i)
+        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap_value(value.list[i]).release());
+      return tuple;
+    }
     case SavedValue::Type::none:
       break;
   }

@@ -127,7 +127,7 @@ PyObject* as_strided_method(PyObject* self, PyObject* const* arguments, Py_ssize
   return guarded([&] {
     const Args args("as_strided_", {"size", "stride", "storage_offset"}, 2, arguments, count, names);
     const Tensor& target = unwrap(self);
-    ops::as_strided_in_place(target, args.dims(0), args.dims(1), args.integer(2, target->offset()));
+    ops::as_strided_in_place(target, args.dims(0), args.dims(1), optional_integer(args, 2));
     return Py_NewRef(self);
   });
 }

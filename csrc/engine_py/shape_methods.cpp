@@ -121,7 +121,7 @@ PyObject* as_strided_method(PyObject* self, PyObject* const* arguments, Py_ssize
   return guarded([&] {
     const Args args("as_strided", {"size", "stride", "storage_offset"}, 2, arguments, count, names);
     const Tensor& tensor = unwrap(self);
-    return wrap(ops::as_strided(tensor, args.dims(0), args.dims(1), args.integer(2, tensor->offset()))).release();
+    return wrap(ops::as_strided(tensor, args.dims(0), args.dims(1), optional_integer(args, 2))).release();
   });
 }
 

@@ -20,6 +20,8 @@ except ImportError as _error:
 
 from gradlife._engine import (
     UntypedStorage,
+    _foreach_maximum,
+    _foreach_minimum,
     bool,
     complex64,
     dtype,
@@ -34,8 +36,15 @@ from gradlife.engine import autograd, cuda, linalg, nn, optim, random, return_ty
 from gradlife.engine import private as _C
 from gradlife.engine.checks import _check, _check_index, _check_not_implemented, _check_type, _check_value
 from gradlife.engine.functions import (
+    adaptive_avg_pool1d,
     celu,
     celu_,
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
     cosine_similarity,
     isin,
     pairwise_distance,
@@ -116,6 +125,15 @@ Storage = UntypedStorage
 strided = strided
 
 __all__ = [
+    "_foreach_maximum",
+    "_foreach_minimum",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "adaptive_avg_pool1d",
     "AXES",
     "_C",
     "BoolTensor",

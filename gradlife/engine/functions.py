@@ -7,8 +7,15 @@ from typing import Any
 from gradlife import _engine
 from gradlife.engine.grad_mode import no_grad
 from gradlife.engine.nn.functional import (
+    adaptive_avg_pool1d,
     celu,
     celu_,
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
     cosine_similarity,
     pairwise_distance,
     prelu,
@@ -20,6 +27,13 @@ from gradlife.engine.nn.functional import (
 from gradlife.engine.tensors import Tensor
 
 __all__ = [
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "adaptive_avg_pool1d",
     "celu",
     "celu_",
     "cosine_similarity",

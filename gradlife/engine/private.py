@@ -46,12 +46,17 @@ __all__ = [
     "_set_cached_tensors_enabled",
     "_set_grad_enabled",
     "_will_engine_execute_node",
+    "has_lapack",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "set_anomaly_enabled",
 ]
+
+
+has_lapack = False
+"""No factorisations of matrices: what PyTorch itself says when it is built without LAPACK."""
 
 
 def _current_graph_task_execution_order() -> list[Any]:

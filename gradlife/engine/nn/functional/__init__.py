@@ -37,6 +37,14 @@ from gradlife.engine.nn.functional.activations import (
     threshold,
     threshold_,
 )
+from gradlife.engine.nn.functional.convolutions import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from gradlife.engine.nn.functional.distances import cosine_similarity, normalize, pairwise_distance
 from gradlife.engine.nn.functional.layers import dropout, embedding, layer_norm, linear, one_hot
 from gradlife.engine.nn.functional.losses import (
@@ -51,6 +59,16 @@ from gradlife.engine.nn.functional.losses import (
     smooth_l1_loss,
 )
 from gradlife.engine.nn.functional.normalisation import batch_norm, instance_norm
+from gradlife.engine.nn.functional.resampling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    fold,
+    interpolate,
+    pad,
+    pdist,
+    unfold,
+)
 
 __all__ = [
     "batch_norm",
@@ -104,4 +122,18 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "threshold_",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "fold",
+    "interpolate",
+    "pad",
+    "pdist",
+    "unfold",
 ]

@@ -17,6 +17,14 @@ from gradlife.engine.nn.modules.activation import (
     Threshold,
 )
 from gradlife.engine.nn.modules.container import ModuleDict, ModuleList, Sequential
+from gradlife.engine.nn.modules.convolution import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
 from gradlife.engine.nn.modules.layers import Dropout, Embedding, Flatten, LayerNorm
 from gradlife.engine.nn.modules.linear import Identity, Linear
 from gradlife.engine.nn.modules.loss import (
@@ -38,6 +46,14 @@ from gradlife.engine.nn.modules.normalisation import (
     InstanceNorm3d,
 )
 from gradlife.engine.nn.modules.parameter_container import ParameterDict, ParameterList
+from gradlife.engine.nn.modules.resampling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    Fold,
+    Unfold,
+    Upsample,
+)
 
 __all__ = [
     "ELU",
@@ -79,4 +95,16 @@ __all__ = [
     "InstanceNorm3d",
     "ParameterDict",
     "ParameterList",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "Fold",
+    "Unfold",
+    "Upsample",
 ]
