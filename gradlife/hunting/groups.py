@@ -33,6 +33,7 @@ class Group:
     anchor: int | None  # the nearest dominator that is no survivor; None where no root reaches the group
     tops: list[int] = field(default_factory=list)  # members that no other member dominates
     members: dict[int, int] = field(default_factory=dict)  # each with the top above it
+    places: dict[int, int] = field(default_factory=dict)  # of tops that many objects got one each: with its object
 
     def absorb(self, other: Group) -> None:
         """Takes in another group, which is a part of this one's doing."""

@@ -12,6 +12,7 @@ from gradlife.hunting.births import Births, births
 from gradlife.hunting.groups import Group, containers, held_groups
 from gradlife.hunting.islands import alike, islands
 from gradlife.hunting.looks import Look
+from gradlife.hunting.spread import spread
 from gradlife.hunting.weights import LEAST_PLAIN_BYTES, leak_types, matters, plain_bytes, weight
 from gradlife.model.hunt import PerStep
 
@@ -84,12 +85,20 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
     """Groups that grow in every judged round, and those that grow in some of them only."""
     sure: list[Group] = []
     unsure: list[Group] = []
+    others: list[Group] = []
     for group in held_groups(evidence.graph, evidence.born):
         counts = counted(group, evidence)
         if is_filled(group, counts, evidence) or (are_many(counts, evidence) and is_chain(group, evidence)):
             (unsure if is_slowing(group, evidence) else sure).append(group)
-        elif sum(count > 0 for count in counts[:-1]) and gathers(group, evidence):
-            unsure.append(group)
+        else:
+            others.append(group)
+            if sum(count > 0 for count in counts[:-1]) and gathers(group, evidence):
+                unsure.append(group)
+    late = [group for group in others if evidence.born[group.tops[0]] in evidence.judged]
+    for group in spread(late, evidence.graph, evidence.looks[evidence.judged.start].graph):
+        counts = counted(group, evidence)
+        if are_many(counts, evidence):
+            (unsure if slows(counts, evidence, SLOWED_SHARE) else sure).append(group)
     for group in alike(evidence.graph, islands(evidence.graph, evidence.born)):
         if is_steady(counted(group, evidence), evidence):
             sure.append(group)

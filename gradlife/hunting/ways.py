@@ -15,8 +15,9 @@ from gradlife.heap.diff import path_text
 from gradlife.heap.steps import merged_steps, spans_of
 from gradlife.hunting.groups import Group
 from gradlife.hunting.growth import Grown
+from gradlife.hunting.spread import way_to_place
 from gradlife.hunting.tracing import MOST_COMPARED, by_storage, raw_way, representative, telling_members, told_members
-from gradlife.patterns import NO_CONTAINER, SWELLING
+from gradlife.patterns import NO_CONTAINER, SPREAD, SWELLING
 
 #: A container that holds this share of what another one holds is as good a place to tell of.
 ABOUT_ALL = 0.9
@@ -43,6 +44,8 @@ class Way:
 
 def way_of(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> Way:
     """The way through one of the containers that grow."""
+    if group.places:
+        return way_below(graph, group, way_to_place(graph, group))
     best = ordered(graph, group, containers)
     ways = (way_through(graph, group, node) for node in best)
     found = next((way for way in ways if way is not None), None)
@@ -55,6 +58,14 @@ def way_of(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> Way:
     if found is None:
         return Way(representative(graph, group), (), None)
     return replace(found, others=tuple(node for node in best if node != found.holder))
+
+
+def way_below(graph: _heap.Graph, group: Group, way: tuple[int, ...]) -> Way:
+    """The way to what one of many objects got, and on to the member below that says most."""
+    top = way[-1]
+    below = {node: at for node, at in group.members.items() if at == top}
+    inner = inner_way(graph, group, {top}, telling_members(graph, Group(group.anchor, [top], below))[0])
+    return Way((inner or way)[-1], (*way, *inner[1:]), None)
 
 
 def way_through(graph: _heap.Graph, group: Group, container: int) -> Way | None:
@@ -161,7 +172,7 @@ def step_that_grows(graph: _heap.Graph, way: Way, grown: Grown) -> int | None:
     """The step of a trace that has the container, as `diagnose` wants it; None where the way leads past all of them."""
     containers = grown.containers
     if not containers:
-        return SWELLING if grown.is_swelling else NO_CONTAINER
+        return SPREAD if grown.group.places else SWELLING if grown.is_swelling else NO_CONTAINER
     spans = spans_of(raw_way(graph, way.node, way.nodes))
     wanted = [set() if way.holder is None else {way.holder}, set(containers)]
     return next((number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one)), None)

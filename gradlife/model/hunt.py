@@ -144,6 +144,16 @@ def grows_exactly(rates: Sequence[float]) -> bool:
     return min(rates) > 0 and max(rates) - min(rates) <= 1e-9 * max(rates)
 
 
+#: Bytes a step that are no accident, and the share by which rounds may differ in them: a few small tensors come and go.
+LEAST_BYTES = 1024
+BYTES_SHARE = 0.02
+
+
+def grows_evenly(rates: Sequence[float]) -> bool:
+    """Is it about the same in every round, and much?"""
+    return min(rates) >= LEAST_BYTES and max(rates) - min(rates) <= BYTES_SHARE * max(rates)
+
+
 @dataclass(frozen=True, slots=True)
 class HuntReport:
     """A whole hunt."""
@@ -175,13 +185,13 @@ class HuntReport:
 
     @property
     def unexplained(self) -> tuple[str, ...]:
-        """What every round added exactly so much of a step, which is no accident, where nothing tells what that is."""
+        """What every round added as much of for each step, which is no accident, where nothing tells what that is."""
         rounds = [one for one in self.rounds if one.steps]
         if self.findings or self.explained or len(rounds) < LEAST_ROUNDS:
             return ()
-        return tuple(
-            name for name in COUNTED if grows_exactly([getattr(one.added, name) / one.steps for one in rounds])
-        )
+        rates = {name: [getattr(one.added, name) / one.steps for one in rounds] for name in (*COUNTED, "bytes")}
+        counted = (name for name in COUNTED if grows_exactly(rates[name]))
+        return (*counted, *(["bytes"] if grows_evenly(rates["bytes"]) else []))
 
     @property
     def exit_status(self) -> int:

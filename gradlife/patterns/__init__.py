@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradlife.patterns.codes import FAMILIES, SENTENCES, family, is_code, sentence
-from gradlife.patterns.diagnosing import NO_CONTAINER, SWELLING, diagnose
+from gradlife.patterns.diagnosing import NO_CONTAINER, SPREAD, SWELLING, diagnose
 from gradlife.patterns.fingerprints import fingerprint
 from gradlife.patterns.library import meets
 from gradlife.patterns.table import PATTERNS, patterns_of
@@ -13,6 +13,7 @@ __all__ = [
     "NO_CONTAINER",
     "PATTERNS",
     "SENTENCES",
+    "SPREAD",
     "SWELLING",
     "diagnose",
     "family",

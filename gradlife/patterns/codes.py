@@ -88,6 +88,7 @@ SENTENCES = {
     "GL524": "A cache of torch.compile keeps what it compiled, guarded or traced.",
     "GL525": "An attribute or variable keeps the tensors of a finished step until the next one replaces them.",
     "GL526": "A handler or a filter is added to a logger at each use and never removed.",
+    "GL527": "Each step gives something to objects that had none, and each of them keeps it.",
     "GL601": "An optimizer keeps parameters that its model has let go: in its groups, and as keys of its state.",
     "GL602": "A function kept on an optimizer closes over the optimizer, which owns all its parameters.",
     "GL603": "Gradients stay between steps, filled with zeros, or are new objects in each: the release decides.",

@@ -8,7 +8,7 @@ from gradlife.model.hunt import UNKNOWN_CODE, Advice, Diagnosis, FindingKind
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.patterns.library import library_of
 from gradlife.patterns.matching import find, find_around
-from gradlife.patterns.pattern import NO_CONTAINER, SWELLING, Case, Fit, Pattern
+from gradlife.patterns.pattern import NO_CONTAINER, SPREAD, SWELLING, Case, Fit, Pattern
 from gradlife.patterns.table import PATTERNS
 from gradlife.patterns.unknown import unknown
 from gradlife.patterns.wording import Wording
@@ -25,7 +25,7 @@ def diagnose(
 ) -> Diagnosis:
     """What kind of leak a trace shows, why it is one, and its fix.
 
-    ``anchor`` is the step of the trace whose container holds more after each round, or NO_CONTAINER or SWELLING, where it is
+    ``anchor`` is the step of the trace whose container holds more after each round, or NO_CONTAINER, SWELLING or SPREAD, where
     known; ``versions`` are those of libraries, ``{"torch": "2.13.0"}``, to tell a known bug of theirs. It never fails to answer:
     a trace that no pattern fits has the code GL000.
     """
@@ -78,4 +78,4 @@ def told(pattern: Pattern, case: Case, fit: Fit, versions: Mapping[str, str], cr
     return Diagnosis(pattern.code, pattern.title, words.fill(pattern.reason), advice, library)
 
 
-__all__ = ["NO_CONTAINER", "SWELLING", "UNKNOWN_CODE", "diagnose"]
+__all__ = ["NO_CONTAINER", "SPREAD", "SWELLING", "UNKNOWN_CODE", "diagnose"]

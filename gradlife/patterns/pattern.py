@@ -17,6 +17,9 @@ NO_CONTAINER = -1
 #: The same, where what is held gets larger itself.
 SWELLING = -2
 
+#: The same, where each step gives something to objects that had none.
+SPREAD = -3
+
 
 @dataclass(frozen=True)
 class Case:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradlife.model.hunt import FindingKind
 from gradlife.patterns.chains import backbone
-from gradlife.patterns.pattern import SWELLING, Case, Pattern
+from gradlife.patterns.pattern import SPREAD, SWELLING, Case, Pattern
 
 GROWTH = frozenset({FindingKind.GROWTH})
 RETAINED = frozenset({FindingKind.RETAINED})
@@ -24,6 +24,16 @@ def is_swelling(case: Case) -> bool:
     return case.anchor == SWELLING and is_without_graph(case)
 
 
+def is_spread(case: Case) -> bool:
+    """Is it known that many objects got one each?"""
+    return case.anchor == SPREAD
+
+
+def is_spread_with_graph(case: Case) -> bool:
+    """The same of results with their graphs."""
+    return is_spread(case) and case.has_graph
+
+
 def is_without_graph(case: Case) -> bool:
     """Is no graph on the way or on what is kept?"""
     return not case.has_graph and not backbone(case)
@@ -33,6 +43,33 @@ def is_collectable(case: Case) -> bool:
     """Does the collector free it?"""
     return case.lifetime == "gc"
 
+
+SPREAD_WAYS = (
+    Pattern(
+        "GL527",
+        "each of many objects keeps a result with its graph",
+        "Each step gives other objects a result that still has its graph ({node}), {kept} for one. No container gets longer: "
+        "together they keep the graphs of all steps.",
+        "Keep a number or a detached tensor on them.",
+        "{keeping}",
+        ways=("*.* ...",),
+        when=is_spread_with_graph,
+        kinds=GROWTH,
+        example="module train global variable 'rows' → list [41] → dict ['out'] → Tensor (MseLossBackward0)",
+    ),
+    Pattern(
+        "GL527",
+        "each of many objects keeps what a step gave it",
+        "Each step gives other objects something to keep, {kept} for one. No container gets longer: together they keep what all "
+        "steps made, until each of them has its own.",
+        "Keep it beside the objects in a cache with a limit, or make it anew.",
+        "@functools.lru_cache(maxsize=128)  # in place of the attribute",
+        ways=("*.* ...",),
+        when=is_spread,
+        kinds=GROWTH,
+        example="module train global variable 'samples' → list [41] → Sample .features → Tensor",
+    ),
+)
 
 HOLDER_RINGS = (
     Pattern(

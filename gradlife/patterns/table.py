@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradlife.patterns.pattern import Pattern
 from gradlife.patterns.rows_functions import FUNCTION_RINGS, FUNCTION_WAYS
 from gradlife.patterns.rows_graphs import GRAPH_WAYS
-from gradlife.patterns.rows_holders import EXCEPTION_WAYS, HOLDER_RINGS, HOLDER_WAYS, PLAIN_WAYS
+from gradlife.patterns.rows_holders import EXCEPTION_WAYS, HOLDER_RINGS, HOLDER_WAYS, PLAIN_WAYS, SPREAD_WAYS
 from gradlife.patterns.rows_modules import MODULE_RINGS, MODULE_WAYS
 from gradlife.patterns.rows_native import NATIVE_WAYS
 
@@ -14,6 +14,7 @@ PATTERNS: tuple[Pattern, ...] = (
     *FUNCTION_RINGS,
     *MODULE_RINGS,
     *HOLDER_RINGS,
+    *SPREAD_WAYS,
     *EXCEPTION_WAYS,
     *FUNCTION_WAYS,
     *HOLDER_WAYS,

@@ -23,6 +23,8 @@ KINDS = {
     FindingKind.RETAINED: "kept too long, does not grow",
     FindingKind.NEEDS_GC: "needs the collector",
 }
+#: Codes of what many objects have one each of: it gathers in none of them.
+SPREAD = {"GL527"}
 #: A part of the whole that goes unmentioned: a stray one in many steps.
 STRAY = 0.05
 #: Words that tell nothing to a search box.
@@ -44,7 +46,8 @@ COMMON_TYPES = {
 
 def problem(finding: Finding, report: HuntReport) -> list[str]:
     """The problem statement: what, how much of all that grows, by whom it is held, where it accumulates."""
-    told = [f"{what(finding)}.", held_by(finding.trace), *gathered_in(finding.trace)]
+    told = [f"{what(finding)}.", held_by(finding.trace)]
+    told += gathered_in(finding.trace) if finding.code not in SPREAD else []
     share = share_of(finding, report)
     if share:
         told[0] = f"{told[0][:-1]}, {share}."

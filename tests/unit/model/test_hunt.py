@@ -23,11 +23,18 @@ def test_as_much_a_step_in_every_round_is_not_called_clean_where_nothing_is_foun
         rounds(PerStep(tensors=1), 5, 7),
         (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep(tensors=10))),
         (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep())),
+        (*rounds(PerStep(bytes=65_000), 5, 7), Round(11, PerStep(bytes=11 * 67_000))),
         (Round(0, PerStep(tensors=1)), *rounds(PerStep(tensors=1), 5, 7)),
     ],
 )
 def test_what_is_not_the_same_each_time_or_too_short_to_tell_leaves_it_clean(added: tuple[Round, ...]) -> None:
     assert hunt(rounds=added).verdict is HuntVerdict.CLEAN
+
+
+def test_as_many_bytes_a_step_in_every_round_are_not_called_clean_either() -> None:
+    added = (*rounds(PerStep(bytes=65_536), 5, 7), Round(11, PerStep(bytes=11 * 65_000)))
+    report = hunt(rounds=added)
+    assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, ("bytes",))
 
 
 def test_what_is_explained_or_found_is_in_no_doubt() -> None:
