@@ -87,6 +87,11 @@ def with_one_event() -> Action:
     return lambda: (_engine._events(), kept)[0]
 
 
+def of_an_imaginary_part() -> Action:
+    numbers = torch.tensor([1j, 2], requires_grad=True) + 1
+    return lambda: numbers.imag
+
+
 def of_living_slot(ask: Callable[[Any], Any]) -> Action:
     """Of a saved slot whose node lives."""
     node = matrix().sin().grad_fn
@@ -131,6 +136,9 @@ GIVEN: dict[str, tuple[Make, ...]] = {
     "_nn_huber_loss": (matrix, unit_rows, value_of(1), value_of(1.0)),
     "_nn_smooth_l1_loss": (matrix, unit_rows, value_of(1), value_of(1.0)),
     "_nn_layer_norm": (matrix, value_of((2,)), vector, vector, value_of(1e-5)),
+    "view_as_complex": (matrix,),
+    "imag": (lambda: torch.tensor([1j, 2], requires_grad=True) + 1,),
+    "complex": (vector, vector),
     "view_as_real": (lambda: torch.tensor([1j, 2], requires_grad=True) + 1,),
     "unsafe_split_with_sizes": (matrix, value_of((1, 1))),
     "_nn_batch_norm": (
@@ -186,6 +194,7 @@ GIVEN: dict[str, tuple[Make, ...]] = {
 
 #: Calls that need something around them.
 PREPARED: dict[str, Prepare] = {
+    "TensorBase.imag": of_an_imaginary_part,
     "_current_graph_task_execution_order": partial(
         in_backward, lambda node: _engine._current_graph_task_execution_order()
     ),
@@ -213,5 +222,4 @@ KEEPING = {"_hold_until_exit"}
 REFUSING = {
     "SavedTensor.__new__": "only the engine makes them",
     "TensorBase.__delitem__": "a tensor's elements can't be deleted",
-    "TensorBase.imag": "no dtype here is complex",
 }

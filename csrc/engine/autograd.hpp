@@ -34,8 +34,16 @@ class GradMode {
 // How a view was made; decides what an in-place change of it may do.
 enum class CreationMeta : uint8_t { normal, in_custom_function, multi_output, no_grad, inference_mode };
 
+struct Window {
+  Dims sizes, strides;
+  int64_t offset;
+};
+
 struct ViewInfo {
   Tensor base;
+  // Of a view that reads its base's elements in another way (by parts, or conjugated): the window that it was made
+  // with. As in PyTorch that one is replayed, whatever the view was transposed to in place since.
+  std::unique_ptr<Window> made_with;
   CreationMeta creation = CreationMeta::normal;
   uint32_t attr_version = 0;  // version at which grad_fn was made; older than the counter: rebuild it from the base
 };
@@ -109,6 +117,8 @@ Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, i
                  CreationMeta creation = CreationMeta::normal);
 Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
                     CreationMeta creation = CreationMeta::normal);
+// To be called for a view whose elements are read in another way than its source's.
+void remember_window(const Tensor& view);
 // The same window without history: storage and version counter shared (`detach`, `.data` has a counter of its own).
 Tensor detach(const Tensor& tensor);
 Tensor variable_data(const Tensor& tensor);

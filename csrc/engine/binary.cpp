@@ -16,24 +16,28 @@ struct Plus {
   }
 };
 struct Minus {
+  using TakesComplex = void;
   template <class T>
   T operator()(T a, T b) const {
     return static_cast<T>(a - b);
   }
 };
 struct Times {
+  using TakesComplex = void;
   template <class T>
   T operator()(T a, T b) const {
     return static_cast<T>(a * b);
   }
 };
 struct Over {
+  using TakesComplex = void;
   template <class T>
   T operator()(T a, T b) const {
     return a / b;
   }
 };
 struct PlusScaled {
+  using TakesComplex = void;
   Scalar alpha;
   template <class T>
   T operator()(T a, T b) const {
@@ -41,10 +45,21 @@ struct PlusScaled {
   }
 };
 struct MinusScaled {
+  using TakesComplex = void;
   Scalar alpha;
   template <class T>
   T operator()(T a, T b) const {
     return static_cast<T>(a - alpha.to<T>() * b);
+  }
+};
+
+// The other way round, with what is taken away scaled.
+struct FromNumber {
+  using TakesComplex = void;
+  Scalar alpha;
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(b - alpha.to<T>() * a);
   }
 };
 
@@ -60,11 +75,11 @@ class SumNode final : public OpNode<0> {
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {
     if (sign_ == Sign::reversed) {
-      results[0] = times(neg(gradient), alpha_);
+      results[0] = times(neg(gradient), conj(alpha_));
       return;
     }
     if (needs(0)) results[0] = gradient;
-    if (needs(1)) results[1] = times(sign_ == Sign::minus ? neg(gradient) : gradient, alpha_);
+    if (needs(1)) results[1] = times(sign_ == Sign::minus ? neg(gradient) : gradient, conj(alpha_));
   }
 
  private:
@@ -91,8 +106,8 @@ class MulNode final : public OpNode<2> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor other = unpack(0);
     const Tensor self = unpack(1);
-    if (needs(1)) results[1] = mul(gradient, self);  // first, which tells in which order these are differentiated
-    if (needs(0)) results[0] = mul(gradient, other);
+    if (needs(1)) results[1] = mul(gradient, conj(self));  // first, which tells in which order these are differentiated
+    if (needs(0)) results[0] = mul(gradient, conj(other));
   }
 };
 
@@ -104,8 +119,8 @@ class DivNode final : public OpNode<2> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor other = unpack(0);
     const Tensor self = unpack(1);
-    if (needs(1)) results[1] = mul(neg(gradient), div(div(self, other), other));
-    if (needs(0)) results[0] = div(gradient, other);
+    if (needs(1)) results[1] = mul(neg(gradient), conj(div(div(self, other), other)));
+    if (needs(0)) results[0] = div(gradient, conj(other));
   }
 };
 
@@ -113,17 +128,17 @@ struct TimesNumber {
   Scalar factor;
   static const NodeSpec& spec() { return mul_scalar_spec; }
   SavedValue value(size_t) const { return saved(factor); }
-  Tensor gradient(const Tensor& gradient) const { return mul_scalar(gradient, factor); }
+  Tensor gradient(const Tensor& gradient) const { return mul_scalar(gradient, conj(factor)); }
 };
 
 struct OverNumber {
   Scalar divisor;
   static const NodeSpec& spec() { return div_scalar_spec; }
   SavedValue value(size_t) const { return saved(divisor); }
-  Tensor gradient(const Tensor& gradient) const { return div_scalar(gradient, divisor); }
+  Tensor gradient(const Tensor& gradient) const { return div_scalar(gradient, conj(divisor)); }
 };
 
-DType quotient_dtype(DType dtype) { return is_floating(dtype) ? dtype : DType::float32; }
+DType quotient_dtype(DType dtype) { return is_differentiable(dtype) ? dtype : DType::float32; }
 
 void refuse_bool_difference(const TensorImpl& a, bool other_is_bool) {
   if (a.dtype() != DType::boolean && !other_is_bool) return;
@@ -186,13 +201,7 @@ Tensor sub_scalar(const Tensor& a, const Scalar& term) {
 Tensor rsub_number(const Scalar& minuend, const Tensor& a, const Scalar& alpha) {
   refuse_bool_difference(*a, minuend.kind == Scalar::Kind::boolean);
   const auto node = start_recording<SumNode>({&a}, rsub_spec, SumNode::Sign::reversed, alpha);
-  const Scalar factor = alpha;
-  return with_history(compute(a, minuend,
-                              [factor](auto x, auto y) {
-                                using T = decltype(x);
-                                return static_cast<T>(y - factor.to<T>() * x);
-                              }),
-                      node.owner);
+  return with_history(compute(a, minuend, FromNumber{alpha}), node.owner);
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {

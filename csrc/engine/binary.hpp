@@ -20,19 +20,6 @@ inline Tensor allocate_for(const Tensor& a, const Scalar&, DType dtype) {
   return allocate_result(a->sizes(), dtype, {a.get()}, true);
 }
 
-// What adds up takes complex numbers, too.
-template <class F, class = void>
-constexpr bool takes_complex = false;
-template <class F>
-constexpr bool takes_complex<F, std::void_t<typename F::TakesComplex>> = true;
-
-template <class F, class Body>
-void dispatch_for(DType dtype, Body&& body) {
-  if constexpr (takes_complex<F>)
-    if (is_complex(dtype)) return body(Complex{});
-  dispatch(dtype, body);
-}
-
 // f(a, b) in the dtype that they have in common.
 template <class Other, class F>
 Tensor compute(const Tensor& a, const Other& b, F f) {
@@ -48,10 +35,17 @@ Tensor compute(const Tensor& a, const Other& b, F f) {
 // out = f(a, b) for an f that only makes sense on floats.
 template <class Other, class F>
 Tensor compute_floats_into(Tensor out, const Tensor& a, const Other& b, F f, const char* name) {
-  dispatch_floats(out->dtype(), name, [&](auto zero) {
+  const auto body = [&](auto zero) {
     using T = decltype(zero);
     map<T>(*out, Operand<T>(*a), Operand<T>(as_operand(b)), f);
-  });
+  };
+  if constexpr (takes_complex<F>) {
+    if (is_complex(out->dtype())) {
+      dispatch_complex(out->dtype(), body);
+      return out;
+    }
+  }
+  dispatch_floats(out->dtype(), name, body);
   return out;
 }
 
@@ -65,7 +59,7 @@ Tensor compute_floats(const Tensor& a, const Other& b, DType dtype, F f, const c
 template <class F>
 void change(const Tensor& target, const Tensor& other, F f) {
   const DType dtype = dtype_of(target, other);
-  const bool direct = dtype == target->dtype();
+  const bool direct = dtype == target->dtype() && !target->is_conjugate();
   const Tensor out = direct ? target : empty(target->sizes(), dtype);
   dispatch_for<F>(dtype, [&](auto zero) {
     using T = decltype(zero);

@@ -8,23 +8,48 @@
 namespace gradlife::ops {
 namespace {
 
+struct Equal {
+  using TakesComplex = void;
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a == b;
+  }
+};
+
+struct Unequal {
+  using TakesComplex = void;
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a != b;
+  }
+};
+
 template <class Other, class F>
 Tensor test(const Tensor& a, const Other& b, F f) {
   Tensor out = kernels::allocate_for(a, b, DType::boolean);
-  kernels::dispatch(kernels::dtype_of(a, b), [&](auto zero) {
+  kernels::dispatch_for<F>(kernels::dtype_of(a, b), [&](auto zero) {
     using T = decltype(zero);
     kernels::map<bool>(*out, kernels::Operand<T>(*a), kernels::Operand<T>(kernels::as_operand(b)), f);
   });
   return out;
 }
 
+// Complex numbers have no order.
+void refuse_order(DType dtype, const char* kernel) {
+  if (is_complex(dtype))
+    fail(ErrorKind::not_implemented, "\"", kernel, "\" not implemented for '", kernels::scalar_type_name(dtype), "'");
+}
+
 template <class Other>
 Tensor compare_with(Comparison comparison, const Tensor& a, const Other& b) {
+  static constexpr const char* names[] = {"eq_cpu", "ne_cpu", "lt_cpu", "le_cpu", "gt_cpu", "ge_cpu"};
+  if (comparison != Comparison::eq && comparison != Comparison::ne)
+    refuse_order(kernels::dtype_of(a, b), names[static_cast<size_t>(comparison)]);
   switch (comparison) {
     case Comparison::eq:
-      return test(a, b, std::equal_to<>());
+      return test(a, b, Equal());
     case Comparison::ne:
-      return test(a, b, std::not_equal_to<>());
+      return test(a, b, Unequal());
     case Comparison::lt:
       return test(a, b, std::less<>());
     case Comparison::le:
@@ -110,7 +135,8 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const DType dtype = kernels::dtype_of(a, b);
   const Dims sizes = kernels::broadcast_sizes(condition->sizes(), kernels::broadcast_sizes(a->sizes(), b->sizes()));
   Tensor out = kernels::allocate_result(sizes, dtype, {condition.get(), a.get(), b.get()});
-  kernels::dispatch(dtype, [&](auto zero) { choose<decltype(zero)>(*out, *condition, *a, *b); });
+  const auto body = [&](auto zero) { choose<decltype(zero)>(*out, *condition, *a, *b); };
+  is_complex(dtype) ? kernels::dispatch_complex(dtype, body) : kernels::dispatch(dtype, body);
   if (node) set_history(out, node.owner);
   return out;
 }
@@ -125,9 +151,7 @@ Tensor all(const Tensor& a) { return found(a, false); }
 
 Tensor any(const Tensor& a) { return found(a, true); }
 
-bool equal(const Tensor& a, const Tensor& b) {
-  return a->sizes() == b->sizes() && holds_everywhere(a, b, std::equal_to<>());
-}
+bool equal(const Tensor& a, const Tensor& b) { return a->sizes() == b->sizes() && holds_everywhere(a, b, Equal()); }
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
   require(a->dtype() == b->dtype(), kernels::scalar_type_name(a->dtype()), " did not match ",

@@ -80,8 +80,9 @@ Tensor contiguous(const Tensor& tensor) { return tensor->is_contiguous() ? tenso
 
 Tensor to_dtype(const Tensor& tensor, DType dtype, bool copy) {
   if (tensor->dtype() == dtype && !copy) return tensor;
+  if (is_complex(tensor->dtype()) && !is_complex(dtype)) return to_dtype(real(tensor), dtype, copy);
   Tensor target = copied(tensor, kernels::allocate_like(*tensor, dtype));
-  return is_floating(dtype) ? recorded(std::move(target), tensor, Converted{tensor->dtype()}) : target;
+  return is_differentiable(dtype) ? recorded(std::move(target), tensor, Converted{tensor->dtype()}) : target;
 }
 
 Tensor copy_in_place(const Tensor& target, const Tensor& source) {
@@ -118,8 +119,11 @@ Tensor fill_in_place(const Tensor& target, const Tensor& value) {
 Scalar element(const TensorImpl& tensor, int64_t index) {
   Scalar result;
   if (is_complex(tensor.dtype())) {
-    const kernels::Complex value = tensor.data<kernels::Complex>()[index];
-    return Scalar::complex(value.real(), value.imag());
+    kernels::dispatch_complex(tensor.dtype(), [&](auto zero) {
+      const auto value = tensor.data<decltype(zero)>()[index];
+      result = Scalar::complex(value.real(), tensor.is_conjugate() ? -value.imag() : value.imag());
+    });
+    return result;
   }
   kernels::dispatch(tensor.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -142,9 +146,8 @@ Scalar item(const Tensor& tensor) {
 
 void accumulate_raw(const Tensor& target, const Tensor& source) {
   if (is_complex(target->dtype())) {
-    using kernels::Complex;
-    kernels::map<Complex>(*target, kernels::Operand<Complex>(*target), kernels::Operand<Complex>(*source),
-                          [](Complex a, Complex b) { return a + b; });
+    const GradMode off(false);
+    kernels::copy(*target, *add(target, source));
     return;
   }
   kernels::dispatch_numbers(target->dtype(), "accumulate", [&](auto zero) {

@@ -89,6 +89,7 @@ int64_t last_integer(DType dtype) {
       return std::numeric_limits<int32_t>::max();
     case DType::int64:
     case DType::complex64:
+    case DType::complex128:
       break;
   }
   return std::numeric_limits<int64_t>::max();

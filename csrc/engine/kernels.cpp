@@ -41,21 +41,30 @@ void convert_row(int64_t length, To* to, int64_t to_step, const From* from, int6
   map_row(length, to, to_step, from, from_step, [](From value) { return static_cast<To>(value); });
 }
 
-// Between complex numbers, or from real ones: those of the same kind are moved as they lie.
-void copy_to_complex(const TensorImpl& target, const TensorImpl& source, const Loops& loops) {
-  if (is_complex(source.dtype())) {
-    run<2>(loops, [&](int64_t length, const int64_t* at) {
-      map_row(length, target.data<Complex>() + at[0], row_stride(loops, 0), source.data<Complex>() + at[1],
-              row_stride(loops, 1), [](Complex value) { return value; });
-    });
-    return;
+template <class To, class From>
+To as_complex(From value, bool conjugates) {
+  using Part = typename To::value_type;
+  if constexpr (is_complex_type<From>) {
+    const Part imaginary = static_cast<Part>(value.imag());
+    return To(static_cast<Part>(value.real()), conjugates ? -imaginary : imaginary);
+  } else {
+    return To(static_cast<Part>(value));
   }
-  dispatch(source.dtype(), [&](auto zero) {
-    using From = decltype(zero);
-    run<2>(loops, [&](int64_t length, const int64_t* at) {
-      map_row(length, target.data<Complex>() + at[0], row_stride(loops, 0), source.data<From>() + at[1],
-              row_stride(loops, 1), [](From value) { return Complex(static_cast<float>(value)); });
-    });
+}
+
+// Between complex numbers, or from real ones.
+void copy_to_complex(const TensorImpl& target, const TensorImpl& source, const Loops& loops) {
+  const bool conjugates = is_complex(source.dtype()) && source.is_conjugate() != target.is_conjugate();
+  dispatch_complex(target.dtype(), [&](auto to_zero) {
+    const auto body = [&](auto zero) {
+      using To = decltype(to_zero);
+      using From = decltype(zero);
+      run<2>(loops, [&](int64_t length, const int64_t* at) {
+        map_row(length, target.data<To>() + at[0], row_stride(loops, 0), source.data<From>() + at[1],
+                row_stride(loops, 1), [conjugates](From value) { return as_complex<To>(value, conjugates); });
+      });
+    };
+    is_complex(source.dtype()) ? dispatch_complex(source.dtype(), body) : dispatch(source.dtype(), body);
   });
 }
 
@@ -113,7 +122,7 @@ Dims broadcast_sizes(const Dims& a, const Dims& b) {
 
 void copy(const TensorImpl& target, const TensorImpl& source) {
   if (target.numel() == 0) return;
-  const bool same = target.dtype() == source.dtype();
+  const bool same = target.dtype() == source.dtype() && target.is_conjugate() == source.is_conjugate();
   if (same && target.is_contiguous() && source.is_contiguous() && target.sizes() == source.sizes()) {
     std::memmove(bytes_of(target), bytes_of(source), byte_count(target));
     return;
@@ -132,12 +141,23 @@ void copy(const TensorImpl& target, const TensorImpl& source) {
   });
 }
 
+Tensor resolved(const Tensor& tensor) {
+  if (!tensor->is_conjugate()) return tensor;
+  Tensor plain = allocate_like(*tensor, tensor->dtype());
+  copy(*plain, *tensor);
+  return plain;
+}
+
 void fill(const TensorImpl& target, const Scalar& value) {
   if (target.is_contiguous() && value.is(0) && value.imaginary == 0 && target.numel() > 0) {
     std::memset(bytes_of(target), 0, byte_count(target));
     return;
   }
-  if (is_complex(target.dtype())) return fill_with(target, Complex(value.part(), static_cast<float>(value.imaginary)));
+  if (is_complex(target.dtype()))
+    return dispatch_complex(target.dtype(), [&](auto zero) {
+      const auto number = value.to<decltype(zero)>();
+      fill_with(target, target.is_conjugate() ? std::conj(number) : number);
+    });
   dispatch(target.dtype(), [&](auto zero) { fill_with(target, value.to<decltype(zero)>()); });
 }
 

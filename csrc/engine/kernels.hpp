@@ -13,7 +13,6 @@
 namespace gradlife::kernels {
 
 constexpr size_t max_operands = 4;
-using Complex = std::complex<float>;
 
 // Innermost dimension first.
 struct Loops {
@@ -88,12 +87,11 @@ constexpr DType dtype_for = std::is_same_v<T, float>     ? DType::float32
                             : std::is_same_v<T, double>  ? DType::float64
                             : std::is_same_v<T, int64_t> ? DType::int64
                             : std::is_same_v<T, int32_t> ? DType::int32
-                            : std::is_same_v<T, Complex> ? DType::complex64
+                            : is_complex_type<T>         ? (sizeof(T) == 8 ? DType::complex64 : DType::complex128)
                                                          : DType::boolean;
 
 [[noreturn]] inline void refuse_complex() {
-  fail(ErrorKind::not_implemented,
-       "gradlife's engine holds complex numbers and adds them up, it does not compute this");
+  fail(ErrorKind::not_implemented, "gradlife's engine does not compute this with complex numbers");
 }
 
 template <class F>
@@ -110,8 +108,27 @@ void dispatch(DType dtype, F&& body) {
     case DType::boolean:
       return body(bool{});
     case DType::complex64:
+    case DType::complex128:
       refuse_complex();
   }
+}
+
+template <class F>
+void dispatch_complex(DType dtype, F&& body) {
+  dtype == DType::complex64 ? body(std::complex<float>{}) : body(std::complex<double>{});
+}
+
+// Of what has a `TakesComplex` in it.
+template <class F, class = void>
+constexpr bool takes_complex = false;
+template <class F>
+constexpr bool takes_complex<F, std::void_t<typename F::TakesComplex>> = true;
+
+template <class F, class Body>
+void dispatch_for(DType dtype, Body&& body) {
+  if constexpr (takes_complex<F>)
+    if (is_complex(dtype)) return dispatch_complex(dtype, body);
+  dispatch(dtype, body);
 }
 
 template <class F>
@@ -130,6 +147,9 @@ void dispatch_floats(DType dtype, const char* operation, F&& body) {
   fail(ErrorKind::not_implemented, "\"", operation, "\" not implemented for '", scalar_type_name(dtype), "'");
 }
 
+// What the memory of a conjugate holds, conjugated: a tensor of its own. Any other is given back as it is.
+Tensor resolved(const Tensor& tensor);
+
 // A tensor, or a number, as an operand of element type T: converted where it has another dtype; a single element is
 // taken by value, so that broadcasting it costs nothing.
 template <class T>
@@ -137,7 +157,7 @@ class Operand {
  public:
   explicit Operand(const TensorImpl& tensor) : sizes_(&tensor.sizes()), strides_(&tensor.strides()) {
     is_contiguous_ = tensor.is_contiguous();
-    if (tensor.dtype() == dtype_for<T>) {
+    if (tensor.dtype() == dtype_for<T> && !tensor.is_conjugate()) {
       data_ = tensor.data<T>();
     } else {
       convert(tensor);

@@ -95,7 +95,8 @@ Tensor gradient_of_source(const Tensor& gradient, const Tensor& mask, const Dims
 
 // How C++ calls a dtype, in one error text.
 const char* cpp_name(DType dtype) {
-  static constexpr const char* names[] = {"float", "double", "long int", "bool", "int", "c10::complex<float>"};
+  static constexpr const char* names[] = {
+      "float", "double", "long int", "bool", "int", "c10::complex<float>", "c10::complex<double>"};
   return names[static_cast<size_t>(dtype)];
 }
 

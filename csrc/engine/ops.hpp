@@ -128,7 +128,23 @@ Tensor slice(const Tensor& a, int64_t dim, int64_t start, int64_t end, int64_t s
 Tensor narrow(const Tensor& a, int64_t dim, int64_t start, int64_t length);
 Tensor as_strided(const Tensor& a, const Dims& sizes, const Dims& strides, std::optional<int64_t> offset);
 NodePtr as_strided_node(const Tensor& a, const TensorImpl& window);  // of a window that is there already
-Tensor view_as_real(const Tensor& a);  // of complex numbers: their parts, along one more dimension
+// Of complex numbers: their parts, along one more dimension, and the other way; one part; the conjugate, as a view of
+// what is there or as a copy. Real numbers are their own real parts and conjugates.
+Tensor view_as_real(const Tensor& a);
+Tensor view_as_complex(const Tensor& a);
+Tensor real(const Tensor& a);
+Tensor imag(const Tensor& a);
+Tensor conj(const Tensor& a);
+Tensor conj_physical(const Tensor& a);
+Tensor resolve_conj(const Tensor& a);
+Tensor angle(const Tensor& a);
+Tensor complex_magnitude(const Tensor& a);  // abs and sgn of complex numbers
+Tensor complex_direction(const Tensor& a);
+Tensor complex(const Tensor& real, const Tensor& imaginary);
+inline Scalar conj(Scalar number) {
+  number.imaginary = -number.imaginary;
+  return number;
+}
 TensorList unbind(const Tensor& a, int64_t dim);
 TensorList split(const Tensor& a, int64_t size, int64_t dim);
 TensorList split_sizes(const Tensor& a, const Dims& sizes, int64_t dim);

@@ -72,6 +72,8 @@ const char* ctype_name(DType dtype) {
       return "long int";
     case DType::complex64:
       return "c10::complex<float>";
+    case DType::complex128:
+      return "c10::complex<double>";
     case DType::boolean:
       break;
   }

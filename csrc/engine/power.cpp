@@ -8,9 +8,10 @@ namespace gradlife::ops {
 namespace {
 
 struct Power {
+  using TakesComplex = void;
   template <class T>
   T operator()(T base, T exponent) const {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<T> || is_complex_type<T>) {
       return std::pow(base, exponent);
     } else {
       return static_cast<T>(integer_power(base, exponent));
@@ -28,9 +29,14 @@ struct Power {
   }
 };
 
+template <class Body>
+void numbers_or_complex(DType dtype, Body&& body) {
+  is_complex(dtype) ? kernels::dispatch_complex(dtype, body) : kernels::dispatch_numbers(dtype, "pow", body);
+}
+
 // Small exponents are worth a loop of their own.
 void raise(const TensorImpl& out, const TensorImpl& base, const Scalar& exponent) {
-  kernels::dispatch_numbers(out.dtype(), "pow", [&](auto zero) {
+  numbers_or_complex(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const kernels::Operand<T> a(base);
     if (exponent.is(1)) return kernels::map<T>(out, a, [](T x) { return x; });
@@ -55,8 +61,14 @@ class ScalarExponentNode final : public OpNode<1> {
  protected:
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor self = unpack(0);
-    const double power = exponent_.to<double>();
-    results[0] = power == 0 ? zeros_like(self) : mul(gradient, mul_scalar(pow_scalar(self, power - 1), power));
+    if (exponent_.is(0)) {
+      results[0] = zeros_like(self);
+      return;
+    }
+    const Scalar power = exponent_.kind == Scalar::Kind::complex ? exponent_ : Scalar(exponent_.to<double>());
+    Scalar less = power;
+    less.real -= 1;
+    results[0] = mul(gradient, conj(mul_scalar(pow_scalar(self, less), power)));
   }
 
  private:
@@ -67,7 +79,14 @@ Tensor zero_of(const Tensor& tensor) { return full({}, 0.0, tensor->dtype()); }
 
 // Where 0 is raised to a power, the derivative by the exponent is taken to be 0.
 Tensor by_exponent(const Tensor& gradient, const Tensor& is_flat, const Tensor& slope) {
-  return mul(gradient, where(is_flat, zero_of(gradient), slope));
+  return mul(gradient, where(is_flat, zero_of(slope), slope));
+}
+
+// Of complex numbers those count that have no imaginary part.
+Tensor is_not_negative(const Tensor& exponent) {
+  if (!is_complex(exponent->dtype())) return compare_number(Comparison::ge, exponent, 0);
+  return logical_and(compare_number(Comparison::eq, imag(exponent), 0),
+                     compare_number(Comparison::ge, real(exponent), 0));
 }
 
 class TensorsNode final : public OpNode<3> {
@@ -80,13 +99,15 @@ class TensorsNode final : public OpNode<3> {
     const Tensor self = unpack(1);
     const Tensor result = unpack(2);
     if (needs(0)) {
-      const Tensor slope = mul(gradient, mul(exponent, pow(self, sub_scalar(exponent, 1))));
+      const Tensor slope = mul(gradient, conj(mul(exponent, pow(self, sub_scalar(exponent, 1)))));
       results[0] = where(compare_number(Comparison::eq, exponent, 0), zero_of(gradient), slope);
     }
     if (needs(1)) {
-      const Tensor is_flat =
-          logical_and(compare_number(Comparison::eq, self, 0), compare_number(Comparison::ge, exponent, 0));
-      results[1] = by_exponent(gradient, is_flat, mul(result, log(self)));
+      const Tensor is_flat = logical_and(compare_number(Comparison::eq, self, 0), is_not_negative(exponent));
+      const Tensor base = is_complex(exponent->dtype()) && !is_complex(self->dtype())
+                              ? to_dtype(self, complex_dtype(self->dtype()))
+                              : self;
+      results[1] = by_exponent(gradient, is_flat, conj(mul(result, log(base))));
     }
   }
 };
@@ -100,12 +121,17 @@ class ScalarBaseNode final : public OpNode<2> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor exponent = unpack(0);
     const Tensor result = unpack(1);
-    const Tensor slope = mul_scalar(result, std::log(base_.to<double>()));
-    results[0] =
-        base_.is(0) ? by_exponent(gradient, compare_number(Comparison::ge, exponent, 0), slope) : mul(gradient, slope);
+    const Tensor slope = conj(mul_scalar(result, log_of_base(is_complex(exponent->dtype()))));
+    results[0] = base_.is(0) ? by_exponent(gradient, is_not_negative(exponent), slope) : mul(gradient, slope);
   }
 
  private:
+  Scalar log_of_base(bool is_complex_power) const {
+    if (!is_complex_power && base_.kind != Scalar::Kind::complex) return std::log(base_.to<double>());
+    const std::complex<double> logarithm = std::log(base_.to<std::complex<double>>());
+    return Scalar::complex(logarithm.real(), logarithm.imag());
+  }
+
   Scalar base_;
 };
 
@@ -113,7 +139,7 @@ class ScalarBaseNode final : public OpNode<2> {
 Tensor power_of(const Scalar& base, const Tensor& exponent) {
   const DType dtype = kernels::result_dtype(*exponent, base);
   Tensor result = empty(exponent->sizes(), dtype);
-  kernels::dispatch_numbers(dtype, "pow", [&](auto zero) {
+  numbers_or_complex(dtype, [&](auto zero) {
     using T = decltype(zero);
     kernels::map<T>(*result, kernels::Operand<T>(base), kernels::Operand<T>(*exponent), Power());
   });
@@ -121,7 +147,7 @@ Tensor power_of(const Scalar& base, const Tensor& exponent) {
 }
 
 void refuse_negative_power(DType dtype, const Scalar& exponent) {
-  require(is_floating(dtype) || exponent.integer >= 0, "Integers to negative integer powers are not allowed.");
+  require(is_differentiable(dtype) || exponent.integer >= 0, "Integers to negative integer powers are not allowed.");
 }
 
 }  // namespace
@@ -166,7 +192,9 @@ Tensor pow_scalar_in_place(const Tensor& target, const Scalar& exponent) {
   const DType dtype = kernels::result_dtype(*target, exponent);
   refuse_cast(dtype, *target);
   refuse_negative_power(dtype, exponent);
-  raise(*target, *target, exponent);
+  const Tensor out = target->is_conjugate() ? kernels::allocate_like(*target, target->dtype()) : target;
+  raise(*out, *target, exponent);
+  if (out != target) kernels::copy(*target, *out);
   finish_in_place(target, node);
   return target;
 }

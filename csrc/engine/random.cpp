@@ -113,8 +113,8 @@ namespace {
 
 // Both parts of complex numbers, drawn by `fill`.
 template <class Fill>
-Tensor drawn_apart(const Dims& sizes, Fill fill) {
-  Tensor result = empty(sizes, DType::complex64);
+Tensor drawn_apart(const Dims& sizes, DType dtype, Fill fill) {
+  Tensor result = empty(sizes, dtype);
   const GradMode no_grad(false);
   fill(*view_as_real(result));
   return result;
@@ -125,7 +125,7 @@ Tensor drawn_apart(const Dims& sizes, Fill fill) {
 Tensor rand(const Dims& sizes, DType dtype) {
   require_sizes(sizes);
   if (is_complex(dtype))
-    return drawn_apart(sizes,
+    return drawn_apart(sizes, dtype,
                        [](const TensorImpl& parts) { generate_below(parts, 1, [] { return generator().uniform(); }); });
   Tensor result = empty(sizes, dtype);
   generate_below(*result, 1, [] { return generator().uniform(); });
@@ -135,7 +135,7 @@ Tensor rand(const Dims& sizes, DType dtype) {
 Tensor randn(const Dims& sizes, DType dtype) {
   require_sizes(sizes);
   if (is_complex(dtype))  // so that the variance of the whole is one
-    return drawn_apart(sizes, [](const TensorImpl& parts) {
+    return drawn_apart(sizes, dtype, [](const TensorImpl& parts) {
       generate(parts, "normal_kernel_cpu", [] { return generator().normal() * std::sqrt(0.5); });
     });
   Tensor result = empty(sizes, dtype);

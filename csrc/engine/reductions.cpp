@@ -6,7 +6,18 @@ namespace gradlife::ops {
 namespace {
 
 template <class T>
-using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+using Wide = std::conditional_t<is_complex_type<T>, std::complex<double>,
+                                std::conditional_t<std::is_floating_point_v<T>, double, int64_t>>;
+template <class T>
+using Narrow = std::conditional_t<is_complex_type<T> || std::is_floating_point_v<T>, T, int64_t>;
+
+template <class Out, class Sum>
+Out divided(Sum sum, double divisor) {
+  if constexpr (is_complex_type<Sum>)
+    return static_cast<Out>(sum / divisor);
+  else
+    return divisor == 1 ? static_cast<Out>(sum) : static_cast<Out>(static_cast<double>(sum) / divisor);
+}
 
 // Several running sums, so that additions need not wait for each other.
 template <class T>
@@ -16,9 +27,9 @@ Wide<T> row_sum(int64_t length, const T* from, int64_t step) {
   int64_t i = 0;
   if (step == 1) {
     for (; i + lanes <= length; i += lanes)
-      for (int64_t lane = 0; lane < lanes; ++lane) sums[lane] += from[i + lane];
+      for (int64_t lane = 0; lane < lanes; ++lane) sums[lane] += Wide<T>(from[i + lane]);
   }
-  for (; i < length; ++i) sums[0] += from[i * step];
+  for (; i < length; ++i) sums[0] += Wide<T>(from[i * step]);
   Wide<T> total = 0;
   for (Wide<T> sum : sums) total += sum;
   return total;
@@ -37,9 +48,9 @@ void add_up(const TensorImpl& from, const Dims& sum_strides, Wide<T>* sums) {
     if (sum_step == 0) {
       *to += row_sum(length, row, step);
     } else if (step == 1 && sum_step == 1) {
-      for (int64_t i = 0; i < length; ++i) to[i] += row[i];
+      for (int64_t i = 0; i < length; ++i) to[i] += Wide<T>(row[i]);
     } else {
-      for (int64_t i = 0; i < length; ++i) to[i * sum_step] += row[i * step];
+      for (int64_t i = 0; i < length; ++i) to[i * sum_step] += Wide<T>(row[i * step]);
     }
   });
 }
@@ -54,20 +65,20 @@ Tensor as_asked(const Tensor& input, const DType* dtype) {
 
 // The sums, divided by `divisor` where it is not 1.
 Tensor reduced(const Tensor& given, const DType* dtype, const kernels::Reduction& plan, double divisor) {
-  const Tensor converted = as_asked(given, dtype);
+  const Tensor converted = kernels::resolved(as_asked(given, dtype));
   const TensorImpl& input = *converted;
-  Tensor result = empty(plan.sizes, is_floating(input.dtype()) ? input.dtype() : DType::int64);
-  kernels::dispatch(input.dtype(), [&](auto zero) {
+  Tensor result = empty(plan.sizes, is_differentiable(input.dtype()) ? input.dtype() : DType::int64);
+  const auto body = [&](auto zero) {
     using T = decltype(zero);
-    using Out = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
+    using Out = Narrow<T>;
     Wide<T> single = 0;
     std::vector<Wide<T>> many(result->numel() == 1 ? 0 : static_cast<size_t>(result->numel()));
     Wide<T>* sums = result->numel() == 1 ? &single : many.data();
     add_up<T>(input, plan.kept_strides, sums);
     Out* to = result->data<Out>();
-    for (int64_t i = 0; i < result->numel(); ++i)
-      to[i] = divisor == 1 ? static_cast<Out>(sums[i]) : static_cast<Out>(static_cast<double>(sums[i]) / divisor);
-  });
+    for (int64_t i = 0; i < result->numel(); ++i) to[i] = divided<Out>(sums[i], divisor);
+  };
+  is_complex(input.dtype()) ? kernels::dispatch_complex(input.dtype(), body) : kernels::dispatch(input.dtype(), body);
   return result;
 }
 
@@ -116,7 +127,7 @@ struct AveragedDims {
 };
 
 void refuse_integer_mean(DType dtype) {
-  require(is_floating(dtype),
+  require(is_differentiable(dtype),
           "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ",
           kernels::scalar_type_name(dtype));
 }

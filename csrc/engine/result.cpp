@@ -21,6 +21,8 @@ int rank(DType dtype) {
       return 4;
     case DType::complex64:
       return 5;
+    case DType::complex128:
+      return 6;
   }
   return 0;
 }
@@ -35,7 +37,9 @@ class Votes {
       vote(tensor.dim() > 0 ? with_dims_ : without_dims_, tensor.dtype());
     }
   }
-  void add_number(DType dtype) { vote(numbers_, is_floating(dtype) ? DType::float32 : dtype); }
+  void add_number(DType dtype) {
+    vote(numbers_, is_floating(dtype) ? DType::float32 : is_complex(dtype) ? DType::complex64 : dtype);
+  }
   DType result() const { return combine(combine(with_dims_, without_dims_), numbers_).dtype; }
 
  private:
@@ -115,8 +119,7 @@ bool is_non_overlapping_and_dense(const TensorImpl& tensor) {
 }
 
 DType promote(DType a, DType b) {
-  if (a != b && (is_complex(a) || is_complex(b)) && (a == DType::float64 || b == DType::float64))
-    fail(ErrorKind::not_implemented, "gradlife's engine has no complex128, which float64 and complex64 would make");
+  if (is_complex(a) != is_complex(b) && (a == DType::float64 || b == DType::float64)) return DType::complex128;
   return rank(a) >= rank(b) ? a : b;
 }
 
@@ -134,7 +137,7 @@ DType result_dtype(const TensorImpl& tensor, const Scalar& number) {
 }
 
 const char* scalar_type_name(DType dtype) {
-  static constexpr const char* names[] = {"Float", "Double", "Long", "Bool", "Int", "ComplexFloat"};
+  static constexpr const char* names[] = {"Float", "Double", "Long", "Bool", "Int", "ComplexFloat", "ComplexDouble"};
   return names[static_cast<size_t>(dtype)];
 }
 

@@ -77,7 +77,18 @@ struct Sgn {
 };
 
 // Integers are whole already; only their signs change them.
+void refuse_complex_numbers(Rounding how, DType dtype) {
+  if (!is_complex(dtype)) return;
+  if (how == Rounding::sign)
+    fail(ErrorKind::not_implemented,
+         "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.");
+  if (how == Rounding::round || how == Rounding::frac) refuse(kind_of(how).kernel, dtype);
+  const char* name = how == Rounding::floor ? "floor" : how == Rounding::ceil ? "ceil" : "trunc";
+  fail(ErrorKind::not_implemented, name, " is not supported for complex inputs");
+}
+
 void refuse_others(Rounding how, DType dtype) {
+  refuse_complex_numbers(how, dtype);
   const bool is_refused = (dtype == DType::boolean && how != Rounding::sign) || how == Rounding::frac;
   if (!is_floating(dtype) && is_refused) refuse(kind_of(how).kernel, dtype);
 }
@@ -130,6 +141,7 @@ Tensor rounded_in_place(Rounding how, const Tensor& target) {
 }
 
 Tensor sgn(const Tensor& a) {
+  if (is_complex(a->dtype())) return complex_direction(a);
   return record_saving(a, Sgn(), [&] {
     Tensor result = allocate_for(a);
     round_into(*result, Rounding::sign, *a);

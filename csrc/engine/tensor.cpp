@@ -16,6 +16,8 @@ size_t item_size(DType dtype) {
     case DType::int64:
     case DType::complex64:
       return 8;
+    case DType::complex128:
+      return 16;
     case DType::boolean:
       return 1;
   }
@@ -23,14 +25,15 @@ size_t item_size(DType dtype) {
 }
 
 const char* dtype_name(DType dtype) {
-  static constexpr const char* names[] = {"torch.float32", "torch.float64", "torch.int64",
-                                          "torch.bool",    "torch.int32",   "torch.complex64"};
+  static constexpr const char* names[] = {"torch.float32", "torch.float64",   "torch.int64",     "torch.bool",
+                                          "torch.int32",   "torch.complex64", "torch.complex128"};
   return names[static_cast<size_t>(dtype)];
 }
 
 const char* legacy_type_name(DType dtype) {
-  static constexpr const char* names[] = {"torch.FloatTensor", "torch.DoubleTensor", "torch.LongTensor",
-                                          "torch.BoolTensor",  "torch.IntTensor",    "torch.ComplexFloatTensor"};
+  static constexpr const char* names[] = {"torch.FloatTensor",        "torch.DoubleTensor", "torch.LongTensor",
+                                          "torch.BoolTensor",         "torch.IntTensor",    "torch.ComplexFloatTensor",
+                                          "torch.ComplexDoubleTensor"};
   return names[static_cast<size_t>(dtype)];
 }
 
@@ -101,6 +104,7 @@ void TensorImpl::set_data(const TensorImpl& other) {
   numel_ = other.numel_;
   dtype_ = other.dtype_;
   is_contiguous_ = other.is_contiguous_;
+  is_conjugate_ = other.is_conjugate_;
   is_inference_ = other.is_inference_;  // whether it counts its versions stays as it was
 }
 
@@ -157,6 +161,7 @@ Tensor alias(const Tensor& source, const Dims& sizes, const Dims& strides, int64
 Tensor alias_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset) {
   Tensor tensor = make<TensorImpl>(source->storage(), dtype, sizes, strides, offset);
   tensor->set_inference(source->is_inference());
+  tensor->set_conjugate(source->is_conjugate() && dtype == source->dtype());
   return tensor;
 }
 

@@ -12,15 +12,19 @@
 
 namespace gradlife {
 
-enum class DType : uint8_t { float32, float64, int64, boolean, int32, complex64 };
-constexpr size_t dtype_count = 6;
+enum class DType : uint8_t { float32, float64, int64, boolean, int32, complex64, complex128 };
+constexpr size_t dtype_count = 7;
 
 size_t item_size(DType dtype);
 const char* dtype_name(DType dtype);        // "torch.float32"
 const char* legacy_type_name(DType dtype);  // "torch.FloatTensor", as in torch's error texts
 inline bool is_floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
-// Held, added up, and looked at by its parts; nothing else computes with it.
-inline bool is_complex(DType dtype) { return dtype == DType::complex64; }
+inline bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype == DType::complex128; }
+// Of the parts of complex numbers, and the other way.
+inline DType real_dtype(DType dtype) {
+  return dtype == DType::complex64 ? DType::float32 : dtype == DType::complex128 ? DType::float64 : dtype;
+}
+inline DType complex_dtype(DType dtype) { return dtype == DType::float64 ? DType::complex128 : DType::complex64; }
 inline bool is_differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
 // Bytes that tensors share. `owner` keeps memory that came from elsewhere (a numpy array) alive.
@@ -110,6 +114,10 @@ class TensorImpl final : public Managed {
   bool has_version() const { return has_version_; }
   void set_has_version() { has_version_ = true; }
 
+  // What the memory holds is the conjugate of what the tensor stands for: complex numbers only.
+  bool is_conjugate() const { return is_conjugate_; }
+  void set_conjugate(bool is_conjugate) { is_conjugate_ = is_conjugate; }
+
   // Held by a cache that does not count as an owner where a gradient may be taken over.
   bool is_cached() const { return is_cached_; }
   void set_cached(bool is_cached) { is_cached_ = is_cached; }
@@ -135,6 +143,7 @@ class TensorImpl final : public Managed {
   bool is_inference_ = false;
   bool has_version_ = true;
   bool is_cached_ = false;
+  bool is_conjugate_ = false;
 };
 
 constexpr const char* no_version_text = "Inference tensors do not track version counter.";

@@ -125,7 +125,8 @@ class AddcdivNode final : public OpNode<2> {
 };
 
 const char* c_type_name(DType dtype) {
-  static constexpr const char* names[] = {"float", "double", "long int", "bool", "int", "c10::complex<float>"};
+  static constexpr const char* names[] = {
+      "float", "double", "long int", "bool", "int", "c10::complex<float>", "c10::complex<double>"};
   return names[static_cast<size_t>(dtype)];
 }
 

@@ -23,7 +23,7 @@ class UnaryNode final : public OpNode<1> {
 };
 
 DType output_dtype(const UnaryRule& rule, const TensorImpl& input) {
-  return is_floating(input.dtype()) || rule.keeps_integers ? input.dtype() : DType::float32;
+  return is_differentiable(input.dtype()) || rule.keeps_integers ? input.dtype() : DType::float32;
 }
 
 }  // namespace
@@ -45,7 +45,13 @@ Tensor apply_in_place(const UnaryRule& rule, const Tensor& target) {
   if (node && rule.saves == Saves::self) node->save_input(0, clone(target));
   refuse_overlap(*target);
   refuse_cast(output_dtype(rule, *target), *target);
-  rule.kernel(*target, target);
+  if (target->is_conjugate()) {
+    const Tensor plain = kernels::allocate_like(*target, target->dtype());
+    rule.kernel(*plain, target);
+    kernels::copy(*target, *plain);
+  } else {
+    rule.kernel(*target, target);
+  }
   finish_in_place(target, node);
   if (node && rule.saves == Saves::result) node->save_output(0, target, true);
   return target;
@@ -53,24 +59,27 @@ Tensor apply_in_place(const UnaryRule& rule, const Tensor& target) {
 
 namespace {
 
-GRADLIFE_FUNCTION(Neg, "neg_cpu", -x)
-GRADLIFE_FUNCTION(Exp, "exp_cpu", std::exp(x))
-GRADLIFE_FUNCTION(Log, "log_cpu", std::log(x))
-GRADLIFE_FUNCTION(Sin, "sin_cpu", std::sin(x))
-GRADLIFE_FUNCTION(Cos, "cos_cpu", std::cos(x))
-GRADLIFE_FUNCTION(Tanh, "tanh_cpu", std::tanh(x))
+GRADLIFE_COMPLEX_FUNCTION(Neg, "neg_cpu", -x)
+GRADLIFE_COMPLEX_FUNCTION(Exp, "exp_cpu", std::exp(x))
+GRADLIFE_COMPLEX_FUNCTION(Log, "log_cpu", std::log(x))
+GRADLIFE_COMPLEX_FUNCTION(Sin, "sin_cpu", std::sin(x))
+GRADLIFE_COMPLEX_FUNCTION(Cos, "cos_cpu", std::cos(x))
+GRADLIFE_COMPLEX_FUNCTION(Tanh, "tanh_cpu", std::tanh(x))
 GRADLIFE_FUNCTION(Relu, "relu_cpu", x < T(0) ? T(0) : x)  // this way round a nan stays one
-GRADLIFE_FUNCTION(Sqrt, "sqrt_cpu", std::sqrt(x))
-GRADLIFE_FUNCTION(Sigmoid, "sigmoid_cpu", T(1) / (T(1) + std::exp(-x)))
+GRADLIFE_COMPLEX_FUNCTION(Sqrt, "sqrt_cpu", std::sqrt(x))
+GRADLIFE_COMPLEX_FUNCTION(Sigmoid, "sigmoid_cpu", T(1) / (T(1) + std::exp(-x)))
 GRADLIFE_FUNCTION(Abs, "abs_cpu", std::is_integral_v<T> ? (x < T(0) ? -x : x) : T(std::fabs(x)))
-GRADLIFE_FUNCTION(Reciprocal, "reciprocal_cpu", T(1) / x)
+GRADLIFE_COMPLEX_FUNCTION(Reciprocal, "reciprocal_cpu", T(1) / x)
 
 template <class F>
 void combine(const TensorImpl& out, const Tensor& gradient, const Tensor& output, F f) {
-  kernels::dispatch_floats(out.dtype(), "backward_cpu", [&](auto zero) {
+  const auto body = [&](auto zero) {
     using T = decltype(zero);
     kernels::map<T>(out, kernels::Operand<T>(*gradient), kernels::Operand<T>(*output), f);
-  });
+  };
+  if constexpr (kernels::takes_complex<F>)
+    if (is_complex(out.dtype())) return kernels::dispatch_complex(out.dtype(), body);
+  kernels::dispatch_floats(out.dtype(), "backward_cpu", body);
 }
 
 // Gradients that are one function of the gradient and the saved result, and have nodes of their own for the next order.
@@ -90,8 +99,8 @@ class BackwardNode final : public OpNode<2> {
   void differentiate(const Tensor& arriving, TensorList& results) override {
     const Tensor gradient = unpack(0);
     const Tensor output = unpack(1);
-    if (needs(0)) results[0] = apply_backward(rule_, arriving, output);
-    if (needs(1)) results[1] = rule_.by_output(arriving, gradient, output);
+    if (needs(0)) results[0] = apply_backward(rule_, arriving, conj(output));
+    if (needs(1)) results[1] = rule_.by_output(conj(arriving), gradient, conj(output));
   }
 
  private:
@@ -109,12 +118,33 @@ Tensor apply_backward(const BackwardRule& rule, const Tensor& gradient, const Te
   return result;
 }
 
+template <class T>
+T conjugated(T value) {
+  if constexpr (is_complex_type<T>) return std::conj(value);
+  return value;
+}
+
+struct TanhSlope {
+  using TakesComplex = void;
+  template <class T>
+  T operator()(T gradient, T output) const {
+    return gradient * conjugated(T(1) - output * output);
+  }
+};
+
+struct SigmoidSlope {
+  using TakesComplex = void;
+  template <class T>
+  T operator()(T gradient, T output) const {
+    return gradient * conjugated(T(1) - output) * conjugated(output);
+  }
+};
+
 std::vector<SavedField> backward_fields() { return {saved_tensor("grad_output"), saved_tensor("output")}; }
 
 const BackwardRule tanh_backward{node_spec("TanhBackwardBackward0", backward_fields()),
                                  [](const TensorImpl& out, const Tensor& gradient, const Tensor& output) {
-                                   combine(out, gradient, output,
-                                           [](auto g, auto y) { return g * (decltype(y)(1) - y * y); });
+                                   combine(out, gradient, output, TanhSlope());
                                  },
                                  [](const Tensor& arriving, const Tensor& gradient, const Tensor& output) {
                                    return mul(arriving, mul(mul_scalar(output, -2), gradient));
@@ -122,8 +152,7 @@ const BackwardRule tanh_backward{node_spec("TanhBackwardBackward0", backward_fie
 
 const BackwardRule sigmoid_backward{node_spec("SigmoidBackwardBackward0", backward_fields()),
                                     [](const TensorImpl& out, const Tensor& gradient, const Tensor& output) {
-                                      combine(out, gradient, output,
-                                              [](auto g, auto y) { return g * (decltype(y)(1) - y) * y; });
+                                      combine(out, gradient, output, SigmoidSlope());
                                     },
                                     [](const Tensor& arriving, const Tensor& gradient, const Tensor& output) {
                                       return mul(mul(arriving, gradient), add_number(mul_scalar(output, -2), 1));
@@ -166,25 +195,25 @@ using G = const Tensor&;
 const UnaryRule neg_rule{node_spec("NegBackward0"), Saves::nothing, number_kernel<Neg>,
                          [](G gradient, G) { return neg(gradient); }, true};
 const UnaryRule exp_rule{node_spec("ExpBackward0", result_field), Saves::result, float_kernel<Exp>,
-                         [](G gradient, G result) { return mul(gradient, result); }};
+                         [](G gradient, G result) { return mul(gradient, conj(result)); }};
 const UnaryRule log_rule{node_spec("LogBackward0", self_field), Saves::self, float_kernel<Log>,
-                         [](G gradient, G self) { return div(gradient, self); }};
+                         [](G gradient, G self) { return div(gradient, conj(self)); }};
 const UnaryRule sin_rule{node_spec("SinBackward0", self_field), Saves::self, float_kernel<Sin>,
-                         [](G gradient, G self) { return mul(gradient, cos(self)); }};
+                         [](G gradient, G self) { return mul(gradient, conj(cos(self))); }};
 const UnaryRule cos_rule{node_spec("CosBackward0", self_field), Saves::self, float_kernel<Cos>,
-                         [](G gradient, G self) { return mul(gradient, neg(sin(self))); }};
+                         [](G gradient, G self) { return mul(gradient, conj(neg(sin(self)))); }};
 const UnaryRule tanh_rule{node_spec("TanhBackward0", result_field), Saves::result, float_kernel<Tanh>,
                           [](G gradient, G result) { return apply_backward(tanh_backward, gradient, result); }};
 const UnaryRule relu_rule{node_spec("ReluBackward0", result_field), Saves::result, number_kernel<Relu>,
                           [](G gradient, G result) { return threshold_backward(gradient, result); }, true};
 const UnaryRule sqrt_rule{node_spec("SqrtBackward0", result_field), Saves::result, float_kernel<Sqrt>,
-                          [](G gradient, G result) { return div(gradient, mul_scalar(result, 2)); }};
+                          [](G gradient, G result) { return div(gradient, mul_scalar(conj(result), 2)); }};
 const UnaryRule sigmoid_rule{node_spec("SigmoidBackward0", result_field), Saves::result, float_kernel<Sigmoid>,
                              [](G gradient, G result) { return apply_backward(sigmoid_backward, gradient, result); }};
 const UnaryRule abs_rule{node_spec("AbsBackward0", self_field), Saves::self, number_kernel<Abs>,
                          [](G gradient, G self) { return mul(gradient, sgn(self)); }, true};
 const UnaryRule reciprocal_rule{node_spec("ReciprocalBackward0", result_field), Saves::result, float_kernel<Reciprocal>,
-                                [](G gradient, G result) { return mul(neg(gradient), mul(result, result)); }};
+                                [](G gradient, G result) { return mul(neg(gradient), conj(mul(result, result))); }};
 
 }  // namespace
 
@@ -204,6 +233,7 @@ Tensor relu(const Tensor& a) { return apply(relu_rule, a); }
 Tensor sqrt(const Tensor& a) { return apply(sqrt_rule, a); }
 Tensor sigmoid(const Tensor& a) { return apply(sigmoid_rule, a); }
 Tensor abs(const Tensor& a) {
+  if (is_complex(a->dtype())) return complex_magnitude(a);
   refuse_out_form(a, "abs");
   return written(apply(abs_rule, a), a);
 }
@@ -218,7 +248,10 @@ Tensor tanh_in_place(const Tensor& target) { return apply_in_place(tanh_rule, ta
 Tensor relu_in_place(const Tensor& target) { return apply_in_place(relu_rule, target); }
 Tensor sqrt_in_place(const Tensor& target) { return apply_in_place(sqrt_rule, target); }
 Tensor sigmoid_in_place(const Tensor& target) { return apply_in_place(sigmoid_rule, target); }
-Tensor abs_in_place(const Tensor& target) { return apply_in_place(abs_rule, target); }
+Tensor abs_in_place(const Tensor& target) {
+  require(!is_complex(target->dtype()), "In-place abs is not supported for complex tensors.");
+  return apply_in_place(abs_rule, target);
+}
 Tensor reciprocal_in_place(const Tensor& target) { return apply_in_place(reciprocal_rule, target); }
 
 }  // namespace gradlife::ops

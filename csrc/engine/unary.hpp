@@ -20,7 +20,22 @@ Tensor apply(const UnaryRule& rule, const Tensor& input);
 Tensor apply_in_place(const UnaryRule& rule, const Tensor& target);
 
 template <class F>
+bool complex_kernel(const TensorImpl& out, const Tensor& in) {
+  if constexpr (kernels::takes_complex<F>) {
+    if (!is_complex(out.dtype())) return false;
+    kernels::dispatch_complex(out.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      kernels::map<T>(out, kernels::Operand<T>(*in), F());
+    });
+    return true;
+  } else {
+    return false;
+  }
+}
+
+template <class F>
 void float_kernel(const TensorImpl& out, const Tensor& in) {
+  if (complex_kernel<F>(out, in)) return;
   kernels::dispatch_floats(out.dtype(), F::name, [&](auto zero) {
     using T = decltype(zero);
     kernels::map<T>(out, kernels::Operand<T>(*in), F());
@@ -29,6 +44,7 @@ void float_kernel(const TensorImpl& out, const Tensor& in) {
 
 template <class F>
 void number_kernel(const TensorImpl& out, const Tensor& in) {
+  if (complex_kernel<F>(out, in)) return;
   kernels::dispatch_numbers(out.dtype(), F::name, [&](auto zero) {
     using T = decltype(zero);
     kernels::map<T>(out, kernels::Operand<T>(*in), F());
@@ -42,6 +58,17 @@ void number_kernel(const TensorImpl& out, const Tensor& in) {
     T operator()(T x) const {                     \
       return expression;                          \
     }                                             \
+  };
+
+// One that complex numbers have, too.
+#define GRADLIFE_COMPLEX_FUNCTION(Name, text, expression) \
+  struct Name {                                           \
+    static constexpr const char* name = text;             \
+    using TakesComplex = void;                            \
+    template <class T>                                    \
+    T operator()(T x) const {                             \
+      return expression;                                  \
+    }                                                     \
   };
 
 // The node of a function that saves what the name says.

@@ -26,6 +26,12 @@ const ViewInfo* view_of(const AutogradMeta* meta) {
   return meta == nullptr || current_policy()->is_oneflow ? nullptr : meta->view.get();
 }
 
+// The window that a view has on its base, or had when it was made.
+Window replayed_window(const TensorImpl& view) {
+  const ViewInfo& info = *view.meta()->view;
+  return info.made_with ? *info.made_with : Window{view.sizes(), view.strides(), view.offset()};
+}
+
 // Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes
 // through the operation's own node, the rest passes.
 class CopySlices final : public Node {
@@ -33,10 +39,10 @@ class CopySlices final : public Node {
   CopySlices(const Tensor& base, const TensorImpl& view, NodePtr operation)
       : base_sizes_(base->sizes()),
         base_strides_(base->strides()),
-        view_sizes_(view.sizes()),
-        view_strides_(view.strides()),
         base_offset_(base->offset()),
-        view_offset_(view.offset()),
+        window_(replayed_window(view)),
+        sees_parts_(view.dtype() != base->dtype()),
+        conjugates_(view.is_conjugate() != base->is_conjugate()),
         operation_(std::move(operation)) {
     add_input_metadata(*base);
     EdgeList edges = operation_->next_edges();
@@ -48,6 +54,7 @@ class CopySlices final : public Node {
     return *spec;
   }
   TensorList apply(TensorList&& gradients) override;
+  Tensor window_of(const Tensor& gradient) const;
   void release_variables() override {
     Node::release_variables();
     operation_.reset();
@@ -64,8 +71,10 @@ class CopySlices final : public Node {
   }
 
  private:
-  Dims base_sizes_, base_strides_, view_sizes_, view_strides_;
-  int64_t base_offset_, view_offset_;
+  Dims base_sizes_, base_strides_;
+  int64_t base_offset_;
+  Window window_;
+  bool sees_parts_, conjugates_;
   NodePtr operation_;  // let go of with its buffers, and with it the edge to the view's node from before the change
 };
 
@@ -80,7 +89,7 @@ TensorList CopySlices::apply(TensorList&& gradients) {
     result = alias(empty({span}, gradient->dtype()), base_sizes_, base_strides_, 0);
   }
   ops::copy_in_place(result, gradient);
-  const Tensor window = ops::as_strided(result, view_sizes_, view_strides_, view_offset_ - base_offset_);
+  const Tensor window = window_of(result);
   TensorList inputs;
   inputs.push_back(ops::clone(window));
   if (GraphTask* task = current_task()) task->want_as(operation_->next_edges()[0], next_edges()[0]);
@@ -97,6 +106,13 @@ TensorList CopySlices::apply(TensorList&& gradients) {
     }
   }
   return results;
+}
+
+// What the view is of its base, of the base's gradient.
+Tensor CopySlices::window_of(const Tensor& gradient) const {
+  const int64_t base_offset = sees_parts_ ? 2 * base_offset_ : base_offset_;
+  const Tensor seen = sees_parts_ ? ops::view_as_real(gradient) : conjugates_ ? ops::conj(gradient) : gradient;
+  return ops::as_strided(seen, window_.sizes, window_.strides, window_.offset - base_offset);
 }
 
 const char* creation_text(CreationMeta creation) {
@@ -147,18 +163,24 @@ void refuse_forbidden_view(const AutogradMeta& meta, bool indirect) {
   fail(ErrorKind::runtime, head, creation_text(creation));
 }
 
-// A base as its view reads it: by the parts of its complex numbers, or as it is.
-Tensor read_as(DType dtype, const Tensor& base) {
-  if (base->dtype() == dtype) return base;
+// A base as its view reads it: by the parts of its complex numbers, by their conjugates, or as it is.
+Tensor read_as(const TensorImpl& view, const Tensor& base) {
   const GradMode recording(true);
-  return ops::view_as_real(base);
+  if (base->dtype() != view.dtype())
+    return is_complex(base->dtype()) ? ops::view_as_real(base) : ops::view_as_complex(base);
+  return base->is_conjugate() != view.is_conjugate() ? ops::conj(base) : base;
 }
 
 // The node of a view whose base was changed in place since: a fresh window on the base's new history.
 void rebuild_view_node(const Tensor& view) {
   AutogradMeta& meta = *view->meta();
   refuse_forbidden_view(meta, true);
-  meta.grad_fn = ops::as_strided_node(read_as(view->dtype(), meta.view->base), *view);
+  const Tensor seen = read_as(*view, meta.view->base);
+  const Window window = replayed_window(*view);
+  const bool is_all = seen != meta.view->base && seen->sizes() == window.sizes && seen->strides() == window.strides &&
+                      seen->offset() == window.offset;
+  meta.grad_fn =
+      is_all ? grad_fn(seen) : ops::as_strided_node(seen, *alias(view, window.sizes, window.strides, window.offset));
   meta.output_nr = 0;
   meta.view->attr_version = view->version();
 }
@@ -231,8 +253,8 @@ void check_inplace(const Tensor& tensor, bool recording) {
   if (view_of(meta) != nullptr) {
     refuse_forbidden_view(*meta, false);
     require(!requires_grad(tensor) || !is_leaf(*meta->view->base), leaf_view_text);
-    require(meta->view->base->dtype() == tensor->dtype(),
-            "gradlife's engine records no change of the parts of complex numbers");
+    require(meta->view->base->dtype() == tensor->dtype() || !is_complex(tensor->dtype()),
+            "gradlife's engine records no change of pairs that are seen as complex numbers");
   }
   require(!requires_grad(tensor) || !is_leaf(*tensor), leaf_text());
 }
@@ -273,7 +295,16 @@ Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const 
   if (of_source != nullptr) info->creation = creation_after(*of_source, info->creation);
   info->attr_version = view->version();
   view->need_meta().view = std::move(info);
+  remember_window(view);
   return view;
+}
+
+void remember_window(const Tensor& view) {
+  if (view->meta() == nullptr || !view->meta()->view) return;
+  ViewInfo& info = *view->meta()->view;
+  info.made_with.reset();
+  if (view->dtype() == info.base->dtype() && view->is_conjugate() == info.base->is_conjugate()) return;
+  info.made_with = std::make_unique<Window>(Window{view->sizes(), view->strides(), view->offset()});
 }
 
 }  // namespace gradlife

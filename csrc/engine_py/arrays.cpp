@@ -79,6 +79,7 @@ DType dtype_of(const Interface& interface, PyObject* array) {
   if (kind == "i4") return DType::int32;
   if (kind == "b1") return DType::boolean;
   if (kind == "c8") return DType::complex64;
+  if (kind == "c16") return DType::complex128;
   const Ref dtype = checked(PyObject_GetAttrString(array, "dtype"));
   const Ref type = checked(PyObject_GetAttrString(dtype.get(), "type"));
   raise_python(
@@ -166,6 +167,8 @@ Tensor tensor_from_array(PyObject* array) {
 Ref array_of(PyObject* self) {
   const Tensor& tensor = unwrap(self);
   const Policy& policy = tensor->policy();
+  require(!tensor->is_conjugate(),
+          "Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.");
   const Ref numpy = Ref::steal(PyImport_ImportModule("numpy"));
   if (!numpy) {
     drop_error();

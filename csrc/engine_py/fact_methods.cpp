@@ -56,21 +56,30 @@ PyObject* itself(PyObject* self, PyObject* const* arguments, Py_ssize_t count, P
   });
 }
 
-// Of real numbers the conjugate is what they are.
-PyObject* conjugate(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+template <Tensor (*op)(const Tensor&)>
+PyObject* of_complex(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     refuse_arguments(arguments, count, names);
-    if (is_complex(unwrap(self)->dtype())) kernels::refuse_complex();
-    return Py_NewRef(self);
+    return wrap(op(unwrap(self))).release();
   });
 }
 
-PyObject* view_as_real(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+PyObject* to_complex(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     refuse_arguments(arguments, count, names);
-    return wrap(ops::view_as_real(unwrap(self))).release();
+    const std::complex<double> number = ops::item(unwrap(self)).to<std::complex<double>>();
+    return PyComplex_FromDoubles(number.real(), number.imag());
   });
 }
+
+PyObject* complex_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Args args("complex", {"real", "imag"}, 2, arguments, count, names);
+    return wrap(ops::complex(args.tensor(0), args.tensor(1))).release();
+  });
+}
+
+bool is_conjugate(const TensorImpl& tensor) { return tensor.is_conjugate(); }
 
 PyObject* get_device(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
@@ -92,22 +101,29 @@ PyObject* sum_to_size(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
 const Operation fact_operations[] = {operation<fact<is_complex_tensor>>("is_complex"),
                                      operation<fact<is_floating_tensor>>("is_floating_point"),
                                      operation<fact<is_signed>>("is_signed"),
-                                     operation<fact<never>>("is_conj"),
+                                     operation<fact<is_conjugate>>("is_conj"),
                                      operation<fact<never>>("is_neg"),
                                      operation<fact<never>>("is_distributed"),
                                      operation<is_nonzero>("is_nonzero"),
                                      operation<is_same_size>("is_same_size"),
                                      operation<get_device>("get_device"),
-                                     operation<conjugate>("conj"),
-                                     operation<conjugate>("conj_physical"),
-                                     operation<itself>("resolve_conj"),
+                                     operation<of_complex<ops::conj>>("conj"),
+                                     operation<of_complex<ops::angle>>("angle"),
+                                     operation<of_complex<ops::conj_physical>>("conj_physical"),
+                                     operation<of_complex<ops::resolve_conj>>("resolve_conj"),
                                      operation<itself>("resolve_neg"),
                                      {nullptr, nullptr, nullptr}};
 
-PyMethodDef fact_functions[] = {{"view_as_real", as_method(as_function<view_as_real>), fast_call, nullptr},
-                                {nullptr, nullptr, 0, nullptr}};
+PyMethodDef fact_functions[] = {
+    {"view_as_real", as_method(as_function<of_complex<ops::view_as_real>>), fast_call, nullptr},
+    {"view_as_complex", as_method(as_function<of_complex<ops::view_as_complex>>), fast_call, nullptr},
+    {"real", as_method(as_function<of_complex<ops::real>>), fast_call, nullptr},
+    {"imag", as_method(as_function<of_complex<ops::imag>>), fast_call, nullptr},
+    {"complex", as_method(complex_function), fast_call, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
-PyMethodDef fact_methods[] = {{"is_set_to", as_method(is_set_to), fast_call, nullptr},
+PyMethodDef fact_methods[] = {{"__complex__", as_method(to_complex), fast_call, nullptr},
+                              {"is_set_to", as_method(is_set_to), fast_call, nullptr},
                               {"is_shared", as_method(fact<never>), fast_call, nullptr},
                               {"is_pinned", as_method(fact<never>), fast_call, nullptr},
                               {"sum_to_size", as_method(sum_to_size), fast_call, nullptr},

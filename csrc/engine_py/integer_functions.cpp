@@ -42,7 +42,8 @@ PyObject* result_type_function(PyObject*, PyObject* const* arguments, Py_ssize_t
 
 PyObject* finished(Tensor tensor, bool requires_grad) {
   if (requires_grad) {
-    require(is_floating(tensor->dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+    require(is_differentiable(tensor->dtype()),
+            "Only Tensors of floating point and complex dtype can require gradients");
     set_requires_grad(tensor, true);
   }
   return wrap(std::move(tensor)).release();

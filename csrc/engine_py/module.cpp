@@ -77,7 +77,7 @@ void add_types(PyObject* module, ModuleState& state) {
                                                          {"dtype", state.dtype_type}};
   for (const auto& [name, type] : types)
     checked_status(PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type)));
-  const char* names[] = {"float32", "float64", "int64", "bool", "int32", "complex64"};
+  const char* names[] = {"float32", "float64", "int64", "bool", "int32", "complex64", "complex128"};
   for (size_t i = 0; i < dtype_count; ++i) checked_status(PyModule_AddObjectRef(module, names[i], state.dtypes[i]));
   checked_status(PyModule_AddObjectRef(module, "_node_types", state.node_types));
   checked_status(PyModule_AddObjectRef(module, "_heap_interface", make_heap_interface().get()));

@@ -2,6 +2,7 @@
 #include "engine/autograd.hpp"
 #include "engine/kernels.hpp"
 #include "engine/ops.hpp"
+#include "engine_py/args.hpp"
 #include "engine_py/closure.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/hooks.hpp"
@@ -54,7 +55,8 @@ Ref get_grad(const Tensor& tensor) {
 std::string size_text(const Dims& sizes) { return concat(sizes); }
 
 const char* small_name(DType dtype) {
-  static constexpr const char* names[] = {"float", "double", "long", "bool", "int", "c10::complex<float>"};
+  static constexpr const char* names[] = {
+      "float", "double", "long", "bool", "int", "c10::complex<float>", "c10::complex<double>"};
   return names[static_cast<size_t>(dtype)];
 }
 
@@ -113,7 +115,7 @@ void set_data_attribute(const Tensor& tensor, PyObject* value) {
   if (value == nullptr) raise_python(PyExc_RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!");
   if (!is_tensor(value))
     raise_python(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
-  require(!requires_grad(tensor) || is_floating(unwrap(value)->dtype()),
+  require(!requires_grad(tensor) || is_differentiable(unwrap(value)->dtype()),
           "data set to a tensor that requires gradients must be floating point or complex dtype");
   const bool is_other_type = unwrap(value)->dtype() != tensor->dtype();
   tensor->set_data(*unwrap(value));
@@ -148,12 +150,20 @@ Ref get_itemsize(const Tensor& tensor) { return checked(PyLong_FromSize_t(item_s
 Ref get_nbytes(const Tensor& tensor) {
   return checked(PyLong_FromLongLong(tensor->numel() * static_cast<int64_t>(item_size(tensor->dtype()))));
 }
-Ref get_real(const Tensor& tensor) {
-  return is_complex(tensor->dtype()) ? wrap(ops::select(ops::view_as_real(tensor), -1, 0)) : wrap(tensor);
-}
-Ref get_imag(const Tensor& tensor) {
-  if (is_complex(tensor->dtype())) return wrap(ops::select(ops::view_as_real(tensor), -1, 1));
-  raise_python(PyExc_RuntimeError, "imag is not implemented for tensors with non-complex dtypes.");
+Ref get_real(const Tensor& tensor) { return wrap(ops::real(tensor)); }
+Ref get_imag(const Tensor& tensor) { return wrap(ops::imag(tensor)); }
+// Writes into one part, as slices are written into.
+template <Tensor (*part)(const Tensor&)>
+void set_part(const Tensor& tensor, PyObject* value) {
+  Scalar number;
+  const Tensor target = part(tensor);
+  if (value != nullptr && parse_number(value, &number)) {
+    ops::fill_in_place(target, number);
+  } else if (value != nullptr && is_tensor(value)) {
+    ops::copy_in_place(target, unwrap(value));
+  } else {
+    raise_python(PyExc_TypeError, "a part of complex numbers is set to a tensor or a number");
+  }
 }
 Ref get_true(const Tensor&) { return Ref::borrow(Py_True); }
 
@@ -255,8 +265,8 @@ PyGetSetDef tensor_attributes[] = {
     {"itemsize", getter<get_itemsize>, nullptr, nullptr, nullptr},
     {"nbytes", getter<get_nbytes>, nullptr, nullptr, nullptr},
     {"name", getter<get_none>, nullptr, nullptr, nullptr},
-    {"real", getter<get_real>, nullptr, nullptr, nullptr},
-    {"imag", getter<get_imag>, nullptr, nullptr, nullptr},
+    {"real", getter<get_real>, setter<set_part<ops::real>>, nullptr, nullptr},
+    {"imag", getter<get_imag>, setter<set_part<ops::imag>>, nullptr, nullptr},
     {"grad_dtype", getter<get_dtype>, nullptr, nullptr, nullptr},
     {"is_cpu", getter<get_true>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},

@@ -8,6 +8,13 @@
 namespace gradlife {
 namespace {
 
+Ref converted(const Tensor& tensor, DType dtype, bool copy = false) {
+  if (is_complex(tensor->dtype()) && !is_complex(dtype))
+    checked(PyObject_CallFunction(state().warn, "Os", PyExc_UserWarning,
+                                  "Casting complex values to real discards the imaginary part"));
+  return wrap(ops::to_dtype(tensor, dtype, copy));
+}
+
 // to(dtype), to(device), to(device, dtype), to(other), each also by name.
 PyObject* to_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
@@ -16,27 +23,27 @@ PyObject* to_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count
     const bool dtype_first = count > 0 && parse_dtype(arguments[0], &dtype);
     if (dtype_first) {
       const Args args("to", {"dtype", "non_blocking", "copy"}, 1, arguments, count, names);
-      return wrap(ops::to_dtype(tensor, dtype, args.flag(2, false))).release();
+      return converted(tensor, dtype, args.flag(2, false)).release();
     }
     if (count > 0 && is_tensor(arguments[0])) {
       const Args args("to", {"other", "non_blocking", "copy"}, 1, arguments, count, names);
-      return wrap(ops::to_dtype(tensor, args.tensor(0)->dtype(), args.flag(2, false))).release();
+      return converted(tensor, args.tensor(0)->dtype(), args.flag(2, false)).release();
     }
     const Args args("to", {"device", "dtype", "non_blocking", "copy"}, 0, arguments, count, names);
     args.require_cpu(0);
-    return wrap(ops::to_dtype(tensor, args.dtype(1, dtype), args.flag(3, false))).release();
+    return converted(tensor, args.dtype(1, dtype), args.flag(3, false)).release();
   });
 }
 
 template <DType dtype>
 PyObject* as_dtype(PyObject* self, PyObject*) {
-  return guarded([&] { return wrap(ops::to_dtype(unwrap(self), dtype)).release(); });
+  return guarded([&] { return converted(unwrap(self), dtype).release(); });
 }
 
 PyObject* cpu_method(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
 PyObject* type_as_method(PyObject* self, PyObject* other) {
-  return guarded([&] { return wrap(ops::to_dtype(unwrap(self), unwrap(other)->dtype())).release(); });
+  return guarded([&] { return converted(unwrap(self), unwrap(other)->dtype()).release(); });
 }
 
 // The old name of the type, or a conversion to a dtype.
@@ -45,7 +52,7 @@ PyObject* type_method(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
     const Args args("type", {"dtype", "non_blocking"}, 0, arguments, count, names);
     const Tensor& tensor = unwrap(self);
     if (!args.has(0)) return PyUnicode_FromString(legacy_type_name(tensor->dtype()));
-    return wrap(ops::to_dtype(tensor, args.dtype(0, tensor->dtype()))).release();
+    return converted(tensor, args.dtype(0, tensor->dtype())).release();
   });
 }
 
@@ -145,6 +152,8 @@ PyMethodDef value_methods[] = {{"to", as_method(to_method), fast_call, nullptr},
                                {"long", as_dtype<DType::int64>, METH_NOARGS, nullptr},
                                {"int", as_dtype<DType::int32>, METH_NOARGS, nullptr},
                                {"bool", as_dtype<DType::boolean>, METH_NOARGS, nullptr},
+                               {"cfloat", as_dtype<DType::complex64>, METH_NOARGS, nullptr},
+                               {"cdouble", as_dtype<DType::complex128>, METH_NOARGS, nullptr},
                                {"cpu", cpu_method, METH_NOARGS, nullptr},
                                {"type", as_method(type_method), fast_call, nullptr},
                                {"type_as", type_as_method, METH_O, nullptr},

@@ -2,12 +2,13 @@
 
 A real, small engine in C++ whose ownership rules are policies. ``with profile("torch-1.1"):`` makes everything born inside
 follow PyTorch 1.1; ``owners(obj)`` draws who owns whom, ``events()`` tells what happened, ``live_counts()`` counts what is
-left. CPU, float32 and float64 (int64, int32 and bool to hold, count and index with; complex64 to hold, add up and take apart),
-at most eight dimensions.
+left. CPU, float32 and float64 (int64, int32 and bool to hold, count and index with; complex64 and complex128 for elementary
+functions and sums), at most eight dimensions.
 """
 
 from __future__ import annotations
 
+import math as _math
 import os as _os
 from typing import Any as _Any
 
@@ -24,6 +25,7 @@ from gradlife._engine import (
     _foreach_minimum,
     bool,
     complex64,
+    complex128,
     dtype,
     float32,
     float64,
@@ -119,8 +121,13 @@ from gradlife.engine.typename import typename
 float = float32
 double = float64
 cfloat = complex64
+cdouble = complex128
 int = int32
 long = int64
+e = _math.e
+inf = _math.inf
+nan = _math.nan
+pi = _math.pi
 Storage = UntypedStorage
 strided = strided
 
@@ -157,8 +164,10 @@ __all__ = [
     "_check_value",
     "autograd",
     "bool",
+    "cdouble",
     "cfloat",
     "clear_events",
+    "complex128",
     "complex64",
     "contiguous_format",
     "cuda",
@@ -167,6 +176,7 @@ __all__ = [
     "device",
     "double",
     "dtype",
+    "e",
     "enable_grad",
     "events",
     "float",
@@ -175,6 +185,7 @@ __all__ = [
     "get_default_dtype",
     "get_num_threads",
     "get_rng_state",
+    "inf",
     "inference_mode",
     "initial_seed",
     "int",
@@ -195,11 +206,13 @@ __all__ = [
     "long",
     "manual_seed",
     "memory_format",
+    "nan",
     "nn",
     "no_grad",
     "numel",
     "optim",
     "owners",
+    "pi",
     "preserve_format",
     "profile",
     "profiles",

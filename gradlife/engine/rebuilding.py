@@ -15,7 +15,7 @@ from gradlife import _engine
 from gradlife.engine.grad_mode import no_grad
 from gradlife.engine.release import release
 
-_CODES = {"float32": "f", "float64": "d", "int64": "q", "int32": "i", "bool": "b", "complex64": "f"}
+_CODES = {"float32": "f", "float64": "d", "int64": "q", "int32": "i", "bool": "b", "complex64": "f", "complex128": "d"}
 
 
 class Memory:
@@ -64,7 +64,7 @@ def unpacked(name: str, data: bytes) -> Memory:
     elements = array(_CODES[name])
     elements.frombytes(data)
     values: list[Any] = elements.tolist()
-    if name == "complex64":
+    if name.startswith("complex"):
         values = [complex(*pair) for pair in zip(values[::2], values[1::2], strict=True)]
     return Memory(_engine.tensor(values, dtype=getattr(_engine, name)))
 
@@ -90,6 +90,8 @@ def parts_of(tensor: Any) -> tuple[Any, ...]:
     from gradlife.engine.utils.hooks import warn_if_has_hooks
 
     warn_if_has_hooks(tensor)
+    if tensor.is_conj():
+        tensor = tensor.detach().resolve_conj().requires_grad_(tensor.requires_grad)
     window = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride())
     return Memory.of(tensor), *window, tensor.requires_grad, OrderedDict()
 
@@ -120,6 +122,8 @@ def set_attributes(obj: Any, state: Any) -> None:
 
 def deep_copy(tensor: Any, cls: type, memo: dict[Any, Any]) -> Any:
     """A leaf on a copy of the memory under ``tensor``; within one ``memo`` what shared memory shares the copy."""
+    if tensor.is_conj():
+        tensor = tensor.detach().resolve_conj().requires_grad_(tensor.requires_grad)
     memory = Memory.of(tensor)
     copies = memo.setdefault("torch", {})
     if memory.key not in copies:

@@ -93,6 +93,7 @@ _CLASSES: dict[dtype, type[TypedStorage]] = {
         (_engine.int64, "LongStorage"),
         (_engine.bool, "BoolStorage"),
         (_engine.complex64, "ComplexFloatStorage"),
+        (_engine.complex128, "ComplexDoubleStorage"),
     )
 }
 
