@@ -1333,6 +1333,11 @@ def _nn_batch_norm(
     eps: _float,
 ) -> Tensor: ...
 
+# Classes that take over what is done to their tensors.
+def _expect_overriding_types() -> None: ...
+def _switch_torch_function_off(off: _bool, /) -> _bool: ...
+def _overrides_torch_function(value: object, /) -> _bool: ...
+
 # Pictures.
 def convolution(
     input: TensorBase,
@@ -1801,7 +1806,16 @@ def _live_graph() -> list[_LiveRow]: ...
 def _drop_in_thread(tensor: TensorBase, /) -> None: ...
 def _hold_until_exit(tensor: TensorBase, /) -> None: ...
 def _register(
-    name: Literal["cpu_device", "hooks_helper", "named_result", "size_type", "strided_layout", "tensor_class", "warn"],
+    name: Literal[
+        "cpu_device",
+        "hooks_helper",
+        "named_result",
+        "size_type",
+        "strided_layout",
+        "tensor_class",
+        "torch_function",
+        "warn",
+    ],
     object: object,
     /,
 ) -> None: ...

@@ -6,6 +6,7 @@
 #include "engine/ops.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
+#include "engine_py/overriding.hpp"
 #include "engine_py/state.hpp"
 #include "engine_py/user_code.hpp"
 #include "engine_py/wrapper.hpp"
@@ -105,6 +106,20 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
   if (is_input) tensor = view_of_itself(tensor);
   set_history(tensor, node);
   return tensor;
+}
+
+// An input that is given back as it is, as its class's own view_as shows it, where it overrides that.
+Ref seen_by_its_class(PyObject* output, const TensorList& inputs, const OutputMarks& marks) {
+  const Tensor& tensor = unwrap(output);
+  const bool is_as_is =
+      contains(inputs, tensor) && !contains(marks.dirty, tensor) && !contains(marks.non_differentiable, tensor);
+  if (!is_as_is || !overrides(output)) return Ref::borrow(output);
+  GradMode no_grad(false);
+  Ref seen = checked(in_user_code([&] { return PyObject_CallMethod(output, "view_as", "O", output); }));
+  if (!is_tensor(seen.get()))
+    raise_python(PyExc_TypeError, "view_as of %.200s has to return a Tensor, not %.200s", Py_TYPE(output)->tp_name,
+                 Py_TYPE(seen.get())->tp_name);
+  return seen;
 }
 
 void mark_view(const Tensor& tensor, CreationMeta creation) {
@@ -214,7 +229,8 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
       PyTuple_SET_ITEM(results.get(), i, Py_NewRef(output));
       continue;
     }
-    const Tensor tensor = unwrap(output);
+    const Ref seen = seen_by_its_class(output, inputs.tensors, marks);
+    const Tensor tensor = unwrap(seen.get());
     const Tensor given = give_history(tensor, node, inputs.tensors, marks, is_executable, count);
     if (is_executable) {
       PyNode& custom = static_cast<PyNode&>(*node);

@@ -7,6 +7,7 @@
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
 #include "engine_py/out_forms.hpp"
+#include "engine_py/overriding.hpp"
 #include "engine_py/tables.hpp"
 #include "engine_py/wrapper.hpp"
 
@@ -156,6 +157,7 @@ PyMethodDef* op_functions() {
   Table table;
   for (const Operation* rows : operation_tables) append(table, rows, &Operation::function);
   for (const PyMethodDef* rows : function_tables) append(table, rows);
+  let_classes_override(table);
   return finished(std::move(table));
 }
 

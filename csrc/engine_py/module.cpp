@@ -11,6 +11,7 @@
 #include "engine_py/node_type.hpp"
 #include "engine_py/objects.hpp"
 #include "engine_py/oneflow_node.hpp"
+#include "engine_py/overriding.hpp"
 #include "engine_py/saved_hooks.hpp"
 #include "engine_py/saved_tensor.hpp"
 #include "engine_py/state.hpp"
@@ -97,6 +98,7 @@ PyObject* register_function(PyObject*, PyObject* arguments) {
                                                        {"cpu_device", &own.cpu_device},
                                                        {"strided_layout", &own.strided_layout},
                                                        {"warn", &own.warn},
+                                                       {"torch_function", &own.torch_function},
                                                        {"named_result", &own.named_result},
                                                        {"size_type", reinterpret_cast<PyObject**>(&own.size_type)}};
   for (const auto& [known, field] : fields) {
@@ -125,8 +127,9 @@ int module_exec(PyObject* module) {
     install_anomaly_reporter();
     make_types(*current_state);
     add_types(module, *current_state);
-    for (PyMethodDef* table : {module_functions, autograd_functions, graph_task_functions, anomaly_functions,
-                               mode_functions, policy_functions, observe_functions, random_functions, op_functions()})
+    for (PyMethodDef* table :
+         {module_functions, autograd_functions, graph_task_functions, anomaly_functions, mode_functions,
+          policy_functions, observe_functions, random_functions, overriding_functions, op_functions()})
       checked_status(PyModule_AddFunctions(module, table));
     return 0;
   });
@@ -140,8 +143,8 @@ int module_traverse(PyObject* module, visitproc visit, void* arg) {
        {own->tensor_base, own->tensor_meta, own->storage_type, own->storage_base, own->function_base,
         own->oneflow_node_type, own->saved_tensor_types[2], own->dtype_type, own->size_type, own->input_metadata_type})
     Py_VISIT(reinterpret_cast<PyObject*>(type));
-  for (PyObject* object :
-       {own->tensor_class, own->hooks_helper, own->node_types, own->cpu_device, own->strided_layout, own->warn})
+  for (PyObject* object : {own->tensor_class, own->hooks_helper, own->node_types, own->cpu_device, own->strided_layout,
+                           own->warn, own->torch_function})
     Py_VISIT(object);
   return 0;
 }

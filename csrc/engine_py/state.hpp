@@ -28,6 +28,8 @@ struct ModuleState {
   PyObject* strided_layout = nullptr;
   PyObject* parked_wrapper = nullptr;  // the last OneFlow wrapper that died, whose memory is not free yet
   PyObject* warn = nullptr;            // (category, text)
+  bool has_overriding_types = false;   // some class has a __torch_function__ of its own
+  PyObject* torch_function = nullptr;  // (function, arguments, named arguments): asks them
   PyObject* named_result = nullptr;    // (kind, tuple) -> torch.return_types.KIND
 };
 

@@ -1,5 +1,6 @@
 // Methods of tensors that belong to differentiation rather than to arithmetic.
 #include "engine/autograd.hpp"
+#include "engine/ops.hpp"
 #include "engine_py/bare_tensor.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/hooks.hpp"
@@ -88,8 +89,10 @@ PyObject* tensor_as_subclass(PyObject* self, PyObject* type) {
     if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), state().tensor_base))
       raise_python(PyExc_TypeError, "cls must be a type (got %.200s)", Py_TYPE(type)->tp_name);
     const Tensor& tensor = unwrap(self);
-    Tensor shared = make_view(tensor, tensor->sizes(), tensor->strides(), tensor->offset());
-    if (const NodePtr node = grad_fn(tensor)) set_history_at(shared, node, tensor->meta()->output_nr);
+    Tensor shared = needs_graph({&tensor}) ? ops::view_as_itself(tensor)
+                                           : make_view(tensor, tensor->sizes(), tensor->strides(), tensor->offset());
+    if (const NodePtr node = is_leaf(*shared) ? grad_fn(tensor) : NodePtr())
+      set_history_at(shared, node, tensor->meta()->output_nr);
     return wrap_as(std::move(shared), reinterpret_cast<PyTypeObject*>(type)).release();
   });
 }

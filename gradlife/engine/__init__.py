@@ -34,7 +34,19 @@ from gradlife._engine import (
     is_grad_enabled,
     is_inference_mode_enabled,
 )
-from gradlife.engine import autograd, cuda, linalg, nn, optim, random, return_types, serialization, storage, utils
+from gradlife.engine import (
+    autograd,
+    cuda,
+    linalg,
+    nn,
+    optim,
+    overrides,
+    random,
+    return_types,
+    serialization,
+    storage,
+    utils,
+)
 from gradlife.engine import private as _C
 from gradlife.engine.checks import _check, _check_index, _check_not_implemented, _check_type, _check_value
 from gradlife.engine.functions import (
@@ -211,6 +223,7 @@ __all__ = [
     "no_grad",
     "numel",
     "optim",
+    "overrides",
     "owners",
     "pi",
     "preserve_format",

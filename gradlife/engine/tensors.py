@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from gradlife import _engine
 from gradlife._engine import TensorBase, _TensorMeta
-from gradlife.engine import legacy, rebuilding
+from gradlife.engine import legacy, overrides, rebuilding
 from gradlife.engine.attributes import (
     Size,
     contiguous_format,
@@ -41,6 +41,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     """A typed, strided window on a storage, with the history that made it."""
 
     __array_priority__ = 1000  # numpy leaves `array * tensor` to the tensor
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        overrides.prepare(cls, Tensor)
+
+    __torch_function__ = classmethod(overrides.default_torch_function)
 
     @property
     def T(self) -> Tensor:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any, cast
 
 from gradlife._engine import TensorBase, _TensorMeta
+from gradlife.engine import overrides
 from gradlife.engine.tensors import Tensor, plain_class
 
 __all__ = ["Buffer", "Parameter"]
@@ -32,6 +33,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             marked = TensorBase._make_subclass(type(tensor), tensor.detach(), requires_grad)
         marked._is_param = True
         return marked
+
+    __torch_function__ = overrides.disabled_torch_function_impl
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
