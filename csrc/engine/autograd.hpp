@@ -1,6 +1,7 @@
 // What differentiation knows about a tensor, and the rules that keep it right: history, views, in-place changes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ struct ViewInfo {
   // Of a view that reads its base's elements in another way (by parts, or conjugated): the window that it was made
   // with. As in PyTorch that one is replayed, whatever the view was transposed to in place since.
   std::unique_ptr<Window> made_with;
+  // Makes the view of a base anew, step by step, where that was asked for when the view was made; else one window does.
+  std::function<Tensor(const Tensor&)> replay;
   CreationMeta creation = CreationMeta::normal;
   uint32_t attr_version = 0;  // version at which grad_fn was made; older than the counter: rebuild it from the base
 };
@@ -117,6 +120,18 @@ Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, i
                  CreationMeta creation = CreationMeta::normal);
 Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
                     CreationMeta creation = CreationMeta::normal);
+// Whether views remember the operations that made them, so that their nodes are made anew with these.
+bool view_replay_enabled();
+void set_view_replay_enabled(bool enabled);
+// Of a source that remembers: no window does for elements that are read in another way.
+bool must_remember(const TensorImpl& view, const TensorImpl& source);
+void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step);
+template <class Step>
+Tensor made_by(Tensor view, const Tensor& source, Step step) {
+  if (view_replay_enabled() || must_remember(*view, *source)) remember_step(view, source, std::move(step));
+  return view;
+}
+
 // To be called for a view whose elements are read in another way than its source's.
 void remember_window(const Tensor& view);
 // The same window without history: storage and version counter shared (`detach`, `.data` has a counter of its own).

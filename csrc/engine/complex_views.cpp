@@ -76,7 +76,8 @@ Tensor view_as_real(const Tensor& a) {
   for (int64_t& stride : strides) stride *= 2;
   sizes.push_back(2);
   strides.push_back(1);
-  return recorded(make_view_as(real_dtype(a->dtype()), a, sizes, strides, a->offset() * 2), a, TakenApart());
+  return made_by(recorded(make_view_as(real_dtype(a->dtype()), a, sizes, strides, a->offset() * 2), a, TakenApart()), a,
+                 view_as_real);
 }
 
 Tensor view_as_complex(const Tensor& a) {
@@ -85,7 +86,9 @@ Tensor view_as_complex(const Tensor& a) {
   Dims strides = without_last(a->strides());
   for (int64_t& stride : strides) stride /= 2;
   const Dims sizes = without_last(a->sizes());
-  return recorded(make_view_as(complex_dtype(a->dtype()), a, sizes, strides, a->offset() / 2), a, PutTogether());
+  return made_by(
+      recorded(make_view_as(complex_dtype(a->dtype()), a, sizes, strides, a->offset() / 2), a, PutTogether()), a,
+      view_as_complex);
 }
 
 Tensor conj(const Tensor& a) {
@@ -94,7 +97,7 @@ Tensor conj(const Tensor& a) {
   Tensor view = make_view(a, a->sizes(), a->strides(), a->offset());
   view->set_conjugate(!a->is_conjugate());
   remember_window(view);
-  return recorded(std::move(view), a, Conjugated());
+  return made_by(recorded(std::move(view), a, Conjugated()), a, [](const Tensor& t) { return conj(t); });
 }
 
 Tensor resolve_conj(const Tensor& a) { return a->is_conjugate() ? clone(a) : a; }

@@ -172,7 +172,9 @@ Tensor diagonal(const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) {
   refuse_forbidden_view_of(a);
   const Diagonal where{offset, dim1, dim2};
   const Window window = window_of(*a, where);
-  return recorded(make_view(a, window.sizes, window.strides, window.offset), a, ViewedDiagonal{{where, a->sizes()}});
+  return made_by(
+      recorded(make_view(a, window.sizes, window.strides, window.offset), a, ViewedDiagonal{{where, a->sizes()}}), a,
+      [=](const Tensor& t) { return diagonal(t, offset, dim1, dim2); });
 }
 
 Tensor diag_embed(const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) {

@@ -32,14 +32,17 @@ Tensor transpose(const Tensor& a, int64_t dim0, int64_t dim1) {
     std::swap(sizes[first], sizes[second]);
     std::swap(strides[first], strides[second]);
   }
-  return window(a, sizes, strides, Transposed{dim0, dim1});
+  return made_by(window(a, sizes, strides, Transposed{dim0, dim1}), a,
+                 [dim0, dim1](const Tensor& t) { return transpose(t, dim0, dim1); });
 }
 
 Tensor t(const Tensor& a) {
   refuse_forbidden_view_of(a);
   require(a->dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", a->dim(), "D");
-  if (a->dim() < 2) return window(a, a->sizes(), a->strides(), MatrixTransposed());
-  return window(a, {a->sizes()[1], a->sizes()[0]}, {a->strides()[1], a->strides()[0]}, MatrixTransposed());
+  const bool is_matrix = a->dim() == 2;
+  const Dims sizes = is_matrix ? Dims{a->sizes()[1], a->sizes()[0]} : a->sizes();
+  const Dims strides = is_matrix ? Dims{a->strides()[1], a->strides()[0]} : a->strides();
+  return made_by(window(a, sizes, strides, MatrixTransposed()), a, t);
 }
 
 Tensor permute(const Tensor& a, const Dims& dims) {
@@ -59,7 +62,7 @@ Tensor permute(const Tensor& a, const Dims& dims) {
     sizes[i] = a->sizes()[from];
     strides[i] = a->strides()[from];
   }
-  return window(a, sizes, strides, Permuted{dims});
+  return made_by(window(a, sizes, strides, Permuted{dims}), a, [dims](const Tensor& t) { return permute(t, dims); });
 }
 
 Tensor reversed(const Tensor& a) {
@@ -76,7 +79,7 @@ Tensor unsqueeze(const Tensor& a, int64_t dim) {
   const int64_t stride = at < a->dim() ? sizes[at] * strides[at] : 1;
   sizes.insert(at, 1);
   strides.insert(at, stride);
-  return window(a, sizes, strides, Unsqueezed{dim});
+  return made_by(window(a, sizes, strides, Unsqueezed{dim}), a, [dim](const Tensor& t) { return unsqueeze(t, dim); });
 }
 
 namespace {
@@ -97,20 +100,23 @@ Tensor without_ones(const Tensor& a, Rule rule, Drops drops) {
 
 Tensor squeeze(const Tensor& a) {
   refuse_forbidden_view_of(a);
-  return without_ones(a, SqueezedAll{a->sizes()}, [](size_t) { return true; });
+  return made_by(without_ones(a, SqueezedAll{a->sizes()}, [](size_t) { return true; }), a,
+                 [](const Tensor& t) { return squeeze(t); });
 }
 
 Tensor squeeze(const Tensor& a, int64_t dim) {
   refuse_forbidden_view_of(a);
   const size_t at = static_cast<size_t>(wrap_dim(dim, a->dim()));
-  return without_ones(a, SqueezedDim{dim, a->sizes()}, [at](size_t i) { return i == at; });
+  return made_by(without_ones(a, SqueezedDim{dim, a->sizes()}, [at](size_t i) { return i == at; }), a,
+                 [dim](const Tensor& t) { return squeeze(t, dim); });
 }
 
 Tensor squeeze(const Tensor& a, const Dims& dims) {
   refuse_forbidden_view_of(a);
   std::array<bool, max_dims> is_named{};
   for (int64_t dim : dims) is_named[static_cast<size_t>(wrap_dim(dim, a->dim()))] = true;
-  return without_ones(a, SqueezedDims{dims, a->sizes()}, [&](size_t i) { return is_named[i]; });
+  return made_by(without_ones(a, SqueezedDims{dims, a->sizes()}, [&](size_t i) { return is_named[i]; }), a,
+                 [dims](const Tensor& t) { return squeeze(t, dims); });
 }
 
 }  // namespace gradlife::ops

@@ -109,16 +109,21 @@ Tensor view(const Tensor& a, const Dims& wanted) {
   require(view_strides(*a, sizes, &strides),
           "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
           "contiguous subspaces). Use .reshape(...) instead.");
-  return window(a, sizes, strides, Reshaped{a->sizes()});
+  return made_by(window(a, sizes, strides, Reshaped{a->sizes()}), a,
+                 [sizes](const Tensor& t) { return view(t, sizes); });
 }
 
-Tensor view_as_itself(const Tensor& a) { return window(a, a->sizes(), a->strides(), Aliased()); }
+Tensor view_as_itself(const Tensor& a) {
+  return made_by(window(a, a->sizes(), a->strides(), Aliased()), a, view_as_itself);
+}
 
 Tensor reshape(const Tensor& a, const Dims& wanted) {
   if (a->is_contiguous()) return view(a, wanted);
   const Dims sizes = infer_sizes(wanted, a->numel());
   Dims strides;
-  if (view_strides(*a, sizes, &strides)) return window(a, sizes, strides, ReshapedAlias{a->sizes()});
+  if (view_strides(*a, sizes, &strides))
+    return made_by(window(a, sizes, strides, ReshapedAlias{a->sizes()}), a,
+                   [sizes](const Tensor& t) { return reshape(t, sizes); });
   return unsafe_view(clone_contiguous(a), sizes);
 }
 
@@ -159,7 +164,8 @@ Tensor expand(const Tensor& a, const Dims& wanted) {
             ".  Tensor sizes: ", a->sizes());
     if (size == sizes[i]) strides[i] = is_new ? new_stride : a->strides()[i - leading];
   }
-  return window(a, sizes, strides, Expanded{a->sizes()});
+  return made_by(window(a, sizes, strides, Expanded{a->sizes()}), a,
+                 [sizes](const Tensor& t) { return expand(t, sizes); });
 }
 
 }  // namespace gradlife::ops

@@ -146,7 +146,8 @@ Tensor as_strided(const Tensor& a, const Dims& sizes, const Dims& strides, std::
   refuse_forbidden_view_of(a);
   const Geometry window{sizes, strides, offset.value_or(a->offset())};
   check_window(*a, window);
-  return recorded(make_view(a, sizes, strides, window.offset), a, Strided{geometry_of(*a), window, offset});
+  return made_by(recorded(make_view(a, sizes, strides, window.offset), a, Strided{geometry_of(*a), window, offset}), a,
+                 [=](const Tensor& t) { return as_strided(t, sizes, strides, offset); });
 }
 
 Tensor as_strided_in_place(const Tensor& target, const Dims& sizes, const Dims& strides,

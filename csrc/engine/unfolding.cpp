@@ -72,7 +72,8 @@ Tensor unfold(const Tensor& a, int64_t given_dim, int64_t size, int64_t step) {
   }
   sizes.push_back(size);
   strides.push_back(stride);
-  return recorded(make_view(a, sizes, strides, a->offset()), a, Unfolded{{given_dim, size, step}, a->sizes()});
+  return made_by(recorded(make_view(a, sizes, strides, a->offset()), a, Unfolded{{given_dim, size, step}, a->sizes()}),
+                 a, [=](const Tensor& t) { return unfold(t, given_dim, size, step); });
 }
 
 }  // namespace gradlife::ops

@@ -9,6 +9,7 @@ namespace gradlife {
 namespace {
 
 thread_local ChangeListener* change_listener = nullptr;
+thread_local bool replays_views = false;
 constexpr const char* leaf_view_text =
     "a view of a leaf Variable that requires grad is being used in an in-place operation.";
 
@@ -43,6 +44,7 @@ class CopySlices final : public Node {
         window_(replayed_window(view)),
         sees_parts_(view.dtype() != base->dtype()),
         conjugates_(view.is_conjugate() != base->is_conjugate()),
+        replay_(view.meta()->view->replay),
         operation_(std::move(operation)) {
     add_input_metadata(*base);
     EdgeList edges = operation_->next_edges();
@@ -75,6 +77,7 @@ class CopySlices final : public Node {
   int64_t base_offset_;
   Window window_;
   bool sees_parts_, conjugates_;
+  std::function<Tensor(const Tensor&)> replay_;
   NodePtr operation_;  // let go of with its buffers, and with it the edge to the view's node from before the change
 };
 
@@ -110,6 +113,7 @@ TensorList CopySlices::apply(TensorList&& gradients) {
 
 // What the view is of its base, of the base's gradient.
 Tensor CopySlices::window_of(const Tensor& gradient) const {
+  if (replay_) return replay_(gradient);
   const int64_t base_offset = sees_parts_ ? 2 * base_offset_ : base_offset_;
   const Tensor seen = sees_parts_ ? ops::view_as_real(gradient) : conjugates_ ? ops::conj(gradient) : gradient;
   return ops::as_strided(seen, window_.sizes, window_.strides, window_.offset - base_offset);
@@ -175,6 +179,14 @@ Tensor read_as(const TensorImpl& view, const Tensor& base) {
 void rebuild_view_node(const Tensor& view) {
   AutogradMeta& meta = *view->meta();
   refuse_forbidden_view(meta, true);
+  if (meta.view->replay) {
+    const GradMode recording(true);
+    const Tensor again = meta.view->replay(meta.view->base);
+    meta.grad_fn = grad_fn(again);
+    meta.output_nr = again->meta()->output_nr;
+    meta.view->attr_version = view->version();
+    return;
+  }
   const Tensor seen = read_as(*view, meta.view->base);
   const Window window = replayed_window(*view);
   const bool is_all = seen != meta.view->base && seen->sizes() == window.sizes && seen->strides() == window.strides &&
@@ -276,6 +288,48 @@ CreationMeta creation_after(const ViewInfo& source, CreationMeta creation) {
 
 }  // namespace
 
+bool view_replay_enabled() { return replays_views; }
+void set_view_replay_enabled(bool enabled) { replays_views = enabled; }
+
+bool must_remember(const TensorImpl& view, const TensorImpl& source) {
+  const bool is_read_alike = view.dtype() == source.dtype() && view.is_conjugate() == source.is_conjugate();
+  return !is_read_alike && source.meta() != nullptr && source.meta()->view && source.meta()->view->replay;
+}
+
+namespace {
+
+// The step to a window of `source`, wherever in memory that is then.
+std::function<Tensor(const Tensor&)> window_step(const Window& window, const TensorImpl& source) {
+  const int64_t distance = window.offset - source.offset();
+  return [window, distance](const Tensor& tensor) {
+    return ops::as_strided(tensor, window.sizes, window.strides, tensor->offset() + distance);
+  };
+}
+
+// A view of one that remembers its steps: the window on that is one more.
+void inherit_steps(ViewInfo& info, const TensorImpl& view, const TensorImpl& source) {
+  const auto step = window_step({view.sizes(), view.strides(), view.offset()}, source);
+  info.replay = [first = source.meta()->view->replay, step](const Tensor& base) { return step(first(base)); };
+}
+
+}  // namespace
+
+// What the source itself is of its base comes first: its own steps, or the window that it is.
+void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step) {
+  if (view->meta() == nullptr || !view->meta()->view) return;
+  const ViewInfo* before = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
+  std::function<Tensor(const Tensor&)>& replay = view->meta()->view->replay;
+  if (before == nullptr) {
+    replay = std::move(step);
+  } else if (before->replay) {
+    replay = [first = before->replay, step](const Tensor& base) { return step(first(base)); };
+  } else {
+    replay = [first = window_step(replayed_window(*source), *before->base), step](const Tensor& base) {
+      return step(first(base));
+    };
+  }
+}
+
 Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset, CreationMeta creation) {
   return make_view_as(source->dtype(), source, sizes, strides, offset, creation);
 }
@@ -294,6 +348,7 @@ Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const 
   info->creation = creation_now(creation);
   if (of_source != nullptr) info->creation = creation_after(*of_source, info->creation);
   info->attr_version = view->version();
+  if (of_source != nullptr && of_source->replay && dtype == source->dtype()) inherit_steps(*info, *view, *source);
   view->need_meta().view = std::move(info);
   remember_window(view);
   return view;

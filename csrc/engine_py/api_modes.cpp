@@ -24,6 +24,15 @@ PyObject* set_inference_mode_function(PyObject*, PyObject* enabled) {
   });
 }
 
+PyObject* is_view_replay_enabled(PyObject*, PyObject*) { return PyBool_FromLong(view_replay_enabled()); }
+
+PyObject* set_view_replay_function(PyObject*, PyObject* enabled) {
+  return guarded([&] {
+    set_view_replay_enabled(is_true(enabled));
+    return Py_NewRef(Py_None);
+  });
+}
+
 class PyChangeListener final : public ChangeListener {
  public:
   explicit PyChangeListener(PyObject* callable) : callable_(Handle::borrow(callable)) {}
@@ -117,6 +126,8 @@ PyObject* set_version_counter_function(PyObject*, PyObject* arguments) {
 PyMethodDef mode_functions[] = {{"_unsafe_set_version_counter", set_version_counter_function, METH_VARARGS, nullptr},
                                 {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, nullptr},
                                 {"_set_inference_mode", set_inference_mode_function, METH_O, nullptr},
+                                {"_is_view_replay_enabled", is_view_replay_enabled, METH_NOARGS, nullptr},
+                                {"_set_view_replay_enabled", set_view_replay_function, METH_O, nullptr},
                                 {"_set_change_listener", set_change_listener_function, METH_O, nullptr},
                                 {"_set_cached_tensors_enabled", set_cached_tensors_enabled, METH_O, nullptr},
                                 {"_add_cached_tensor", add_cached_tensor, METH_O, nullptr},

@@ -143,6 +143,37 @@ class set_multithreading_enabled(ModeBlock):
         return super().__call__(function)
 
 
+def is_view_replay_enabled() -> bool:
+    """Whether new views of this thread remember the operations that made them."""
+    return _engine._is_view_replay_enabled()
+
+
+class _force_original_view_tracking(ModeBlock):
+    """Whether new views remember the operations that made them: at once, and until the end of the block.
+
+    When their base was changed in place since, their history is made anew with these; else with one window on it.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = is_view_replay_enabled()
+        self.mode = mode
+        _engine._set_view_replay_enabled(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        _engine._set_view_replay_enabled(self.prev)
+
+    def clone(self) -> _force_original_view_tracking:
+        return _force_original_view_tracking(self.mode)
+
+
 class _unsafe_preserve_version_counter(ModeBlock):
     """Puts back the versions that tensors had before the block, whatever was changed in place inside."""
 

@@ -18,10 +18,12 @@ from gradlife.engine.autograd.validity import is_checkpoint_valid as _is_checkpo
 from gradlife.engine.autograd.validity import restricting as _restricting
 from gradlife.engine.autograd.variable import Variable
 from gradlife.engine.grad_mode import (
+    _force_original_view_tracking,
     _unsafe_preserve_version_counter,
     enable_grad,
     inference_mode,
     is_multithreading_enabled,
+    is_view_replay_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
@@ -34,6 +36,7 @@ __all__ = [
     "NestedIOFunction",
     "Variable",
     "_functions",
+    "_force_original_view_tracking",
     "_is_checkpoint_valid",
     "_unsafe_preserve_version_counter",
     "anomaly_mode",
@@ -49,6 +52,7 @@ __all__ = [
     "graph",
     "inference_mode",
     "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
