@@ -55,10 +55,25 @@ void check_plain(const Dims& input, const Dims& weight, const Tensor& bias, cons
   check_fits(input, weight, how);
 }
 
+// Rows count as pictures of height 1.
+std::string space_of(const Dims& sizes) {
+  Dims space = sizes;
+  space.erase(0);
+  space.erase(0);
+  return (space.size() == 1 ? "1 x " : "") + joined(space);
+}
+
+void check_result(const Dims& input, const Dims& output) {
+  for (size_t i = 2; i < output.size(); ++i)
+    require(output[i] >= 1, "Given input size per channel: (", space_of(input),
+            "). Calculated output size per channel: (", space_of(output), "). Output size is too small");
+}
+
 void check_transposed(const Dims& input, const Dims& weight, const Tensor& bias, const ConvolutionSettings& how) {
   require(input[1] == weight[0], "Given transposed=1, weight of size ", weight, ", expected input", input, " to have ",
           weight[0], " channels, but got ", input[1], " channels instead");
   check_bias(bias, weight, weight[1] * how.groups, how);
+  check_result(input, output_sizes(input, weight, how));
 }
 
 void check_shapes(const Dims& input, const Dims& weight, const ConvolutionSettings& how) {

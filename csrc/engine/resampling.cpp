@@ -59,14 +59,18 @@ Tensor through(const Tensor& a, Resampling kind, const std::vector<Stretch>& str
   return result;
 }
 
+// Where PyTorch has a kernel that takes as many or twice as many places in order.
+Resampling in_order(Resampling kind) { return kind == Resampling::nearest ? Resampling::nearest_in_order : kind; }
+
 }  // namespace
 
 Tensor resampled(const Tensor& a, Resampling kind, const std::vector<Stretch>& stretches) {
-  return through(a, kind, stretches, false);
+  const bool is_small_picture = stretches.size() == 2 && stretches[0].to + stretches[1].to <= 128;
+  return through(a, is_small_picture ? in_order(kind) : kind, stretches, false);
 }
 
 Tensor resampled_back(const Tensor& gradient, Resampling kind, const std::vector<Stretch>& stretches) {
-  return through(gradient, kind, stretches, true);
+  return through(gradient, in_order(kind), stretches, true);
 }
 
 }  // namespace gradlife::ops

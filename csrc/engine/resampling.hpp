@@ -8,7 +8,16 @@
 
 namespace gradlife::ops {
 
-enum class Resampling : uint8_t { nearest, nearest_exact, linear, cubic, linear_smooth, cubic_smooth, averages };
+enum class Resampling : uint8_t {
+  nearest,
+  nearest_exact,
+  linear,
+  cubic,
+  linear_smooth,
+  cubic_smooth,
+  averages,
+  nearest_in_order
+};
 
 // How far one dimension of space is stretched: the numbers that decide which places are looked at.
 struct Stretch {

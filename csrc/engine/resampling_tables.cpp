@@ -35,6 +35,16 @@ void nearest(const Stretch& stretch, bool exact, ResamplingTable& table) {
   }
 }
 
+// As many or twice as many places are taken in order, whatever the scale says.
+void nearest_in_order(const Stretch& stretch, ResamplingTable& table) {
+  const int64_t times = stretch.to == stretch.from ? 1 : stretch.to == 2 * stretch.from ? 2 : 0;
+  if (times == 0) return nearest(stretch, false, table);
+  for (int64_t i = 0; i < stretch.to; ++i) {
+    table.add(i / times, 1);
+    table.finish_place();
+  }
+}
+
 template <class T>
 void linear(const Stretch& stretch, ResamplingTable& table) {
   const T step = step_of<T>(stretch);
@@ -114,6 +124,9 @@ ResamplingTable table_of(Resampling kind, const Stretch& stretch) {
     case Resampling::nearest:
     case Resampling::nearest_exact:
       nearest(stretch, kind == Resampling::nearest_exact, table);
+      break;
+    case Resampling::nearest_in_order:
+      nearest_in_order(stretch, table);
       break;
     case Resampling::linear:
       linear<T>(stretch, table);

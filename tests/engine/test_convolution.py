@@ -61,6 +61,15 @@ REFUSED: dict[str, Build] = {
     "two strides for a row": lambda fw: fw.nn.functional.conv1d(fw.ones(1, 1, 3), fw.ones(1, 1, 2), stride=(1, 2)),
     "transposed channels": lambda fw: fw.nn.functional.conv_transpose1d(fw.ones(1, 1, 3), fw.ones(2, 1, 2)),
     "transposed bias": lambda fw: fw.nn.functional.conv_transpose1d(fw.ones(1, 1, 3), fw.ones(1, 3, 2), fw.ones(2)),
+    "a transposed row that comes to nothing": lambda fw: fw.nn.functional.conv_transpose1d(
+        fw.ones(1, 1, 1), fw.ones(1, 1, 1), padding=2
+    ),
+    "a transposed picture that comes to nothing": lambda fw: fw.nn.functional.conv_transpose2d(
+        fw.ones(1, 1, 3, 2), fw.ones(1, 1, 1, 2), padding=2
+    ),
+    "a transposed volume that comes to nothing": lambda fw: fw.nn.functional.conv_transpose3d(
+        fw.ones(1, 1, 2, 1, 3), fw.ones(1, 1, 1, 1, 1), padding=2
+    ),
     "a module's groups": lambda fw: fw.nn.Conv2d(3, 4, 1, groups=2),
     "a module's outputs": lambda fw: fw.nn.Conv2d(4, 3, 1, groups=2),
     "no groups": lambda fw: fw.nn.Conv2d(4, 3, 1, groups=0),

@@ -18,6 +18,12 @@ ROW, PICTURE, VOLUME = (2, 3, 4), (2, 1, 4, 3), (1, 2, 3, 2, 2)
 INTERPOLATED: dict[str, tuple[Sizes, dict[str, Any]]] = {
     "nearest row": (ROW, {"size": 7}),
     "nearest row by a factor": (ROW, {"scale_factor": 0.6}),
+    "nearest row, the same size by a factor": (ROW, {"scale_factor": 1.2}),
+    "nearest row, twice the size by a factor": (ROW, {"scale_factor": 2.2}),
+    "nearest picture, the same size by a factor": (PICTURE, {"scale_factor": 1.2}),
+    "nearest picture, twice the width by a factor": (PICTURE, {"scale_factor": (1.3, 2.2)}),
+    "nearest picture of many places": ((1, 1, 60, 60), {"scale_factor": (1.01, 1.3)}),
+    "nearest volume by factors": (VOLUME, {"scale_factor": (1.2, 2.3, 1.4)}),
     "nearest picture": (PICTURE, {"size": (3, 5)}),
     "nearest volume": (VOLUME, {"scale_factor": 2}),
     "nearest-exact row": (ROW, {"scale_factor": 1.7, "mode": "nearest-exact"}),
