@@ -16,15 +16,20 @@ LARGEST_BOUND = 1_000_000
 TENSOR = "torch._C.TensorBase"
 
 
-def is_meant(finding: Finding) -> bool:
-    """Is this growth no leak?"""
-    return is_filling(finding) or is_library_table(finding)
+def is_meant(finding: Finding, at: int | None = None) -> bool:
+    """Is this growth no leak? ``at`` is the step of its trace that gets more items, where known, or less than 0 for none."""
+    return is_filling(finding, at) or is_library_table(finding)
 
 
-def is_filling(finding: Finding) -> bool:
-    """A container with a bound fills up with plain tensors; one that is given graphs keeps more than it was made for."""
+def is_filling(finding: Finding, at: int | None) -> bool:
+    """A container with a bound fills up with plain tensors; one that is given graphs keeps more than it was made for.
+
+    It is the one with the bound that gets more: ever more such containers, with a few items each, have no bound together.
+    """
     bounded = bounded_step(finding)
-    return bounded is not None and not finding.per_step.graph_nodes
+    if bounded is None or finding.per_step.graph_nodes:
+        return False
+    return at is None or (at >= 0 and finding.trace.steps[at] == bounded)
 
 
 def bounded_step(finding: Finding) -> Step | None:

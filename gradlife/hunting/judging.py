@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from gradlife import _heap
 from gradlife.hunting import caches
 from gradlife.hunting.advising import advice
 from gradlife.hunting.compiled import is_bounded
 from gradlife.hunting.controls import planted_name
+from gradlife.hunting.creations import Noted
 from gradlife.hunting.findings import garbage_findings, growth_finding, native_findings, retained_finding, worst_first
 from gradlife.hunting.garbage import garbage_of
 from gradlife.hunting.groups import Group
@@ -22,6 +24,7 @@ from gradlife.hunting.rounds import judged_controls, rounds_of
 from gradlife.hunting.slices import finished_steps
 from gradlife.hunting.suspects import Clear, is_own
 from gradlife.hunting.swelling import place_of, swollen
+from gradlife.hunting.ways import step_that_grows, way_of
 from gradlife.model.hunt import Finding, HuntReport
 
 #: Two rounds at least: one tells nothing.
@@ -44,18 +47,17 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
         for one in sure
         if not planted_name(evidence.graph, one, hunt.controls) and not is_own(evidence.graph, one.group)
     ]
-    findings = [growth_finding(evidence.graph, one, hunt.noted) for one in mine]
-    explained = [caches.explained(one) for one in findings if caches.is_meant(one)]
+    findings, meant = apart(evidence.graph, mine, hunt.noted)
+    explained = [caches.explained(one) for one in meant]
     explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.noted)) for one in replaced]
     explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.noted)) for one in slowing(evidence, unsure)]
-    findings = [one for one in findings if not caches.is_meant(one)]
     for kept in [] if about.has_failed else finished_steps(evidence, [*sure, *replaced]):
         if about.is_test and evidence.born.keys().isdisjoint(kept.storages):
             continue
         findings += retained_finding(evidence.graph, kept, about.is_script, hunt.noted)
     told = {evidence.graph.describe(node)[2] for one in sure for node in one.containers}
     findings += found_later(hunt, about, told)
-    if is_bounded([evidence.looks[number].compiled for number in (*evidence.judged, len(looks) - 1)]):
+    if is_bounded([evidence.looks[number].compiled for number in (*evidence.judged, len(evidence.looks) - 1)]):
         explained += [caches.recompiled(one) for one in findings if caches.is_compilers(one)][:1]
         findings = [one for one in findings if not caches.is_compilers(one)]
     return HuntReport(
@@ -70,6 +72,17 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
         script_status=about.script_status,
         trouble=about.trouble,
     )
+
+
+def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[list[Finding], list[Finding]]:
+    """What grows: leaks, and what is meant to."""
+    leaks: list[Finding] = []
+    meant: list[Finding] = []
+    for one in groups:
+        told = growth_finding(graph, one, noted)
+        at = step_that_grows(graph, way_of(graph, one.group, one.containers), one)
+        (meant if caches.is_meant(told, at) else leaks).append(told)
+    return leaks, meant
 
 
 def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
