@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gradlife import _heap
-from gradlife.hunting.growth import Evidence, Grown
+from gradlife.hunting.groups import held_groups
+from gradlife.hunting.growth import Evidence, Grown, grown, is_filled
 from gradlife.hunting.tracing import name_of
 from gradlife.hunting.weights import FIELDS, LARGE_BYTES, NATIVE
 from gradlife.model.hunt import PerStep
@@ -30,13 +31,40 @@ def with_native_parts(evidence: Evidence, groups: Sequence[Grown]) -> list[Grown
     """The groups, those that native code alone holds made parts of those that have as many opaque objects."""
     lost = [one for one in groups if one.group.anchor is None and not has_cycle(evidence.graph, one)]
     held = [one for one in groups if one.group.anchor is not None]
-    told: dict[int, Grown] = {}
+    lost = joined(evidence, held, lost)
+    if lost:
+        others = unlike(evidence, held)
+        lost = joined(evidence, others, lost)
+        held += [one for one in others if one.per_step.tensors]
+    left = {id(one) for one in lost}
+    return [
+        *held,
+        *(one for one in groups if one.group.anchor is None and (id(one) in left or has_cycle(evidence.graph, one))),
+    ]
+
+
+def joined(evidence: Evidence, held: list[Grown], lost: Sequence[Grown]) -> list[Grown]:
+    """Puts what is lost to its holders among `held`; what has none is left."""
+    left = []
     for one in lost:
-        holder = next((other for other in held if is_part(evidence, other, one)), None)
-        if holder is not None:
-            held[held.index(holder)] = united(holder, one)
-            told[id(one)] = one
-    return [*held, *(one for one in groups if one.group.anchor is None and id(one) not in told)]
+        number = next((number for number, other in enumerate(held) if is_part(evidence, other, one)), None)
+        if number is None:
+            left.append(one)
+        else:
+            held[number] = united(held[number], one)
+    return left
+
+
+def unlike(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
+    """Groups of opaque objects that no leak is made of by themselves, and of which a container gets more all the same."""
+    seen = {one.group.anchor for one in known}
+    rows = []
+    for group in held_groups(evidence.graph, evidence.born):
+        opaque = [evidence.born[node] for node in group.tops if is_opaque(evidence.graph, node)]
+        counts = [opaque.count(number) for number in evidence.judged]
+        if group.anchor not in seen and min(counts) > 0 and is_filled(group, counts, evidence):
+            rows.append(grown(group, evidence))
+    return rows
 
 
 def has_cycle(graph: _heap.Graph, one: Grown) -> bool:
@@ -96,4 +124,11 @@ def is_opaque(graph: _heap.Graph, node: int) -> bool:
     kind, name, _, _ = graph.describe(node)
     if kind != "python" or name in PLAIN:
         return False
-    return all(graph.describe(target)[1] == "type" for target in graph.referents(node))
+    return all(is_class(graph, node, target) for target in graph.referents(node))
+
+
+def is_class(graph: _heap.Graph, node: int, target: int) -> bool:
+    """Is what an object refers to a class? Its own may be of a class that is derived from `type`."""
+    if graph.describe(target)[1] == "type":
+        return True
+    return "type" in graph.steps_along([node, target])[-1][8].splitlines()

@@ -95,3 +95,16 @@ def test_a_method_of_nothing_that_grows_is_a_leak_of_its_own(taken: list[int]) -
     evidence, [found] = hunted(step)
     assert {evidence.graph.describe(node)[1] for node in found.group.members} == {"method"}
     assert found.per_step.objects == 1.0
+
+
+def test_futures_of_torchscript_are_told_with_the_results_that_they_own() -> None:
+    futures: list[Any] = []
+
+    def step() -> None:
+        futures.append(torch.futures.Future())
+        futures[-1].set_result(torch.ones(16))
+
+    evidence, grown = hunted(step)
+    [found] = with_tensors(evidence, grown)
+    assert found.containers == (evidence.graph.find(id(futures)),)
+    assert found.per_step.tensors == 1.0
