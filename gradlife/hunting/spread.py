@@ -25,6 +25,9 @@ LEAST_SHARE = 0.9
 #: References whose names tell one place of an object from another; those of items and values do not.
 NAMED = frozenset({"attribute", "slot", "dict_value"})
 
+#: What a tensor has from the beginning or never: one that has it where none had it is another tensor at that address.
+FROM_THE_BEGINNING = ("native", "base")
+
 Place = tuple[str, str, str, str]  # type of the object, relation and name of the reference, type of what it got
 
 
@@ -47,6 +50,8 @@ def place_of(graph: _heap.Graph, holder: int, top: int) -> Iterator[Place]:
     """Where an object has what it got; nothing where others are between the two."""
     if holder in graph.referrers(top):
         relation, name = graph.steps_along([holder, top])[0][5:7]
+        if (relation, name) == FROM_THE_BEGINNING:
+            return
         yield (graph.describe(holder)[1], relation, name if relation in NAMED else "", graph.describe(top)[1])
 
 

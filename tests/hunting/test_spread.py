@@ -81,6 +81,18 @@ def replaced(samples: list[Sample]) -> Callable[[int], None]:
     return step
 
 
+def replaced_by_a_view(samples: list[Sample]) -> Callable[[int], None]:
+    net = torch.nn.Linear(8, 8).requires_grad_(False)
+    for sample in samples:
+        sample.loaded = torch.zeros(8)
+
+    def step(number: int) -> None:
+        for sample in samples[2 * number : 2 * number + 2]:
+            sample.loaded = net(torch.ones(8))
+
+    return step
+
+
 def in_turns(samples: list[Sample]) -> Callable[[int], None]:
     def step(number: int) -> None:
         samples[number % 5].loaded = torch.ones(8)
@@ -97,11 +109,11 @@ def from_one_to_the_next(samples: list[Sample]) -> Callable[[int], None]:
     return step
 
 
-@pytest.mark.parametrize("make", [replaced, in_turns, from_one_to_the_next])
+@pytest.mark.parametrize("make", [replaced, replaced_by_a_view, in_turns, from_one_to_the_next])
 def test_what_is_replaced_or_let_go_is_no_leak(make: Callable[[list[Sample]], Callable[[int], None]]) -> None:
-    samples = [Sample() for _ in range(200)]
+    samples = [Sample() for _ in range(300)]
     assert findings(evidence(make(samples), *LENGTHS)) == []
-    assert len(samples) == 200
+    assert len(samples) == 300
 
 
 def test_no_container_is_named_where_it_gathers_in_none() -> None:
