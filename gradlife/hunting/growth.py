@@ -38,6 +38,13 @@ LEAST_GROWTH = 0.5
 #: stand where others stood at every look.
 LEAST_LINKS = 0.1
 
+#: A round of less than this share of the one before it, as those for natives and lines are, is no round by itself: what
+#: comes every few steps only may leave nothing in it.
+LEAST_LENGTH = 0.5
+
+#: Looks that are not given up for longer rounds.
+LEAST_KEPT = 3
+
 #: Bytes that tell of an object more: what is held may come out larger by less from round to round.
 LEAST_GATHERED = 64
 
@@ -78,7 +85,23 @@ class Evidence:
 
 def evidence_of(looks: Sequence[Look], rounds: int = ROUNDS) -> Evidence:
     """The looks with what was born between them."""
+    looks = far_apart(looks)
     return Evidence(looks, births(looks), rounds)
+
+
+def far_apart(looks: Sequence[Look]) -> Sequence[Look]:
+    """The looks without those that make a round much shorter than the one before: it counts with the next one, the last round
+    with the one before.
+    """
+    kept = list(looks[:2])
+    for number, look in enumerate(looks[2:], 2):
+        before = kept[-1].steps - kept[-2].steps
+        is_last = number == len(looks) - 1
+        if look.steps - kept[-1].steps >= LEAST_LENGTH * before or (is_last and len(kept) <= LEAST_KEPT):
+            kept.append(look)
+        elif is_last:
+            kept[-1] = look
+    return kept
 
 
 def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:

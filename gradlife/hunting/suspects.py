@@ -56,7 +56,7 @@ def suspects(looks: Sequence[Look], controls: Controls) -> Suspects:
     if not groups and not finished_steps(evidence, sure):
         rounds = tuple(rounds_of(evidence, sure, controls))
         clear = Clear(len(looks), rounds, tuple(judged_controls(graph, sure, controls)), tuple(looks[-1].limits))
-    latest = [node for node, number in evidence.born.items() if number == len(looks) - 2]
+    latest = [node for node, number in evidence.born.items() if number == len(evidence.looks) - 2]
     places = tuple(place_of(graph, one) for one in swelling)
     return Suspects(bool(groups), types, has_fresh_attributes(graph, latest), clear, places)
 

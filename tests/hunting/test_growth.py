@@ -271,3 +271,22 @@ def test_what_a_step_under_way_picked_from_a_memory_leaves_the_memory_what_grows
     mine = [one for one in sure if has_tensors(found, one.group.members)]
     holders = [found.graph.describe(node)[1:3] for one in mine for node in one.containers]
     assert holders == [("list", id(memory))]
+
+
+def test_what_comes_every_few_steps_may_leave_nothing_in_a_short_round_between_long_ones() -> None:
+    rows: list[Any] = []
+
+    def step(number: int) -> None:
+        if number % 10 == 9:
+            rows.append(torch.ones(8))
+
+    found = evidence(step, 5, 29, 31, 3, 61, 2)
+    assert [after.steps - before.steps for before, after in itertools.pairwise(found.looks)] == [29, 31, 66]
+    traces, _ = words(found)
+    assert len(traces) == 1
+    assert len(rows) == 13
+
+
+def test_a_last_round_is_never_given_up_where_there_are_few() -> None:
+    found = evidence(lambda number: None, 20, 20, 20, 2)
+    assert [look.steps for look in found.looks] == [20, 40, 60, 62]
