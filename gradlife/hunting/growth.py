@@ -45,6 +45,11 @@ LEAST_LENGTH = 0.5
 #: Looks that are not given up for longer rounds.
 LEAST_KEPT = 3
 
+#: Containers that cannot be told from the one before, and the items from which on one has too many for a state that is
+#: carried on.
+REMADE = frozenset({"list", "tuple", "dict", "set", "frozenset", "collections.OrderedDict", "collections.deque"})
+LEAST_ITEMS = 10
+
 #: Bytes that tell of an object more: what is held may come out larger by less from round to round.
 LEAST_GATHERED = 64
 
@@ -136,7 +141,23 @@ def grown(group: Group, evidence: Evidence) -> Grown:
     if is_plain(group, evidence.graph):
         rate = replace(rate, bytes=plain_bytes(evidence.graph, members) / steps)
     held_by = containers(evidence.graph, group, evidence.born) if group.anchor is not None else []
-    return Grown(group, rate, tuple(node for node in held_by if grows(node, group, evidence)))
+    growing = [node for node in held_by if grows(node, group, evidence)]
+    return Grown(group, rate, tuple(growing or remade(group, evidence)))
+
+
+def remade(group: Group, evidence: Evidence) -> list[int]:
+    """Lists, tuples and dicts that are made anew of all that was in the one before, with more: the last of each."""
+    if group.anchor is None or group.places:
+        return []
+    found = [node for node in group.members if evidence.graph.describe(node)[1] in REMADE]
+    return [node for node in found if has_many_of_each(node, evidence)]
+
+
+def has_many_of_each(node: int, evidence: Evidence) -> bool:
+    """Were many of its items born in the judged rounds, and about as many in each step?"""
+    rounds = [evidence.born.get(item) for item in evidence.graph.referents(node)]
+    counts = [rounds.count(number) for number in evidence.judged]
+    return sum(counts) >= LEAST_ITEMS and is_steady(counts, evidence)
 
 
 def counted(group: Group, evidence: Evidence) -> list[int]:

@@ -8,6 +8,8 @@ from gradlife.model.trace import Step
 from gradlife.patterns.tokens import Token
 
 CONTAINERS = frozenset({"list", "deque", "set", "dict", "queue", "cycle"})
+#: One that is only made anew with more in it, and of which that is to be known: most are as long as they are.
+REMADE = "tuple"
 PLACES = frozenset({"item", "value", "key"})
 
 #: A container that holds fewer is not taken for the one that grows, unless it is known to be.
@@ -20,7 +22,7 @@ def site_of(way: Sequence[Token], steps: Sequence[Step], anchor: int | None) -> 
     Where nothing is known of the growth it is the fullest container in front of the first graph.
     """
     if anchor is not None:
-        return next((i for i, token in enumerate(way) if token.step == anchor and is_place(token)), None)
+        return next((i for i, token in enumerate(way) if token.step == anchor and may_grow(token)), None)
     graph = next((i for i, token in enumerate(way) if str(token) == "tensor.grad_fn"), len(way))
     places = [i for i, token in enumerate(way[:graph]) if is_place(token) and fullness(steps[token.step]) >= FEWEST]
     tables = [i for i in range(1, graph) if is_place(way[i]) and is_hook_table(way[i - 1])]
@@ -35,6 +37,11 @@ def is_hook_table(token: Token) -> bool:
 def is_place(token: Token) -> bool:
     """Is this a reference from a container?"""
     return token.family in CONTAINERS and token.word in PLACES
+
+
+def may_grow(token: Token) -> bool:
+    """Is this a reference from a container, or from what takes the place of a shorter one?"""
+    return is_place(token) or (token.family == REMADE and token.word in PLACES)
 
 
 def fullness(step: Step) -> int:

@@ -290,3 +290,38 @@ def test_what_comes_every_few_steps_may_leave_nothing_in_a_short_round_between_l
 def test_a_last_round_is_never_given_up_where_there_are_few() -> None:
     found = evidence(lambda number: None, 20, 20, 20, 2)
     assert [look.steps for look in found.looks] == [20, 40, 60, 62]
+
+
+REMADE: list[tuple[str, Any, Callable[[Any, Any], Any], bool]] = [
+    ("GL512", (), lambda before, new: (*before, new), False),
+    ("GL512", [], lambda before, new: [*before, new], False),
+    ("GL402", (), lambda before, new: (*before, new), True),
+    ("GL511", {}, lambda before, new: {**before, f"step {len(before)}": new}, False),
+]
+
+
+@pytest.mark.parametrize(("code", "start", "longer", "has_graph"), REMADE)
+def test_a_container_that_is_made_anew_with_all_that_was_in_the_last_is_told_as_one_that_grows(
+    code: str, start: Any, longer: Callable[[Any, Any], Any], has_graph: bool
+) -> None:
+    state = SimpleNamespace(kept=start)
+    weight = torch.ones(8, requires_grad=has_graph)
+
+    def step(number: int) -> None:
+        state.kept = longer(state.kept, weight * number)
+
+    found = evidence(step, 3, 5, 7, 11)
+    (grown,) = (one for one in grown_groups(found)[0] if has_tensors(found, one.group.members))
+    assert grown.containers == (found.graph.find(id(state.kept)),)
+    assert growth_finding(found.graph, grown, Noted()).code == code
+
+
+def test_a_chain_of_small_tuples_is_no_container_that_is_made_anew() -> None:
+    state = SimpleNamespace(last=None)
+
+    def step(number: int) -> None:
+        state.last = (state.last, torch.ones(8), number)
+
+    found = evidence(step, 3, 5, 7, 11)
+    (grown,) = (one for one in grown_groups(found)[0] if has_tensors(found, one.group.members))
+    assert grown.containers == ()
