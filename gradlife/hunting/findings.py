@@ -20,8 +20,8 @@ from gradlife.hunting.tracing import heaviest, held_trace, in_cycle, lost_trace,
 from gradlife.hunting.ways import other_holders, step_that_grows, way_of
 from gradlife.hunting.weights import plus, weight
 from gradlife.model.heap import TypeCount
-from gradlife.model.hunt import Finding, FindingKind, PerStep
-from gradlife.model.trace import Ledger, Lifetime, Trace
+from gradlife.model.hunt import Finding, FindingKind, HuntReport, PerStep
+from gradlife.model.trace import UNHELD, Ledger, Lifetime, Trace
 
 ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.RETAINED, FindingKind.NEEDS_GC]
 
@@ -91,6 +91,13 @@ def native_findings(natives: Sequence[Unreached]) -> list[Finding]:
     trace = Trace("StorageImpl" if rate.storages else "grad node", detail, Lifetime.NEVER, (), (), Ledger(0, ()))
     nbytes = max(0, natives[-1].bytes - natives[0].bytes)
     return [finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=max(1, count), retained_bytes=nbytes)]
+
+
+def unheld_memory(report: HuntReport) -> Finding:
+    """Memory that malloc gives out in every round, as much for each step, and that no object of any kind has."""
+    trace = Trace(UNHELD, "of malloc, which no object has", Lifetime.NEVER, (), (), Ledger(0, ()))
+    rate = PerStep(bytes=report.unheld_rate)
+    return finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=0, retained_bytes=0)
 
 
 def teller(graph: _heap.Graph, kept: Kept) -> int:

@@ -55,6 +55,8 @@ class Look:
     file: LookFile | None = None
     opened: _heap.Graph | None = None
     compiled: Compiled = field(default_factory=Compiled)
+    #: Bytes that malloc gave out more for each step of the round but its first; None: unknown.
+    malloc_per_step: float | None = None
 
     @property
     def graph(self) -> _heap.Graph:

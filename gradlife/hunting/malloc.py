@@ -23,17 +23,20 @@ class Malloc:
     def __init__(self) -> None:
         self._before: int | None = None  # the round, but for its first step
         self._rounds = 0  # the last ones, each of which has changed it
+        self._begun = 0  # the step after which the round began
+        self.per_step: float | None = None  # more in the last round, but for its first step; None: malloc does not tell
 
-    def begin_round(self) -> None:
-        """What is more from here on is the program's."""
+    def begin_round(self, step: int) -> None:
+        """What is more from here on, after so many steps, is the program's."""
         self._before = _heap.malloc_bytes()
+        self._begun = step
 
-    def end_round(self, steps: int) -> None:
-        """So many steps later, garbage collected. Less of the one may hide more of the other."""
-        now = _heap.malloc_bytes()
-        has_changed = now is None or (
-            self._before is not None and abs(now - self._before) > LEAST + LEAST_A_STEP * steps
-        )
+    def end_round(self, step: int) -> None:
+        """After so many steps, garbage collected. Less of the one may hide more of the other."""
+        now, steps = _heap.malloc_bytes(), step - self._begun
+        added = None if now is None or self._before is None else now - self._before
+        self.per_step = added / steps if added is not None and steps > 0 else None
+        has_changed = now is None or (added is not None and abs(added) > LEAST + LEAST_A_STEP * steps)
         self._rounds = self._rounds + 1 if has_changed else 0
 
     @property

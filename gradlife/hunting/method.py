@@ -105,7 +105,7 @@ class Hunt:
     def _round(self, length: int) -> Iterator[int]:
         """Steps with a look after them."""
         yield from self._steps(1)
-        self.malloc.begin_round()
+        self.malloc.begin_round(self.steps)
         yield from self._steps(length - 1)
 
     def _is_enough(self, rounds: int) -> bool:
@@ -115,10 +115,11 @@ class Hunt:
         self.clock.stop()
         steps = self.steps - (self.looks[-1].steps if self.looks else 0)
         gc.collect(collect)
-        self.malloc.end_round(steps)
+        self.malloc.end_round(self.steps)
         self.controls.plant(steps)
         with_labels |= self.schedule.may_end and len(self.looks) >= LEAST_ROUNDS  # it may be the last one
         self.looks.append(look(self.steps, with_labels=with_labels, collect=NONE))
+        self.looks[-1].malloc_per_step = self.malloc.per_step
         self.note(self.looks[-1])
         if self.has_natives and not self.natives and self.malloc.keeps_changing:
             self._count_natives()

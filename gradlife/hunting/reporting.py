@@ -38,11 +38,27 @@ def report_of(hunt: Hunt, about: About) -> HuntReport:
 
 
 def in_doubt(report: HuntReport) -> HuntReport:
-    """The report, with why it can't call a program clean that adds as much each step and shows nothing that grows."""
+    """The report, with why it can't call a program clean that adds as much each step and shows nothing that grows.
+
+    Memory that nothing at all has is a leak of native code.
+    """
+    if report.unheld_rate:
+        return with_unheld_memory(report)
     if not report.unexplained or report.trouble:
         return report
     names = " and ".join(name.replace("_", " ") for name in report.unexplained)
     return replace(report, trouble=f"each step adds as many {names} as any other, and nothing was found to hold them")
+
+
+def with_unheld_memory(report: HuntReport) -> HuntReport:
+    """The report with the memory that native code takes and keeps. What names it is loaded in a copy of the process."""
+
+    def work() -> HuntReport:
+        from gradlife.hunting.findings import unheld_memory
+
+        return replace(report, findings=(unheld_memory(report),))
+
+    return aside(work)
 
 
 def judged_aside(hunt: Hunt, about: About) -> HuntReport:

@@ -17,7 +17,8 @@ def rounds_of(evidence: Evidence, sure: Sequence[Grown], controls: Controls) -> 
     planted = planted_members(evidence, sure, controls)
     for number, (before, after) in enumerate(itertools.pairwise(evidence.looks)):
         mine = weight(evidence.graph, planted.get(number, ()))
-        yield Round(after.steps - before.steps, minus(minus(after.totals, before.totals), mine))
+        added = minus(minus(after.totals, before.totals), mine)
+        yield Round(after.steps - before.steps, added, after.malloc_per_step)
 
 
 def planted_members(evidence: Evidence, sure: Sequence[Grown], controls: Controls) -> Mapping[int, list[int]]:

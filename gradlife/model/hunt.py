@@ -132,6 +132,7 @@ class Round:
 
     steps: int
     added: PerStep
+    malloc_per_step: float | None = None  # bytes that malloc gave out more, but for the first step; None: unknown
 
 
 #: What a step adds whole numbers of, and the rounds that tell that it is the same number each time.
@@ -148,10 +149,21 @@ def grows_exactly(rates: Sequence[float]) -> bool:
 LEAST_BYTES = 1024
 BYTES_SHARE = 0.02
 
+#: The same of all that malloc gives out, plain data of Python's among it.
+LEAST_MALLOC_BYTES = 8_000
+MALLOC_SHARE = 0.25
 
-def grows_evenly(rates: Sequence[float]) -> bool:
+
+def grows_evenly(rates: Sequence[float], least: float, share: float) -> bool:
     """Is it about the same in every round, and much?"""
-    return min(rates) >= LEAST_BYTES and max(rates) - min(rates) <= BYTES_SHARE * max(rates)
+    return min(rates) >= least and max(rates) - min(rates) <= share * max(rates)
+
+
+def malloc_rates(rounds: Sequence[Round]) -> Sequence[float]:
+    """Bytes that malloc gave out more for each step of the last rounds; nothing of those where it does not tell."""
+    last = [one.malloc_per_step for one in rounds[-LEAST_ROUNDS:]]
+    known = [rate for rate in last if rate is not None]
+    return known if len(known) == len(last) else [0.0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +203,16 @@ class HuntReport:
             return ()
         rates = {name: [getattr(one.added, name) / one.steps for one in rounds] for name in (*COUNTED, "bytes")}
         counted = (name for name in COUNTED if grows_exactly(rates[name]))
-        return (*counted, *(["bytes"] if grows_evenly(rates["bytes"]) else []))
+        return (*counted, *(["bytes"] if grows_evenly(rates["bytes"], LEAST_BYTES, BYTES_SHARE) else []))
+
+    @property
+    def unheld_rate(self) -> float:
+        """Bytes that malloc gave out more for each step of every one of the last rounds, where nothing tells what has them."""
+        rounds = [one for one in self.rounds if one.steps]
+        if self.findings or self.explained or len(rounds) < LEAST_ROUNDS or self.unexplained:
+            return 0.0
+        rates = malloc_rates(rounds)
+        return min(rates) if grows_evenly(rates, LEAST_MALLOC_BYTES, MALLOC_SHARE) else 0.0
 
     @property
     def exit_status(self) -> int:

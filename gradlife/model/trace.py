@@ -131,6 +131,10 @@ class Ledger:
         return text_of(ledger_lines(self))
 
 
+#: What a trace is of where memory is in use that no object has.
+UNHELD = "memory"
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """Why one object is alive.

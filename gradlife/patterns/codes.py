@@ -113,6 +113,7 @@ SENTENCES = {
     "GL803": "A container or a static variable of C++ code holds tensors that no Python object knows.",
     "GL804": "A profiler that is not closed keeps what it recorded.",
     "GL805": "A capsule owns a tensor for native code that never takes it.",
+    "GL806": "Native code takes memory at each step, without an object, and gives none back.",
     "GL901": "Memory that was shared with another process stays registered.",
     "GL902": "The handle of an operation between processes keeps its tensors until it is waited for.",
     "GL903": "An object of a device's runtime keeps memory of the device: a captured graph, a pool, a stream.",

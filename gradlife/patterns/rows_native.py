@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradlife.model.hunt import FindingKind
+from gradlife.model.trace import UNHELD
 from gradlife.patterns.pattern import Case, Pattern
 
 NATIVE = frozenset({FindingKind.NATIVE, FindingKind.NEVER, FindingKind.GROWTH})
@@ -17,6 +18,11 @@ def is_of_torchscript(case: Case) -> bool:
     """Does C++ memory of TorchScript hold it, or an object of TorchScript?"""
     holders = [holder.description + holder.symbol for holder in case.trace.ledger.native]
     return is_held_unseen(case) and any("jit::" in text or "CompilationUnit" in text for text in holders)
+
+
+def is_memory(case: Case) -> bool:
+    """Is it memory, and no object?"""
+    return is_held_unseen(case) and case.trace.object == UNHELD
 
 
 def is_wrapperless(case: Case) -> bool:
@@ -48,6 +54,17 @@ NATIVE_WAYS = (
         kinds=NATIVE,
         links=("pytorch/pytorch#96726",),
         example="(no Python referrer) StorageImpl",
+    ),
+    Pattern(
+        "GL806",
+        "native code takes memory at each step and gives none back",
+        "malloc gives out more in every round, as much for each step, and no object of Python or PyTorch has it: C or C++ code "
+        "keeps it, or has forgotten it.",
+        "See who takes it, with a profiler that knows the functions of C and C++, and free it there.",
+        "memray run --native -o run.bin train.py\nmemray flamegraph --leaks run.bin",
+        when=is_memory,
+        kinds=NATIVE,
+        example="(no object) malloc: 20 kB more for each step",
     ),
     Pattern(
         "GL801",

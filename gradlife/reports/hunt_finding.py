@@ -48,7 +48,8 @@ def cluster(finding: Finding) -> Text:
     parts = [KINDS[finding.kind]]
     if finding.kind is not FindingKind.RETAINED:
         parts.append(f"+{amounts(finding.per_step)} a step")
-    parts.append(counted(finding.survivors, "survivor") + (", one of them shown" if finding.survivors > 1 else ""))
+    if finding.survivors:
+        parts.append(counted(finding.survivors, "survivor") + (", one of them shown" if finding.survivors > 1 else ""))
     if finding.retained_bytes:
         parts.append(f"{size(finding.retained_bytes)} retained")
     if finding.fingerprint:

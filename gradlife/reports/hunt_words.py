@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import Finding, FindingKind, HuntReport, HuntVerdict, PerStep
-from gradlife.model.trace import Step, Trace
+from gradlife.model.trace import UNHELD, Step, Trace
 from gradlife.reports.values import counted, size
 
 #: What became of the survivors, after "Each step leaves behind 1 tensor and 65.5 kB".
@@ -119,6 +119,8 @@ def held_by(trace: Trace) -> str:
     if trace.cycle:
         ring = " → ".join(step.object for step in (*trace.cycle, trace.cycle[0]))
         return f"Nothing but their own cycle keeps them: {ring}."
+    if trace.object == UNHELD:
+        return "No object that can be seen has it."
     if trace.ledger.native:
         return f"Native code holds them: {trace.ledger.native[0].description}."
     return "No object refers to them: their reference counts are higher than the references that can be seen."

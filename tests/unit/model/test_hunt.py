@@ -37,6 +37,34 @@ def test_as_many_bytes_a_step_in_every_round_are_not_called_clean_either() -> No
     assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, ("bytes",))
 
 
+def malloc_rounds(*per_step: float | None) -> tuple[Round, ...]:
+    return tuple(Round(29, PerStep(), rate) for rate in per_step)
+
+
+def test_what_malloc_gives_out_in_each_of_the_last_rounds_is_held_by_nothing() -> None:
+    assert hunt(rounds=malloc_rounds(900, 20_100, 20_000, 19_000)).unheld_rate == 19_000
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        pytest.param((20_000, 20_000), id="too few rounds"),
+        pytest.param((7_000, 7_000, 7_000), id="too little"),
+        pytest.param((20_000, 20_000, 14_000), id="less in the end"),
+        pytest.param((20_000, None, 20_000), id="unknown once"),
+        pytest.param((20_000, 20_000, -20_000), id="given back"),
+    ],
+)
+def test_other_amounts_of_malloc_tell_nothing(rates: tuple[float | None, ...]) -> None:
+    assert hunt(rounds=malloc_rounds(*rates)).unheld_rate == 0
+
+
+def test_memory_that_a_finding_or_a_cache_may_have_is_not_told_again() -> None:
+    grown = malloc_rounds(20_000, 20_000, 20_000)
+    assert hunt(LOSSES, rounds=grown).unheld_rate == 0
+    assert hunt(rounds=grown, explained=(Explained("bounded cache", "a deque", 1),)).unheld_rate == 0
+
+
 def test_what_is_explained_or_found_is_in_no_doubt() -> None:
     added = rounds(PerStep(tensors=1), 5, 7, 11)
     assert hunt(rounds=added, explained=(Explained("bounded cache", "a deque", 1),)).verdict is HuntVerdict.CLEAN
