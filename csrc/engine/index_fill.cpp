@@ -59,6 +59,7 @@ Tensor fill_slices(const Tensor& a, int64_t given_dim, const Tensor& index, cons
                    const Recording<FillNode>& node) {
   const size_t dim = static_cast<size_t>(wrap_dim(given_dim, a->dim()));
   check_fill(*index);
+  if (form == Form::in_place) refuse_shared_memory(*a, *index);
   const int64_t size = kernels::size_along(*a, dim);
   kernels::check_positions(*index, -size, size, [&](int64_t position) {
     fail(ErrorKind::index, "index ", position, " is out of bounds for dimension ", dim, " with size ", size);

@@ -118,7 +118,9 @@ void check_fill(const Tensor& a, const Tensor& mask, Form form) {
   require(mask->dtype() == DType::boolean, "masked_fill_ only supports boolean masks, but got mask with dtype ",
           cpp_name(mask->dtype()));
   const Dims sizes = kernels::broadcast_sizes(mask->sizes(), a->sizes());
-  if (form == Form::in_place) refuse_resize(*a, sizes);
+  if (form != Form::in_place) return;
+  refuse_resize(*a, sizes);
+  refuse_partial_overlap(*a, *mask);
 }
 
 Tensor fill(const Tensor& a, const Tensor& mask, const Scalar& value, Form form, const Recording<FillNode>& node) {

@@ -104,7 +104,11 @@ Tensor put(const Tensor& a, const Tensor& index, const Tensor& source, bool accu
   if (node) node->save_input(0, index);
   if (node && node->should_compute_output(1)) node->save_input(1, source);
   check_put(*a, *index, *source);
-  if (form == Form::in_place) refuse_overlap(*a);
+  if (form == Form::in_place) {
+    refuse_overlap(*a);
+    refuse_shared_memory(*a, *index);
+    refuse_shared_memory(*a, *source);
+  }
   const Tensor values = copy_raw(source);
   return changed(a, form, node, [&](const Tensor& target) {
     kernels::dispatch(target->dtype(), [&](auto zero) {

@@ -3,6 +3,7 @@
 #include "engine/ops.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/methods.hpp"
+#include "engine_py/warnings.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -67,6 +68,7 @@ PyObject* of_complex(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
 PyObject* to_complex(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     refuse_arguments(arguments, count, names);
+    warn_of_lost_history(unwrap(self));
     const std::complex<double> number = ops::item(unwrap(self)).to<std::complex<double>>();
     return PyComplex_FromDoubles(number.real(), number.imag());
   });

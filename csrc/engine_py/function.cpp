@@ -137,17 +137,31 @@ TensorList PyNode::collect(Borrowed result) const {
   return gradients;
 }
 
+// What backward is called with. A boxed list is the gradients' only owner, so that backward can let go of each.
+Ref PyNode::arguments_of(TensorList gradients) const {
+  const Py_ssize_t count = static_cast<Py_ssize_t>(gradients.size());
+  if (!function_object(context_)->takes_boxed_gradients) {
+    Ref arguments = checked(PyTuple_New(count));
+    for (Py_ssize_t i = 0; i < count; ++i)
+      PyTuple_SET_ITEM(arguments.get(), i, wrap(gradients[static_cast<size_t>(i)]).release());
+    return arguments;
+  }
+  const Ref box = checked(PyList_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    PyList_SET_ITEM(box.get(), i, wrap(gradients[static_cast<size_t>(i)]).release());
+  return checked(PyTuple_Pack(1, box.get()));
+}
+
 TensorList PyNode::apply(TensorList&& gradients) {
   if (context_ == nullptr && policy().is_oneflow) fail_released(*this);
   require(context_ != nullptr, "the context of ", name(), " is gone");
   const Ref keep = Ref::borrow(context_);
-  const TensorList given = materialize(std::move(gradients));
-  Ref arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(given.size())));
-  for (size_t i = 0; i < given.size(); ++i)
-    PyTuple_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i), wrap(given[i]).release());
+  const Ref arguments = arguments_of(materialize(std::move(gradients)));
   // A legacy Function is its own context and has its backward on itself; a hostile __getattr__ may raise here.
   const Ref legacy = checked(PyObject_GetAttrString(context_, "_is_legacy"));
-  const char* method = legacy.get() == Py_True ? "_do_backward" : "apply";
+  const char* method = legacy.get() == Py_True                            ? "_do_backward"
+                       : function_object(context_)->takes_boxed_gradients ? "apply_boxed"
+                                                                          : "apply";
   const Ref function = checked(PyObject_GetAttrString(context_, method));
   const Ref result = checked(in_user_code([&] { return PyObject_CallObject(function.get(), arguments.get()); }));
   return collect(result.get());

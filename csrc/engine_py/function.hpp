@@ -66,6 +66,7 @@ class PyNode final : public Node {
  private:
   void drop_context();
   TensorList materialize(TensorList gradients) const;
+  Ref arguments_of(TensorList gradients) const;
   TensorList collect(Borrowed result) const;
 
   PyObject* context_;
@@ -88,6 +89,9 @@ struct FunctionObject {
   bool materializes_non_differentiable;
   bool has_freed_buffers;
   bool was_applied;
+  bool clears_on_access;  // saved tensors are read once, and are then whoever's has read them
+  bool were_saved_read;
+  bool takes_boxed_gradients;  // backward gets one list, of which it may take what it needs no longer
 };
 
 inline FunctionObject* function_object(PyObject* object) { return reinterpret_cast<FunctionObject*>(object); }

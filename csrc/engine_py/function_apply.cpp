@@ -288,6 +288,20 @@ Ref run_forward(Borrowed type, Borrowed context, PyObject* const* arguments, Py_
   return checked(call_user_code(forward.get(), all.data(), all.size()));
 }
 
+// A flag of the class, as it is when the class is applied; known since 2.13.
+bool class_flag(Borrowed type, const char* name) {
+  const Ref value = checked(PyObject_GetAttrString(type, name));
+  if (!PyBool_Check(value.get()))
+    raise_python(PyExc_RuntimeError, "%s must be a bool, got %s", name, Py_TYPE(value.get())->tp_name);
+  return value.get() == Py_True;
+}
+
+void read_class_flags(Borrowed type, FunctionObject* context) {
+  if (context->policy->is_oneflow || context->policy->release < 213) return;
+  context->clears_on_access = class_flag(type, "clear_saved_tensors_on_access");
+  context->takes_boxed_gradients = class_flag(type, "boxed_grads_call");
+}
+
 }  // namespace
 
 PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
@@ -301,6 +315,7 @@ PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t 
     }
     const Ref backward_class = checked(PyObject_GetAttrString(type, "_backward_cls"));
     const Ref context = checked(PyObject_CallNoArgs(backward_class.get()));
+    read_class_flags(type, function_object(context.get()));
     const NodePtr node = attach_node(context.get());
     UnpackedInputs inputs = unpack_inputs(arguments, count);
     Py_XSETREF(function_object(context.get())->needs_input_grad, Ref(inputs.needs_input_grad).release());

@@ -4,6 +4,7 @@
 
 #include "base/events.hpp"
 #include "engine/autograd.hpp"
+#include "engine/graph_task.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/function.hpp"
 #include "engine_py/hooks.hpp"
@@ -239,7 +240,7 @@ PyObject* saved_tuple(PyObject* self, Wrap&& wrap_slot) {
   return guarded([&] {
     NodePtr node;
     std::vector<SavedSlot>* saved = saved_of(self, node);
-    const size_t count = saved != nullptr ? saved->size() : 0;
+    const size_t count = saved != nullptr && !function_object(self)->were_saved_read ? saved->size() : 0;
     Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
     for (size_t i = 0; i < count; ++i)
       PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap_slot(node, i).release());
@@ -247,8 +248,34 @@ PyObject* saved_tuple(PyObject* self, Wrap&& wrap_slot) {
   });
 }
 
+// The slots stay, empty: a handle of one may be about.
+void let_go_of_saved(PyObject* self) {
+  function_object(self)->were_saved_read = true;
+  const NodePtr node = node_of_context(self);
+  for (size_t i = 0; node && i < node->slot_count(); ++i) node->slot(i).reset();
+}
+
 PyObject* get_saved_tensors(PyObject* self, void*) {
-  return saved_tuple(self, [](const NodePtr& node, size_t i) { return wrap(node->slot(i).unpack(node)); });
+  if (function_object(self)->were_saved_read) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                    "autograd.Function. Either access saved_tensors only once, or set "
+                    "clear_saved_tensors_on_access=False.");
+    return nullptr;
+  }
+  PyObject* tensors = saved_tuple(self, [](const NodePtr& node, size_t i) { return wrap(node->slot(i).unpack(node)); });
+  if (tensors != nullptr && function_object(self)->clears_on_access) let_go_of_saved(self);
+  return tensors;
+}
+
+// For the backward call that runs and needs the graph no longer after this node; else it does nothing.
+PyObject* function_maybe_clear_saved_tensors(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const GraphTask* task = current_task();
+    const NodePtr node = node_of_context(self);
+    if (node && task != nullptr && !task->options().keep_graph) node->release_variables();
+    return Py_NewRef(Py_None);
+  });
 }
 
 PyObject* get_saved_variables(PyObject* self, void* closure) {
@@ -261,17 +288,24 @@ PyObject* get_raw_saved_tensors(PyObject* self, void*) {
   return saved_tuple(self, [](const NodePtr& node, size_t i) { return wrap_saved_slot(node, i); });
 }
 
+struct LateMethod {
+  PyMethodDef row;
+  int first_release;
+};
+
 PyObject* get_late_attribute(PyObject* self, void* closure) {
   return guarded([&]() -> PyObject* {
-    const PyMethodDef* method = static_cast<PyMethodDef*>(closure);
-    refuse_before(self, std::string(method->ml_name) == "name" ? 108 : 113, method->ml_name);
-    return PyCFunction_New(const_cast<PyMethodDef*>(method), self);
+    LateMethod* method = static_cast<LateMethod*>(closure);
+    refuse_before(self, method->first_release, method->row.ml_name);
+    return PyCFunction_New(&method->row, self);
   });
 }
 
 PyMethodDef do_backward_method = {"_do_backward", fast_method(function_do_backward), METH_FASTCALL, nullptr};
-PyMethodDef name_method = {"name", function_name, METH_NOARGS, nullptr};
-PyMethodDef prehook_method = {"register_prehook", function_register_prehook, METH_O, nullptr};
+LateMethod name_method = {{"name", function_name, METH_NOARGS, nullptr}, 108};
+LateMethod prehook_method = {{"register_prehook", function_register_prehook, METH_O, nullptr}, 113};
+LateMethod maybe_clear_method = {
+    {"maybe_clear_saved_tensors", function_maybe_clear_saved_tensors, METH_NOARGS, nullptr}, 209};
 
 // Gone with the legacy Functions that needed it.
 PyObject* get_legacy_backward(PyObject* self, void*) {
@@ -325,6 +359,7 @@ PyGetSetDef function_attributes[] = {
     {"_do_backward", get_legacy_backward, nullptr, nullptr, nullptr},
     {"name", get_late_attribute, nullptr, nullptr, &name_method},
     {"register_prehook", get_late_attribute, nullptr, nullptr, &prehook_method},
+    {"maybe_clear_saved_tensors", get_late_attribute, nullptr, nullptr, &maybe_clear_method},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 

@@ -4,6 +4,7 @@
 #include "engine_py/methods.hpp"
 #include "engine_py/operands.hpp"
 #include "engine_py/out_forms.hpp"
+#include "engine_py/warnings.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -100,6 +101,7 @@ PyObject* index_fill_method(PyObject* self, PyObject* const* arguments, Py_ssize
     const int64_t dim = args.integer(0, 0);
     Scalar number;
     const bool is_number = parse_number(args[2], &number);
+    if (form == Form::in_place) warn_of_expanded(*unwrap(self), "index_fill_", masked_assignment);
     Tensor result = is_number ? ops::index_fill(unwrap(self), dim, args.tensor(1), number, form)
                               : ops::index_fill(unwrap(self), dim, args.tensor(1), args.tensor(2), form);
     return answer(self, std::move(result), form);
@@ -111,6 +113,7 @@ PyObject* index_put_method(PyObject* self, PyObject* const* arguments, Py_ssize_
   return guarded([&] {
     const Args args(form == Form::in_place ? "index_put_" : "index_put", {"indices", "values", "accumulate"}, 2,
                     arguments, count, names);
+    if (form == Form::in_place) warn_of_expanded(*unwrap(self), "index_put_", indexed_assignment);
     const auto call = form == Form::in_place ? ops::index_put_in_place : ops::index_put;
     return answer(self, call(unwrap(self), args.tensors(0), args.tensor(1), args.flag(2, false)), form);
   });
@@ -147,6 +150,7 @@ PyObject* masked_fill_method(PyObject* self, PyObject* const* arguments, Py_ssiz
                     names);
     Scalar number;
     const bool is_number = parse_number(args[1], &number);
+    if (form == Form::in_place) warn_of_expanded(*unwrap(self), "masked_fill_", masked_assignment);
     Tensor result = is_number ? ops::masked_fill(unwrap(self), args.tensor(0), number, form)
                               : ops::masked_fill(unwrap(self), args.tensor(0), args.tensor(1), form);
     return answer(self, std::move(result), form);

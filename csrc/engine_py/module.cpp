@@ -19,6 +19,7 @@
 #include "engine_py/tables.hpp"
 #include "engine_py/tensor_type.hpp"
 #include "engine_py/user_code.hpp"
+#include "engine_py/warnings.hpp"
 #include "engine_py/weak_tensor.hpp"
 
 namespace gradlife {
@@ -127,9 +128,9 @@ int module_exec(PyObject* module) {
     install_anomaly_reporter();
     make_types(*current_state);
     add_types(module, *current_state);
-    for (PyMethodDef* table :
-         {module_functions, autograd_functions, graph_task_functions, anomaly_functions, mode_functions,
-          policy_functions, observe_functions, random_functions, overriding_functions, op_functions()})
+    for (PyMethodDef* table : {module_functions, autograd_functions, graph_task_functions, anomaly_functions,
+                               mode_functions, policy_functions, observe_functions, random_functions, warning_functions,
+                               overriding_functions, op_functions()})
       checked_status(PyModule_AddFunctions(module, table));
     return 0;
   });

@@ -3,6 +3,7 @@
 #include "engine_py/args.hpp"
 #include "engine_py/errors.hpp"
 #include "engine_py/tables.hpp"
+#include "engine_py/warnings.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -127,7 +128,10 @@ Scalar single_value(PyObject* self) {
 }
 
 PyObject* to_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(single_value(self).to<double>()); });
+  return guarded([&] {
+    warn_of_lost_history(unwrap(self));
+    return PyFloat_FromDouble(single_value(self).to<double>());
+  });
 }
 
 PyObject* to_int(PyObject* self) {

@@ -4,6 +4,7 @@
 #include "engine_py/errors.hpp"
 #include "engine_py/index_parser.hpp"
 #include "engine_py/tables.hpp"
+#include "engine_py/warnings.hpp"
 #include "engine_py/wrapper.hpp"
 
 namespace gradlife {
@@ -63,6 +64,7 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
     if (parsed.indices.empty()) {
       assign(parsed.window, source);
     } else {
+      warn_of_expanded(*parsed.window, "index_put_", indexed_assignment);
       ops::index_put_in_place(parsed.window, parsed.indices, fitted(source));
     }
     return 0;

@@ -33,6 +33,8 @@ from gradlife._engine import (
     int64,
     is_grad_enabled,
     is_inference_mode_enabled,
+    is_warn_always_enabled,
+    set_warn_always,
 )
 from gradlife.engine import (
     autograd,
@@ -233,6 +235,8 @@ __all__ = [
     "return_types",
     "save",
     "seed",
+    "set_warn_always",
+    "is_warn_always_enabled",
     "serialization",
     "set_default_dtype",
     "set_default_profile",

@@ -54,6 +54,8 @@ TORCH = {
     "is_inference_mode_enabled": Span(109),
     "UntypedStorage": Span(200),
     "UntypedTensorStorage": Span(200),
+    "set_warn_always": Span(108),
+    "is_warn_always_enabled": Span(108),
 }
 PRIVATE = {"_autograd": Span(108)}
 PRIVATE_AUTOGRAD = {
@@ -93,6 +95,12 @@ CHECKPOINT = {"checkpoint": Span(oneflow=9), "checkpoint_sequential": Span()}
 CONTEXT = {"mark_dirty": Span()}
 MODULE = {"register_full_backward_hook": Span()}
 FUNCTION = {"setup_context": Span(200)}
+FUNCTION_CLASS = {
+    "generate_vmap_rule": Span(200),
+    "vmap": Span(200),
+    "clear_saved_tensors_on_access": Span(213),
+    "boxed_grads_call": Span(213),
+}
 FUNCTIONS = {"once_differentiable": Span()}
 
 
@@ -209,7 +217,7 @@ def refuse_absent_module(name: str, span: Span) -> None:
 
 def limit_names() -> None:
     """Puts the tables above into force, once the modules they speak of are loaded."""
-    from gradlife.engine.autograd.function import FunctionCtx, _SingleLevelFunction
+    from gradlife.engine.autograd.function import Function, FunctionCtx, _SingleLevelFunction
     from gradlife.engine.nn.modules.module import Module
     from gradlife.engine.tensors import Tensor
 
@@ -228,3 +236,4 @@ def limit_names() -> None:
     limit_class(Module, MODULE)
     limit_class(FunctionCtx, CONTEXT, "attribute {name} not found")
     limit_class(_SingleLevelFunction, FUNCTION)
+    limit_class(Function, FUNCTION_CLASS)

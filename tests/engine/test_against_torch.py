@@ -20,6 +20,7 @@ import programs_of_calls
 import programs_of_checkpoints
 import programs_of_copies
 import programs_of_corners
+import programs_of_early_release
 import programs_of_found
 import programs_of_found_buffers
 import programs_of_found_gradients
@@ -33,6 +34,7 @@ import programs_of_modules
 import programs_of_optimizers
 import programs_of_refusals
 import programs_of_values
+import programs_of_warnings
 import programs_of_weak_keys
 from leftovers import run_in_child
 from programs_tools import Program, attempt, fates
@@ -41,6 +43,7 @@ PROGRAMS: list[Program] = [
     *programs_of_values.PROGRAMS,
     *programs_of_refusals.PROGRAMS,
     *programs_of_corners.PROGRAMS,
+    *programs_of_early_release.PROGRAMS,
     *programs_of_found.PROGRAMS,
     *programs_of_found_buffers.PROGRAMS,
     *programs_of_found_gradients.PROGRAMS,
@@ -56,6 +59,7 @@ PROGRAMS: list[Program] = [
     *programs_of_weak_keys.PROGRAMS,
     *programs_of_calls.PROGRAMS,
     *programs_of_modes.PROGRAMS,
+    *programs_of_warnings.PROGRAMS,
 ]
 FAITHFUL_TO = "2.13"
 

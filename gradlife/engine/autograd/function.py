@@ -96,19 +96,30 @@ class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin):
 
     def apply(self, *args: Any) -> Any:  # type: ignore[override]  # a class method of Function, as in PyTorch
         """Runs the user's backward."""
+        if getattr(self._forward_cls, "boxed_grads_call", False) and release() >= (2, 13):
+            args = (list(args),)
+        return self._user_backward()(self, *args)
+
+    def apply_boxed(self, *args: Any) -> Any:
+        """Runs a backward that takes its gradients in one list, which is their only owner."""
+        return self._user_backward()(self, *args)
+
+    def _user_backward(self) -> Callable[..., Any]:
         backward, vjp = self._forward_cls.backward, self._forward_cls.vjp
         if backward is not Function.backward and vjp is not Function.vjp:
             raise RuntimeError(
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
                 "of them."
             )
-        return (backward if vjp is Function.vjp else vjp)(self, *args)
+        found: Callable[..., Any] = backward if vjp is Function.vjp else vjp
+        return found
 
 
 class _BackwardCFunctionBefore110(_FunctionBase, _ContextMethodMixin, _HookMixin):
     _is_legacy = False
     _forward_cls: Any
     apply = BackwardCFunction.apply
+    _user_backward = BackwardCFunction._user_backward
 
 
 _BackwardCFunctionBefore110.__name__ = "BackwardCFunction"
@@ -144,6 +155,11 @@ class Function(_SingleLevelFunction):
     """
 
     _is_legacy = True
+    #: Whether ``saved_tensors`` can be read once only, and lets go of the tensors then. Read when the class is applied.
+    clear_saved_tensors_on_access = False
+    #: Whether backward gets the gradients in one list, from which it may take what it needs no longer.
+    boxed_grads_call = False
+    generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not _is_oneflow() and _engine._current_policy()[1]["legacy_functions"] == "refused":
@@ -180,6 +196,14 @@ class Function(_SingleLevelFunction):
         )
 
     vjp = backward
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Computes for a batch. Nothing here calls it: the engine has no batches."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
 
 
 class InplaceFunction(Function):
