@@ -13,7 +13,7 @@ bool PageCache::read(Address address, void* into, size_t bytes) const {
     const size_t count = std::min(bytes, page_bytes - offset);
     const Address page = address - offset;
     if (!has(page)) return false;
-    std::memcpy(next, copies_.data() + place_of(page) * page_bytes + offset, count);
+    std::memcpy(next, copy_at(place_of(page)) + offset, count);
     address += count;
     next += count;
     bytes -= count;
@@ -24,25 +24,31 @@ bool PageCache::read(Address address, void* into, size_t bytes) const {
 void PageCache::forget() {
   pages_.release();
   unreadable_.release();
+  frames_.release();
   copies_.release();
 }
 
 void PageCache::start() const {
-  copies_.resize((last_place_ + 1) * page_bytes);
-  unreadable_.assign_zero(last_place_ + 1);
-  pages_.assign_zero(last_place_ + 1);
+  frames_.assign_zero(last_place_ / pages_in_group + 1);
+  unreadable_.assign(last_place_ + 1, no_page);
+  pages_.assign(last_place_ + 1, no_page);
 }
 
 // Where not all of them can be read, those in front of the gap can.
 bool PageCache::fill(Address page) const {
   const size_t place = place_of(page);
-  const size_t count = std::min(pages_ahead, last_place_ + 1 - place);
-  const size_t read = reader_.read_most(page, copies_.data() + place * page_bytes, count * page_bytes) / page_bytes;
+  uint32_t& frame = frames_[place / pages_in_group];
+  if (frame == 0) {
+    copies_.extend(group_bytes);
+    frame = static_cast<uint32_t>(copies_.size() / group_bytes);
+  }
+  const size_t count = pages_in_group - place % pages_in_group;
+  const size_t read = reader_.read_most(page, copy_at(place), count * page_bytes) / page_bytes;
   if (read == 0) {
     unreadable_[unreadable_place_of(page)] = page;
     return false;
   }
-  for (size_t i = 0; i < count; ++i) pages_[place + i] = i < read ? page + i * page_bytes : 0;
+  for (size_t i = 0; i < count; ++i) pages_[place + i] = i < read ? page + i * page_bytes : no_page;
   return true;
 }
 

@@ -243,6 +243,7 @@ void Walker::expand_frame(void* address) {
 
 void Walker::add_tracked() {
   graph_.tracked_begin = graph_.size();
+  graph_.addresses.reserve(graph_.size() + gl_estimate_tracked());
   struct Call {
     Walker* walker;
     bool ran_out;  // nothing is thrown through the collector's own code

@@ -1,6 +1,7 @@
 // A growing array of plain values. A large one that grows is moved by the kernel and not copied.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <type_traits>
@@ -48,11 +49,11 @@ class Buffer {
   size_t bytes() const { return capacity_ * sizeof(T); }
 
   void push_back(T value) {
-    if (size_ == capacity_) reserve(capacity_ + capacity_ / 2 + 64);
+    if (size_ == capacity_) reserve(grown_capacity());
     data_[size_++] = value;
   }
   bool try_push_back(T value) noexcept {  // false: no memory
-    if (size_ == capacity_ && !try_reserve(capacity_ + capacity_ / 2 + 64)) return false;
+    if (size_ == capacity_ && !try_reserve(grown_capacity())) return false;
     data_[size_++] = value;
     return true;
   }
@@ -61,6 +62,10 @@ class Buffer {
   void resize(size_t size) {  // new elements are not initialised
     reserve(size);
     size_ = size;
+  }
+  void extend(size_t more) {  // by so many, not initialised
+    if (size_ + more > capacity_) reserve(std::max(size_ + more, grown_capacity()));
+    size_ += more;
   }
   void assign(size_t size, T value) {
     resize(size);
@@ -95,6 +100,8 @@ class Buffer {
   void release() { *this = Buffer(); }
 
  private:
+  size_t grown_capacity() const { return grown_bytes(bytes()) / sizeof(T); }
+
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;

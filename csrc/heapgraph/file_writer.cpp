@@ -31,6 +31,7 @@ class Writer {
   void add_graph() {
     add(Section::addresses, graph_.addresses);
     if (graph_.type_rows.size() <= UINT16_MAX) {
+      short_types_.reserve(graph_.size());
       for (uint32_t type : graph_.types) short_types_.push_back(static_cast<uint16_t>(type));
       add(Section::types, short_types_);
     } else {
@@ -84,6 +85,7 @@ class Writer {
     contents_.push_back(data);
   }
   void add_sizes() {
+    short_sizes_.reserve(graph_.size());
     for (size_t i = 0; i < graph_.size(); ++i) {
       const uint64_t bytes = graph_.size_of(static_cast<NodeId>(i));
       short_sizes_.push_back(static_cast<uint16_t>(std::min<uint64_t>(bytes, big_short_size)));
@@ -93,6 +95,7 @@ class Writer {
     add(Section::big_sizes, big_sizes_);
   }
   void add_row_lengths() {
+    row_lengths_.reserve(graph_.size());
     for (size_t i = 0; i < graph_.size(); ++i) {
       const NodeId node = static_cast<NodeId>(i);
       const size_t length = graph_.references.of(node).size();

@@ -19,8 +19,8 @@ namespace gradlife::heap {
 #ifdef GRADLIFE_MAPS_ARRAYS
 
 constexpr size_t least_mapped_bytes = size_t{128} << 10;  // from here on malloc maps, too, as long as it is new to it
-constexpr size_t least_huge_bytes = size_t{4} << 20;
 constexpr size_t huge_page_bytes = size_t{2} << 20;
+constexpr size_t least_huge_bytes = huge_page_bytes;
 constexpr size_t small_page_bytes = size_t{64} << 10;  // or less: Linux has pages of 4, 16 or 64 KiB
 
 inline bool is_mapped_array(size_t bytes) { return bytes >= least_mapped_bytes; }
@@ -41,18 +41,46 @@ inline void* map_array(size_t bytes) {
   return first + skipped;
 }
 
+// What an array of so many bytes grows to, by half or more: large ones by whole huge pages, or their ends would be in
+// small ones for good.
+inline size_t grown_bytes(size_t bytes) {
+  const size_t wanted = bytes + bytes / 2 + 256;
+  return wanted < least_huge_bytes ? wanted : (wanted + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+}
+
 inline void unmap_array(void* data, size_t bytes) { munmap(data, whole_pages(bytes)); }
 
-// nullptr: no memory.
+// nullptr: no memory. What grows large goes where huge pages begin, and stays whole ones as it is moved.
 inline void* remap_array(void* data, size_t old_bytes, size_t bytes) {
-  void* moved = mremap(data, whole_pages(old_bytes), whole_pages(bytes), MREMAP_MAYMOVE);
+  const size_t old_length = whole_pages(old_bytes), length = whole_pages(bytes);
+  if (length <= old_length || bytes < least_huge_bytes) {
+    void* moved = mremap(data, old_length, length, MREMAP_MAYMOVE);
+    return moved != MAP_FAILED ? moved : nullptr;
+  }
+  void* place = map_array(bytes);
+  if (place == nullptr) return nullptr;
+  if (old_bytes < least_huge_bytes) {
+    std::memcpy(place, data, old_bytes);
+    munmap(data, old_length);
+    return place;
+  }
+  void* moved = mremap(data, old_length, length, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+  if (moved == MAP_FAILED) munmap(place, length);
   return moved != MAP_FAILED ? moved : nullptr;
 }
 
 #else
 
 inline bool is_mapped_array(size_t) { return false; }
+inline size_t grown_bytes(size_t bytes) { return bytes + bytes / 2 + 256; }
 inline void* map_array(size_t) { return nullptr; }
+// What an array of so many bytes grows to, by half or more: large ones by whole huge pages, or their ends would be in
+// small ones for good.
+inline size_t grown_bytes(size_t bytes) {
+  const size_t wanted = bytes + bytes / 2 + 256;
+  return wanted < least_huge_bytes ? wanted : (wanted + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+}
+
 inline void unmap_array(void*, size_t) {}
 inline void* remap_array(void*, size_t, size_t) { return nullptr; }
 
