@@ -34,11 +34,8 @@ class Namer {
     mark_types();
     mark_cycles();
     mark_held_beside();
-    sort_arrivals();
     for (size_t node = 0; node < graph_.size(); ++node) {
-      prefetch(node + 16);
-      if (node + 6 < graph_.size() && first_[node + 6] != first_[node + 7])
-        packer_.prefetch(static_cast<NodeId>(node + 6));
+      prefetch(node);
       label_row(static_cast<NodeId>(node));
     }
     words_.texts.close();
@@ -121,38 +118,53 @@ class Namer {
     const uint32_t part = components_.of_node[node];
     return part != Components::none && has_native_[part] != 0 && components_.sizes[part] <= most_in_cycle;
   }
-  // Those that a path reaches through one node, together: rows of `first_arrival_`.
-  void sort_arrivals() {
-    first_.assign_zero(graph_.size() + 2);
-    for (size_t i = 1; i < graph_.size(); ++i)
-      if (paths_.is_reached(static_cast<NodeId>(i))) ++first_[paths_.parent(static_cast<NodeId>(i)) + 2];
-    for (size_t i = 2; i < first_.size(); ++i) first_[i] += first_[i - 1];
-    arrived_.resize(first_[graph_.size() + 1]);
-    for (size_t i = 1; i < graph_.size(); ++i)
-      if (paths_.is_reached(static_cast<NodeId>(i)))
-        arrived_[first_[paths_.parent(static_cast<NodeId>(i)) + 1]++] = static_cast<NodeId>(i);
+  bool has_arrival(NodeId source) const {
+    return paths_.has_arrival(graph_.references.first[source], graph_.references.first[source + 1]);
+  }
+  // How many of so long a row are to be labelled: enough of them are looked up together.
+  size_t count_wanted(size_t first, const Row& row, bool is_whole) const {
+    if (is_whole) return row.size();
+    size_t count = 0;
+    for (size_t i = 0; i < row.size() && count <= searched_one_by_one; ++i)
+      count += paths_.arrives_by(first + i) ? 1 : 0;
+    return count;
   }
 
+  // Far ahead the object itself, nearer what its parts stand in and where they are written down.
   void prefetch(size_t node) const {
-    if (node >= graph_.size() || first_[node] == first_[node + 1]) return;
-    const char* next = reinterpret_cast<const char*>(object(static_cast<NodeId>(node)));
-    __builtin_prefetch(next);
-    __builtin_prefetch(next - 32);  // where an instance's attributes are looked up
+    constexpr size_t far = 16, near = 6, most = 8;
+    if (node + far < graph_.size() && has_arrival(static_cast<NodeId>(node + far))) {
+      const char* next = reinterpret_cast<const char*>(object(static_cast<NodeId>(node + far)));
+      __builtin_prefetch(next);
+      __builtin_prefetch(next - 32);  // where an instance's attributes are looked up
+    }
+    if (node + near >= graph_.size()) return;
+    const NodeId source = static_cast<NodeId>(node + near);
+    const size_t first = graph_.references.first[source], last = graph_.references.first[source + 1];
+    if (!paths_.has_arrival(first, last)) return;
+    packer_.prefetch(source);
+    for (size_t edge = first; edge < std::min(last, first + most); ++edge) {
+      if (!paths_.arrives_by(edge)) continue;
+      __builtin_prefetch(&graph_.addresses[graph_.references.targets[edge]]);
+      __builtin_prefetch(&words_.arrivals[graph_.references.targets[edge]], 1);
+    }
   }
 
   void label_row(NodeId source) {
-    const Row arrivals = {arrived_.data() + first_[source], arrived_.data() + first_[source + 1]};
-    const bool is_whole = needs_whole_row(source);
+    const Row row = graph_.references.of(source);
+    const size_t first = graph_.references.first[source];
+    const bool is_whole = needs_whole_row(source), is_on_paths = has_arrival(source);
     if (!is_whole && marks(source).is_holder) label_beside(source);
-    const size_t wanted = arrivals.size() + (is_whole ? graph_.references.of(source).size() : 0);
-    if (wanted == 0) return;
+    if (row.size() == 0 || (!is_whole && !is_on_paths)) return;
     if (marks(source).is_native) return label_native(source);
     std::unique_ptr<ManyLabels> labels;
-    if (wanted > searched_one_by_one && marks(source).has_places) labels = std::make_unique<ManyLabels>(object(source));
-    for (NodeId target : arrivals) words_.arrivals[target] = label(source, target, labels.get());
+    if (row.size() > searched_one_by_one && marks(source).has_places &&
+        count_wanted(first, row, is_whole) > searched_one_by_one)
+      labels = std::make_unique<ManyLabels>(object(source));
+    for (size_t i = 0; is_on_paths && i < row.size(); ++i)
+      if (paths_.arrives_by(first + i)) words_.arrivals[row.first[i]] = label(source, row.first[i], labels.get());
     if (!is_whole) return;
-    uint32_t edge = graph_.references.first[source];
-    const Row row = graph_.references.of(source);
+    uint32_t edge = static_cast<uint32_t>(first);
     for (const NodeId* target = row.begin(); target != row.end(); ++target) {
       const size_t nth = earlier(row, target);
       words_.others.push_back(
@@ -200,8 +212,6 @@ class Namer {
   Buffer<uint8_t> has_native_;
   Buffer<TypeMarks> marks_;  // by type
   SharedNodes shared_;       // after `mark_held_beside`, of those only
-  Buffer<uint32_t> first_;
-  Buffer<NodeId> arrived_;
 };
 
 }  // namespace
@@ -221,9 +231,8 @@ NodeNumbers uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& pro
   NodeNumbers counts;
   const auto note = [&](size_t node) {
     const auto* object = reinterpret_cast<PyObject*>(static_cast<uintptr_t>(graph.addresses[node]));
-    if (gl_is_immortal(object) != 0) return;
     const uint32_t count = static_cast<uint32_t>(std::min<int64_t>(Py_REFCNT(object), UINT32_MAX));
-    if (count != known[node]) counts.add(static_cast<NodeId>(node), count);
+    if (count != known[node] && gl_is_immortal(object) == 0) counts.add(static_cast<NodeId>(node), count);
   };
   constexpr size_t ahead = 12;
   for (size_t node = graph.tracked_begin; node < graph.tracked_end; ++node) {

@@ -40,6 +40,8 @@ Buffer<uint8_t> step_costs(const Graph& graph) {
 PathTree::PathTree(const Graph& graph, NodeId target) : parents_(graph.size(), no_node) {
   if (graph.size() == 0) return;
   const Buffer<uint8_t> costs = step_costs(graph);
+  const Edges& references = graph.references;
+  arrivals_.assign_zero(references.targets.size() / bits + 1);
   Frontier frontier;
   const auto reach = [&](NodeId node, NodeId from, size_t distance) {
     parents_[node] = from;
@@ -53,8 +55,12 @@ PathTree::PathTree(const Graph& graph, NodeId target) : parents_(graph.size(), n
       if (target != no_node && is_reached(target)) return;
       look_ahead(graph, waiting, i);
       const NodeId node = waiting[i];
-      for (NodeId next : graph.references.of(node))
-        if (!is_reached(next)) reach(next, node, distance + costs[graph.types[next]]);
+      for (size_t edge = references.first[node]; edge < references.first[node + 1]; ++edge) {
+        const NodeId next = references.targets[edge];
+        if (is_reached(next)) continue;
+        arrivals_[edge / bits] |= uint64_t{1} << edge % bits;
+        reach(next, node, distance + costs[graph.types[next]]);
+      }
     }
     frontier.done(distance);
   }
