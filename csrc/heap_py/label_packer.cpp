@@ -204,6 +204,9 @@ uint32_t LabelPacker::of_instance(NodeId source, NodeId target) {
   gl_visit_inline_attributes(holder, note_key, &search);
   if (search.key != nullptr)
     return waits_for_a_call(target, search.key) ? not_found : keyed(Relation::attribute, search.key);
+  const DeclaredField declared = declared_field(holder, held);
+  if (declared.is_slot && graph_.types[target] != tuples_)  // of a tuple it may say of what call
+    return known(Relation::slot, declared.member, [&] { return Label{Relation::slot, declared.member->name}; });
   Label slot = label_in_members(holder, held);
   slot.call = call_beside(holder, held, slot);
   if (slot.relation == Relation::slot) return pack(slot);

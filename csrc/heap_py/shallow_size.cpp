@@ -45,15 +45,6 @@ uint64_t set_bytes(PyObject* object) {
   return is_small ? 0 : (static_cast<uint64_t>(set->mask) + 1) * sizeof(setentry);
 }
 
-// What an object of this kind owns beside itself.
-uint64_t outside_bytes(PyObject* object) {
-  if (PyDict_Check(object)) return gl_dict_table_bytes(object);
-  if (PyList_Check(object)) return static_cast<uint64_t>(reinterpret_cast<PyListObject*>(object)->allocated) * pointer;
-  if (PyAnySet_Check(object)) return set_bytes(object);
-  if (PyByteArray_Check(object)) return static_cast<uint64_t>(reinterpret_cast<PyByteArrayObject*>(object)->ob_alloc);
-  return 0;
-}
-
 // In front of what the collector knows.
 uint64_t headers_bytes(PyTypeObject* type) {
   uint64_t bytes = collector_header;
@@ -67,25 +58,49 @@ uint64_t headers_bytes(PyTypeObject* type) {
 
 }  // namespace
 
-uint64_t shallow_bytes(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  if (PyUnicode_Check(object)) return text_bytes(object);
-  if (PyLong_Check(object)) return int_bytes(object);
-  uint64_t bytes = static_cast<uint64_t>(type->tp_basicsize) + items_bytes(object, type);
-  if (PyObject_IS_GC(object)) bytes += headers_bytes(type);
-  return bytes + outside_bytes(object) + gl_inline_bytes(object);
+ShallowSize::ShallowSize(PyTypeObject* type) : type_(type), kind_(kind_of(type)) {
+  constexpr unsigned long uneven = Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS;
+  const bool has_header = (type->tp_flags & Py_TPFLAGS_HAVE_GC) != 0;
+  asks_for_header_ = has_header && type->tp_is_gc != nullptr;
+  has_inline_ = (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+  bytes_ = static_cast<uint64_t>(type->tp_basicsize);
+  if (has_header && !asks_for_header_) bytes_ += headers_bytes(type);
+  is_even_ = type->tp_itemsize == 0 && (type->tp_flags & uneven) == 0 && kind_ == Kind::plain && !asks_for_header_ &&
+             !has_inline_;
 }
 
-uint64_t shallow_bytes_of_each(PyTypeObject* type) {
-  constexpr unsigned long uneven = Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_LONG_SUBCLASS |
-                                   Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_MANAGED_DICT;
-  if (type->tp_itemsize != 0 || (type->tp_flags & uneven) != 0) return 0;
-  PyTypeObject* const growing[] = {&PySet_Type, &PyFrozenSet_Type, &PyByteArray_Type};
-  for (PyTypeObject* base : growing)
-    if (PyType_IsSubtype(type, base) != 0) return 0;
-  const bool has_header = (type->tp_flags & Py_TPFLAGS_HAVE_GC) != 0;
-  if (has_header && type->tp_is_gc != nullptr) return 0;
-  return static_cast<uint64_t>(type->tp_basicsize) + (has_header ? headers_bytes(type) : 0);
+ShallowSize::Kind ShallowSize::kind_of(PyTypeObject* type) {
+  if ((type->tp_flags & Py_TPFLAGS_UNICODE_SUBCLASS) != 0) return Kind::text;
+  if ((type->tp_flags & Py_TPFLAGS_LONG_SUBCLASS) != 0) return Kind::number;
+  if ((type->tp_flags & Py_TPFLAGS_DICT_SUBCLASS) != 0) return Kind::dict;
+  if ((type->tp_flags & Py_TPFLAGS_LIST_SUBCLASS) != 0) return Kind::list;
+  if (PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0) return Kind::set;
+  return PyType_IsSubtype(type, &PyByteArray_Type) != 0 ? Kind::bytes : Kind::plain;
+}
+
+// What an object of this kind owns beside itself.
+uint64_t ShallowSize::outside_bytes(PyObject* object) const {
+  switch (kind_) {
+    case Kind::dict:
+      return gl_dict_table_bytes(object);
+    case Kind::list:
+      return static_cast<uint64_t>(reinterpret_cast<PyListObject*>(object)->allocated) * pointer;
+    case Kind::set:
+      return set_bytes(object);
+    case Kind::bytes:
+      return static_cast<uint64_t>(reinterpret_cast<PyByteArrayObject*>(object)->ob_alloc);
+    default:
+      return 0;
+  }
+}
+
+uint64_t ShallowSize::of(PyObject* object) const {
+  if (is_even_) return bytes_;
+  if (kind_ == Kind::text) return text_bytes(object);
+  if (kind_ == Kind::number) return int_bytes(object);
+  uint64_t bytes = bytes_ + items_bytes(object, type_) + outside_bytes(object);
+  if (asks_for_header_ && PyObject_IS_GC(object)) bytes += headers_bytes(type_);
+  return has_inline_ ? bytes + gl_inline_bytes(object) : bytes;
 }
 
 }  // namespace gradlife::heap

@@ -110,18 +110,22 @@ bool shows_memory(PyObject* object) {
 
 }  // namespace
 
-// Fields that a type or its bases declare: __slots__, and those of types written in C (__self__, tb_next, func).
-Label label_in_members(PyObject* object, PyObject* target) {
+DeclaredField declared_field(PyObject* object, const PyObject* target) {
   for (PyTypeObject* type = Py_TYPE(object); type != nullptr; type = type->tp_base) {
     if (type->tp_members == nullptr) continue;
     for (const PyMemberDef* member = type->tp_members; member->name != nullptr; ++member) {
       if (member->type != T_OBJECT && member->type != T_OBJECT_EX) continue;
       if (*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + member->offset) != target) continue;
-      const bool is_slot = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
-      return {is_slot ? Relation::slot : Relation::internal, member->name};
+      return {member, (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0};
     }
   }
   return {};
+}
+
+Label label_in_members(PyObject* object, PyObject* target) {
+  const DeclaredField found = declared_field(object, target);
+  if (found.member == nullptr) return {};
+  return {found.is_slot ? Relation::slot : Relation::internal, found.member->name};
 }
 
 Label label_in_core_type(PyObject* source, PyObject* target) {

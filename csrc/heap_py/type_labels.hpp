@@ -3,10 +3,18 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <structmember.h>
 
 #include "heap_py/relation.hpp"
 
 namespace gradlife::heap {
+
+// Where an object refers to another by a field that its type or one of its bases declares.
+struct DeclaredField {
+  const PyMemberDef* member = nullptr;
+  bool is_slot = false;  // of __slots__
+};
+DeclaredField declared_field(PyObject* object, const PyObject* target);
 
 // Fields that a type or its bases declare: __slots__, and those of types written in C (__self__, func).
 Label label_in_members(PyObject* object, PyObject* target);
