@@ -69,7 +69,7 @@ NATIVE_WAYS = (
     Pattern(
         "GL801",
         "native code took a reference and never gave it back",
-        "{what} has {count} references of which {unseen} belong to nothing that can be seen. A function of an extension "
+        "References to {what}: {count}, {unseen} of them from nothing that can be seen. A function of an extension "
         "took a reference and did not release it.",
         "Look at the extension function that returns or takes such objects: an INCREF too many, a missing DECREF.",
         "",
