@@ -114,6 +114,7 @@ class NativeScan {
   bool is_unused_pool(const Block& block) const;
   int plain_blocks(uint32_t item) const;  // on the way inwards
   bool is_plain(uint32_t item) const;
+  bool is_owned_by_target(const Arrival& arrival, const std::string& name) const;
   bool is_no_holder(const Arrival& arrival, const std::string& name) const;
   bool is_trusted(PyTypeObject* type) const;
   bool explains(NodeId node, Address target) const;

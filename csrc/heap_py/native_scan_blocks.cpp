@@ -66,10 +66,19 @@ bool NativeScan::is_plain(uint32_t item) const {
   return items_[item].shape == Shape::block && items_[item].name == nullptr;
 }
 
+// A Python object's C++ part, counted once: then its wrapper owns it, and it only knows its wrapper.
+bool NativeScan::is_owned_by_target(const Arrival& arrival, const std::string& name) const {
+  uint64_t count = 0;  // of strong references, the low half of the word since 1.0
+  return !is_for_natives_ && items_[arrival.item].shape == Shape::target &&
+         (name.find("TensorImplE") != std::string::npos || name.find("StorageImplE") != std::string::npos) &&
+         reader_.read_word(arrival.block.first + sizeof(uint64_t), &count) && static_cast<uint32_t>(count) == 1;
+}
+
 // The tool's own objects; and a storage, whose block has a tensor's numbers, or what was there before them.
 bool NativeScan::is_no_holder(const Arrival& arrival, const std::string& name) const {
   uint64_t vtable = 0;
   if (reader_.read_word(arrival.block.first, &vtable) && is_own(vtable)) return true;
+  if (is_owned_by_target(arrival, name)) return true;
   return name.find("StorageImplE") != std::string::npos && items_[arrival.item].shape != Shape::target;
 }
 

@@ -114,6 +114,21 @@ def test_a_word_that_malloc_gave_a_node_beyond_its_own_is_no_sure_holder(layout:
     del result
 
 
+def test_a_word_in_a_node_that_leads_to_what_only_its_wrapper_owns_is_no_holder(layout: bool) -> None:
+    """A node has room for sizes that it does not use, where what was there before still stands."""
+    tensor, result = torch.ones(2), leaf().sin()
+    node = next(at for at in native_objects("torch::autograd::generated::SinBackward0"))
+    implementation = ctypes.c_uint64.from_address(id(tensor) + 16).value
+    unused = ctypes.c_uint64.from_address(node + _heap._torch_block(node) - 64)
+    before, unused.value = unused.value, implementation
+    try:
+        found = scan([tensor])[0]
+    finally:
+        unused.value = before
+    assert not found
+    del result
+
+
 def test_no_sure_holder_among_objects_of_the_whole_process() -> None:
     """Words that own nothing are in every process; the ledger names none where the count is explained."""
     gc.collect()
