@@ -23,7 +23,7 @@ struct HeapLatent {
 };
 
 struct HeapInterface {
-  static constexpr uint32_t current_version = 5;
+  static constexpr uint32_t current_version = 6;
   static constexpr const char* capsule_name = "gradlife._engine._heap_interface";
 
   uint32_t version;
@@ -31,8 +31,8 @@ struct HeapInterface {
   const void* (*object_behind)(const void* wrapper);  // nullptr: none, or none any more
   bool (*wrapper_owns)(const void* wrapper);          // whether the wrapper counts among that object's owners
   bool (*outlives_references)(const void* wrapper);   // it is kept while that object has other owners
-  // What a wrapper that is kept would else show the collector.
-  void (*visit_kept)(const void* wrapper, void (*visit)(void* state, void* object), void* state);
+  // What a wrapper that is kept would else show the collector, and whether that takes it all the same.
+  void (*visit_kept)(const void* wrapper, void (*visit)(void* state, void* object, bool is_taken), void* state);
   // What the collector does not see of a wrapper, but will when the other owners are gone.
   void (*visit_latent)(const void* wrapper, void (*visit)(void* state, void* object, const HeapLatent& latent),
                        void* state);

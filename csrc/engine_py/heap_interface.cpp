@@ -50,19 +50,21 @@ bool outlives_references(const void* wrapper) {
   return head->impl != nullptr && head->owns_impl && head->impl->identity() == Identity::resurrect;
 }
 
-void visit_kept(const void* wrapper, void (*visit)(void* state, void* object), void* state) {
-  struct Call {
-    void (*visit)(void* state, void* object);
-    void* state;
-  } call{visit, state};
+void visit_kept(const void* wrapper, void (*visit)(void* state, void* object, bool is_taken), void* state) {
   PyObject* object = as_object(wrapper);
   if (!is_kept_by_impl(object)) return;
+  const bool is_tensor = head_of(object)->impl->kind() == Kind::tensor;
+  struct Call {
+    void (*visit)(void* state, void* object, bool is_taken);
+    void* state;
+    const PyObject* taken;
+  } call{visit, state, is_tensor ? taken_from_kept(object) : nullptr};
   const visitproc forward = [](PyObject* target, void* arg) {
     const Call& call = *static_cast<Call*>(arg);
-    call.visit(call.state, target);
+    call.visit(call.state, target, target != nullptr && target == call.taken);
     return 0;
   };
-  if (head_of(object)->impl->kind() == Kind::tensor)
+  if (is_tensor)
     visit_tensor_references(object, forward, &call);
   else
     visit_storage_references(object, forward, &call);

@@ -47,6 +47,12 @@ int visit_impl(TensorImpl& impl, visitproc visit, void* arg) {
 
 }  // namespace
 
+// Up to 1.13 the collector took the attributes before the wrapper's death was called off (issue 75932).
+PyObject* taken_from_kept(PyObject* self) {
+  const Policy& policy = head_of(self)->impl->policy();
+  return policy.release < 200 && !policy.is_oneflow ? tensor_object(self)->dict : nullptr;
+}
+
 int visit_tensor_references(PyObject* self, visitproc visit, void* arg) {
   if (const int stop = visit_slots(self, state().tensor_base, visit, arg)) return stop;
   TensorObject* object = tensor_object(self);
@@ -85,8 +91,7 @@ void take_apart(PyObject* self) {
 int tensor_clear(PyObject* self) {
   TensorImpl* impl = impl_of(self);
   if (is_kept_by_impl(self)) {
-    // Up to 1.13 the collector took the attributes before the wrapper's death was called off (issue 75932).
-    if (impl->policy().release < 200 && !impl->policy().is_oneflow) Py_CLEAR(tensor_object(self)->dict);
+    if (taken_from_kept(self) != nullptr) Py_CLEAR(tensor_object(self)->dict);
     return 0;
   }
   if (impl != nullptr && head_of(self)->owns_impl) {

@@ -86,9 +86,11 @@ void EngineProvider::expand_latent(PyObject* object, ReferenceSink& sink) {
 
 void EngineProvider::expand_silent(PyObject* object, ReferenceSink& sink) {
   if (!engine_.outlives_references(object)) return Provider::expand_silent(object, sink);
-  const auto refer = [](void* state, void* target) {
-    if (target != nullptr)
-      static_cast<ReferenceSink*>(state)->python(static_cast<PyObject*>(target), Relation::unknown, "");
+  const auto refer = [](void* state, void* target, bool is_taken) {
+    ReferenceSink& sink = *static_cast<ReferenceSink*>(state);
+    PyObject* shown = static_cast<PyObject*>(target);
+    if (target == nullptr) return;
+    is_taken ? sink.taken(shown, Relation::unknown, "") : sink.python(shown, Relation::unknown, "", -1);
   };
   engine_.visit_kept(object, refer, &sink);
 }

@@ -27,6 +27,8 @@ class ReferenceSink {
 
   // The native object behind a wrapper that lives on, its references gone, while this object has other owners.
   virtual void keeper(const void* target, uint32_t type, const char* label) { native(target, type, label); }
+  // What the collector takes from a wrapper although it lives on.
+  virtual void taken(PyObject* target, Relation relation, const char* label) { python(target, relation, label); }
   // The wrapper of the native object that is shown: its count has one for all that own the object beside it.
   virtual void coupled(PyObject* wrapper, const char* label) { python(wrapper, Relation::native, label); }
   // Not shown by the wrapper's traverse as long as these native objects have other owners; not for labels.

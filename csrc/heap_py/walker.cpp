@@ -29,6 +29,10 @@ class WalkSink final : public ReferenceSink {
     builder_.refer(address_of(target));
     ++count_;
   }
+  void taken(PyObject* target, Relation relation, const char* label) override {
+    builder_.begin_taken();
+    python(target, relation, label, -1);
+  }
   void keeper(const void* target, uint32_t type, const char* label) override {
     builder_.keep_wrapper(silent_);
     native(target, type, label, -1);

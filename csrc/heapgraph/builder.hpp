@@ -46,6 +46,8 @@ class Builder {
     push(wrapper_mark | typed_mark);
     push(references);
   }
+  // What follows next, of the same wrapper, the collector takes from it although its native object keeps it.
+  void begin_taken() noexcept { push(taken_mark); }
   // What follows next, of the same native node, is its wrapper, which counts all the node's other owners as one.
   void begin_coupled() noexcept { push(coupled_mark); }
   // A native object on the way of a latent reference.
@@ -80,6 +82,7 @@ class Builder {
   static constexpr Address coupled_mark = 6;
   static constexpr Address wrapper_mark = 10;
   static constexpr Address latent_mark = 12;
+  static constexpr Address taken_mark = 14;
   static constexpr Address typed_mark = 1;
   static constexpr size_t latent_items = 8;  // behind its mark
   void push(Address item) noexcept {

@@ -58,8 +58,9 @@ enum class Section : uint32_t {
   latent,  // LatentReference
   label_gaps,
   long_gaps,
+  taken,
 };
-constexpr uint32_t most_sections = 24;
+constexpr uint32_t most_sections = 25;
 
 // Some arrays come in two widths, which their elements' size tells: types of 2 or 4 bytes; sizes of 2 or 4, where the
 // largest number refers to big_sizes; first_references of 4, or numbers of references of 1, where 255 refers to

@@ -45,6 +45,7 @@ class Writer {
     add(Section::coupled, graph_.coupled);
     add(Section::kept_wrappers, graph_.kept_wrappers.pairs());
     add(Section::latent, graph_.latent);
+    if (graph_.taken.begin() != graph_.taken.end()) add(Section::taken, graph_.taken.pairs());
     add_types();
   }
   void add_words(const Words& words) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "heapgraph/early_runs.hpp"
+
 namespace gradlife::heap {
 
 Garbage::Garbage(const Graph& graph, const PathTree& paths, const RefCount& count)
@@ -20,6 +22,7 @@ Garbage::Garbage(const Graph& graph, const PathTree& paths, const RefCount& coun
   }
   find_halves();
   find_kept_wrappers();
+  leave_out_taken();
   for (uint32_t i = 0; i < size(); ++i) add_row(i);
   references.first.push_back(static_cast<uint32_t>(references.targets.size()));
   drop_seen_elsewhere();
@@ -55,6 +58,16 @@ void Garbage::find_kept_wrappers() {
   }
 }
 
+// The collector takes them at the latest in the run that frees what holds them.
+void Garbage::leave_out_taken() {
+  if (graph_.taken.begin() == graph_.taken.end()) return;
+  for (const uint32_t wrapper : EarlyRuns(graph_, nodes, index_, count_, kept_by_).run()) {
+    const size_t edge = graph_.references.first[nodes[wrapper]] + *graph_.taken.find(nodes[wrapper]);
+    taken_.insert(edge);
+    --count_[index_[graph_.references.targets[edge]]];
+  }
+}
+
 void Garbage::add(uint32_t to, Sort sort) {
   references.targets.push_back(to);
   sorts_.push_back(sort);
@@ -69,6 +82,7 @@ void Garbage::add_row(uint32_t from) {
   if (kept != nullptr) visible += *kept;
   for (size_t i = 0; i < row.size(); ++i) {
     const uint32_t to = index_[row.first[i]];
+    if (!taken_.empty() && taken_.count(graph_.references.first[nodes[from]] + i) != 0) continue;
     if (to == no_node || (own != wrapper_of_.end() && own->second == to)) continue;
     add(to, i < visible ? Sort::seen : Sort::hidden);
     ++(i < visible ? seen_ : known_)[to];

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "heapgraph/graph.hpp"
 #include "heapgraph/search.hpp"
@@ -42,6 +43,7 @@ class Garbage {
   void add_row(uint32_t from);
   void add(uint32_t to, Sort sort);
   void find_kept_wrappers();
+  void leave_out_taken();
   void add_owner(uint32_t from, uint32_t native);
   void drop_seen_elsewhere();
 
@@ -49,6 +51,7 @@ class Garbage {
   Buffer<uint32_t> index_;                             // of each of the graph's nodes, or no_node
   std::unordered_map<uint32_t, uint32_t> wrapper_of_;  // of coupled native objects
   std::unordered_map<uint32_t, uint32_t> kept_by_;     // by native objects: their wrappers
+  std::unordered_set<size_t> taken_;                   // of the graph's references
   Buffer<Sort> sorts_;                                 // of each reference
   Buffer<uint8_t> is_collectable_, has_coupled_;
   Buffer<int64_t> count_, seen_, known_;

@@ -70,6 +70,8 @@ struct Graph {
   // Wrappers that live as long as their native object has other owners: how many references stand first among the
   // hidden ones because their traverse shows none meanwhile.
   NodeNumbers kept_wrappers;
+  // Where in such a wrapper's row the reference stands that the collector takes from it all the same (PyTorch 1).
+  NodeNumbers taken;
   Buffer<LatentReference> latent;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
   size_t tracked_end = 0;
