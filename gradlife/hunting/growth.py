@@ -11,6 +11,7 @@ from gradlife import _heap
 from gradlife.hunting.births import Births, births
 from gradlife.hunting.groups import Group, containers, held_groups
 from gradlife.hunting.islands import alike, islands
+from gradlife.hunting.lasting import lasting
 from gradlife.hunting.looks import Look
 from gradlife.hunting.spread import spread
 from gradlife.hunting.weights import LEAST_PLAIN_BYTES, leak_types, matters, plain_bytes, weight
@@ -127,9 +128,10 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
         counts = counted(group, evidence)
         if are_many(counts, evidence):
             (unsure if slows(counts, evidence, SLOWED_SHARE) else sure).append(group)
-    for group in alike(evidence.graph, islands(evidence.graph, evidence.born)):
-        if is_steady(counted(group, evidence), evidence):
-            sure.append(group)
+    lost = alike(evidence.graph, islands(evidence.graph, evidence.born))
+    steady = [group for group in lost if is_steady(counted(group, evidence), evidence)]
+    graphs = [look.graph for look in evidence.looks[evidence.judged.start :]]
+    sure += lasting(steady, graphs, evidence.born, evidence.judged)
     return [grown(group, evidence) for group in sure], unsure
 
 
