@@ -97,6 +97,8 @@ class NativeScan {
   void settle(const Arrival& arrival, uint32_t level);
   void settle_node(const Arrival& arrival, uint32_t origin);
   bool is_inside(const Arrival& arrival) const;
+  bool is_unused(const Arrival& arrival) const;
+  Sureness sureness_of(const Arrival& arrival) const;
   void add_block(const Arrival& arrival, uint32_t origin);
   bool climb_tree(uint32_t item);
   uint32_t origin_of(uint32_t item, uint32_t level);

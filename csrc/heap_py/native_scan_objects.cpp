@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "heap_py/torch_layout.hpp"
+
 namespace gradlife::heap {
 namespace {
 
@@ -78,6 +80,34 @@ bool NativeScan::is_inside(const Arrival& arrival) const {
   return offset + 4 * sizeof(uint64_t) <= arrival.block.bytes();
 }
 
+// c10::SmallVector: address of the first element, number, room, and behind these the room itself, while it is enough.
+// What was there before still stands behind the last element. A node has such a vector of its outputs' shapes, and each
+// shape one of its sizes.
+bool NativeScan::is_unused(const Arrival& arrival) const {
+  constexpr uint64_t word = sizeof(uint64_t), head = 2 * word, searched = 32;
+  const TorchLayout* layout = torch_layout();
+  const Address object = arrival.node != no_node ? graph_.addresses[arrival.node] : arrival.block.first;
+  for (uint64_t back = head; back <= head + searched * word && arrival.at >= arrival.block.first + back; back += word) {
+    const Address vector = arrival.at - back;
+    struct {
+      uint64_t begin;
+      uint32_t count, room;
+    } fields;
+    if (!reader_.read(vector, &fields, sizeof fields) || fields.begin != vector + head) continue;
+    if (fields.count > fields.room || fields.room > searched) continue;
+    const bool has_shapes =
+        layout != nullptr && layout->shape_bytes != TorchLayout::absent && vector == object + layout->shapes_in_node;
+    const uint64_t element = has_shapes ? layout->shape_bytes : word, place = back - head;
+    if (place >= fields.count * element && place < fields.room * element) return true;
+  }
+  return false;
+}
+
+Sureness NativeScan::sureness_of(const Arrival& arrival) const {
+  if (is_unused(arrival)) return Sureness::unsure;
+  return is_inside(arrival) ? Sureness::sure : Sureness::likely;
+}
+
 void NativeScan::settle_node(const Arrival& arrival, uint32_t origin) {
   const Address target = targets_[origins_[origin].target];
   const TypeRow& row = graph_.type_of(arrival.node);
@@ -97,7 +127,7 @@ void NativeScan::settle_node(const Arrival& arrival, uint32_t origin) {
   }
   Offer found;
   found.end = NativeHolder::End::object;
-  found.sureness = is_inside(arrival) ? Sureness::sure : Sureness::likely;
+  found.sureness = sureness_of(arrival);
   found.item = arrival.item;
   found.at = arrival.at;
   found.node = arrival.node;

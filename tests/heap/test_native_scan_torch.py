@@ -125,7 +125,26 @@ def test_a_word_in_a_node_that_leads_to_what_only_its_wrapper_owns_is_no_holder(
         found = scan([tensor])[0]
     finally:
         unused.value = before
-    assert not found
+    assert [holder for holder in found if holder.sureness is not Sureness.UNSURE] == []
+    del result
+
+
+@pytest.mark.parametrize("words", [1, 4, 13])
+def test_a_word_in_the_room_for_more_sizes_of_a_node_is_no_sure_holder(words: int) -> None:
+    """One output of one dimension: there is room for five, and, where the layout says so, for another output."""
+    calibration.ensure_calibrated()
+    held, result = Thing(), leaf().sin()
+    node = next(at for at in native_objects("torch::autograd::generated::SinBackward0"))
+    inside = [at for at in range(0, 512, 8) if ctypes.c_uint64.from_address(node + at).value == node + at + 16]
+    sizes = next(at for at in inside if ctypes.c_uint64.from_address(node + at + 8).value == (5 << 32) + 1)
+    room = ctypes.c_uint64.from_address(node + sizes + 16 + 8 * words)
+    before, room.value = room.value, id(held)
+    try:
+        found = scan([held])[0]
+    finally:
+        room.value = before
+    assert [holder.sureness for holder in found if "SinBackward0" in holder.description] in ([], [Sureness.UNSURE])
+    assert [holder for holder in found if holder.sureness is Sureness.SURE] == []
     del result
 
 
