@@ -1338,6 +1338,8 @@ def _nn_batch_norm(
 # Classes that take over what is done to their tensors.
 def _expect_overriding_types() -> None: ...
 def _switch_torch_function_off(off: _bool, /) -> _bool: ...
+def _watch_operations(wanted: _bool, /) -> _bool: ...
+def _go_beneath(wanted: _bool, /) -> _bool: ...
 def _overrides_torch_function(value: object, /) -> _bool: ...
 
 # Pictures.
@@ -1819,6 +1821,7 @@ def _register(
         "size_type",
         "strided_layout",
         "tensor_class",
+        "torch_dispatch",
         "torch_function",
         "warn",
     ],

@@ -161,7 +161,7 @@ void set_requires_grad(const Tensor& tensor, bool requires) {
 }
 
 Tensor detach(const Tensor& tensor) {
-  Tensor detached = variable_data(tensor);
+  Tensor detached = lowered("detach.default", [&] { return variable_data(tensor); }, tensor);
   if (tensor->has_version()) detached->share_version(tensor->version_counter());
   return detached;
 }

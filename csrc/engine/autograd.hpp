@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/hooks.hpp"
+#include "engine/lowering.hpp"
 #include "engine/node.hpp"
 #include "engine/tensor.hpp"
 
@@ -19,7 +20,7 @@ void set_grad_enabled(bool enabled);
 bool inference_mode();
 void set_inference_mode(bool enabled);
 // Whether operations record history now.
-inline bool is_recording() { return grad_enabled() && !inference_mode(); }
+inline bool is_recording() { return grad_enabled() && !inference_mode() && !is_beneath(); }
 
 class GradMode {
  public:

@@ -92,7 +92,9 @@ bool may_accumulate_in_place(const Tensor& tensor) {
 
 Tensor accumulated(Tensor held, Tensor arriving) {
   const bool is_alike = held->sizes() == arriving->sizes() && held->dtype() == arriving->dtype();
-  if (!grad_enabled() && is_alike && may_accumulate_in_place(held)) return ops::add_in_place(held, arriving);
+  const bool is_watched = operation_watcher() != nullptr;  // who watches may have kept it
+  if (!grad_enabled() && is_alike && !is_watched && may_accumulate_in_place(held))
+    return ops::add_in_place(held, arriving);
   return ops::add(held, arriving);
 }
 

@@ -151,12 +151,27 @@ void refuse_bool_difference(const TensorImpl& a, bool other_is_bool) {
 
 template <class Other>
 Tensor sum_of(const Tensor& a, const Other& b, const Scalar& alpha) {
-  return alpha.is(1) ? compute(a, b, Plus()) : compute(a, b, PlusScaled{alpha});
+  return lowered(
+      "add.Tensor", [&] { return alpha.is(1) ? compute(a, b, Plus()) : compute(a, b, PlusScaled{alpha}); }, a, b,
+      alpha);
 }
 
 template <class Other>
 Tensor difference_of(const Tensor& a, const Other& b, const Scalar& alpha) {
-  return alpha.is(1) ? compute(a, b, Minus()) : compute(a, b, MinusScaled{alpha});
+  return lowered(
+      "sub.Tensor", [&] { return alpha.is(1) ? compute(a, b, Minus()) : compute(a, b, MinusScaled{alpha}); }, a, b,
+      alpha);
+}
+
+template <class Other>
+Tensor product_of(const char* name, const Tensor& a, const Other& b) {
+  return lowered(name, [&] { return compute(a, b, Times()); }, a, b);
+}
+
+template <class Other>
+Tensor quotient_of(const char* name, const Tensor& a, const Other& b) {
+  const DType dtype = quotient_dtype(kernels::dtype_of(a, b));
+  return lowered(name, [&] { return kernels::compute_floats(a, b, dtype, Over()); }, a, b);
 }
 
 Tensor with_history(Tensor result, const NodePtr& node) {
@@ -190,51 +205,50 @@ Tensor sub_number(const Tensor& a, const Scalar& term, const Scalar& alpha) {
 
 Tensor add_scalar(const Tensor& a, const Scalar& term) {
   const auto node = start_recording<SumNode>({&a}, add_scalar_spec, SumNode::Sign::plus, Scalar(1));
-  return with_history(compute(a, term, Plus()), node.owner);
+  return with_history(lowered("add.Scalar", [&] { return compute(a, term, Plus()); }, a, term), node.owner);
 }
 
 Tensor sub_scalar(const Tensor& a, const Scalar& term) {
   const auto node = start_recording<SumNode>({&a}, sub_scalar_spec, SumNode::Sign::plus, Scalar(1));
-  return with_history(compute(a, term, Minus()), node.owner);
+  return with_history(lowered("sub.Scalar", [&] { return compute(a, term, Minus()); }, a, term), node.owner);
 }
 
 Tensor rsub_number(const Scalar& minuend, const Tensor& a, const Scalar& alpha) {
   refuse_bool_difference(*a, minuend.kind == Scalar::Kind::boolean);
   const auto node = start_recording<SumNode>({&a}, rsub_spec, SumNode::Sign::reversed, alpha);
-  return with_history(compute(a, minuend, FromNumber{alpha}), node.owner);
+  return with_history(
+      lowered("rsub.Scalar", [&] { return compute(a, minuend, FromNumber{alpha}); }, a, minuend, alpha), node.owner);
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
   const auto node = start_recording<MulNode>({&a, &b});
   if (node && node->should_compute_output(0)) node->save_input(0, b);
   if (node && node->should_compute_output(1)) node->save_input(1, a);
-  return with_history(compute(a, b, Times()), node.owner);
+  return with_history(product_of("mul.Tensor", a, b), node.owner);
 }
 
 Tensor mul_number(const Tensor& a, const Scalar& factor) {
-  return needs_graph({&a, &number_operand}) ? mul(a, wrapped_number(factor)) : compute(a, factor, Times());
+  return needs_graph({&a, &number_operand}) ? mul(a, wrapped_number(factor)) : product_of("mul.Tensor", a, factor);
 }
 
 Tensor mul_scalar(const Tensor& a, const Scalar& factor) {
-  return recorded(compute(a, factor, Times()), a, TimesNumber{factor});
+  return recorded(product_of("mul.Scalar", a, factor), a, TimesNumber{factor});
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
   const auto node = start_recording<DivNode>({&a, &b});
   if (node) node->save_input(0, b);
   if (node && node->should_compute_output(1)) node->save_input(1, a);
-  const DType dtype = quotient_dtype(kernels::result_dtype({a.get(), b.get()}));
-  return with_history(kernels::compute_floats(a, b, dtype, Over()), node.owner);
+  return with_history(quotient_of("div.Tensor", a, b), node.owner);
 }
 
 Tensor div_number(const Tensor& a, const Scalar& divisor) {
   if (needs_graph({&a, &number_operand})) return div(a, wrapped_number(divisor));
-  return kernels::compute_floats(a, divisor, quotient_dtype(kernels::result_dtype(*a, divisor)), Over());
+  return quotient_of("div.Tensor", a, divisor);
 }
 
 Tensor div_scalar(const Tensor& a, const Scalar& divisor) {
-  const DType dtype = quotient_dtype(kernels::result_dtype(*a, divisor));
-  return recorded(kernels::compute_floats(a, divisor, dtype, Over()), a, OverNumber{divisor});
+  return recorded(quotient_of("div.Scalar", a, divisor), a, OverNumber{divisor});
 }
 
 namespace {
@@ -252,7 +266,8 @@ Tensor sum_in_place(const Tensor& target, const Tensor& other, const Scalar& alp
   const auto sign = minus ? SumNode::Sign::minus : SumNode::Sign::plus;
   const auto node = start_recording<SumNode>({&target, &other}, minus ? sub_spec : add_spec, sign, alpha);
   kernels::check_target(*target, *other);
-  change_sum(target, other, alpha, minus);
+  lowered_change(
+      minus ? "sub_.Tensor" : "add_.Tensor", [&] { change_sum(target, other, alpha, minus); }, target, other, alpha);
   finish_in_place(target, node);
   return target;
 }
@@ -274,7 +289,7 @@ Tensor mul_in_place(const Tensor& target, const Tensor& other) {
   if (node && node->should_compute_output(0)) node->save_input(0, other);
   if (node && node->should_compute_output(1)) node->save_input(1, clone(target));
   kernels::check_target(*target, *other);
-  kernels::change(target, other, Times());
+  lowered_change("mul_.Tensor", [&] { kernels::change(target, other, Times()); }, target, other);
   finish_in_place(target, node);
   return target;
 }
@@ -286,7 +301,7 @@ Tensor div_in_place(const Tensor& target, const Tensor& other) {
   if (node && node->should_compute_output(1)) node->save_input(1, clone(target));
   kernels::check_target(*target, *other);
   refuse_cast(quotient_dtype(kernels::result_dtype({target.get(), other.get()})), *target);
-  kernels::change(target, other, Over());
+  lowered_change("div_.Tensor", [&] { kernels::change(target, other, Over()); }, target, other);
   finish_in_place(target, node);
   return target;
 }

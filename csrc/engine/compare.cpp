@@ -41,7 +41,7 @@ void refuse_order(DType dtype, const char* kernel) {
 }
 
 template <class Other>
-Tensor compare_with(Comparison comparison, const Tensor& a, const Other& b) {
+Tensor compared(Comparison comparison, const Tensor& a, const Other& b) {
   static constexpr const char* names[] = {"eq_cpu", "ne_cpu", "lt_cpu", "le_cpu", "gt_cpu", "ge_cpu"};
   if (comparison != Comparison::eq && comparison != Comparison::ne)
     refuse_order(kernels::dtype_of(a, b), names[static_cast<size_t>(comparison)]);
@@ -60,6 +60,11 @@ Tensor compare_with(Comparison comparison, const Tensor& a, const Other& b) {
       break;
   }
   return test(a, b, std::greater_equal<>());
+}
+
+template <class Other>
+Tensor compare_with(Comparison comparison, const Tensor& a, const Other& b, const char* const* names) {
+  return lowered(names[static_cast<size_t>(comparison)], [&] { return compared(comparison, a, b); }, a, b);
 }
 
 class WhereNode final : public OpNode<1> {
@@ -120,10 +125,14 @@ Tensor found(const Tensor& a, bool wanted) {
 
 }  // namespace
 
-Tensor compare(Comparison comparison, const Tensor& a, const Tensor& b) { return compare_with(comparison, a, b); }
+Tensor compare(Comparison comparison, const Tensor& a, const Tensor& b) {
+  static constexpr const char* names[] = {"eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor"};
+  return compare_with(comparison, a, b, names);
+}
 
 Tensor compare_number(Comparison comparison, const Tensor& a, const Scalar& b) {
-  return compare_with(comparison, a, b);
+  static constexpr const char* names[] = {"eq.Scalar", "ne.Scalar", "lt.Scalar", "le.Scalar", "gt.Scalar", "ge.Scalar"};
+  return compare_with(comparison, a, b, names);
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {

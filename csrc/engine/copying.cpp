@@ -61,7 +61,12 @@ bool is_same_window(const TensorImpl& a, const TensorImpl& b) {
 Tensor overwrite_with_number(const Tensor& target, const Scalar& value, const NodeSpec& spec) {
   check_inplace(target, needs_graph({&target}));
   const auto node = start_recording<OverwriteNode>({&target}, spec);
-  kernels::fill(*target, value);
+  const auto compute = [&] { kernels::fill(*target, value); };
+  if (&spec == &zero_spec) {
+    lowered_change("zero_.default", compute, target);
+  } else {
+    lowered_change("fill_.Scalar", compute, target, value);
+  }
   finish_in_place(target, node);
   return target;
 }
@@ -69,7 +74,8 @@ Tensor overwrite_with_number(const Tensor& target, const Scalar& value, const No
 }  // namespace
 
 Tensor clone(const Tensor& tensor) {
-  return recorded(copied(tensor, kernels::allocate_like(*tensor, tensor->dtype())), tensor, Cloned());
+  const auto compute = [&] { return copied(tensor, kernels::allocate_like(*tensor, tensor->dtype())); };
+  return recorded(lowered("clone.default", compute, tensor), tensor, Cloned());
 }
 
 Tensor clone_contiguous(const Tensor& tensor) {
@@ -93,7 +99,7 @@ Tensor copy_in_place(const Tensor& target, const Tensor& source) {
     refuse_overlap(*target);
     refuse_partial_overlap(*target, *source);
     refuse_resize(*target, kernels::broadcast_sizes(target->sizes(), source->sizes()));
-    kernels::copy(*target, *source);
+    lowered_change("copy_.default", [&] { kernels::copy(*target, *source); }, target, source);
   }
   finish_in_place(target, node);
   return target;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine/kernels.hpp"
+#include "engine/lowering.hpp"
 #include "engine/ops.hpp"
 
 namespace gradlife::ops {
@@ -50,9 +51,13 @@ Tensor full_like(const Tensor& tensor, const Scalar& value, DType dtype) {
   return result;
 }
 
-Tensor zeros_like(const Tensor& tensor) { return full_like(tensor, 0, tensor->dtype()); }
+Tensor zeros_like(const Tensor& tensor) {
+  return lowered("zeros_like.default", [&] { return full_like(tensor, 0, tensor->dtype()); }, tensor);
+}
 
-Tensor ones_like(const Tensor& tensor) { return full_like(tensor, 1, tensor->dtype()); }
+Tensor ones_like(const Tensor& tensor) {
+  return lowered("ones_like.default", [&] { return full_like(tensor, 1, tensor->dtype()); }, tensor);
+}
 
 Tensor eye(int64_t rows, int64_t columns, DType dtype) {
   Tensor result = full({rows, columns}, 0, dtype);

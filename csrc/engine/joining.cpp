@@ -111,13 +111,17 @@ Tensor cat(const TensorList& tensors, int64_t given_dim) {
     node = make_node<CatNode>(tensors, given_dim, static_cast<int64_t>(dim));
     node->set_next_edges(gradient_edges(tensors));
   }
-  Tensor result = empty(sizes, common_dtype(tensors));
-  int64_t start = 0;
-  for (const Tensor& tensor : tensors) {
-    if (CatNode::is_skipped(*tensor)) continue;
-    place(result, *tensor, dim, start);
-    start += tensor->sizes()[dim];
-  }
+  const auto compute = [&] {
+    Tensor joined = empty(sizes, common_dtype(tensors));
+    int64_t start = 0;
+    for (const Tensor& tensor : tensors) {
+      if (CatNode::is_skipped(*tensor)) continue;
+      place(joined, *tensor, dim, start);
+      start += tensor->sizes()[dim];
+    }
+    return joined;
+  };
+  Tensor result = lowered("cat.default", compute, tensors, given_dim);
   if (node) set_history(result, node);
   return result;
 }
@@ -138,11 +142,15 @@ Tensor stack(const TensorList& tensors, int64_t given_dim) {
     node = make_node<StackNode>(given_dim);
     node->set_next_edges(gradient_edges(tensors));
   }
-  Tensor result = empty(sizes, common_dtype(tensors));
-  Dims strides = result->strides();
-  strides.erase(dim);
-  for (size_t i = 0; i < tensors.size(); ++i)
-    kernels::copy(*alias(result, each, strides, static_cast<int64_t>(i) * result->strides()[dim]), *tensors[i]);
+  const auto compute = [&] {
+    Tensor joined = empty(sizes, common_dtype(tensors));
+    Dims strides = joined->strides();
+    strides.erase(dim);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      kernels::copy(*alias(joined, each, strides, static_cast<int64_t>(i) * joined->strides()[dim]), *tensors[i]);
+    return joined;
+  };
+  Tensor result = lowered("stack.default", compute, tensors, given_dim);
   if (node) set_history(result, node);
   return result;
 }

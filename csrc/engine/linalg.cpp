@@ -39,8 +39,8 @@ class MmNode final : public OpNode<2> {
   void differentiate(const Tensor& gradient, TensorList& results) override {
     const Tensor b = unpack(0);
     const Tensor a = unpack(1);
-    if (needs(0)) results[0] = is_column_major(a_.sizes, a_.strides) ? t(mm(b, t(gradient))) : mm(gradient, t(b));
     if (needs(1)) results[1] = is_column_major(b_.sizes, b_.strides) ? t(mm(t(gradient), a)) : mm(t(a), gradient);
+    if (needs(0)) results[0] = is_column_major(a_.sizes, a_.strides) ? t(mm(b, t(gradient))) : mm(gradient, t(b));
   }
 
  private:
@@ -109,7 +109,7 @@ Tensor mm(const Tensor& a, const Tensor& b) {
   const auto node = start_recording<MmNode>({&a, &b}, *a, *b);
   if (node && node->should_compute_output(0)) node->save_input(0, b);
   if (node && node->should_compute_output(1)) node->save_input(1, a);
-  return with_history(kernels::matrix_product(*a, *b), node.owner);
+  return with_history(lowered("mm.default", [&] { return kernels::matrix_product(*a, *b); }, a, b), node.owner);
 }
 
 Tensor mv(const Tensor& a, const Tensor& b) {
@@ -124,7 +124,7 @@ Tensor mv(const Tensor& a, const Tensor& b) {
   const auto node = start_recording<MvNode>({&a, &b});
   if (node && node->should_compute_output(1)) node->save_input(0, a);
   if (node && node->should_compute_output(0)) node->save_input(1, b);
-  return with_history(kernels::matrix_vector_product(*a, *b), node.owner);
+  return with_history(lowered("mv.default", [&] { return kernels::matrix_vector_product(*a, *b); }, a, b), node.owner);
 }
 
 Tensor dot(const Tensor& a, const Tensor& b) {
@@ -137,7 +137,7 @@ Tensor dot(const Tensor& a, const Tensor& b) {
   const auto node = start_recording<DotNode>({&a, &b});
   if (node && node->should_compute_output(1)) node->save_input(0, a);
   if (node && node->should_compute_output(0)) node->save_input(1, b);
-  return with_history(kernels::inner_product(*a, *b), node.owner);
+  return with_history(lowered("dot.default", [&] { return kernels::inner_product(*a, *b); }, a, b), node.owner);
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
@@ -152,7 +152,7 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   const auto node = start_recording<BmmNode>({&a, &b});
   if (node && node->should_compute_output(0)) node->save_input(0, b);
   if (node && node->should_compute_output(1)) node->save_input(1, a);
-  return with_history(kernels::batched_product(*a, *b), node.owner);
+  return with_history(lowered("bmm.default", [&] { return kernels::batched_product(*a, *b); }, a, b), node.owner);
 }
 
 }  // namespace gradlife::ops

@@ -151,6 +151,14 @@ class WithMean final : public SlotNode<is_deviation ? 2 : 1> {
   Spread spread_;
 };
 
+TwoTensors measured_both(const Tensor& a, const Spread& spread, bool is_deviation) {
+  if (operation_watcher() == nullptr) return measure(a, spread, is_deviation);
+  const char* name = is_deviation ? "std_mean.correction" : "var_mean.correction";
+  TensorList both = answered(name, a, spread.dims, spread.correction, spread.keepdim);
+  require(both.size() == 2, "expected two tensors from __torch_dispatch__, but got ", both.size());
+  return {std::move(both[0]), std::move(both[1])};
+}
+
 template <bool is_deviation>
 TwoTensors spread_and_mean(const Tensor& a, const Spread& spread) {
   using SpreadNode = WithMean<is_deviation>;
@@ -158,7 +166,7 @@ TwoTensors spread_and_mean(const Tensor& a, const Spread& spread) {
           " only support floating point and complex dtypes");
   const auto node = start_recording<SpreadNode>({&a}, spread);
   if (node) node->save_input(SpreadNode::self_slot, a);
-  const TwoTensors results = measure(a, spread, is_deviation);
+  const TwoTensors results = measured_both(a, spread, is_deviation);
   if (!node) return results;
   set_history(results.first, node.owner);
   set_history(results.second, node.owner);

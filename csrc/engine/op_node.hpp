@@ -155,7 +155,7 @@ Tensor recorded(Tensor result, const Tensor& input, Rule rule) {
 // The steps around an in-place change, besides the change itself.
 template <class T>
 void finish_in_place(const Tensor& target, const Recording<T>& recording) {
-  target->bump_version();
+  if (!is_beneath()) target->bump_version();
   if (recording) rebase_history(target, recording.owner);
 }
 

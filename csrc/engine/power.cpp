@@ -157,8 +157,12 @@ Tensor pow_scalar(const Tensor& a, const Scalar& exponent) {
   refuse_negative_power(dtype, exponent);
   const auto node = start_recording<ScalarExponentNode>({&a}, exponent);
   if (node) node->save_input(0, a);
-  Tensor result = kernels::allocate_result(a->sizes(), dtype, {a.get()});
-  raise(*result, *a, exponent);
+  const auto compute = [&] {
+    Tensor result = kernels::allocate_result(a->sizes(), dtype, {a.get()});
+    raise(*result, *a, exponent);
+    return result;
+  };
+  Tensor result = lowered("pow.Tensor_Scalar", compute, a, exponent);
   if (node) set_history(result, node.owner);
   return result;
 }
@@ -167,7 +171,7 @@ Tensor pow(const Tensor& a, const Tensor& exponent) {
   const auto node = start_recording<TensorsNode>({&a, &exponent});
   if (node) node->save_input(0, exponent);
   if (node) node->save_input(1, a);
-  Tensor result = kernels::compute(a, exponent, Power());
+  Tensor result = lowered("pow.Tensor_Tensor", [&] { return kernels::compute(a, exponent, Power()); }, a, exponent);
   if (!node) return result;
   set_history(result, node.owner);
   node->save_output(2, result);
@@ -177,7 +181,7 @@ Tensor pow(const Tensor& a, const Tensor& exponent) {
 Tensor scalar_pow(const Scalar& base, const Tensor& exponent) {
   const auto node = start_recording<ScalarBaseNode>({&exponent}, base);
   if (node) node->save_input(0, exponent);
-  const Tensor result = power_of(base, exponent);
+  const Tensor result = lowered("pow.Scalar", [&] { return power_of(base, exponent); }, base, exponent);
   if (!node) return result;
   set_history(result, node.owner);
   node->save_output(1, result);

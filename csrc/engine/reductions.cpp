@@ -136,13 +136,15 @@ void refuse_integer_mean(DType dtype) {
 
 Tensor sum(const Tensor& a, const DType* dtype) {
   refuse_forbidden_view_of(a);
-  return recorded(written(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), 1), a), a, SummedAll{a->sizes()});
+  const auto compute = [&] { return written(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), 1), a); };
+  return recorded(dtype == nullptr ? lowered("sum.default", compute, a) : compute(), a, SummedAll{a->sizes()});
 }
 
 Tensor sum(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
   refuse_forbidden_view_of(a);
   kernels::require_dims(*a, dims);
-  return recorded(written(reduced(a, dtype, kernels::plan_reduction(*a, dims, keepdim), 1), a), a,
+  const auto compute = [&] { return written(reduced(a, dtype, kernels::plan_reduction(*a, dims, keepdim), 1), a); };
+  return recorded(dtype == nullptr ? lowered("sum.dim_IntList", compute, a, dims, keepdim) : compute(), a,
                   SummedDims{a->sizes(), dims, keepdim});
 }
 
@@ -151,8 +153,8 @@ Tensor mean(const Tensor& a, const DType* dtype) {
   refuse_integer_mean(dtype != nullptr ? *dtype : a->dtype());
   refuse_out_form(a, "sum");
   const double count = static_cast<double>(a->numel());
-  return recorded(written(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), count), a, 2), a,
-                  AveragedAll{a->sizes()});
+  const auto compute = [&] { return written(reduced(a, dtype, kernels::plan_reduction(*a, {}, false), count), a, 2); };
+  return recorded(dtype == nullptr ? lowered("mean.default", compute, a) : compute(), a, AveragedAll{a->sizes()});
 }
 
 Tensor mean(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype) {
@@ -163,7 +165,9 @@ Tensor mean(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype)
   const int64_t count = kernels::reduced_count(*a, plan);
   const double divisor = static_cast<double>(count);
   refuse_out_form(a, "sum");
-  return recorded(written(reduced(a, dtype, plan, divisor), a, 2), a, AveragedDims{{a->sizes(), dims, keepdim}, count});
+  const auto compute = [&] { return written(reduced(a, dtype, plan, divisor), a, 2); };
+  return recorded(dtype == nullptr ? lowered("mean.dim", compute, a, dims, keepdim) : compute(), a,
+                  AveragedDims{{a->sizes(), dims, keepdim}, count});
 }
 
 Tensor sum_to_size(const Tensor& a, const Dims& sizes) {

@@ -62,6 +62,18 @@ void fail_released(const Node& node) {
        "calling .backward() or autograd.grad() the first time.");
 }
 
+namespace {
+
+// What is saved of an output: a watcher is told that nobody called `detach` for it.
+Tensor copied_window(const Tensor& tensor) {
+  if (operation_watcher() == nullptr) return detach(tensor);
+  Tensor copy = only(answered("detach.default", tensor, true));
+  if (tensor->has_version()) copy->share_version(tensor->version_counter());
+  return copy;
+}
+
+}  // namespace
+
 SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_view) {
   if (!tensor) return;
   require(
@@ -93,7 +105,7 @@ SavedSlot::SavedSlot(const Tensor& tensor, bool is_output, bool is_inplace_on_vi
     return;
   }
   save_metadata(tensor);
-  data_ = detach(tensor);
+  data_ = copied_window(tensor);
 }
 
 void SavedSlot::save_metadata(const Tensor& tensor) {
@@ -111,7 +123,7 @@ void SavedSlot::save_metadata(const Tensor& tensor) {
 void SavedSlot::pack(const Tensor& tensor) {
   GradMode no_grad(false);
   const uint32_t version = tensor->version();
-  hooks_->pack(keeps_original_ ? detach(tensor) : tensor);
+  hooks_->pack(keeps_original_ ? copied_window(tensor) : tensor);
   record(EventKind::packed, *tensor);
   require(version == tensor->version(), pack_changed_input_text(current_policy()->release));
 }
@@ -175,7 +187,7 @@ Tensor SavedSlot::unpack(const NodePtr& saved_for) const {
 
 Tensor SavedSlot::rebuild(const Tensor& data, const NodePtr& producer) const {
   if (!producer && !requires_grad_ && !requires_grad(data)) return data;
-  const Tensor tensor = detach(data);
+  const Tensor tensor = copied_window(data);
   if (producer) {
     AutogradMeta& meta = tensor->need_meta();
     meta.grad_fn = producer;

@@ -1,7 +1,9 @@
 // Element-wise functions of one tensor: how a rule is applied, and the elementary ones.
 #include "engine/unary.hpp"
 
+#include <cctype>
 #include <cmath>
+#include <string>
 
 #include "engine/overlap.hpp"
 
@@ -26,13 +28,34 @@ DType output_dtype(const UnaryRule& rule, const TensorImpl& input) {
   return is_differentiable(input.dtype()) || rule.keeps_integers ? input.dtype() : DType::float32;
 }
 
+// As `aten` has it: "sin.default" for SinBackward0.
+std::string name_of(const UnaryRule& rule, const char* ending) {
+  std::string name = rule.spec.name;
+  name.resize(name.rfind("Backward"));
+  for (char& letter : name) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return name + ending + ".default";
+}
+
+Tensor computed(const UnaryRule& rule, const Tensor& input) {
+  Tensor result = kernels::allocate_result(input->sizes(), output_dtype(rule, *input), {input.get()});
+  rule.kernel(*result, input);
+  return result;
+}
+
+void overwrite(const UnaryRule& rule, const Tensor& target) {
+  if (!target->is_conjugate()) return rule.kernel(*target, target);
+  const Tensor plain = kernels::allocate_like(*target, target->dtype());
+  rule.kernel(*plain, target);
+  kernels::copy(*target, *plain);
+}
+
 }  // namespace
 
 Tensor apply(const UnaryRule& rule, const Tensor& input) {
   const auto node = start_recording<UnaryNode>({&input}, rule);
   if (node && rule.saves == Saves::self) node->save_input(0, input);
-  Tensor result = kernels::allocate_result(input->sizes(), output_dtype(rule, *input), {input.get()});
-  rule.kernel(*result, input);
+  const Tensor result =
+      operation_watcher() != nullptr ? only(answered(name_of(rule, "").c_str(), input)) : computed(rule, input);
   if (!node) return result;
   set_history(result, node.owner);
   if (rule.saves == Saves::result) node->save_output(0, result);
@@ -45,12 +68,10 @@ Tensor apply_in_place(const UnaryRule& rule, const Tensor& target) {
   if (node && rule.saves == Saves::self) node->save_input(0, clone(target));
   refuse_overlap(*target);
   refuse_cast(output_dtype(rule, *target), *target);
-  if (target->is_conjugate()) {
-    const Tensor plain = kernels::allocate_like(*target, target->dtype());
-    rule.kernel(*plain, target);
-    kernels::copy(*target, *plain);
+  if (operation_watcher() != nullptr) {
+    answered(name_of(rule, "_").c_str(), target);
   } else {
-    rule.kernel(*target, target);
+    overwrite(rule, target);
   }
   finish_in_place(target, node);
   if (node && rule.saves == Saves::result) node->save_output(0, target, true);

@@ -336,7 +336,12 @@ Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, i
 
 Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
                     CreationMeta creation) {
-  Tensor view = alias_as(dtype, source, sizes, strides, offset);
+  Tensor view = AnsweredView::take();
+  if (!view) view = alias_as(dtype, source, sizes, strides, offset);
+  if (is_beneath()) {
+    if (!source->is_inference()) view->set_has_version();
+    return view;
+  }
   view->share_version(source->version_counter());
   if (source->is_inference()) return view;
   require(source->has_version(), no_version_text);

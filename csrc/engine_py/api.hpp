@@ -12,5 +12,6 @@ extern PyMethodDef mode_functions[];        // api_modes.cpp
 extern PyMethodDef policy_functions[];      // api_policy.cpp
 extern PyMethodDef observe_functions[];     // api_observe.cpp
 extern PyMethodDef random_functions[];      // api_random.cpp
+extern PyMethodDef watching_functions[];    // watching.cpp
 
 }  // namespace gradlife

@@ -91,12 +91,31 @@ DrawingFrom drawing_for(const Options& options) {
   return DrawingFrom(options.generator);
 }
 
+std::string default_form(const char* name) { return std::string(name) + ".default"; }
+
+template <class Factory>
+Tensor made(const Dims& sizes, DType dtype) {
+  const auto make = [&] { return Factory::make(sizes, dtype); };
+  if (operation_watcher() == nullptr) return make();
+  if (Factory::name == Empty::name) return lowered("empty.memory_format", make, sizes, dtype);
+  return lowered(default_form(Factory::name).c_str(), make, sizes, dtype);
+}
+
+template <class Factory>
+Tensor made_like(const Tensor& tensor, DType dtype) {
+  const auto make = [&] { return Factory::make_like(tensor, dtype); };
+  if (operation_watcher() == nullptr) return make();
+  const std::string name = default_form(Factory::name);
+  const std::optional<DType> other = dtype == tensor->dtype() ? std::nullopt : std::optional<DType>(dtype);
+  return lowered(name.c_str(), make, tensor, other);
+}
+
 template <class Factory>
 PyObject* sized(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Options options = parse_options(Factory::name, arguments + count, names, DType::float32);
     const DrawingFrom generator = drawing_for<Factory>(options);
-    return finished(Factory::make(sizes_of(Factory::name, options, arguments, count), options.dtype), options);
+    return finished(made<Factory>(sizes_of(Factory::name, options, arguments, count), options.dtype), options);
   });
 }
 
@@ -124,7 +143,7 @@ PyObject* like(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject
     const Tensor& tensor = like_what(Factory::name, arguments, count);
     const Options options = parse_options(Factory::name, arguments + count, names, tensor->dtype());
     const DrawingFrom generator = drawing_for<Factory>(options);
-    return finished(Factory::make_like(tensor, options.dtype), options);
+    return finished(made_like<Factory>(tensor, options.dtype), options);
   });
 }
 

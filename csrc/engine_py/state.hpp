@@ -30,6 +30,7 @@ struct ModuleState {
   PyObject* warn = nullptr;            // (category, text)
   bool has_overriding_types = false;   // some class has a __torch_function__ of its own
   PyObject* torch_function = nullptr;  // (function, arguments, named arguments): asks them
+  PyObject* torch_dispatch = nullptr;  // (name, arguments): asks the innermost dispatch mode
   PyObject* named_result = nullptr;    // (kind, tuple) -> torch.return_types.KIND
 };
 

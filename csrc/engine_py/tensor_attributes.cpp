@@ -109,7 +109,9 @@ void set_volatile(const Tensor&, PyObject*) {
   warn(PyExc_UserWarning, "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.");
 }
 
-Ref get_data(const Tensor& tensor) { return wrap(variable_data(tensor)); }
+Ref get_data(const Tensor& tensor) {
+  return wrap(lowered("detach.default", [&] { return variable_data(tensor); }, tensor, true));
+}
 
 void set_data_attribute(const Tensor& tensor, PyObject* value) {
   if (value == nullptr) raise_python(PyExc_RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!");

@@ -49,6 +49,8 @@ from gradlife.engine import (
     storage,
     utils,
 )
+from gradlife.engine import operations as _ops
+from gradlife.engine import operations as ops
 from gradlife.engine import private as _C
 from gradlife.engine.checks import _check, _check_index, _check_not_implemented, _check_type, _check_value
 from gradlife.engine.functions import (
@@ -157,6 +159,8 @@ __all__ = [
     "adaptive_avg_pool1d",
     "AXES",
     "_C",
+    "_ops",
+    "ops",
     "BoolTensor",
     "DoubleTensor",
     "Event",

@@ -56,6 +56,8 @@ TORCH = {
     "UntypedTensorStorage": Span(200),
     "set_warn_always": Span(108),
     "is_warn_always_enabled": Span(108),
+    "ops": Span(112),
+    "_ops": Span(112),
 }
 PRIVATE = {"_autograd": Span(108)}
 PRIVATE_AUTOGRAD = {
@@ -87,11 +89,17 @@ TENSOR = {
     "_use_count": Span(209),
     "mT": Span(111),
 }
-UTILS = {"weak": Span(200), "checkpoint": Span(oneflow=9)}
+UTILS = {"weak": Span(200), "checkpoint": Span(oneflow=9), "_python_dispatch": Span(200)}
 WEAK = dict.fromkeys(
     ("WeakIdRef", "WeakIdKeyDictionary", "WeakTensorKeyDictionary", "WeakTensorRef", "TensorWeakRef"), Span(200)
 )
-CHECKPOINT = {"checkpoint": Span(oneflow=9), "checkpoint_sequential": Span()}
+CHECKPOINT = {
+    "checkpoint": Span(oneflow=9),
+    "checkpoint_sequential": Span(),
+    "CheckpointPolicy": Span(204),
+    "SelectiveCheckpointContext": Span(204),
+    "create_selective_checkpoint_contexts": Span(204),
+}
 CONTEXT = {"mark_dirty": Span()}
 MODULE = {"register_full_backward_hook": Span()}
 FUNCTION = {"setup_context": Span(200)}

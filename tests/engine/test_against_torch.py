@@ -20,6 +20,7 @@ import programs_of_calls
 import programs_of_checkpoints
 import programs_of_copies
 import programs_of_corners
+import programs_of_dispatch_modes
 import programs_of_early_release
 import programs_of_found
 import programs_of_found_buffers
@@ -43,6 +44,7 @@ PROGRAMS: list[Program] = [
     *programs_of_values.PROGRAMS,
     *programs_of_refusals.PROGRAMS,
     *programs_of_corners.PROGRAMS,
+    *programs_of_dispatch_modes.PROGRAMS,
     *programs_of_early_release.PROGRAMS,
     *programs_of_found.PROGRAMS,
     *programs_of_found_buffers.PROGRAMS,

@@ -183,7 +183,7 @@ def _make_gradient(index: int, root: Any, gradient: Any) -> Tensor | None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-    return _engine.ones(shape, dtype=dtype)
+    return _engine.ones_like(root) if isinstance(root, Tensor) else _engine.ones(shape, dtype=dtype)
 
 
 def _shape_and_dtype(root: Any) -> tuple[Any, Any]:

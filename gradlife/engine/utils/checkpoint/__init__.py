@@ -20,6 +20,13 @@ from gradlife.engine.utils.checkpoint.reentrant import (
     detach_variable,
     same_random_numbers,
 )
+from gradlife.engine.utils.checkpoint.selective import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    _CachedTorchDispatchMode,
+    _CachingTorchDispatchMode,
+    create_selective_checkpoint_contexts,
+)
 from gradlife.engine.utils.checkpoint.sequential import checkpoint_sequential
 from gradlife.engine.utils.checkpoint.settings import (
     debug_enabled,
@@ -31,9 +38,14 @@ from gradlife.engine.utils.checkpoint.settings import (
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "_CachedTorchDispatchMode",
+    "_CachingTorchDispatchMode",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",

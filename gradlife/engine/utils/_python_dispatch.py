@@ -1,0 +1,120 @@
+"""``torch.utils._python_dispatch``: blocks in which Python is asked for each operation, beneath differentiation.
+
+A mode is told the operation once its node is there and its inputs are saved, and what it returns becomes the result and
+gets the history. Inside it nothing is recorded, whatever grad mode says, and the modes around it are asked in turn. What
+goes through: arithmetic, element-wise functions, sums, means, products, views, copies, factories, and the changes in place of
+these; other operations compute unseen.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Self
+
+from gradlife import _engine
+from gradlife.engine.attributes import device
+from gradlife.engine.operations import operation
+from gradlife.engine.tensors import Tensor
+
+__all__ = ["TorchDispatchMode"]
+
+
+class _Modes(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[TorchDispatchMode] = []
+
+
+_modes = _Modes()
+
+_FACTORIES = ("rand.default", "randn.default", "ones.default", "zeros.default", "empty.memory_format")
+_LIKES = ("ones_like.default", "zeros_like.default", "empty_like.default", "rand_like.default", "randn_like.default")
+
+#: Arguments that are shown by name, with the name and the value that is not shown.
+_NAMED: dict[str, dict[int, tuple[str, Any]]] = {
+    **{name: {2: ("alpha", 1)} for name in ("add.Tensor", "sub.Tensor", "add_.Tensor", "sub_.Tensor")},
+    **{
+        name: {2: ("correction", None), 3: ("keepdim", False)}
+        for name in ("var_mean.correction", "std_mean.correction")
+    },
+    **{name: {1: ("dtype", _engine.float32)} for name in _FACTORIES},
+    **{name: {1: ("dtype", None)} for name in _LIKES},
+}
+#: What is not shown where it stands last.
+_LAST: dict[str, tuple[Any, ...]] = {
+    "sum.dim_IntList": (False,),
+    "mean.dim": (False,),
+    "rsub.Scalar": (1,),
+    "slice.Tensor": (1,),
+    "cat.default": (0,),
+    "stack.default": (0,),
+    "var_mean.correction": (None,),
+    "std_mean.correction": (None,),
+}
+
+
+def _shown(name: str, given: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """An operation's arguments as a mode is given them: by place and by name, without those that go without saying."""
+    places = _NAMED.get(name, {})
+    named = {places[i][0]: value for i, value in enumerate(given) if i in places and value != places[i][1]}
+    args = tuple(value for i, value in enumerate(given) if i not in places)
+    if name in _LAST and not isinstance(args[-1], Tensor) and args[-1] in _LAST[name]:
+        args = args[:-1]
+    if name in _FACTORIES:
+        named["device"] = device("cpu")
+    if name in _FACTORIES or name in _LIKES:
+        named["pin_memory"] = False
+    return args, named
+
+
+def _answer(name: str, given: tuple[Any, ...]) -> Any:
+    """Asks the innermost mode."""
+    types: tuple[type, ...] = ()
+    if name == "detach.default" and len(given) > 1:  # the engine's own, for what a node saves
+        types, given = (Tensor,), given[:1]
+    args, kwargs = _shown(name, given)
+    del given
+    mode = _modes.stack.pop()
+    watched = _engine._watch_operations(bool(_modes.stack))
+    beneath = _engine._go_beneath(True)
+    try:
+        return mode.__torch_dispatch__(operation(name), types, args, kwargs)
+    finally:
+        _engine._go_beneath(beneath)
+        _modes.stack.append(mode)
+        _engine._watch_operations(watched)
+
+
+class TorchDispatchMode:
+    """A block of which ``__torch_dispatch__(func, types, args, kwargs)`` computes the operations, most often by ``func``."""
+
+    def __init__(self, _dispatch_key: Any = None) -> None:
+        if _dispatch_key is not None:
+            raise NotImplementedError("gradlife's engine has no dispatch keys")
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        _modes.stack.append(self)
+        _engine._watch_operations(True)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _modes.stack.pop()
+        _engine._watch_operations(bool(_modes.stack))
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Self:
+        """A new mode."""
+        return cls(*args, **kwargs)
+
+
+def _get_current_dispatch_mode() -> TorchDispatchMode | None:
+    return _modes.stack[-1] if _modes.stack else None
+
+
+def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
+    return list(_modes.stack)
+
+
+_engine._register("torch_dispatch", _answer)
