@@ -75,7 +75,7 @@ HOLDER_RINGS = (
     Pattern(
         "GL501",
         "an exception and the frame that caught it hold one another",
-        "A local variable of {frame} keeps the exception; its traceback keeps that frame, with all its local variables.",
+        "A local variable of {catching} keeps the exception; its traceback keeps that frame, with all its local variables.",
         "Delete the name in a finally clause, or keep only the text of the exception.",
         "try:\n    ...\nexcept RuntimeError as error:\n    message = str(error)  # not `error` itself",
         rings=("exception.* ...", "traceback.* ...", "... exception.traceback ..."),

@@ -145,6 +145,15 @@ class Wording:
         return self.described("frame", "generator", "running")
 
     @property
+    def catching(self) -> str:
+        """The frame that has the exception in a variable; the frames below it are only in the traceback."""
+        steps = self.stretch
+        for step, after in zip(steps, [*steps[1:], *steps[:1]], strict=True):
+            if step_family(step) == "frame" and step_family(after) == "exception":
+                return quoted(step.detail or step.object)
+        return self.frame
+
+    @property
     def exception(self) -> str:
         """The exception's type."""
         return self.described("exception")

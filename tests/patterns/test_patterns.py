@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
 
 pytest.importorskip("torch")
 
+import gradlife.heap
 from gradlife.model.hunt import Diagnosis, FindingKind
 from gradlife.model.trace import Trace
 from gradlife.patterns import PATTERNS, SENTENCES, diagnose, fingerprint
@@ -36,6 +38,37 @@ def test_a_leak_has_its_name(code: str, kind: FindingKind, leak: Any, alike: Any
 @pytest.mark.parametrize(("code", "kind", "leak", "alike"), CASES, ids=ids())
 def test_a_look_alike_has_another(code: str, kind: FindingKind, leak: Any, alike: Any, traces: Traces) -> None:
     assert diagnosis(traces[alike], kind).code != code
+
+
+def fail(batch: Any) -> None:
+    raise RuntimeError("failed")
+
+
+def catch(batch: Any) -> bool:
+    error = None
+    try:
+        fail(batch)
+    except RuntimeError as problem:
+        error = problem
+    return error is None
+
+
+def test_the_frame_that_keeps_an_exception_is_the_one_that_caught_it() -> None:
+    """Whichever frame of the traceback the trace begins with."""
+    gc.disable()
+    try:
+        batch = pytest.importorskip("torch").ones(3)
+        catch(batch)
+        address = id(batch)
+        del batch
+        trace = gradlife.heap.snapshot().why(address)
+    finally:
+        gc.enable()
+    found = diagnosis(trace, FindingKind.NEEDS_GC)
+    assert (found.code, "A local variable of `catch (test_patterns.py" in found.reason) == ("GL501", True), (
+        trace,
+        found,
+    )
 
 
 def test_leaks_of_different_kinds_have_different_fingerprints(traces: Traces) -> None:
