@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import sys
 import warnings
 from collections import OrderedDict
 from typing import Any
@@ -176,6 +177,38 @@ def what_copies_keep(fw: Any) -> Any:
         return watch(base)
 
     return fates(build)
+
+
+def copies_of_storages(fw: Any) -> Any:
+    x = fw.tensor([1.0, 2.0, 3.0])
+    storage = x.untyped_storage()
+    clones = [storage.clone(), copy.copy(storage), copy.deepcopy(storage)]
+    told = [[each.tolist() == storage.tolist(), each.data_ptr() == storage.data_ptr(), len(each)] for each in clones]
+    x.zero_()
+    ends = fates(lambda: watch(storage.clone(), copy.deepcopy(storage)))
+    return told, [each.tolist()[:4] for each in clones], storage.element_size(), ends
+
+
+def copies_of_storages_share_with_those_of_tensors(fw: Any) -> Any:
+    a, b = fw.ones(2, 2), fw.zeros(3)
+    both = [a, [a.untyped_storage(), a.untyped_storage(), b.untyped_storage()], a.view(4), b]
+    first, storages, flat, second = copy.deepcopy(both)
+    first.add_(1)
+    return (
+        [storages[0] is storages[1], storages[0] is first.untyped_storage(), storages[2] is second.untyped_storage()],
+        [flat.tolist(), a.tolist(), second.untyped_storage() is b.untyped_storage()],
+        [copy.deepcopy([storages[2], second])[1].tolist()],
+    )
+
+
+def what_storages_weigh(fw: Any) -> Any:
+    sizes = [sys.getsizeof(fw.ones(count).untyped_storage()) for count in (0, 10, 100)]
+    return [size - sizes[0] for size in sizes]
+
+
+def classes_that_are_none_of_tensors(fw: Any) -> Any:
+    x: Any = fw.ones(2)
+    return [attempt(lambda: x.as_subclass(int)), attempt(lambda: fw.Tensor._make_subclass(int, x))]
 
 
 PROGRAMS = programs_in(globals())

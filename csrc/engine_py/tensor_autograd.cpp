@@ -68,6 +68,14 @@ PyObject* tensor_register_hook_dict(PyObject* self, PyObject*) {
   });
 }
 
+void require_tensor_class(PyObject* type) {
+  if (!PyType_Check(type)) raise_python(PyExc_TypeError, "cls must be a type (got %.200s)", Py_TYPE(type)->tp_name);
+  if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), state().tensor_base))
+    raise_python(PyExc_TypeError,
+                 "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure "
+                 "your class inherits from Tensor.");
+}
+
 // cls._make_subclass(data, require_grad=False): the data under another class, an impl of its own.
 PyObject* tensor_make_subclass(PyObject*, PyObject* arguments, PyObject* keywords) {
   return guarded([&] {
@@ -76,8 +84,7 @@ PyObject* tensor_make_subclass(PyObject*, PyObject* arguments, PyObject* keyword
     static const char* names[] = {"cls", "data", "require_grad", nullptr};
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|p", const_cast<char**>(names), &type, &data, &requires))
       throw PythonError();
-    if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), state().tensor_base))
-      raise_python(PyExc_TypeError, "cls must be a type (got %.200s)", Py_TYPE(type)->tp_name);
+    require_tensor_class(type);
     Tensor tensor = detach(unwrap(data));
     if (requires) set_requires_grad(tensor, true);
     return wrap_as(std::move(tensor), reinterpret_cast<PyTypeObject*>(type)).release();
@@ -86,8 +93,7 @@ PyObject* tensor_make_subclass(PyObject*, PyObject* arguments, PyObject* keyword
 
 PyObject* tensor_as_subclass(PyObject* self, PyObject* type) {
   return guarded([&] {
-    if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), state().tensor_base))
-      raise_python(PyExc_TypeError, "cls must be a type (got %.200s)", Py_TYPE(type)->tp_name);
+    require_tensor_class(type);
     const Tensor& tensor = unwrap(self);
     Tensor shared = needs_graph({&tensor}) ? ops::view_as_itself(tensor)
                                            : make_view(tensor, tensor->sizes(), tensor->strides(), tensor->offset());

@@ -122,6 +122,7 @@ from gradlife.engine.shaping import (
     vstack,
 )
 from gradlife.engine.storage import TypedStorage
+from gradlife.engine.storage_copies import give_copies as _give_copies
 from gradlife.engine.tensors import (
     Size,
     Tensor,
@@ -340,6 +341,7 @@ def __getattr__(name: str) -> _Any:
     raise AttributeError(f"module 'gradlife.engine' has no attribute '{name}'")
 
 
+_give_copies()
 _limit_names()
 if "GRADLIFE_PROFILE" in _os.environ:
     set_default_profile(_os.environ["GRADLIFE_PROFILE"])

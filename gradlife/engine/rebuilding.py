@@ -127,8 +127,10 @@ def deep_copy(tensor: Any, cls: type, memo: dict[Any, Any]) -> Any:
     memory = Memory.of(tensor)
     copies = memo.setdefault("torch", {})
     if memory.key not in copies:
-        copies[memory.key] = memory.copied()
-    copied = copies[memory.key].window(tensor.storage_offset(), tensor.size(), tensor.stride())
+        copies[memory.key] = memory.copied().values.untyped_storage()
+    copied = Memory(copies[memory.key]._window(tensor.dtype)).window(
+        tensor.storage_offset(), tensor.size(), tensor.stride()
+    )
     copied.requires_grad = tensor.requires_grad
     if cls is type(copied):
         return copied

@@ -132,3 +132,13 @@ def test_a_tensor_of_a_storage_shares_its_memory() -> None:
     assert tensor.untyped_storage() is storage
     tensor.add_(1)
     assert storage[0] == 2
+
+
+def test_a_clone_of_a_subclass_is_of_that_class() -> None:
+    told: Any = Told([1, 2, 250])
+    clone: Any = told.clone()
+    assert (type(clone), clone.tolist(), clone.data_ptr() == told.data_ptr()) == (Told, [1, 2, 250], False)
+
+
+def test_a_clone_keeps_bytes_that_are_neither_true_nor_false() -> None:
+    assert made([0, 1, 2, 255]).clone().tolist() == [0, 1, 2, 255]
