@@ -1,5 +1,6 @@
 #include "heap_py/step_costs.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -18,6 +19,8 @@ constexpr uint8_t of_installed_package = 3;
 
 Address address_of(const void* object) { return static_cast<Address>(reinterpret_cast<uintptr_t>(object)); }
 
+void* pointer_to(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
+
 bool is_below_packages(std::string_view file) {
   return file.find("/site-packages/") != std::string_view::npos ||
          file.find("/dist-packages/") != std::string_view::npos;
@@ -34,7 +37,8 @@ class StepCosts {
     for (Py_ssize_t at = 0; PyDict_Next(PyImport_GetModuleDict(), &at, &name, &module) != 0;)
       if (PyModule_Check(module)) raise_module(plain_text(name), module);
     for (NodeId node = process_root + 1; node < graph_.tracked_begin; ++node)
-      if (graph_.type_of(node).name == "running frame") raise_frame(node);
+      if (graph_.type_of(node).name == "running frame") raise_frame(node, pointer_to(graph_.addresses[node]));
+    raise_frame_objects();
   }
 
  private:
@@ -89,13 +93,24 @@ class StepCosts {
   }
 
   // The calls that lead to the program's own, and those that it makes.
-  void raise_frame(NodeId node) {
+  void raise_frame(NodeId node, void* address) {
     gl_frame frame;
-    void* address = reinterpret_cast<void*>(static_cast<uintptr_t>(graph_.addresses[node]));
-    if (gl_read_frame(address, &frame) == 0) return;
+    if (address == nullptr || gl_read_frame(address, &frame) == 0) return;
     const std::string_view file = plain_text(frame.code->co_filename);
     if (is_below_packages(file) || (!folder_.empty() && file.substr(0, folder_.size()) == folder_))
       raise(node, of_installed_package);
+  }
+
+  // Those that an exception's traceback has, too.
+  void raise_frame_objects() {
+    const auto is_frames = [](const TypeRow& row) { return row.address == address_of(&PyFrame_Type); };
+    const auto found = std::find_if(graph_.type_rows.begin(), graph_.type_rows.end(), is_frames);
+    if (found == graph_.type_rows.end()) return;
+    const auto row = static_cast<uint32_t>(found - graph_.type_rows.begin());
+    for (size_t node = graph_.tracked_begin; node < graph_.tracked_end; ++node)
+      if (graph_.types[node] == row)
+        raise_frame(static_cast<NodeId>(node),
+                    gl_frame_of_object(static_cast<PyObject*>(pointer_to(graph_.addresses[node]))));
   }
 
   Graph& graph_;

@@ -17,6 +17,7 @@ class Above {
         if (!paths.is_reached(referrer) && distance_.emplace(referrer, distance_.at(order_[i]) + 1).second)
           order_.push_back(referrer);
     peel();
+    prefer_what_can_be_acted_on();
   }
   const std::vector<NodeId>& order() const { return order_; }
   // What lies in a cycle, or between two of them.
@@ -36,6 +37,15 @@ class Above {
   }
 
  private:
+  // Among those that are equally near.
+  void prefer_what_can_be_acted_on() {
+    const auto cost = [&](NodeId at) { return graph_.type_of(at).step_cost; };
+    for (auto first = order_.begin(), last = first; first != order_.end(); first = last) {
+      const size_t distance = distance_.at(*first);
+      while (last != order_.end() && distance_.at(*last) == distance) ++last;
+      std::stable_sort(first, last, [&](NodeId a, NodeId b) { return cost(a) < cost(b); });
+    }
+  }
   // Nodes that nothing here leads to are in no cycle, and so on; nor are those that lead to none that is left.
   void peel() {
     for (NodeId node : order_) core_[node] = 0;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import json
 import sys
 import weakref
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as torch
-from gradlife.heap import refs, why
+from gradlife.heap import refs, snapshot, why
 from gradlife.model.trace import Lifetime, StepStatus, Trace
 
 
@@ -208,6 +209,29 @@ def test_output_on_its_ctx_waits_for_the_collector() -> None:
 
 
 # --- the ledger ---
+
+
+def keep_error_of_a_library(batch: Thing) -> bool:
+    error = None
+    try:
+        json.loads(batch)  # type: ignore[arg-type]  # which refuses it
+    except TypeError as problem:
+        error = problem
+    return error is None
+
+
+def test_cycle_of_an_exception_is_told_by_the_frame_of_the_program_not_the_librarys() -> None:
+    """Both have the object, equally near; the library's comes first in memory."""
+    batch = Thing()
+    keep_error_of_a_library(batch)
+    address = id(batch)
+    del batch
+    trace = snapshot().why(address)
+    assert [(step.object, step.via) for step in trace.cycle] == [
+        ("frame", "local variable 'error'"),
+        ("TypeError", ".__traceback__"),
+    ]
+    assert trace.cycle[0].detail.startswith("keep_error_of_a_library (test_why.py:")
 
 
 def test_references_are_all_known() -> None:
