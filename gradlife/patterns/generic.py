@@ -18,6 +18,7 @@ WORDS = {
     "variable": "a variable",
     "function": "a function",
     "frame": "a function",
+    "catching": "the function that caught it",
     "exception": "an exception",
     "class_": "a class",
     "class_short": "Name",
