@@ -160,6 +160,19 @@ void set_requires_grad(const Tensor& tensor, bool requires) {
   if (requires || tensor->meta() != nullptr) tensor->need_meta().requires_grad = requires;
 }
 
+std::optional<DType> grad_dtype(const TensorImpl& tensor) {
+  const AutogradMeta* meta = tensor.meta();
+  if (meta == nullptr || !meta->has_own_grad_dtype) return tensor.dtype();
+  return meta->takes_any_grad_dtype ? std::nullopt : std::optional<DType>(meta->own_grad_dtype);
+}
+
+void set_grad_dtype(const Tensor& tensor, std::optional<DType> dtype) {
+  AutogradMeta& meta = tensor->need_meta();
+  meta.has_own_grad_dtype = true;
+  meta.takes_any_grad_dtype = !dtype;
+  meta.own_grad_dtype = dtype.value_or(tensor->dtype());
+}
+
 Tensor detach(const Tensor& tensor) {
   Tensor detached = lowered("detach.default", [&] { return variable_data(tensor); }, tensor);
   if (tensor->has_version()) detached->share_version(tensor->version_counter());

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,14 @@ struct AutogradMeta {
   uint32_t output_nr = 0;
   bool requires_grad = false;
   bool awaits_closure = false;
+  bool has_own_grad_dtype = false;  // else a gradient has the tensor's dtype
+  bool takes_any_grad_dtype = false;
+  DType own_grad_dtype = DType::float32;
 };
+
+// What dtype the gradient of a tensor is to have; nothing: it may have any.
+std::optional<DType> grad_dtype(const TensorImpl& tensor);
+void set_grad_dtype(const Tensor& tensor, std::optional<DType> dtype);
 
 // Stands for a Python number among the inputs of an operation: never an inference tensor.
 extern const Tensor number_operand;

@@ -136,7 +136,8 @@ void fit_gradients(const EdgeList& edges, TensorList& gradients, Head head) {
               gradient->sizes(), " but expected shape compatible with ", metadata.sizes);
       gradient = ops::sum_to_size(gradient, metadata.sizes);
     }
-    if (gradient->dtype() != metadata.dtype) gradient = ops::to_dtype(gradient, metadata.dtype);
+    const DType dtype = edges[i].node->gradient_dtype(edges[i].input_nr).value_or(gradient->dtype());
+    if (gradient->dtype() != dtype) gradient = ops::to_dtype(gradient, dtype);
   }
 }
 

@@ -155,6 +155,11 @@ TensorList AccumulateGrad::apply(TensorList&& gradients) {
   return {};
 }
 
+std::optional<DType> AccumulateGrad::gradient_dtype(uint32_t input_nr) const {
+  const AutogradMeta* meta = variable_->meta();
+  return meta != nullptr && meta->has_own_grad_dtype ? grad_dtype(*variable_) : Node::gradient_dtype(input_nr);
+}
+
 std::vector<std::shared_ptr<TensorHook>> AccumulateGrad::live_tensor_hooks() {
   return variable_->meta() != nullptr ? variable_->meta()->hooks : std::vector<std::shared_ptr<TensorHook>>{};
 }

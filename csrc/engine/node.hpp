@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -207,6 +208,8 @@ class Node : public Managed {
   void add_placeholder_input() { input_metadata_.push_back({}); }  // for an output that is no tensor
   const std::vector<InputMetadata>& input_metadata() const { return input_metadata_; }
   size_t num_inputs() const { return input_metadata_.size(); }
+  // What dtype its gradient of this number is to have; nothing: it may have any.
+  virtual std::optional<DType> gradient_dtype(uint32_t input_nr) const { return input_metadata_[input_nr].dtype; }
   void reset_input_metadata() { input_metadata_.clear(); }
 
   struct TensorHookEntry {
@@ -248,6 +251,7 @@ class AccumulateGrad final : public Node {
   const Tensor& variable() const { return variable_; }
   TensorList apply(TensorList&& gradients) override;
   const NodeSpec& spec() const override;
+  std::optional<DType> gradient_dtype(uint32_t input_nr) const override;
   std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() override;
   PostAccumulateHook* post_accumulate_hook() override;
   void visit_owned(OwnedVisitor& visitor) const override;

@@ -270,12 +270,23 @@ PyObject* eye_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, 
   });
 }
 
+// Any number of 64 bits, with a sign or without.
+uint64_t seed_of(PyObject* seed) {
+  if (PyBool_Check(seed) || !PyIndex_Check(seed))
+    raise_python(PyExc_RuntimeError, "manual_seed expected a long, but got %s", Py_TYPE(seed)->tp_name);
+  const Ref number = checked(PyNumber_Index(seed));
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+  if (overflow == 0) return static_cast<uint64_t>(value);
+  const unsigned long long unsigned_value = overflow > 0 ? PyLong_AsUnsignedLongLong(number.get()) : 0;
+  if (overflow > 0 && PyErr_Occurred() == nullptr) return unsigned_value;
+  PyErr_Clear();
+  raise_python(PyExc_ValueError, "Overflow when unpacking long long");
+}
+
 PyObject* manual_seed_function(PyObject*, PyObject* seed) {
   return guarded([&] {
-    const Ref number = checked(PyNumber_Index(seed));
-    const unsigned long long value = PyLong_AsUnsignedLongLongMask(number.get());
-    if (PyErr_Occurred() != nullptr) throw PythonError();
-    ops::seed_generator(value);
+    ops::seed_generator(seed_of(seed));
     return Py_NewRef(Py_None);
   });
 }

@@ -66,9 +66,10 @@ void check_new_grad(const Tensor& tensor, PyObject* value) {
                  Py_TYPE(value)->tp_name);
   const Tensor& gradient = unwrap(value);
   if (gradient == tensor) raise_python(PyExc_RuntimeError, "can't assign Variable as its own grad");
+  const DType expected = grad_dtype(*tensor).value_or(gradient->dtype());
   require(
-      gradient->dtype() == tensor->dtype(), "attempting to assign a gradient with dtype '",
-      small_name(gradient->dtype()), "' to a tensor with grad_dtype '", kernels::scalar_type_name(tensor->dtype()),
+      gradient->dtype() == expected, "attempting to assign a gradient with dtype '", small_name(gradient->dtype()),
+      "' to a tensor with grad_dtype '", kernels::scalar_type_name(expected),
       "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
       "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
       "the "
@@ -86,6 +87,34 @@ void set_grad(const Tensor& tensor, PyObject* value) {
   check_new_grad(tensor, value);
   // OneFlow stores another tensor over the same memory.
   tensor->need_meta().grad = tensor->policy().is_oneflow ? detach(unwrap(value)) : unwrap(value);
+}
+
+Ref get_grad_dtype(const Tensor& tensor) {
+  require(!grad_fn(tensor), "grad_dtype can only be accessed on leaf tensors.");
+  const std::optional<DType> dtype = grad_dtype(*tensor);
+  return dtype ? wrap_dtype(*dtype) : Ref::borrow(Py_None);
+}
+
+std::optional<DType> chosen_dtype(PyObject* value) {
+  if (value == Py_None) return std::nullopt;
+  DType dtype = DType::float32;
+  if (!parse_dtype(value, &dtype))
+    raise_python(PyExc_RuntimeError, "grad_dtype must be a torch.dtype or None, but got %s", Py_TYPE(value)->tp_name);
+  return dtype;
+}
+
+// Deleting it, which ends the process in PyTorch 2.13, is refused here.
+void set_grad_dtype_attribute(const Tensor& tensor, PyObject* value) {
+  require(value != nullptr, "Deleting grad_dtype is not allowed.");
+  require(!grad_fn(tensor), "grad_dtype can only be set on leaf tensors.");
+  const std::optional<DType> dtype = chosen_dtype(value);
+  const AutogradMeta* meta = tensor->meta();
+  if (dtype && meta != nullptr && meta->grad)
+    require(meta->grad->dtype() == *dtype, "Cannot set grad_dtype to '", kernels::scalar_type_name(*dtype),
+            "' because there is already a gradient with dtype '", small_name(meta->grad->dtype()),
+            "'. Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype "
+            "matches the existing gradient's dtype.");
+  set_grad_dtype(tensor, dtype);
 }
 
 Ref get_grad_fn(const Tensor& tensor) {
@@ -232,6 +261,7 @@ PyGetSetDef tensor_attributes[] = {
     {"requires_grad", getter<get_requires_grad>, setter<set_requires_grad_attribute>, nullptr, nullptr},
     {"grad", getter<get_grad>, setter<set_grad>, nullptr, nullptr},
     {"_grad", getter<get_grad>, setter<set_grad>, nullptr, nullptr},
+    {"grad_dtype", getter<get_grad_dtype>, setter<set_grad_dtype_attribute>, nullptr, nullptr},
     {"grad_fn", getter<get_grad_fn>, nullptr, nullptr, nullptr},
     {"_grad_fn", getter<get_grad_fn>, setter<set_grad_fn>, nullptr, nullptr},
     {"volatile", getter<get_volatile>, setter<set_volatile>, nullptr, nullptr},
@@ -269,7 +299,6 @@ PyGetSetDef tensor_attributes[] = {
     {"name", getter<get_none>, nullptr, nullptr, nullptr},
     {"real", getter<get_real>, setter<set_part<ops::real>>, nullptr, nullptr},
     {"imag", getter<get_imag>, setter<set_part<ops::imag>>, nullptr, nullptr},
-    {"grad_dtype", getter<get_dtype>, nullptr, nullptr, nullptr},
     {"is_cpu", getter<get_true>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

@@ -93,8 +93,8 @@ def drawing_from(generator: Generator | None) -> Iterator[None]:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Starts the default generator's sequence anew."""
-    return default_generator.manual_seed(seed)
+    """Starts the default generator's sequence anew; unlike a generator's own method with anything that has an integer part."""
+    return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:

@@ -87,6 +87,7 @@ TENSOR = {
     "_post_accumulate_grad_hooks": Span(201),
     "untyped_storage": Span(200),
     "_use_count": Span(209),
+    "grad_dtype": Span(210),
     "mT": Span(111),
 }
 UTILS = {"weak": Span(200), "checkpoint": Span(oneflow=9), "_python_dispatch": Span(200)}

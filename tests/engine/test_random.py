@@ -115,3 +115,14 @@ def test_what_is_no_generator_is_refused() -> None:
 def test_what_draws_nothing_takes_no_generator() -> None:
     with pytest.raises(TypeError, match=r"zeros\(\) got an unexpected keyword argument 'generator'"):
         torch.zeros(2, generator=torch.Generator())
+
+
+def test_a_seed_is_any_number_of_64_bits_with_a_sign_or_without() -> None:
+    seeds: list[Any] = [-(2**63), 2**64 - 1, 2.5, True]
+    for seed in seeds:
+        assert torch.manual_seed(seed) is torch.default_generator
+    for seed in (-(2**63) - 1, 2**64):
+        with pytest.raises(ValueError, match=r"^Overflow when unpacking long long$"):
+            torch.manual_seed(seed)
+    with pytest.raises(RuntimeError, match=r"^manual_seed expected a long, but got float"):
+        torch.Generator().manual_seed(seeds[2])
