@@ -87,7 +87,12 @@ def test_float32_may_round_further_apart_than_float64() -> None:
     assert tolerance_for(program("t0 = fw.tensor(1.5, dtype=fw.float32)")) == SINGLE
     assert alike(1e-3, 1.001e-3, SINGLE)
     assert not alike(1e-3, 1.001e-3)
-    assert not alike(1e-3, 1.01e-3, SINGLE)
+    assert not alike(0.1, 0.101, SINGLE)
+
+
+def test_what_is_left_of_float32_terms_that_cancel_is_rounding() -> None:
+    assert alike(-1.9073486328125e-06, 9.5367431640625e-07, SINGLE)
+    assert not alike(-1.9073486328125e-05, 9.5367431640625e-07, SINGLE)
 
 
 def test_only_steps_that_were_done_count_as_covered() -> None:

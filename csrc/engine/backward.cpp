@@ -238,8 +238,7 @@ TensorList GraphTask::run(TensorList gradients) {
   const KeepDefaultHooks hooks;
   if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();
   for (size_t i = 0; i < roots_.size(); ++i)
-    if (roots_[i]) deliver(roots_[i], std::move(gradients[i]));
-  gradients.clear();
+    if (roots_[i]) deliver(roots_[i], gradients[i]);  // held to the end: none may take one for its own
   while (!ready_.empty()) {
     left_behind().drop();
     ReadyNode item = ready_.pop();

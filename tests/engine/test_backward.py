@@ -121,6 +121,17 @@ def test_accumulation_is_in_place_and_keeps_the_gradient_object() -> None:
     assert not first.requires_grad
 
 
+def test_a_leaf_does_not_take_the_gradient_that_backward_was_given_for_its_own() -> None:
+    """Cast to the dtype of the result or not, the caller of backward has it until the end."""
+    for dtype in (torch.float32, torch.float64):
+        x = torch.ones(2, requires_grad=True)
+        seen: list[int] = []
+        x.register_hook(lambda gradient, seen=seen: seen.append(gradient.data_ptr()))
+        (x - 2).backward(torch.ones(2, dtype=dtype))
+        assert x.grad.tolist() == [1.0, 1.0]
+        assert [x.grad.data_ptr()] != seen
+
+
 @pytest.mark.filterwarnings(CYCLE_WARNING)
 def test_with_create_graph_accumulation_makes_a_new_gradient() -> None:
     x = leaf(1.0)
