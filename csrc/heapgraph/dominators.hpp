@@ -11,7 +11,7 @@ struct Dominators {
   Buffer<uint64_t> retained;  // bytes by node: its own and those of all that it dominates
   size_t bytes() const { return parents.bytes() + retained.bytes(); }
 };
-// Needs referrers and sizes. Semi-NCA: https://doi.org/10.1145/1131342 and Georgiadis' thesis, section 2.4.
+// Needs sizes. Semi-NCA: https://doi.org/10.1145/1131342 and Georgiadis' thesis, section 2.4.
 Dominators find_dominators(const Graph& graph);
 
 }  // namespace gradlife::heap

@@ -26,7 +26,6 @@ Fates& FrozenGraph::need_fates(const RefCount& count) {
 
 Dominators& FrozenGraph::need_dominators() {
   if (graph.sizes.empty()) throw std::runtime_error("this graph was walked without sizes");
-  graph.build_referrers();
   if (dominators == nullptr) dominators = std::make_unique<Dominators>(find_dominators(graph));
   return *dominators;
 }
