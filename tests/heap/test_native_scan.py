@@ -19,7 +19,8 @@ from extensions import compiled
 from gradlife import _heap
 from gradlife.heap import refs, scan, why
 from gradlife.heap.scan import scan_natives
-from gradlife.model.trace import NativeHolder, Sureness
+from gradlife.model.trace import Sureness
+from scanned_things import Thing, believed, unmentioned
 
 pytestmark = [
     pytest.mark.scan,
@@ -42,10 +43,6 @@ DESCRIPTIONS = {
 IS_SURE = {"static", "thread-local"}
 
 
-class Thing:
-    """Something to hold."""
-
-
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return compiled(Path(__file__).with_name("native_holders.cpp"), tmp_path_factory.mktemp("native_holders"))
@@ -57,16 +54,12 @@ def planted(library: Any) -> Iterator[Any]:
     library.let_go()
 
 
-def believed(holders: tuple[NativeHolder, ...]) -> list[NativeHolder]:
-    return [holder for holder in holders if holder.sureness is not Sureness.UNSURE]
-
-
 # --- what holds is named ---
 
 
 @pytest.mark.parametrize("kind", DESCRIPTIONS)
 def test_each_kind_of_holder_is_named(planted: Any, kind: str) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     planted.hold(kind, thing)
     ledger = refs(thing, scan=True)
     assert ledger.unaccounted == 1
@@ -90,7 +83,7 @@ def test_the_mark_of_cached_blocks_is_no_word_of_one_that_the_cache_had_no_room_
 
 def test_variables_of_a_stripped_library_are_named_if_it_exports_them(tmp_path: Path) -> None:
     stripped = compiled(Path(__file__).with_name("native_holders.cpp"), tmp_path, "-s")
-    things = Thing(), Thing(), Thing()
+    things = unmentioned(3)
     for kind, thing in zip(("static", "map", "thread-local"), things, strict=True):
         stripped.hold(kind, thing)
     try:
@@ -106,7 +99,7 @@ def test_variables_of_a_stripped_library_are_named_if_it_exports_them(tmp_path: 
 
 def test_a_library_whose_file_is_gone_or_another_is_named_without_its_variables(tmp_path: Path) -> None:
     library = compiled(Path(__file__).with_name("native_holders.cpp"), tmp_path)
-    thing = Thing()
+    [thing] = unmentioned()
     library.hold("map", thing)
     path = tmp_path / "native_holders.so"
     found = []
@@ -135,13 +128,13 @@ def test_an_object_that_only_native_code_knows(planted: Any) -> None:
 
 
 def test_an_exported_variable_is_a_symbol(planted: Any) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     planted.hold("static", thing)
     assert refs(thing, scan=True).native[0].symbol == "planted_static"
 
 
 def test_two_holders_of_one_object_are_both_named(planted: Any) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     planted.hold("static", thing)
     planted.hold("member", thing)
     found = [holder.description for holder in refs(thing, scan=True).native]
@@ -149,7 +142,7 @@ def test_two_holders_of_one_object_are_both_named(planted: Any) -> None:
 
 
 def test_a_reference_that_stands_nowhere_is_said_to_be_so(planted: Any) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     planted.hold("count", thing)
     ledger = refs(thing, scan=True)
     planted.lower_count(thing)
@@ -160,21 +153,21 @@ def test_a_reference_that_stands_nowhere_is_said_to_be_so(planted: Any) -> None:
 
 
 def test_the_report_names_the_holder_and_how_sure_it_is(planted: Any) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     planted.hold("map", thing)
     assert f"  native code: {DESCRIPTIONS['map']}   likely" in str(refs(thing, scan=True)).splitlines()
     assert "1 that nothing here explains: native code holds it" in str(refs(thing))
 
 
 def test_why_has_the_holders_in_its_ledger(planted: Any) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     planted.hold("static", thing)
     assert [holder.description for holder in why(thing, scan=True).ledger.native] == [DESCRIPTIONS["static"]]
     assert why(thing).ledger.native == ()
 
 
 def test_a_thread_local_of_another_thread(planted: Any) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     is_held, may_end = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -266,13 +259,13 @@ assert not any(map(here.believed, scan(objects)))
 
 
 def test_what_the_ledger_explains_is_not_searched_for() -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     ledger = refs(thing, scan=True)
     assert (ledger.unaccounted, ledger.native, ledger.is_scanned) == (0, (), True)
 
 
 def test_a_word_behind_the_end_of_a_vector_is_stale(planted: Any) -> None:
-    first, last = Thing(), Thing()
+    first, last = unmentioned(2)
     planted.hold("vector", first)
     planted.hold("vector", last)
     assert planted.pop_vector() is last
@@ -282,26 +275,26 @@ def test_a_word_behind_the_end_of_a_vector_is_stale(planted: Any) -> None:
 
 
 def test_words_in_freed_blocks_are_stale(planted: Any) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     planted.leave_stale_blocks(thing)
     assert believed(scan([thing])[0]) == []
 
 
 def test_a_text_holds_nothing_whatever_stood_there_before_it(planted: Any) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     planted.leave_behind_texts(thing)
     assert believed(scan([thing])[0]) == []
 
 
 def test_a_weak_reference_holds_nothing() -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     reference = weakref.ref(thing)
     found = [holder for holders in scan([thing, reference]) for holder in holders]
     assert [holder for holder in found if holder.sureness is Sureness.SURE] == []
 
 
 def test_frozen_graphs_of_earlier_questions_hold_nothing(planted: Any) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     graphs = [_heap.walk() for _ in range(3)]
     assert all(graph.find(id(thing)) is not None for graph in graphs)
     planted.hold("count", thing)
@@ -311,7 +304,7 @@ def test_frozen_graphs_of_earlier_questions_hold_nothing(planted: Any) -> None:
 
 
 def test_a_list_that_has_shrunk_holds_what_it_has() -> None:
-    things = [Thing() for _ in range(40)]
+    things = unmentioned(40)
     row = list(things)
     del row[20:]
     assert [holders for holders in map(believed, scan(things)) if holders] == []
@@ -321,7 +314,7 @@ def test_a_list_that_has_shrunk_holds_what_it_has() -> None:
 
 
 def test_looking_changes_no_count_and_makes_no_object(planted: Any) -> None:
-    thing = Thing()
+    [thing] = unmentioned()
     planted.hold("member", thing)
     counts, tracked = [], []
     for _ in range(3):

@@ -18,16 +18,13 @@ from gradlife.heap import refs, scan
 from gradlife.heap import torch as calibration
 from gradlife.heap.native_census import native_objects
 from gradlife.model.trace import Ledger, Sureness
+from scanned_things import Thing, believed, unmentioned
 
 torch = pytest.importorskip("torch")
 pytestmark = [
     pytest.mark.torch,
     pytest.mark.skipif(sys.platform != "linux", reason="the native scan works on Linux"),
 ]
-
-
-class Thing:
-    """Something to hold."""
 
 
 @pytest.fixture(params=["with a layout", "without a layout"])
@@ -116,7 +113,7 @@ def test_a_word_that_malloc_gave_a_node_beyond_its_own_is_no_sure_holder(layout:
 
 def test_a_word_in_a_node_that_leads_to_what_only_its_wrapper_owns_is_no_holder(layout: bool) -> None:
     """A node has room for sizes that it does not use, where what was there before still stands."""
-    tensor, result = torch.ones(2), leaf().sin()
+    [tensor], result = unmentioned(make=lambda: torch.ones(2)), leaf().sin()
     node = next(at for at in native_objects("torch::autograd::generated::SinBackward0"))
     implementation = ctypes.c_uint64.from_address(id(tensor) + 16).value
     unused = ctypes.c_uint64.from_address(node + _heap._torch_block(node) - 64)
@@ -125,7 +122,7 @@ def test_a_word_in_a_node_that_leads_to_what_only_its_wrapper_owns_is_no_holder(
         found = scan([tensor])[0]
     finally:
         unused.value = before
-    assert [holder for holder in found if holder.sureness is not Sureness.UNSURE] == []
+    assert believed(found) == []
     del result
 
 
