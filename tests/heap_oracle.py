@@ -28,11 +28,12 @@ def referents(entry: Any) -> Counter[int]:
 def references_of(entry: Any) -> Iterator[Any]:
     """What an object refers to."""
     yield from gc.get_referents(entry)
-    if isinstance(entry, types.CodeType):
+    kind = type(entry)  # `isinstance` asks a lazy module's stand-ins for their `__class__`, and these warn
+    if kind is types.CodeType:
         yield from (getattr(entry, name) for name in CODE_FIELDS)
-    elif isinstance(entry, type) and not entry.__flags__ & HEAP_TYPE:
+    elif issubclass(kind, type) and not entry.__flags__ & HEAP_TYPE:
         yield from static_type_references(entry)
-    elif type(entry).__module__ == "numpy" and type(entry).__name__ == "ndarray":
+    elif kind.__module__ == "numpy" and kind.__name__ == "ndarray":
         yield from array_references(entry)
 
 
