@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 
 from gradlife import _engine
+
+SETTERS = (_engine._saved_tensors_hooks_set_tracing, _engine._watch_operations, _engine._go_beneath)
+
+
+def read_by_setting(setter: Callable[[bool], bool]) -> bool:
+    """What a mode is, by the setter that tells what it was."""
+    value = setter(False)
+    setter(value)
+    return value
 
 
 @dataclass(frozen=True)
@@ -20,13 +29,14 @@ class Modes:
     hooks: tuple[int, ...]
     disabled: str | None
     is_tracing: bool
+    is_watched: bool
+    is_beneath: bool
     generator: tuple[int, ...] = field(compare=False)
 
     @staticmethod
     def now() -> Modes:
-        """Reads them; changes none, though whether hooks are traced has no getter but its setter."""
-        is_tracing = _engine._saved_tensors_hooks_set_tracing(False)
-        _engine._saved_tensors_hooks_set_tracing(is_tracing)
+        """Reads them; changes none, though of some there is no getter but the setter."""
+        is_tracing, is_watched, is_beneath = (read_by_setting(setter) for setter in SETTERS)
         return Modes(
             policy=_engine._current_policy(),
             has_grad=_engine.is_grad_enabled(),
@@ -35,6 +45,8 @@ class Modes:
             hooks=tuple(map(id, _engine._top_saved_tensors_default_hooks(True) or ())),
             disabled=_engine._saved_tensors_hooks_get_disabled_error_message(),
             is_tracing=is_tracing,
+            is_watched=is_watched,
+            is_beneath=is_beneath,
             generator=_engine._generator_state(),
         )
 
@@ -46,12 +58,13 @@ class Modes:
 
     def put_back(self) -> None:
         """Sets them again, for a thread that had no policy, no default hooks and no listener of its own."""
+        for setter, value in zip(SETTERS, (self.is_tracing, self.is_watched, self.is_beneath), strict=True):
+            setter(value)
         _engine._leave_policy(None)
         _engine._set_default_policy(*self.policy)
         _engine._set_inference_mode(self.is_inference)
         _engine._set_grad_enabled(self.has_grad)
         _engine.set_anomaly_enabled(*self.anomaly)
-        _engine._saved_tensors_hooks_set_tracing(self.is_tracing)
         drop_default_hooks()
         _engine._set_generator_state(self.generator)
         _engine._set_change_listener(None)
