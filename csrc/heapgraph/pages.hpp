@@ -74,13 +74,6 @@ inline void* remap_array(void* data, size_t old_bytes, size_t bytes) {
 inline bool is_mapped_array(size_t) { return false; }
 inline size_t grown_bytes(size_t bytes) { return bytes + bytes / 2 + 256; }
 inline void* map_array(size_t) { return nullptr; }
-// What an array of so many bytes grows to, by half or more: large ones by whole huge pages, or their ends would be in
-// small ones for good.
-inline size_t grown_bytes(size_t bytes) {
-  const size_t wanted = bytes + bytes / 2 + 256;
-  return wanted < least_huge_bytes ? wanted : (wanted + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
-}
-
 inline void unmap_array(void*, size_t) {}
 inline void* remap_array(void*, size_t, size_t) { return nullptr; }
 
