@@ -96,12 +96,50 @@ Findings find_out(FrozenGraph& frozen, NodeId target, const Telling& telling) {
   graph.build_referrers();
   Findings findings;
   findings.references = telling.count(target);
+  findings.detail = telling.node(target);
   findings.path = describe_steps(telling, path, no_node);
   describe_referrers(graph, telling, target, findings);
   if (!path.empty()) return findings;  // held, by no native leg
-  tell_cycle(graph, frozen.need_paths(), telling, target, findings);
   findings.fate = frozen.need_fates(telling.count).of(target);
+  for (const Leg& leg : findings.fate.legs) findings.leg_details.push_back(telling.node(leg.node));
+  findings.lead = describe_steps(telling, findings.fate.lead, no_node);
+  if (findings.lead.empty()) tell_cycle(graph, frozen.need_paths(), telling, target, findings);
   return findings;
+}
+
+namespace {
+
+// Of keepers that can be believed and that a root reaches the surest, and of those the one that is told in fewest
+// words.
+const NativeHolder* best_keeper(const PathTree& paths, const std::vector<NativeHolder>& keepers) {
+  const NativeHolder* best = nullptr;
+  for (const NativeHolder& keeper : keepers) {
+    if (keeper.sureness == Sureness::unsure || keeper.node == no_node || !paths.is_reached(keeper.node)) continue;
+    const auto rank = [](const NativeHolder& one) { return std::make_pair(one.sureness, one.description.size()); };
+    if (best == nullptr || rank(keeper) < rank(*best)) best = &keeper;
+  }
+  return best;
+}
+
+// What stands between the object that it begins with and what that keeps: the object itself is a step of the way.
+std::string words_in_native(const NativeHolder& keeper) {
+  const size_t first = keeper.description.find(" → ");
+  const std::string between = first != std::string::npos ? ": " + keeper.description.substr(first + 5) : "";
+  return std::string(keeper.sureness == Sureness::sure ? "in C++" : "in C++, likely") + between;
+}
+
+}  // namespace
+
+void lead_from_root(FrozenGraph& frozen, const Telling& telling, Findings& findings) {
+  const NativeHolder* keeper = best_keeper(frozen.need_paths(), findings.keepers);
+  if (keeper == nullptr) return;
+  findings.path = describe_steps(telling, frozen.need_paths().path_to(keeper->node), no_node);
+  findings.path.back().to_next = {Relation::native, words_in_native(*keeper)};
+  findings.path.insert(findings.path.end(), findings.lead.begin(), findings.lead.end());
+  findings.fate = {};
+  findings.leg_details.clear();
+  findings.lead.clear();
+  findings.keepers.clear();
 }
 
 namespace {
@@ -139,14 +177,15 @@ Ref step_list(const Graph& graph, const std::vector<Step>& steps) {
 
 namespace {
 
-Ref leg_list(const Graph& graph, const Fate& fate) {
+Ref leg_list(const Graph& graph, const Findings& findings) {
   Ref list = checked(PyList_New(0));
-  for (const Leg& leg : fate.legs) {
-    const Ref type = text(graph.type_of(leg.node).name);
+  for (size_t i = 0; i < findings.fate.legs.size(); ++i) {
+    const Leg& leg = findings.fate.legs[i];
+    const Ref type = text(graph.type_of(leg.node).name), detail = text(findings.leg_details[i]);
     Ref referrers = checked(PyList_New(0));
     for (NodeId referrer : leg.referrers)
       checked_status(PyList_Append(referrers.get(), checked(PyLong_FromUnsignedLong(referrer)).get()));
-    const Ref item = checked(Py_BuildValue("kOLO", static_cast<unsigned long>(leg.node), type.get(),
+    const Ref item = checked(Py_BuildValue("kOOLO", static_cast<unsigned long>(leg.node), type.get(), detail.get(),
                                            static_cast<long long>(leg.unseen), referrers.get()));
     checked_status(PyList_Append(list.get(), item.get()));
   }
@@ -158,17 +197,19 @@ Ref leg_list(const Graph& graph, const Fate& fate) {
 Ref as_dict(const Graph& graph, NodeId target, const Findings& findings) {
   const Ref path = step_list(graph, findings.path), referrers = step_list(graph, findings.referrers);
   const Ref cycle = step_list(graph, findings.cycle), tail = step_list(graph, findings.tail);
-  const Ref legs = leg_list(graph, findings.fate);
-  const Ref holders = holder_list(findings.holders, 0);
+  const Ref legs = leg_list(graph, findings);
+  const Ref lead = step_list(graph, findings.lead);
+  const Ref holders = holder_list(findings.holders, 0), keepers = holder_list(findings.keepers, 0);
+  const Ref detail = text(findings.detail);
   Ref owners = checked(PyList_New(0));
   for (const std::vector<Step>& steps : findings.owners)
     checked_status(PyList_Append(owners.get(), step_list(graph, steps).get()));
-  return checked(Py_BuildValue("{sksLsksssOsOsOsOsOsOsO}", "node", static_cast<unsigned long>(target), "references",
-                               static_cast<long long>(findings.references), "referrer_count",
-                               static_cast<unsigned long>(graph.referrers.of(target).size()), "lifetime",
-                               lifetime_name(findings.fate.lifetime), "path", path.get(), "referrers", referrers.get(),
-                               "owners", owners.get(), "cycle", cycle.get(), "tail", tail.get(), "legs", legs.get(),
-                               "native", holders.get()));
+  return checked(Py_BuildValue(
+      "{sksOsLsksssOsOsOsOsOsOsOsOsO}", "node", static_cast<unsigned long>(target), "detail", detail.get(),
+      "references", static_cast<long long>(findings.references), "referrer_count",
+      static_cast<unsigned long>(graph.referrers.of(target).size()), "lifetime", lifetime_name(findings.fate.lifetime),
+      "path", path.get(), "referrers", referrers.get(), "owners", owners.get(), "cycle", cycle.get(), "tail",
+      tail.get(), "legs", legs.get(), "native", holders.get(), "lead", lead.get(), "keepers", keepers.get()));
 }
 
 }  // namespace gradlife::heap

@@ -28,16 +28,22 @@ std::vector<Step> describe_steps(const Telling& telling, const std::vector<NodeI
 
 struct Findings {
   int64_t references = 0;  // to the target, the caller's own left out
+  std::string detail;      // of the target
   std::vector<Step> path;
   std::vector<Step> referrers;
   std::vector<std::vector<Step>>
       owners;  // of each referrer that only serves another object: that one, and what is between
   std::vector<Step> cycle;
   std::vector<Step> tail;  // from the cycle to the target, where that only hangs on it
+  std::vector<Step> lead;  // from what only native code holds to the target, where no cycle keeps it either
   Fate fate;
+  std::vector<std::string> leg_details;
   std::vector<NativeHolder> holders;
+  std::vector<NativeHolder> keepers;  // of the first of the lead
 };
 Findings find_out(FrozenGraph& frozen, NodeId target, const Telling& telling);
+// Where an object that a root reaches is one of the keepers: then it is held, by a way through that.
+void lead_from_root(FrozenGraph& frozen, const Telling& telling, Findings& findings);
 
 // Steps are tuples (node, kind, type, address, description, relation to the next, label, index, bases of the type).
 Ref step_list(const Graph& graph, const std::vector<Step>& steps);

@@ -52,19 +52,44 @@ int64_t known_referrers(const Look& look) {
   return static_cast<int64_t>(look.frozen->graph.referrers.of(look.node).size());
 }
 
-Look look_at(PyObject* target, const WalkOptions& options, bool with_sizes, int64_t own_references) {
+std::vector<NativeHolder> search_for_holders(const Graph& graph, NodeId node) {
+  NativeScan scan(graph);
+  if (graph.type_of(node).kind == NodeKind::python)
+    scan.add_target(graph.addresses[node]);
+  else
+    scan.add_native_target(graph.addresses[node]);
+  return scan.run();
+}
+
+// What holds the object, and what holds the one that leads to it: of a wrapper whose references are all known that is
+// what owns its native object.
+void scan_for_holders(Look& look, const Telling& telling) {
+  Graph& graph = look.frozen->graph;
+  Findings& findings = look.findings;
+  if (findings.references > known_referrers(look)) findings.holders = search_for_holders(graph, look.node);
+  const std::vector<NodeId>& lead = findings.fate.lead;
+  if (lead.empty()) return;
+  const auto known = static_cast<int64_t>(graph.referrers.of(lead.front()).size());
+  const NodeId half = telling.count(lead.front()) <= known ? other_half(graph, lead.front()) : no_node;
+  const bool is_scanned = half == no_node && lead.front() == look.node;
+  findings.keepers = is_scanned ? findings.holders : search_for_holders(graph, half != no_node ? half : lead.front());
+  lead_from_root(*look.frozen, telling, findings);
+}
+
+Look look_at(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan, int64_t own_references) {
   const Providers providers;
   Look look{std::make_unique<FrozenGraph>(), no_node, {}, false};
   Graph& graph = look.frozen->graph;
   const bool is_whole = walk_heap(graph, options, providers.all());
   if (with_sizes) measure_sizes(graph, providers.all());
   look.node = graph.find(address_of(target));
-  if (look.node != no_node)
-    look.findings = find_out(*look.frozen, look.node, tell_live(graph, providers.all(), look.node, own_references));
+  const Telling telling = tell_live(graph, providers.all(), look.node, own_references);
+  if (look.node != no_node) look.findings = find_out(*look.frozen, look.node, telling);
   look.frozen->limits = providers.limits();
   if (!is_whole) look.frozen->limits.push_back(budget_limit(options.budget));
   const bool is_known = look.node != no_node && look.findings.references <= known_referrers(look);
-  look.is_explained = is_known || !is_whole || providers.all().empty();
+  look.is_explained = (is_known && look.findings.lead.empty()) || !is_whole || providers.all().empty();
+  if (with_scan && look.node != no_node && (look.is_explained || options.with_natives)) scan_for_holders(look, telling);
   return look;
 }
 
@@ -84,16 +109,11 @@ Investigation investigate(PyObject* target, const WalkOptions& options, bool wit
   Look look;
   {
     const CollectorPaused paused;
-    look = look_at(target, options_for(target, options, with_sizes, with_scan), with_sizes, own_references);
+    look = look_at(target, options_for(target, options, with_sizes, with_scan), with_sizes, with_scan, own_references);
     if (!look.is_explained) {
       WalkOptions with_more = options;
       with_more.with_natives = true;
-      look = look_at(target, with_more, with_sizes, own_references);
-    }
-    if (with_scan && look.node != no_node && look.findings.references > known_referrers(look)) {
-      NativeScan scan(look.frozen->graph);
-      scan.add_target(address_of(target));
-      look.findings.holders = scan.run();
+      look = look_at(target, with_more, with_sizes, with_scan, own_references);
     }
   }
   Ref told = look.node != no_node ? as_dict(look.frozen->graph, look.node, look.findings) : Ref::borrow(Py_None);

@@ -28,6 +28,7 @@ struct NativeHolder {
   std::string library;      // of static and thread-local data
   std::string symbol;       // of that data, where the library's file says it
   Sureness sureness = Sureness::unsure;
+  NodeId node = no_node;  // of an object
 };
 const char* end_name(NativeHolder::End end);
 

@@ -37,6 +37,7 @@ NativeHolder NativeScan::tell(const Origin& origin) const {
   holder.target = origin.target;
   holder.end = offer.end;
   holder.sureness = offer.sureness;
+  if (offer.end == NativeHolder::End::object) holder.node = offer.node;
   if (offer.library != nullptr) holder.library = offer.library->path;
   if (offer.end == NativeHolder::End::static_data) holder.symbol = libraries_.symbol_at(offer.at);
   if (offer.end == NativeHolder::End::thread_local_data)

@@ -21,13 +21,17 @@ class Survivors {
       : garbage_(garbage), cycles_(find_components(garbage.references)), remainders_(garbage, cycles_) {
     alive_.assign_zero(garbage.size());
   }
-  Buffer<uint8_t> run() {
-    keep_unexplained();
+  void run() {
     keep_unseen_cycles();
     keep_native_cycles();
     keep_what_they_refer_to();
-    return std::move(alive_);
+    by_cycle_ = found_.size();
+    keep_unexplained();
+    keep_what_they_refer_to();
   }
+  bool is_alive(uint32_t i) const { return alive_[i] != 0; }
+  // Those that live on for a cycle, whatever else holds them.
+  Row by_cycle() const { return {found_.begin(), found_.begin() + by_cycle_}; }
   // References to it that no traverse shows, or will show.
   int64_t unseen(uint32_t i) const {
     return cycles_.of_node[i] != Components::none ? remainders_.unseen(i) : garbage_.unseen(i);
@@ -75,8 +79,8 @@ class Survivors {
       if (cycles.of_node[i] != Components::none) keep(i);
   }
   void keep_what_they_refer_to() {
-    for (size_t next = 0; next < found_.size(); ++next)
-      for (uint32_t to : garbage_.references.of(found_[next])) keep(to);
+    for (; next_ < found_.size(); ++next_)
+      for (uint32_t to : garbage_.references.of(found_[next_])) keep(to);
   }
 
   const Garbage& garbage_;
@@ -84,6 +88,7 @@ class Survivors {
   const Remainders remainders_;
   Buffer<uint8_t> alive_;
   Buffer<uint32_t> found_;
+  size_t next_ = 0, by_cycle_ = 0;  // of those found: whose references are next, and how many a cycle keeps
 };
 
 std::vector<NodeId> unseen_referrers(const Graph& graph, NodeId node) {
@@ -108,17 +113,20 @@ Fates::Fates(const Graph& graph, const PathTree& paths, const RefCount& count) :
   lifetimes_.assign_zero(graph.size());
   const Garbage garbage(graph, paths, count);
   Survivors survivors(garbage);
-  const Buffer<uint8_t> alive = survivors.run();
+  survivors.run();
   for (uint32_t i = 0; i < garbage.size(); ++i) {
-    lifetimes_[garbage.nodes[i]] = static_cast<uint8_t>(alive[i] != 0 ? Lifetime::never : Lifetime::gc);
+    lifetimes_[garbage.nodes[i]] = static_cast<uint8_t>(survivors.is_alive(i) ? Lifetime::never : Lifetime::gc);
+    if (garbage.unexplained(i) > 0) unexplained_.insert(garbage.nodes[i]);
     if (garbage.is_collectable(i) && survivors.unseen(i) > 0) unseen_[garbage.nodes[i]] = survivors.unseen(i);
   }
+  for (uint32_t i : survivors.by_cycle()) lifetimes_[garbage.nodes[i]] |= by_cycle;
 }
 
 // Backwards from the object to what the collector starts from: behind that nothing more is needed to keep it.
 Fate Fates::of(NodeId node) const {
-  Fate fate{lifetime(node), {}};
+  Fate fate{lifetime(node), {}, {}};
   if (fate.lifetime != Lifetime::never) return fate;
+  if ((lifetimes_[node] & by_cycle) == 0) fate.lead = lead_to(node);
   Buffer<uint8_t> is_found;
   is_found.assign_zero(graph_.size());
   Buffer<NodeId> found;
@@ -138,6 +146,22 @@ Fate Fates::of(NodeId node) const {
     }
   }
   return fate;
+}
+
+// A shortest way; the object itself where it has such references of its own.
+std::vector<NodeId> Fates::lead_to(NodeId node) const {
+  std::unordered_map<NodeId, NodeId> next = {{node, no_node}};
+  std::vector<NodeId> found = {node};
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (unexplained_.count(found[i]) != 0) {
+      std::vector<NodeId> lead;
+      for (NodeId at = found[i]; at != no_node; at = next.at(at)) lead.push_back(at);
+      return lead;
+    }
+    for (NodeId referrer : graph_.referrers.of(found[i]))
+      if (lifetime(referrer) == Lifetime::never && next.emplace(referrer, found[i]).second) found.push_back(referrer);
+  }
+  return {};
 }
 
 }  // namespace gradlife::heap

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "heapgraph/graph.hpp"
@@ -27,6 +28,8 @@ struct Leg {
 struct Fate {
   Lifetime lifetime = Lifetime::held;
   std::vector<Leg> legs;  // of `never`: what the collector would start from, the nearest first, 16 at most
+  // Of `never` where no cycle keeps it: from the nearest object with references that nothing in the graph explains.
+  std::vector<NodeId> lead;
 };
 
 using RefCount = std::function<int64_t(NodeId)>;  // the number of known referrers where nothing is counted
@@ -35,14 +38,18 @@ using RefCount = std::function<int64_t(NodeId)>;  // the number of known referre
 class Fates {
  public:
   Fates(const Graph& graph, const PathTree& paths, const RefCount& count);
-  Lifetime lifetime(NodeId node) const { return static_cast<Lifetime>(lifetimes_[node]); }
+  Lifetime lifetime(NodeId node) const { return static_cast<Lifetime>(lifetimes_[node] & ~by_cycle); }
   Fate of(NodeId node) const;
   size_t bytes() const { return lifetimes_.bytes(); }
 
  private:
+  static constexpr uint8_t by_cycle = 0x80;
+  std::vector<NodeId> lead_to(NodeId node) const;
+
   const Graph& graph_;
-  Buffer<uint8_t> lifetimes_;
+  Buffer<uint8_t> lifetimes_;  // with `by_cycle` where a cycle keeps it that the collector cannot break
   std::unordered_map<NodeId, int64_t> unseen_;  // references that no traverse shows, where there are any
+  std::unordered_set<NodeId> unexplained_;      // those that have references which nothing in the graph explains
 };
 
 }  // namespace gradlife::heap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ from gradlife.heap.steps import is_half, last_reference, merged_steps, tail_step
 from gradlife.heap.tensors import tensor_facts
 from gradlife.heap.torch import ensure_calibrated
 from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
+
+#: (node, type, description, references unseen, nodes that hold some of these), as the extension gives them.
+Leg = tuple[int, str, str, int, list[int]]
 
 
 def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
@@ -45,17 +49,20 @@ def trace_of(
 ) -> Trace:
     """What the extension found out about one object, as a trace."""
     steps = merged_steps(found["path"])
+    lead = with_statuses(merged_steps(found["lead"]))
     return Trace(
         object=name,
-        detail=steps[-1].detail if steps else "",
+        detail=found["detail"],
         lifetime=Lifetime(found["lifetime"]),
         steps=with_statuses(steps),
         cycle=merged_steps(found["cycle"], is_cycle=True),
         tail=tail_steps(found["tail"], found["cycle"]),
         ledger=ledger_of(found, is_scanned, graph.is_partial),
-        legs=tuple(leg_text(leg, graph) for leg in found["legs"]),
+        legs=tuple(leg_texts(found["legs"], graph)),
         limits=limits,
         tensor=tensor_facts(graph, found["node"]),
+        lead=lead if len(lead) > 1 else (),
+        keepers=holders_of(found["keepers"]),
     )
 
 
@@ -111,12 +118,19 @@ def referrer_of(links: Sequence[Link]) -> Referrer:
     return Referrer(short_type(owner.type), owner.detail, "holds its wrapper" if is_half(owner) else via, is_native)
 
 
-def leg_text(leg: tuple[int, str, int, list[int]], graph: _heap.Graph) -> str:
-    """In words: which object the collector starts from, and who holds it unseen."""
-    _, type_, unseen, referrers = leg
+def leg_texts(legs: Sequence[Leg], graph: _heap.Graph) -> list[str]:
+    """In words: which objects the collector starts from, and who holds them unseen; alike ones once."""
+    counts = Counter(leg_text(leg, graph) for leg in legs)
+    return [f"{text}, and {count - 1} more like it" if count > 1 else text for text, count in counts.items()]
+
+
+def leg_text(leg: Leg, graph: _heap.Graph) -> str:
+    """One of them."""
+    _, type_, detail, unseen, referrers = leg
     holders = sorted({short_type(graph.describe(node)[1]) for node in referrers})
-    by = f" by {', '.join(holders)}" if holders else ""
-    return f"{short_type(type_)} is held{by} {unseen} time{'s' * (unseen != 1)} where the collector does not look"
+    by = f" by {' and '.join(holders)}" if holders else ""
+    times = f"{unseen} time{'s' * (unseen != 1)}"
+    return f"{short_type(type_)} {detail}".strip() + f" is held{by} {times} where the collector does not look"
 
 
 __all__ = ["OWN_FOLDER", "refs", "trace_of", "why"]

@@ -16,7 +16,7 @@ from gradlife.model.trace import Step, Trace
 FORMAT = "gradlife.hunt/1"
 
 #: The rows of steps that a trace has.
-WAYS = ("steps", "cycle", "tail")
+WAYS = ("steps", "cycle", "tail", "lead")
 
 
 def no_text(trace: Trace) -> str:
@@ -92,6 +92,7 @@ def encode_trace(trace: Trace, text_of: Callable[[Trace], str]) -> dict[str, Any
         "lifetime": trace.lifetime.value,
         **{name: [encode_step(step) for step in getattr(trace, name)] for name in WAYS},
         "legs": list(trace.legs),
+        "keepers": [asdict(holder) for holder in trace.keepers],
         "ledger": {**asdict(trace.ledger), "unaccounted": trace.ledger.unaccounted},
         "limits": list(trace.limits),
         "tensor": asdict(trace.tensor) if trace.tensor is not None else None,

@@ -153,6 +153,8 @@ class Trace:
     legs: tuple[str, ...] = ()  # of `never`: where references stand that the collector does not see
     limits: tuple[str, ...] = ()
     tensor: TensorFacts | None = None  # where the object is a tensor
+    lead: tuple[Step, ...] = ()  # from what only native code holds, where no root and no cycle keeps it
+    keepers: tuple[NativeHolder, ...] = ()  # what holds the first of `lead`, where memory was searched for it
 
     def __str__(self) -> str:
         """The trace as `print` shows it: the verdict, the way from the root down, the references."""

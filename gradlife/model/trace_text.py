@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from gradlife.model.trace import Ledger, Lifetime, Step, StepStatus, Sureness, Trace
+from gradlife.model.trace import Ledger, Lifetime, NativeHolder, Step, StepStatus, Sureness, Trace
 
 
 class Part(StrEnum):
@@ -25,6 +25,8 @@ class Part(StrEnum):
     WARNING = "warning"
 
 
+#: Words of memory that are told of what native code holds.
+MOST_KEEPERS = 5
 #: Objects of a way that are told, and references that its sentence has: of a longer one the middle is left out.
 MOST_STEPS, MOST_WORDS = 60, 16
 
@@ -36,6 +38,8 @@ HEADS = {
     Lifetime.NEVER: "is never freed: no root reaches it, and the collector cannot break what keeps it",
     Lifetime.UNKNOWN: "was not found in the part of the heap that was looked at",
 }
+#: Of what is never freed and in no cycle: who holds it may let go of it.
+HELD_UNSEEN = "is held by native code: no root that can be seen reaches it"
 SURENESS = {Sureness.SURE: "", Sureness.LIKELY: "   likely", Sureness.UNSURE: "   perhaps: it may be a stale copy"}
 MARKS = {StepStatus.EXPECTED: "expected", StepStatus.LEAKING: "this object", StepStatus.UNKNOWN: ""}
 
@@ -52,8 +56,8 @@ def text_of(lines: Iterator[Line]) -> str:
 
 def trace_lines(trace: Trace) -> Iterator[Line]:
     """Everything that is known of why an object is alive."""
-    title = f"{trace.object} {trace.detail}".strip()
-    yield ((title, Part.TITLE), (" ", Part.PLAIN), (HEADS[trace.lifetime], Part(trace.lifetime.value)))
+    name = f"{trace.object} {trace.detail}".strip()
+    yield ((name, Part.TITLE), (" ", Part.PLAIN), (head(trace), Part(trace.lifetime.value)))
     yield plain(sentence(trace))
     yield plain("")
     yield from step_lines(trace.steps)
@@ -61,6 +65,7 @@ def trace_lines(trace: Trace) -> Iterator[Line]:
     if trace.tail:
         yield plain("On it hangs what keeps this object:")
         yield from step_lines(trace.tail)
+    yield from lead_lines(trace)
     yield plain("")
     yield from ledger_lines(trace.ledger)
     for leg in trace.legs:
@@ -101,6 +106,22 @@ def cycle_lines(cycle: tuple[Step, ...]) -> Iterator[Line]:
         yield plain(("│    " if number + 1 < len(cycle) else "╰─── ") + step.via)
 
 
+def lead_lines(trace: Trace) -> Iterator[Line]:
+    """The way from what only native code holds, and what that is."""
+    if trace.lead:
+        yield plain("Native code holds the first of these:")
+        yield from step_lines(trace.lead)
+    for holder in trace.keepers[:MOST_KEEPERS]:
+        yield holder_line("  it is held by ", holder)
+    if len(trace.keepers) > MOST_KEEPERS:
+        yield plain(f"  and by {len(trace.keepers) - MOST_KEEPERS} more words of memory")
+
+
+def holder_line(lead: str, holder: NativeHolder) -> Line:
+    """What holds a reference in C++."""
+    return (lead, Part.PLAIN), (holder.description, Part.PLAIN), (SURENESS[holder.sureness], Part.ASIDE)
+
+
 def ledger_lines(ledger: Ledger) -> Iterator[Line]:
     """Who refers to the object, and what nobody explains."""
     known = len(ledger.referrers) + ledger.more_referrers
@@ -118,11 +139,7 @@ def native_lines(ledger: Ledger) -> Iterator[Line]:
         yield ((f"  {ledger.unaccounted} that nothing here explains: native code holds it", Part.WARNING),)
         return
     for holder in ledger.native:
-        yield (
-            ("  native code: ", Part.PLAIN),
-            (holder.description, Part.PLAIN),
-            (SURENESS[holder.sureness], Part.ASIDE),
-        )
+        yield holder_line("  native code: ", holder)
     if ledger.unexplained:
         count = f"{ledger.unexplained} reference{'s' * (ledger.unexplained != 1)}"
         yield ((f"  {count} that no memory word explains", Part.WARNING),)
@@ -131,13 +148,36 @@ def native_lines(ledger: Ledger) -> Iterator[Line]:
 def sentence(trace: Trace) -> str:
     """The trace in one sentence."""
     if trace.steps:
-        first = trace.steps[0]
-        ways = [f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in trace.steps[:-1]]
-        if len(ways) > MOST_WORDS:
-            ways[MOST_WORDS // 2 : -MOST_WORDS // 2] = [" ... "]
-        way = "".join(ways)
-        return f"{first.object} {first.detail}".strip() + f" keeps it:{way if way.startswith(' ') else ' ' + way}"
+        return f"{title(trace.steps[0])} keeps it:{way_words(trace.steps)}"
     if trace.cycle:
         ring = " → ".join(step.object for step in (*trace.cycle, trace.cycle[0]))
         return f"Nothing but its own cycle keeps it: {ring}"
+    if trace.lead:
+        return f"Native code holds {title(trace.lead[0])}, which keeps it:{way_words(trace.lead)}"
+    if is_held_unseen(trace):
+        return "Native code holds it, and nothing that can be seen leads to it."
     return "Nothing that can be seen refers to it."
+
+
+def head(trace: Trace) -> str:
+    """The verdict in words."""
+    return HELD_UNSEEN if is_held_unseen(trace) else HEADS[trace.lifetime]
+
+
+def is_held_unseen(trace: Trace) -> bool:
+    """Is it held by native code, not by a cycle?"""
+    return trace.lifetime is Lifetime.NEVER and not trace.cycle and not trace.steps
+
+
+def title(step: Step) -> str:
+    """An object in a few words."""
+    return f"{step.object} {step.detail}".strip()
+
+
+def way_words(steps: tuple[Step, ...]) -> str:
+    """The references of a way in a row, from the space on that stands before the first."""
+    ways = [f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in steps[:-1]]
+    if len(ways) > MOST_WORDS:
+        ways[MOST_WORDS // 2 : -MOST_WORDS // 2] = [" ... "]
+    way = "".join(ways)
+    return way if way.startswith(" ") else f" {way}"

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from gradlife.model.trace import Ledger, Step, StepStatus, TensorFacts, Trace
-from gradlife.model.trace_text import SURENESS
+from gradlife.model.trace import Ledger, NativeHolder, Step, StepStatus, TensorFacts, Trace
+from gradlife.model.trace_text import MOST_KEEPERS, SURENESS
 from gradlife.reports.hunt_words import named
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
@@ -31,6 +31,7 @@ def trace_part(trace: Trace) -> Iterator[RenderableType]:
     yield from way_down(trace.steps)
     yield from ring(trace.cycle)
     yield from way_down(trace.tail)
+    yield from held_unseen(trace)
     yield from facts(trace.tensor)
     yield from unexplained(trace.ledger, bool(trace.steps or trace.cycle))
     for leg in trace.legs:
@@ -96,6 +97,20 @@ def reference_lines(lead: str, step: Step, more: int) -> Iterator[RenderableType
         yield Hanging(Text(lead, QUIET), Text(f"... and {more:,} more like it", QUIET), Text(lead, QUIET))
 
 
+def held_unseen(trace: Trace) -> Iterator[RenderableType]:
+    """The way from what only native code holds, and what holds that."""
+    if trace.lead:
+        yield Hanging(Text("  "), Text("native code holds the first of these:", NOTE))
+        yield from way_down(trace.lead)
+    yield from (holder_line("  it is held by ", holder) for holder in trace.keepers[:MOST_KEEPERS])
+
+
+def holder_line(lead: str, holder: NativeHolder) -> RenderableType:
+    """What holds a reference in C++."""
+    where = f", {holder.symbol} in {holder.library}" if holder.symbol else ""
+    return Hanging(Text(lead), Text.assemble(holder.description, where, (SURENESS[holder.sureness], QUIET)))
+
+
 def facts(tensor: TensorFacts | None) -> Iterator[RenderableType]:
     """What hangs on the tensor at the end of the way."""
     told = []
@@ -116,9 +131,7 @@ def unexplained(ledger: Ledger, has_way: bool) -> Iterator[RenderableType]:
     of = f"{counted(ledger.count, 'reference')}, {ledger.unaccounted:,} of which no object explains"
     yield Hanging(Text("  "), Text(of, NOTE))
     for holder in ledger.native:
-        where = f", {holder.symbol} in {holder.library}" if holder.symbol else ""
-        text = Text.assemble(holder.description, where, (SURENESS[holder.sureness], QUIET))
-        yield Hanging(Text("  native code: "), text)
+        yield holder_line("  native code: ", holder)
     if not ledger.native and ledger.is_scanned:
         yield Hanging(
             Text("  "), Text("no word of memory holds them that surely: a stack, a register, or a lost count", QUIET)

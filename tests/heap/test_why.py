@@ -174,7 +174,7 @@ def test_hook_over_its_own_tensor_is_never_freed() -> None:
     assert trace.lifetime is Lifetime.NEVER
     assert [step.object for step in trace.cycle] == ["Tensor", "SinBackward0", "function"]
     assert [step.via for step in trace.cycle][-1] == "closure variable 'y'"
-    assert trace.legs == ("OrderedDict is held by SinBackward0 1 time where the collector does not look",)
+    assert trace.legs == ("OrderedDict len 1 is held by SinBackward0 1 time where the collector does not look",)
 
 
 @pytest.mark.leaves(tensor=2, storage=2, node=2, saved=2)

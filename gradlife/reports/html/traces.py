@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradlife.model.trace import Ledger, Step, StepStatus, Trace
-from gradlife.model.trace_text import SURENESS
+from gradlife.model.trace_text import MOST_KEEPERS, SURENESS
 from gradlife.reports.drawing import RingNode, Svg, ring
 from gradlife.reports.html.words import short
 from gradlife.reports.hunt_trace import gathered
@@ -63,6 +63,7 @@ class TraceView:
     ring: Drawn | None
     members: Sequence[Row]  # of the ring, as a list
     tail: Sequence[Row]
+    lead: Sequence[Row]
     facts: Sequence[str]
     natives: Sequence[str]
     legs: Sequence[str] = field(default_factory=tuple)
@@ -75,8 +76,9 @@ def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
         ring=ring_drawing(trace.cycle) if trace.cycle else None,
         members=way_rows(trace.cycle, verdicts, is_ring=True),
         tail=way_rows(trace.tail, verdicts),
+        lead=way_rows(trace.lead, verdicts),
         facts=tensor_facts(trace),
-        natives=native_lines(trace.ledger, bool(trace.steps or trace.cycle)),
+        natives=[*keeper_lines(trace), *native_lines(trace.ledger, bool(trace.steps or trace.cycle))],
         legs=[short(leg) for leg in trace.legs],
     )
 
@@ -122,6 +124,11 @@ def tensor_facts(trace: Trace) -> list[str]:
     told = [f"its grad_fn is {tensor.grad_fn}, with the graph behind it"] if tensor.grad_fn else []
     told += ["it is a view: it keeps a whole storage"] if tensor.is_view else []
     return told + ([f"its storage has {size(tensor.storage_bytes)}"] if tensor.storage_bytes else [])
+
+
+def keeper_lines(trace: Trace) -> list[str]:
+    """What in native memory holds the first of the objects that lead to the one at the end."""
+    return [short(f"It is held by {one.description}{SURENESS[one.sureness]}") for one in trace.keepers[:MOST_KEEPERS]]
 
 
 def native_lines(ledger: Ledger, has_way: bool) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gradlife.model.heap_map import MappedObject, OtherEnd
 from gradlife.model.trace import Lifetime, Referrer, Trace
-from gradlife.model.trace_text import HEADS, sentence
+from gradlife.model.trace_text import head, sentence
 from gradlife.reports.html.heap_map import what
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.traces import ASKED, TraceView, trace_view
@@ -64,7 +64,7 @@ def why_view(trace: Trace, file: str = "", around: MappedObject | None = None) -
         name=short(f"{trace.object} {trace.detail}".strip()),
         word=trace.lifetime.value,
         style=STYLES[trace.lifetime],
-        head=HEADS[trace.lifetime],
+        head=head(trace),
         sentence=short(sentence(trace), 2000),
         trace=trace_view(trace, ASKED),
         count=counted(ledger.count, "reference"),

@@ -69,6 +69,31 @@ On it hangs what keeps this object:
     )
 
 
+def test_what_native_code_holds_is_told_with_the_way_from_there_and_what_holds_that() -> None:
+    lead = (
+        Step("function", "pack (train.py:5)", "python", "closure variable 'pool'", "cell"),
+        Step("list", "len 3", "python", "", ""),
+    )
+    holder = NativeHolder("stack of hooks in lib.so", "static", "lib.so", "hooks", Sureness.LIKELY)
+    trace = Trace("list", "len 3", Lifetime.NEVER, (), (), Ledger(1, ()), lead=lead, keepers=(holder,) * 7)
+    assert str(trace).splitlines()[:11] == [
+        "list len 3 is held by native code: no root that can be seen reaches it",
+        "Native code holds function pack (train.py:5), which keeps it: → closure variable 'pool'",
+        "",
+        "Native code holds the first of these:",
+        "┌─ function pack (train.py:5)",
+        "│    closure variable 'pool'",
+        "╰→ list len 3",
+        *["  it is held by stack of hooks in lib.so   likely"] * 4,
+    ]
+    assert "  and by 2 more words of memory" in str(trace).splitlines()
+
+
+def test_what_native_code_holds_itself_says_so() -> None:
+    trace = Trace("list", "len 3", Lifetime.NEVER, (), (), Ledger(1, ()))
+    assert str(trace).splitlines()[1] == "Native code holds it, and nothing that can be seen leads to it."
+
+
 def test_an_object_that_nobody_holds_says_so() -> None:
     trace = Trace("int", "", Lifetime.UNKNOWN, (), (), Ledger(0, ()))
     assert str(trace).splitlines()[:2] == [
