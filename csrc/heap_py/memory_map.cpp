@@ -64,9 +64,20 @@ MemoryMap::MemoryMap(ScanArena& arena) : mappings_(arena.memory()) {
     if (stop == end) break;
     *stop = '\0';
     Mapping mapping;
-    if (parse(line, mapping)) mappings_.push_back(mapping);
+    if (parse(line, mapping)) add(mapping);
     line = stop + 1;
   }
+}
+
+// What malloc's main heap grew by since a fork stands in the kernel's list as a mapping of its own.
+void MemoryMap::add(const Mapping& mapping) {
+  const bool goes_on = mapping.what == Mapping::What::heap && !mappings_.empty() &&
+                       mappings_.back().what == Mapping::What::heap && mappings_.back().last == mapping.first &&
+                       mappings_.back().is_writable == mapping.is_writable;
+  if (goes_on)
+    mappings_.back().last = mapping.last;
+  else
+    mappings_.push_back(mapping);
 }
 
 const Mapping* MemoryMap::find(Address address) const {

@@ -23,6 +23,8 @@ class MemoryMap {
   bool is_code(Address address) const;
 
  private:
+  void add(const Mapping& mapping);
+
   ScanVector<Mapping> mappings_;  // in order
 };
 

@@ -18,6 +18,7 @@ from gradlife.heap import scan
 from gradlife.heap.native_census import NativeCensus, lost_heaps, native_census, native_objects
 from gradlife.model.heap import TypeCount
 from gradlife.model.trace import Sureness
+from leftovers import run_in_child
 
 pytestmark = [
     pytest.mark.scan,
@@ -172,6 +173,21 @@ def test_differences_of_two_censuses() -> None:
         TypeCount("c", "", -4, -4),
     )
     assert after.since(after) == ()
+
+
+def made_since_the_fork(library: Any) -> tuple[int, tuple[str, ...], bool]:
+    """Enough small blocks that malloc's heap grows; and whether that gave it a second row in the kernel's list."""
+    library.make("small", 200_000)
+    with open("/proc/self/maps") as maps:
+        is_split = sum(line.rstrip().endswith("[heap]") for line in maps) > 1
+    found = native_census()
+    return found.count_of(CLASSES["small"]), found.limits, is_split
+
+
+def test_a_forked_child_is_seen_as_a_whole(library: Any) -> None:
+    count, limits, is_split = run_in_child(made_since_the_fork, library)
+    assert is_split, "the heap grew in one piece: this shows nothing"
+    assert (count, limits) == (200_000, ())
 
 
 def test_heaps_that_were_lost_are_said_to_be() -> None:
