@@ -64,6 +64,17 @@ std::string function_text(PyObject* object) {
   return describe_code(reinterpret_cast<PyCodeObject*>(function->func_code), function->func_qualname);
 }
 
+// A method of a module or of a type holds nothing that its name could tell of.
+bool is_bound_builtin(PyObject* object) {
+  if (!PyCFunction_Check(object)) return false;
+  PyObject* self = reinterpret_cast<PyCFunctionObject*>(object)->m_self;
+  return self != nullptr && !PyModule_Check(self) && !PyType_Check(self);
+}
+std::string builtin_text(PyObject* object) {
+  const auto* function = reinterpret_cast<PyCFunctionObject*>(object);
+  return type_name(Py_TYPE(function->m_self)) + "." + function->m_ml->ml_name;
+}
+
 bool is_set(PyTypeObject* type) {
   return PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0;
 }
@@ -73,7 +84,7 @@ bool has_length(PyTypeObject* type) {
 }
 bool has_own_words(PyTypeObject* type) {
   for (PyTypeObject* known : {&PyModule_Type, &PyType_Type, &PyMethod_Type, &PyFrame_Type, &PyCode_Type, &PyGen_Type,
-                              &PyCoro_Type, &PyAsyncGen_Type})
+                              &PyCoro_Type, &PyAsyncGen_Type, &PyCFunction_Type})
     if (PyType_IsSubtype(type, known) != 0) return true;
   return is_bounded(type);
 }
@@ -84,6 +95,7 @@ std::string python_text(PyObject* object) {
   if (PyType_Check(object)) return type_name(reinterpret_cast<PyTypeObject*>(object));
   if (PyMethod_Check(object) && PyFunction_Check(PyMethod_GET_FUNCTION(object)))
     return function_text(PyMethod_GET_FUNCTION(object));
+  if (is_bound_builtin(object)) return builtin_text(object);
   if (PyFrame_Check(object)) return describe_frame(gl_frame_of_object(object));
   if (PyCode_Check(object)) return text_of(reinterpret_cast<PyCodeObject*>(object)->co_qualname, 200);
   if (has_length(Py_TYPE(object))) return "len " + std::to_string(length_of(object));

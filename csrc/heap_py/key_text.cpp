@@ -31,6 +31,13 @@ std::string referent_name(PyObject* reference) {
   return object != Py_None ? type_name(Py_TYPE(object)) : "what is gone";
 }
 
+// Classes, functions and modules are keys of registries: a program's own names of things.
+std::string definition_text(PyObject* key) {
+  if (PyType_Check(key)) return "class " + type_name(reinterpret_cast<PyTypeObject*>(key));
+  if (PyFunction_Check(key)) return "function " + text_of(reinterpret_cast<PyFunctionObject*>(key)->func_qualname, 200);
+  return type_name(Py_TYPE(key));
+}
+
 }  // namespace
 
 std::string describe_key(PyObject* key, int depth) {
@@ -49,7 +56,7 @@ std::string describe_key(PyObject* key, int depth) {
     return text + (PyTuple_GET_SIZE(key) > 4 ? ", ...)" : ")");
   }
   if (PyWeakref_Check(key)) return "<weak reference to " + referent_name(key) + ">";
-  return "<" + type_name(Py_TYPE(key)) + ">";
+  return "<" + definition_text(key) + ">";
 }
 
 }  // namespace gradlife::heap

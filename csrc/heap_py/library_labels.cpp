@@ -113,9 +113,40 @@ Label label_in_library_type(PyObject* source, PyObject* target) {
   return {};
 }
 
+namespace {
+
+// What a type keeps beside functions and what it iterates over, in a table of its own that it shows nobody.
+struct Store {
+  const char* type;
+  const char* name;
+};
+constexpr Store stores[] = {{"_pickle.Pickler", "its memo of what it has pickled"},
+                            {"_pickle.Unpickler", "its memo of what it has read"},
+                            {"operator.itemgetter", "its arguments"},
+                            {"operator.methodcaller", "its arguments"}};
+
+// What goes through these is kept to be given again. A place that a C structure of theirs has in all releases.
+Label in_repeating_iterator(PyObject* source, PyObject* target) {
+  const Py_ssize_t first = 16, second = 24, next_data = 32;
+  const char* type = Py_TYPE(source)->tp_name;
+  if (std::strcmp(type, "itertools.cycle") == 0)
+    return word_at(source, second) == target && PyList_CheckExact(target) ? internal("the items that it repeats")
+                                                                          : Label{};
+  if (std::strcmp(type, "itertools._tee") == 0) return internal("the items that were read ahead");
+  if (std::strcmp(type, "itertools._tee_dataobject") != 0) return {};
+  if (word_at(source, first) == target) return internal("what it iterates over");
+  return internal(word_at(source, next_data) == target ? "the items after these" : "an item that was read ahead");
+}
+
+}  // namespace
+
 // What iterates tells nobody over what; a function among what an object refers to is the one that it calls.
 Label label_by_use(PyObject* source, PyObject* target) {
+  const Label repeated = in_repeating_iterator(source, target);
+  if (repeated.relation != Relation::unknown) return repeated;
   if (is_callable(target)) return internal("the function that it calls");
+  for (const Store& store : stores)
+    if (base_named(source, store.type) != nullptr) return internal(store.name);
   return Py_TYPE(source)->tp_iter == PyObject_SelfIter ? internal("what it iterates over") : Label{};
 }
 

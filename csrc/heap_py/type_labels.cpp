@@ -105,7 +105,9 @@ bool is_dict_view(PyObject* object) {
 }
 
 bool shows_memory(PyObject* object) {
-  return PyMemoryView_Check(object) || std::strcmp(Py_TYPE(object)->tp_name, "managedbuffer") == 0;
+  const char* type = Py_TYPE(object)->tp_name;
+  return PyMemoryView_Check(object) || std::strcmp(type, "managedbuffer") == 0 ||
+         std::strcmp(type, "pickle.PickleBuffer") == 0;
 }
 
 }  // namespace

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import functools
 import gc
+import io
+import itertools
 import json
+import operator
+import pickle
 import sys
 import weakref
 from collections.abc import Iterator
@@ -83,6 +87,8 @@ HOLDERS: dict[str, tuple[Any, str]] = {
     "set": (lambda thing: {thing}, "an element"),
     "key": (lambda thing: {thing: 1}, "a key"),
     "number key": (lambda thing: {7: thing}, "[7]"),
+    "class key": (lambda thing: {Thing: thing}, f"[<class {Thing.__module__}.Thing>]"),
+    "function key": (lambda thing: {with_default: thing}, "[<function with_default>]"),
     "tuple key": (lambda thing: {(1, "a", None): thing}, "[(1, 'a', None)]"),
     "closure": (lambda thing: lambda: thing, "closure variable 'thing'"),
     "default": (lambda thing: with_default(thing), "default argument 'b'"),
@@ -121,6 +127,24 @@ def raised(thing: Any) -> Any:
         return error
 
 
+def pickled(thing: Any) -> Any:
+    pickler = pickle.Pickler(io.BytesIO())
+    pickler.dump(thing)
+    return pickler
+
+
+def read_ahead(thing: Any) -> Any:
+    first, second = itertools.tee(made(thing))
+    assert next(first) is thing
+    return second
+
+
+def made(thing: Any) -> Iterator[Any]:
+    yield thing
+    del thing
+    yield None
+
+
 def cached(thing: Any) -> Any:
     @functools.lru_cache
     def compute(key: Any) -> Any:
@@ -142,6 +166,54 @@ def test_way_from_a_holder_is_named(name: str) -> None:
     trace = why(build()())
     assert trace.lifetime is Lifetime.HELD
     assert ["['holder']", way] == ways(trace)[1:3]
+
+
+#: Structures of C code with tables of their own.
+TABLES: dict[str, tuple[Any, list[str]]] = {
+    "pickler": (lambda thing: pickled(thing), ["its memo of what it has pickled"]),
+    "method caller": (lambda thing: operator.methodcaller("add", thing), ["its arguments", "[0]"]),
+    "tee": (lambda thing: read_ahead(thing), ["the items that were read ahead", "an item that was read ahead"]),
+    "cycle": (lambda thing: gone_round(thing), ["the items that it repeats", "[0]"]),
+    "buffer": (lambda thing: pickle.PickleBuffer(memoryview(Bytes(thing))), [".obj", ".obj", ".thing"]),
+    "method of a list": (lambda thing: [thing].append, [".__self__", "[0]"]),
+}
+
+
+class Bytes(bytearray):
+    def __init__(self, thing: Any) -> None:
+        super().__init__(b"some")
+        self.thing = thing
+
+
+def gone_round(thing: Any) -> Any:
+    items = itertools.cycle(made(thing))
+    assert next(items) is thing
+    assert next(items) is None
+    assert next(items) is thing  # its own iterator is exhausted, and gone
+    return items
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_way_through_a_structure_of_c_code_is_named(name: str) -> None:
+    make, way = TABLES[name]
+
+    def build() -> Any:
+        thing = Thing()
+        CACHE["holder"] = make(thing)
+        return weakref.ref(thing)
+
+    trace = why(build()())
+    assert trace.lifetime is Lifetime.HELD
+    assert ways(trace)[2:] == way
+
+
+def test_method_of_an_object_of_c_code_says_which_it_is() -> None:
+    thing = Thing()
+    CACHE["holder"] = [thing].append
+    address = id(thing)
+    del thing
+    method = snapshot().why(address).steps[2]
+    assert (method.object, method.detail) == ("builtin_function_or_method", "list.append")
 
 
 # --- what the engine holds ---
