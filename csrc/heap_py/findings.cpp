@@ -55,16 +55,30 @@ std::vector<Step> describe_owners(const Graph& graph, const Telling& telling, No
   return describe_steps(telling, above, node);
 }
 
-void describe_referrers(const Graph& graph, const Telling& telling, NodeId node, Findings& findings) {
+// All but one.
+Referrers describe_referrers(const Graph& graph, const Telling& telling, NodeId node, NodeId left_out) {
+  Referrers found;
   NodeId before = no_node;
   size_t nth = 0;  // those of one object stand together
   for (NodeId referrer : graph.referrers.of(node)) {
-    if (findings.referrers.size() == most_referrers) break;
+    if (referrer == left_out || (++found.known, found.steps.size() == most_referrers)) continue;
     nth = referrer == before ? nth + 1 : 0;
     before = referrer;
-    findings.referrers.push_back({referrer, telling.node(referrer), telling.reference(referrer, node, nth)});
-    findings.owners.push_back(describe_owners(graph, telling, referrer));
+    found.steps.push_back({referrer, telling.node(referrer), telling.reference(referrer, node, nth)});
+    found.owners.push_back(describe_owners(graph, telling, referrer));
   }
+  return found;
+}
+
+// A wrapper that its native object holds is held by who owns that, its own reference left out.
+void tell_behind(const Graph& graph, const Telling& telling, NodeId target, Findings& findings) {
+  const NodeId half = other_half(graph, target);
+  if (half == no_node || graph.type_of(target).kind != NodeKind::python) return;
+  const Row holders = graph.referrers.of(target);
+  if (std::find(holders.begin(), holders.end(), half) == holders.end()) return;
+  findings.half = half;
+  findings.behind = describe_referrers(graph, telling, half, target);
+  findings.behind.count = telling.count(half) - 1;
 }
 
 // The cycle that the object is in, or the nearest one that it hangs on.
@@ -98,7 +112,9 @@ Findings find_out(FrozenGraph& frozen, NodeId target, const Telling& telling) {
   findings.references = telling.count(target);
   findings.detail = telling.node(target);
   findings.path = describe_steps(telling, path, no_node);
-  describe_referrers(graph, telling, target, findings);
+  findings.referrers = describe_referrers(graph, telling, target, no_node);
+  findings.referrers.count = findings.references;
+  tell_behind(graph, telling, target, findings);
   if (!path.empty()) return findings;  // held, by no native leg
   findings.fate = frozen.need_fates(telling.count).of(target);
   for (const Leg& leg : findings.fate.legs) findings.leg_details.push_back(telling.node(leg.node));
@@ -194,22 +210,37 @@ Ref leg_list(const Graph& graph, const Findings& findings) {
 
 }  // namespace
 
+namespace {
+
+Ref referrers_dict(const Graph& graph, const Referrers& found, const std::vector<NativeHolder>& holders) {
+  const Ref steps = step_list(graph, found.steps), native = holder_list(holders, 0);
+  const Ref owners = checked(PyList_New(0));
+  for (const std::vector<Step>& above : found.owners)
+    checked_status(PyList_Append(owners.get(), step_list(graph, above).get()));
+  return checked(Py_BuildValue("{sLsksOsOsO}", "references", static_cast<long long>(found.count), "referrer_count",
+                               static_cast<unsigned long>(found.known), "referrers", steps.get(), "owners",
+                               owners.get(), "native", native.get()));
+}
+
+}  // namespace
+
 Ref as_dict(const Graph& graph, NodeId target, const Findings& findings) {
-  const Ref path = step_list(graph, findings.path), referrers = step_list(graph, findings.referrers);
-  const Ref cycle = step_list(graph, findings.cycle), tail = step_list(graph, findings.tail);
-  const Ref legs = leg_list(graph, findings);
-  const Ref lead = step_list(graph, findings.lead);
-  const Ref holders = holder_list(findings.holders, 0), keepers = holder_list(findings.keepers, 0);
-  const Ref detail = text(findings.detail);
-  Ref owners = checked(PyList_New(0));
-  for (const std::vector<Step>& steps : findings.owners)
-    checked_status(PyList_Append(owners.get(), step_list(graph, steps).get()));
-  return checked(Py_BuildValue(
-      "{sksOsLsksssOsOsOsOsOsOsOsOsO}", "node", static_cast<unsigned long>(target), "detail", detail.get(),
-      "references", static_cast<long long>(findings.references), "referrer_count",
-      static_cast<unsigned long>(graph.referrers.of(target).size()), "lifetime", lifetime_name(findings.fate.lifetime),
-      "path", path.get(), "referrers", referrers.get(), "owners", owners.get(), "cycle", cycle.get(), "tail",
-      tail.get(), "legs", legs.get(), "native", holders.get(), "lead", lead.get(), "keepers", keepers.get()));
+  Ref dict = referrers_dict(graph, findings.referrers, findings.holders);
+  const auto add = [&dict](const char* name, const Ref& value) {
+    checked_status(PyDict_SetItemString(dict.get(), name, value.get()));
+  };
+  add("node", checked(PyLong_FromUnsignedLong(target)));
+  add("detail", text(findings.detail));
+  add("lifetime", text(lifetime_name(findings.fate.lifetime)));
+  add("path", step_list(graph, findings.path));
+  add("cycle", step_list(graph, findings.cycle));
+  add("tail", step_list(graph, findings.tail));
+  add("legs", leg_list(graph, findings));
+  add("lead", step_list(graph, findings.lead));
+  add("keepers", holder_list(findings.keepers, 0));
+  const bool has_half = findings.half != no_node;
+  add("behind", has_half ? referrers_dict(graph, findings.behind, findings.holders_behind) : Ref::borrow(Py_None));
+  return dict;
 }
 
 }  // namespace gradlife::heap

@@ -26,20 +26,30 @@ struct Step {
 // `last`: what the last of the nodes refers to, or no_node.
 std::vector<Step> describe_steps(const Telling& telling, const std::vector<NodeId>& nodes, NodeId last);
 
+// Who refers to one object.
+struct Referrers {
+  int64_t count = 0;  // as the object counts them
+  size_t known = 0;
+  std::vector<Step> steps;
+  std::vector<std::vector<Step>>
+      owners;  // of each referrer that only serves another object: that one, and what is between
+};
+
 struct Findings {
   int64_t references = 0;  // to the target, the caller's own left out
   std::string detail;      // of the target
   std::vector<Step> path;
-  std::vector<Step> referrers;
-  std::vector<std::vector<Step>>
-      owners;  // of each referrer that only serves another object: that one, and what is between
+  Referrers referrers;
+  NodeId half = no_node;  // the native object that holds the target, its wrapper, on behalf of others
+  Referrers behind;       // these others
   std::vector<Step> cycle;
   std::vector<Step> tail;  // from the cycle to the target, where that only hangs on it
   std::vector<Step> lead;  // from what only native code holds to the target, where no cycle keeps it either
   Fate fate;
   std::vector<std::string> leg_details;
   std::vector<NativeHolder> holders;
-  std::vector<NativeHolder> keepers;  // of the first of the lead
+  std::vector<NativeHolder> keepers;         // of the first of the lead
+  std::vector<NativeHolder> holders_behind;  // of the half
 };
 Findings find_out(FrozenGraph& frozen, NodeId target, const Telling& telling);
 // Where an object that a root reaches is one of the keepers: then it is held, by a way through that.

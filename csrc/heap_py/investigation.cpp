@@ -67,6 +67,8 @@ void scan_for_holders(Look& look, const Telling& telling) {
   Graph& graph = look.frozen->graph;
   Findings& findings = look.findings;
   if (findings.references > known_referrers(look)) findings.holders = search_for_holders(graph, look.node);
+  if (findings.half != no_node && findings.behind.count > static_cast<int64_t>(findings.behind.known))
+    findings.holders_behind = search_for_holders(graph, findings.half);
   const std::vector<NodeId>& lead = findings.fate.lead;
   if (lead.empty()) return;
   const auto known = static_cast<int64_t>(graph.referrers.of(lead.front()).size());

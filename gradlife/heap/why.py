@@ -108,6 +108,7 @@ def ledger_of(found: dict[str, Any], is_scanned: bool = False, is_partial: bool 
         native=holders_of(found["native"])[:unaccounted],
         is_scanned=is_scanned,
         is_partial=is_partial,
+        behind=ledger_of({**found["behind"], "behind": None}, is_scanned, is_partial) if found["behind"] else None,
     )
 
 

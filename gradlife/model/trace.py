@@ -110,6 +110,7 @@ class Ledger:
     native: tuple[NativeHolder, ...] = ()  # of the unaccounted, the surest first; at most as many
     is_scanned: bool = False  # whether memory was searched for them
     is_partial: bool = False  # only a part of the heap was looked at: more referrers may be known than were seen
+    behind: Ledger | None = None  # where its C++ object holds it, on behalf of others: who these are
 
     @property
     def unaccounted(self) -> int:

@@ -5,7 +5,7 @@ Each line is a row of spans, words with the part that they play in it; what a pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from gradlife.model.trace import Ledger, Lifetime, NativeHolder, Step, StepStatus, Sureness, Trace
@@ -111,26 +111,34 @@ def lead_lines(trace: Trace) -> Iterator[Line]:
     if trace.lead:
         yield plain("Native code holds the first of these:")
         yield from step_lines(trace.lead)
-    for holder in trace.keepers[:MOST_KEEPERS]:
-        yield holder_line("  it is held by ", holder)
-    if len(trace.keepers) > MOST_KEEPERS:
-        yield plain(f"  and by {len(trace.keepers) - MOST_KEEPERS} more words of memory")
+    yield from holder_lines("  it is held by ", trace.keepers)
 
 
-def holder_line(lead: str, holder: NativeHolder) -> Line:
-    """What holds a reference in C++."""
-    return (lead, Part.PLAIN), (holder.description, Part.PLAIN), (SURENESS[holder.sureness], Part.ASIDE)
+def holder_lines(lead: str, holders: Sequence[NativeHolder]) -> Iterator[Line]:
+    """What holds references in C++."""
+    for holder in holders[:MOST_KEEPERS]:
+        yield (lead, Part.PLAIN), (holder.description, Part.PLAIN), (SURENESS[holder.sureness], Part.ASIDE)
+    if len(holders) > MOST_KEEPERS:
+        yield plain(f"  and {len(holders) - MOST_KEEPERS} more words of memory")
 
 
-def ledger_lines(ledger: Ledger) -> Iterator[Line]:
+def ledger_lines(ledger: Ledger, what: str = "reference") -> Iterator[Line]:
     """Who refers to the object, and what nobody explains."""
     known = len(ledger.referrers) + ledger.more_referrers
-    yield plain(f"{ledger.count} reference{'s' * (ledger.count != 1)}, {min(known, ledger.count)} of them known:")
+    yield plain(f"{counted(ledger.count, what)}, {min(known, ledger.count)} of them known:")
     for referrer in ledger.referrers[:10]:
         yield plain(f"  {referrer.object} {referrer.detail}".rstrip() + f": {referrer.via}")
     if known > 10:
         yield plain(f"  and {known - 10} more")
     yield from native_lines(ledger)
+    if ledger.behind is not None:
+        yield from ledger_lines(ledger.behind, "owner of its C++ object")
+
+
+def counted(number: int, what: str) -> str:
+    """``2 owners of its C++ object``: a plural has its s on the first word."""
+    first, space, rest = what.partition(" ")
+    return f"{number} {first}{'s' * (number != 1)}{space}{rest}"
 
 
 def native_lines(ledger: Ledger) -> Iterator[Line]:
@@ -138,8 +146,7 @@ def native_lines(ledger: Ledger) -> Iterator[Line]:
     if ledger.unaccounted and not ledger.is_scanned:
         yield ((f"  {ledger.unaccounted} that nothing here explains: native code holds it", Part.WARNING),)
         return
-    for holder in ledger.native:
-        yield holder_line("  native code: ", holder)
+    yield from holder_lines("  native code: ", ledger.native)
     if ledger.unexplained:
         count = f"{ledger.unexplained} reference{'s' * (ledger.unexplained != 1)}"
         yield ((f"  {count} that no memory word explains", Part.WARNING),)

@@ -86,7 +86,19 @@ def test_what_native_code_holds_is_told_with_the_way_from_there_and_what_holds_t
         "╰→ list len 3",
         *["  it is held by stack of hooks in lib.so   likely"] * 4,
     ]
-    assert "  and by 2 more words of memory" in str(trace).splitlines()
+    assert "  and 2 more words of memory" in str(trace).splitlines()
+
+
+def test_a_ledger_says_who_owns_the_native_object_that_holds_it() -> None:
+    wrapper = Referrer("TensorImpl", "float32 [3]", "holds its wrapper", is_native=True)
+    node = Referrer("MulBackward0", "", "saved tensor 'other'", is_native=True)
+    assert str(Ledger(1, (wrapper,), behind=Ledger(2, (node,)))).splitlines() == [
+        "1 reference, 1 of them known:",
+        "  TensorImpl float32 [3]: holds its wrapper",
+        "2 owners of its C++ object, 1 of them known:",
+        "  MulBackward0: saved tensor 'other'",
+        "  1 that nothing here explains: native code holds it",
+    ]
 
 
 def test_what_native_code_holds_itself_says_so() -> None:
