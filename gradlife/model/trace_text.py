@@ -40,6 +40,8 @@ HEADS = {
 }
 #: Of what is never freed and in no cycle: who holds it may let go of it.
 HELD_UNSEEN = "is held by native code: no root that can be seen reaches it"
+NO_KEEPER = "  no word of memory was found that surely or likely holds it"
+NOT_SEARCHED = "  memory was not searched for what holds it: gradlife.why(obj, scan=True)"
 SURENESS = {Sureness.SURE: "", Sureness.LIKELY: "   likely", Sureness.UNSURE: "   perhaps: it may be a stale copy"}
 MARKS = {StepStatus.EXPECTED: "expected", StepStatus.LEAKING: "this object", StepStatus.UNKNOWN: ""}
 
@@ -112,6 +114,8 @@ def lead_lines(trace: Trace) -> Iterator[Line]:
         yield plain("Native code holds the first of these:")
         yield from step_lines(trace.lead)
     yield from holder_lines("  it is held by ", trace.keepers)
+    if is_held_unseen(trace) and not trace.keepers:
+        yield ((NO_KEEPER if trace.ledger.is_scanned else NOT_SEARCHED, Part.ASIDE),)
 
 
 def holder_lines(lead: str, holders: Sequence[NativeHolder]) -> Iterator[Line]:

@@ -103,7 +103,16 @@ def test_a_ledger_says_who_owns_the_native_object_that_holds_it() -> None:
 
 def test_what_native_code_holds_itself_says_so() -> None:
     trace = Trace("list", "len 3", Lifetime.NEVER, (), (), Ledger(1, ()))
-    assert str(trace).splitlines()[1] == "Native code holds it, and nothing that can be seen leads to it."
+    assert str(trace).splitlines()[1:4] == [
+        "Native code holds it, and nothing that can be seen leads to it.",
+        "",
+        "  memory was not searched for what holds it: gradlife.why(obj, scan=True)",
+    ]
+
+
+def test_a_search_that_found_nothing_says_so() -> None:
+    trace = Trace("list", "len 3", Lifetime.NEVER, (), (), Ledger(1, (), is_scanned=True))
+    assert str(trace).splitlines()[3] == "  no word of memory was found that surely or likely holds it"
 
 
 def test_an_object_that_nobody_holds_says_so() -> None:
