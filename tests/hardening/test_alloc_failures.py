@@ -24,6 +24,7 @@ SAMPLE = [
 ]
 
 
+@pytest.mark.allocator
 def test_nothing_but_a_memory_error_comes_of_a_failed_allocation() -> None:
     command = [sys.executable, "-m", "benchmarks.hardening.alloc_failures"]
     command += [option for which in SAMPLE for option in ("--only", which)]

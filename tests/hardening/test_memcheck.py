@@ -22,9 +22,12 @@ CALLING = """
 int NAME(void);
 int main(void) { NAME(); return 0; }
 """
-pytestmark = pytest.mark.skipif(
-    shutil.which("valgrind") is None or shutil.which("cc") is None, reason="valgrind or a C compiler is missing"
-)
+pytestmark = [
+    pytest.mark.allocator,
+    pytest.mark.skipif(
+        shutil.which("valgrind") is None or shutil.which("cc") is None, reason="valgrind or a C compiler is missing"
+    ),
+]
 
 
 def found_in(folder: Path, library: str, function: str) -> tuple[int, list[str]]:
