@@ -186,8 +186,9 @@ def made_since_the_fork(library: Any) -> tuple[int, tuple[str, ...], bool]:
 
 def test_a_forked_child_is_seen_as_a_whole(library: Any) -> None:
     count, limits, is_split = run_in_child(made_since_the_fork, library)
-    assert is_split, "the heap grew in one piece: this shows nothing"
     assert (count, limits) == (200_000, ())
+    if not is_split:
+        pytest.skip("the heap had room enough, or grew in one piece")
 
 
 def test_heaps_that_were_lost_are_said_to_be() -> None:

@@ -102,7 +102,8 @@ def test_what_the_collector_cannot_free_is_said_to_stay(own: Lifetimes) -> None:
 
     with pytest.raises(AssertionError) as error:
         own.expect_freed(make, by="gc")
-    assert message(error)[0] == "Tensor should be freed by the collector at last, but nothing will ever free it"
+    told = "Tensor float32 [3] should be freed by the collector at last, but nothing will ever free it"
+    assert message(error)[0] == told
     handles[0].remove()
 
 
