@@ -8,7 +8,7 @@ CORPUS ?= corpus
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-CXX_SOURCES := $(sort $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/*/*.c csrc/*/*.h))
+CXX_SOURCES := $(sort $(foreach depth,* */* */*/* */*/*/*,$(wildcard csrc/$(depth).cpp csrc/$(depth).hpp csrc/$(depth).c csrc/$(depth).h)))
 FORMATTED := $(CXX_SOURCES) $(wildcard benchmarks/*/*.c benchmarks/*/*.h)
 BUILD_FILES := pyproject.toml tools/version_of_tag.py CMakeLists.txt $(CXX_SOURCES)
 # Without build isolation: the compiler's output is kept between builds, and nothing is downloaded twice.
@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures hammer valgrind debug-python
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -27,7 +27,10 @@ run: $(VENV)/.built ## run the built-in suites and compare the mini engine with 
 atlas: $(VENV)/.built ## record the ten releases, one environment at a time, and print the fidelity table (minutes each)
 	$(BIN)/python -m benchmarks.atlas $(ARGS)
 
-test: $(VENV)/.built ## run the tests
+test: $(VENV)/.built ## run the tests that prove the product, in minutes
+	$(BIN)/pytest -n auto -m "not whole and not slow" $(ARGS)
+
+test-all: $(VENV)/.built ## run these and the tests that hunt whole programs
 	$(BIN)/pytest -n auto -m "not slow" $(ARGS)
 
 test-slow: $(VENV)/.built ## run the tests that take minutes
@@ -81,6 +84,9 @@ fuzz-bugs: $(VENV)/.built ## seed bugs in the mini engine, in its policies and i
 
 alloc-failures: $(VENV)/.built ## make each allocation fail in turn, behind every entry point of the engine
 	$(BIN)/python -m benchmarks.hardening.alloc_failures $(ARGS)
+
+file-mutants: $(VENV)/.built ## read thousands of snapshot files with wrong numbers and right checksums
+	$(BIN)/python -m benchmarks.hardening.mutants_of_files $(ARGS)
 
 hammer: $(VENV)/.built ## build, share, drop and run graphs in eight threads for a minute (ARGS="--seconds 5")
 	$(BIN)/python -m benchmarks.hardening.hammer $(ARGS)

@@ -32,7 +32,7 @@ pygments_style = "friendly"
 pygments_dark_style = "monokai"
 highlight_language = "none"
 
-# The standard library has no page here, and no inventory is fetched: names from elsewhere are told, not linked.
+# The standard library has no page here, and no inventory is fetched: names from elsewhere are shown, not linked.
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "undoc-members": True}

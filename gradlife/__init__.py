@@ -35,14 +35,19 @@ def _html_of(value: object) -> str:
     return importlib.import_module("gradlife.reports.html.fragments").fragment(value)  # type: ignore[no-any-return]
 
 
+def _html_of_snapshot(snapshot: object) -> str:
+    """What a notebook shows of a snapshot: what retains most, and the types that take most."""
+    return _html_of(importlib.import_module("gradlife.heap.overview").summary(snapshot))
+
+
 def __getattr__(name):  # type: ignore[no-untyped-def]
     """What needs the compiled walk is imported when it is asked for: ``gradlife.why(obj)``, ``gradlife.refs(obj)``."""
     if name in _IN_HEAP:
         return getattr(importlib.import_module("gradlife.heap"), name)
     if name == "watch":
-        return importlib.import_module("gradlife.cli.watching").watch
+        return importlib.import_module("gradlife.cli.watch_report").watch
     if name in _IN_HUNTING:
-        return getattr(importlib.import_module("gradlife.hunting.api"), name)
+        return getattr(importlib.import_module("gradlife.hunting.run.api"), name)
     if name == "load_ipython_extension":  # `%load_ext gradlife`
-        return importlib.import_module("gradlife.notebook.magics").load_ipython_extension
+        return importlib.import_module("gradlife.interactive.notebook.magics").load_ipython_extension
     raise AttributeError(f"module 'gradlife' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What a scenario file imports: one lifetime story, told once, run against any framework with torch's public names.
+"""What a scenario file imports: one lifetime story, written once, run against any framework with torch's public names.
 
 This file imports only the standard library and stays in the Python 3.7 subset, because scenario files also run inside
 interpreters as old as the frameworks that they describe. A scenario looks like this::
@@ -36,11 +36,11 @@ from typing import Any, Callable, Iterable
 #: Name of the list that a scenario file's globals collect its scenarios in, in the order in which they are written.
 COLLECTED = "__gradlife_scenarios__"
 
-#: The two ways to run a scenario: in a child forked from a warm server, or in an interpreter of its own.
+#: Where a scenario runs: in a child forked from a warm server, or in an interpreter of its own.
 ISOLATIONS = ("fork", "fresh")
 
 
-#: The circumstances that a story may be told in, with what each needs of the framework (see `scenario`).
+#: The circumstances that a story may run in, with what each needs of the framework (see `scenario`).
 CONTEXTS = {
     "plain": "",
     "no_grad": "",
@@ -82,7 +82,7 @@ class Expect:
     stage: str | None = None  # None: the last stage that has such a reading
     on: str = EVERYWHERE  # space-separated fnmatch patterns, against the profile name and the full system name
     because: str = ""
-    within: str = EVERYWHERE  # space-separated fnmatch patterns of the contexts, where a story is told in several
+    within: str = EVERYWHERE  # space-separated fnmatch patterns of the contexts, where a story runs in several
 
     def applies_to(self, system: str, profile: str) -> bool:
         """Does this declaration speak about the system?"""
@@ -120,7 +120,7 @@ class Lab:
     fw: Any  #: the framework under torch's public names
     system: str  #: the system's full name, such as "mini:torch-1.2"
     profile: str  #: the profile that it imitates or is, such as "torch-1.2"
-    context: str = ""  #: the context that the story is told in, if it has several: "plain", "no_grad"
+    context: str = ""  #: the context in which the story runs, if it has several: "plain", "no_grad"
 
     def watch(self, name: str, obj: Any) -> None:
         """Watch an object weakly from now on, under this name.
@@ -188,7 +188,7 @@ class Lab:
         raise NotImplementedError
 
     def bytes_alive(self, name: str) -> int | None:
-        """Bytes of a watched tensor's storage if it is alive, 0 if it is dead, None if that cannot be told."""
+        """Bytes of a watched tensor's storage if it is alive, 0 if it is dead, None if that is unknown."""
         raise NotImplementedError
 
     def at_exit(self, text: str) -> None:
@@ -308,12 +308,12 @@ def scenario(
     def decorate(function: Story) -> Scenario:
         if not contexts:
             return Scenario(function, title, origin, pattern, expects, differs, needs, isolation)
-        return told_within(function, contexts, title, origin, pattern, tuple(expects), differs, needs, isolation)
+        return within_contexts(function, contexts, title, origin, pattern, tuple(expects), differs, needs, isolation)
 
     return decorate
 
 
-def told_within(
+def within_contexts(
     function: Story,
     contexts: str,
     title: str,
@@ -327,7 +327,9 @@ def told_within(
     """A scenario for each context; the first of them."""
     unknown = [context for context in contexts.split() if context not in CONTEXTS]
     if unknown:
-        raise ValueError(f"{function.__name__} is told in {unknown[0]!r}, which is none of: {', '.join(CONTEXTS)}")
+        raise ValueError(
+            f"{function.__name__} names the context {unknown[0]!r}, which is none of: {', '.join(CONTEXTS)}"
+        )
     made = []
     for context in contexts.split():
         chosen = [expect for expect in expects if matches(expect.within, context)]

@@ -157,10 +157,10 @@ def test_planted_difference_becomes_a_scenario_that_shows_it(
     assert len(small.program.steps) < len(first.program.steps)
     path = tmp_path / "planted.py"
     path.write_text(story_of(small, seed=1), encoding="utf-8")
-    told = ["run", str(path), "--against", "torch", "--backend"]
-    assert gradlife([*told, "mini:torch-2.13"]) == 0
+    seen = ["run", str(path), "--against", "torch", "--backend"]
+    assert gradlife([*seen, "mini:torch-2.13"]) == 0
     assert "differs from torch" not in capsys.readouterr().out
-    assert gradlife([*told, "mini:torch-2.13+saved_slot=owning"]) == 0
+    assert gradlife([*seen, "mini:torch-2.13+saved_slot=owning"]) == 0
     assert "differs from torch" in capsys.readouterr().out
 
 

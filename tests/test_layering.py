@@ -1,12 +1,25 @@
-"""Imports and includes point downwards only, and each outside package, torch above all, stays in its place."""
+"""Imports and includes point one way, between parts and inside them, and each outside package stays in its place."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from sources import ROOT, Import, imports_in, imports_of, is_ours, is_stdlib, module_name, python_files, reached_headers
+from sources import (
+    ROOT,
+    Import,
+    cycles,
+    imports_in,
+    imports_of,
+    is_ours,
+    is_stdlib,
+    module_name,
+    python_files,
+    reached_headers,
+)
 
 # Who may import whom inside gradlife. A part may always import itself, the package root and the version.
 ALLOWED: dict[str, set[str]] = {
@@ -20,12 +33,10 @@ ALLOWED: dict[str, set[str]] = {
     "heap": {"errors", "output", "model", "_heap"},
     "patterns": {"model", "errors"},
     "hunting": {"heap", "patterns", "model", "output", "errors", "_heap"},
-    "backends": {"engine", "environments", "model", "errors", "scenario"},
     "probes": {"model", "errors"},
+    "backends": {"engine", "environments", "model", "errors", "scenario"},
     "runner": {"backends", "environments", "probes", "scenario", "heap", "model", "errors"},
-    "checkup": {"runner", "backends", "environments", "heap", "hunting", "model", "errors", "_heap"},
-    "notebook": {"interactive", "hunting", "heap", "reports", "model", "errors"},
-    "tui": {"heap", "reports", "model", "errors"},
+    "doctor": {"runner", "backends", "environments", "heap", "hunting", "model", "errors", "_heap"},
     "interactive": {"heap", "hunting", "reports", "patterns", "model", "output", "errors"},
     "reports": {"model", "patterns", "errors"},
     "pytest_plugin": {
@@ -51,8 +62,7 @@ ALLOWED: dict[str, set[str]] = {
         "heap",
         "hunting",
         "interactive",
-        "tui",
-        "checkup",
+        "doctor",
         "patterns",
         "engine",
         "environments",
@@ -66,14 +76,26 @@ ANYWHERE = {"__init__", "_version"}
 THIRD_PARTY = {
     "jinja2": {"reports"},
     "markupsafe": {"reports"},
-    "IPython": {"notebook"},
-    "rich": {"reports", "cli", "tui", "notebook"},
-    "textual": {"tui"},
+    "IPython": {"interactive"},
+    "rich": {"reports", "cli", "interactive"},
+    "textual": {"interactive"},
     "packaging": {"patterns"},
     "psutil": {"probes", "runner"},
     "pytest": {"pytest_plugin"},
     "numpy": {"engine"},
 }
+# The folders inside a part, lowest first: each may import those before it. "" is what lies in the part's own folder.
+INSIDE: dict[str, tuple[str, ...]] = {
+    "heap": ("torch_layout", ""),
+    "hunting": ("process", "snapshots", "steps", "growth", "stores", "findings", "session", "run"),
+    "interactive": ("", "tui", "notebook"),
+    "patterns": ("matching", "rules", "rewrites", ""),
+    "pytest_plugin": ("settings", "outcomes", "checks", "scenarios", ""),
+    "reports": ("", "drawing", "run", "hunt", "heap", "formats", "html"),
+    "runner": ("worker", ""),
+}
+# The engine's modules are torch's, which import one another in circles.
+HAS_TORCHS_OWN_CYCLES = "gradlife.engine"
 
 
 def part_of(module: str) -> str:
@@ -95,6 +117,28 @@ def arrows_up(module: str, imports: list[Import]) -> list[str]:
     return [f"{module}:{found.line} imports {found.module}" for name, found in reached if name not in allowed]
 
 
+def folder_of(module: str, is_package: bool = False) -> str:
+    """The folder of its part that a module lies in: gradlife.reports.html.page -> html, gradlife.reports.theme -> ""."""
+    parts = module.split(".")
+    return parts[2] if len(parts) > (2 if is_package else 3) else ""
+
+
+def arrows_up_inside(module: str, imports: list[Import], modules: dict[str, bool]) -> list[str]:
+    """Imports of a folder of the same part that lies above. `modules`: every module, and whether it is a package."""
+    order = INSIDE.get(part_of(module), ())
+    if not order:
+        return []
+    own = order.index(folder_of(module, modules.get(module, False))) if module.count(".") > 1 else len(order)
+    wrong = []
+    for found in imports:
+        target = found.module if found.module in modules else found.module.rpartition(".")[0]
+        if target not in modules or part_of(target) != part_of(module) or target.count(".") < 2:
+            continue
+        if order.index(folder_of(target, modules[target])) > own:
+            wrong.append(f"{module}:{found.line} imports {found.module}")
+    return wrong
+
+
 def foreign_imports(module: str, imports: list[Import]) -> list[str]:
     part = part_of(module)
     wrong = []
@@ -109,12 +153,29 @@ def foreign_imports(module: str, imports: list[Import]) -> list[str]:
 
 
 PACKAGE = python_files("gradlife")
+MODULES = {module_name(path): path.name == "__init__.py" for path in PACKAGE}
 by_path = pytest.mark.parametrize("path", PACKAGE, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
 @by_path
 def test_imports_point_downwards(path: Path) -> None:
     assert arrows_up(module_name(path), imports_in(path)) == []
+    assert arrows_up_inside(module_name(path), imports_in(path, for_types=True), MODULES) == []
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    graph = {
+        module_name(path): {_known(found.module) for found in imports_in(path, for_types=True)} for path in PACKAGE
+    }
+    assert [ring for ring in cycles(graph) if not ring[0].startswith(HAS_TORCHS_OWN_CYCLES)] == []
+
+
+def _known(name: str) -> str:
+    return name if name in MODULES else name.rpartition(".")[0]
+
+
+def test_a_ring_of_imports_is_noticed() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
 
 
 @by_path
@@ -133,7 +194,7 @@ def test_every_part_of_the_package_has_a_place_in_the_layers() -> None:
         ("gradlife.model.reading", "from gradlife.runner import compare"),
         ("gradlife.model.reading", "def late():\n    import gradlife.cli"),
         ("gradlife.probes.expiry", "from ..runner.compare import compare"),
-        ("gradlife.reports.terminal", "from gradlife import engine"),
+        ("gradlife.reports.run.run", "from gradlife import engine"),
         ("gradlife.pytest_plugin.plugin", "from gradlife.cli import main"),
         ("gradlife.errors", "from . import model"),
     ],
@@ -155,6 +216,19 @@ def test_a_package_out_of_its_place_is_noticed(module: str, source: str) -> None
     assert len(foreign_imports(module, imports_of(source, module))) == 1
 
 
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("gradlife.hunting.growth.groups", "from gradlife.hunting.session import method"),
+        ("gradlife.hunting.process.forked", "if TYPE_CHECKING:\n    from gradlife.hunting.run.api import hunt"),
+        ("gradlife.reports.theme", "from gradlife.reports.html.page import page"),
+        ("gradlife.heap.torch_layout.fields", "def late():\n    from gradlife.heap.why import why"),
+    ],
+)
+def test_an_arrow_up_inside_a_part_is_noticed(module: str, source: str) -> None:
+    assert len(arrows_up_inside(module, imports_of(source, module, for_types=True), MODULES)) == 1
+
+
 def test_what_is_allowed_is_let_through() -> None:
     source = "import torch\nfrom .base import Backend\nfrom gradlife import __version__\n"
     source += "if TYPE_CHECKING:\n    import gradlife.cli"
@@ -162,26 +236,57 @@ def test_what_is_allowed_is_let_through() -> None:
     assert arrows_up("gradlife.backends.torch", found) == foreign_imports("gradlife.backends.torch", found) == []
 
 
-# Folders of csrc that a folder may include from, besides its own, and whether it may know Python.
-CPP_ALLOWED: dict[str, tuple[set[str], bool]] = {
-    "base": (set(), True),
-    "engine": ({"base"}, False),
-    "engine_py": ({"base", "engine"}, True),
-    "heapgraph": (set(), False),
-    "heap_py": ({"base", "heapgraph"}, True),
-}
+# Folders of csrc, lowest first: a file may include its own folder's headers and those of folders before it in its row.
+ENGINE = (
+    "base",
+    "engine/policy",
+    "engine/tensor",
+    "engine/graph",
+    "engine/backward",
+    "engine/ops/kernels",
+    "engine/ops",
+    "engine_py/interpreter",
+    "engine_py/wrappers",
+    "engine_py/call",
+    "engine_py/hooks",
+    "engine_py/functions",
+    "engine_py/types",
+    "engine_py/ops",
+    "engine_py/api",
+)
+HEAP = (
+    "base",
+    "heapgraph/graph",
+    "heapgraph/analysis",
+    "heapgraph/collector",
+    "heapgraph/frozen",
+    "heapgraph/file",
+    "heap_py/interpreter",
+    "heap_py/memory",
+    "heap_py/walk",
+    "heap_py/labels",
+    "heap_py/providers/numpy",
+    "heap_py/providers/engine",
+    "heap_py/providers/torch",
+    "heap_py/providers",
+    "heap_py/native",
+    "heap_py/creations",
+    "heap_py/api",
+)
+KNOWS_PYTHON = ("base", "engine_py", "heap_py")
 PYTHON_HEADERS = {"<Python.h>", "<structmember.h>", "<frameobject.h>"}
 CSRC = ROOT / "csrc"
 CPP = sorted(path for pattern in ("*.cpp", "*.hpp", "*.h") for path in CSRC.rglob(pattern))
 
 
 def wrong_includes(path: Path, csrc: Path) -> list[str]:
-    folder = path.relative_to(csrc).parts[0]
-    allowed, may_know_python = CPP_ALLOWED[folder]
+    folder = path.relative_to(csrc).parent.as_posix()
+    row = ENGINE if folder in ENGINE else HEAP
+    allowed = row[: row.index(folder) + 1]
     reached = sorted(reached_headers(path, csrc))
+    python = [header for header in reached if header in PYTHON_HEADERS and folder.split("/")[0] not in KNOWS_PYTHON]
     ours = [header for header in reached if not header.startswith("<")]
-    python = [header for header in reached if header in PYTHON_HEADERS and not may_know_python]
-    return python + [header for header in ours if header.split("/")[0] not in allowed | {folder}]
+    return python + [header for header in ours if header.rpartition("/")[0] not in allowed]
 
 
 @pytest.mark.parametrize("path", CPP, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -190,12 +295,50 @@ def test_includes_point_downwards_and_the_engine_never_reaches_python(path: Path
 
 
 def test_python_behind_another_header_is_noticed(tmp_path: Path) -> None:
-    for folder in ("base", "engine", "engine_py"):
-        (tmp_path / folder).mkdir()
+    for folder in ("base", "engine/graph", "engine/backward"):
+        (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "base/pyref.hpp").write_text("#pragma once\n#include <Python.h>\n")
-    (tmp_path / "engine/node.hpp").write_text('#include "base/pyref.hpp"\n')
-    (tmp_path / "engine/node.cpp").write_text('  #  include "node.hpp"\n#include <vector>\n')
-    (tmp_path / "base/up.cpp").write_text('#include "engine/node.hpp"\n')
-    assert wrong_includes(tmp_path / "engine/node.cpp", tmp_path) == ["<Python.h>"]
-    assert wrong_includes(tmp_path / "base/up.cpp", tmp_path) == ["engine/node.hpp"]
+    (tmp_path / "engine/graph/node.hpp").write_text('#include "base/pyref.hpp"\n')
+    (tmp_path / "engine/backward/run.hpp").write_text("")
+    (tmp_path / "engine/graph/node.cpp").write_text('  #  include "node.hpp"\n#include <vector>\n')
+    (tmp_path / "base/up.cpp").write_text('#include "engine/graph/node.hpp"\n')
+    (tmp_path / "engine/graph/up.cpp").write_text('#include "engine/backward/run.hpp"\n')
+    assert wrong_includes(tmp_path / "engine/graph/node.cpp", tmp_path) == ["<Python.h>"]
+    assert wrong_includes(tmp_path / "engine/graph/up.cpp", tmp_path) == ["engine/backward/run.hpp"]
+    assert wrong_includes(tmp_path / "base/up.cpp", tmp_path) == ["engine/graph/node.hpp"]
     assert wrong_includes(tmp_path / "base/pyref.hpp", tmp_path) == []
+
+
+MOST_FILES = 25
+SOURCES = {".py", ".cpp", ".hpp", ".c", ".h"}
+#: One file an operation: a list, not a structure. Modules of the engine have torch's names and places.
+LISTS = {"csrc/engine/ops", "csrc/engine_py/ops", "gradlife/engine"}
+
+
+def crowded(paths: Iterable[Path], root: Path) -> dict[str, int]:
+    """Folders with more than 25 source files of their own, with how many."""
+    count = Counter(path.parent.relative_to(root).as_posix() for path in paths if path.suffix in SOURCES)
+    return {folder: files for folder, files in count.items() if files > MOST_FILES and folder not in LISTS}
+
+
+def test_no_folder_has_more_files_than_a_stranger_can_survey() -> None:
+    paths = [path for part in ("csrc", "gradlife", "tests", "benchmarks") for path in (ROOT / part).rglob("*.*")]
+    assert crowded(paths, ROOT) == {}
+
+
+def test_a_crowded_folder_is_noticed(tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.py" for number in range(26)]
+    assert crowded(files, tmp_path) == {".": 26}
+
+
+LONGEST = 600
+
+
+def test_no_file_is_longer_than_one_thought() -> None:
+    files = [
+        path
+        for part in ("csrc", "gradlife", "scenarios")
+        for path in (ROOT / part).rglob("*.*")
+        if path.suffix in SOURCES
+    ]
+    assert {path.name: lines for path in files if (lines := path.read_text("utf-8").count("\n")) > LONGEST} == {}

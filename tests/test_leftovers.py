@@ -28,7 +28,7 @@ def outcome_of(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
     pytester.makeini(
         f"""
         [pytest]
-        pythonpath = {Path(__file__).parent}
+        pythonpath = {Path(__file__).parent / "support"}
         markers =
             leaves: declared
             torch: needs torch
@@ -118,8 +118,8 @@ def test_a_child_that_dies_is_told_by_its_signal_or_status() -> None:
 def test_a_child_that_hangs_is_killed_at_its_time_limit() -> None:
     started = time.monotonic()
     with pytest.raises(ChildDied, match=r"still running after 0.2 s"):
-        run_in_child(time.sleep, 60, timeout=0.2)
-    assert time.monotonic() - started < 10
+        run_in_child(time.sleep, 3600, timeout=0.2)
+    assert time.monotonic() - started < 1800
 
 
 def test_a_script_runs_in_a_fresh_interpreter_with_its_environment() -> None:

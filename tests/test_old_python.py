@@ -9,13 +9,14 @@ import pytest
 from old_python import newer_syntax
 from sources import ROOT, imports_in, is_ours, is_stdlib, python_files
 
-WORKER = "gradlife.runner.worker"
+WORKER = ("gradlife.runner.worker", "gradlife.probes")
 # What the old interpreters of old frameworks import: the scenarios, the worker, and the package around them.
 OLD_INTERPRETERS = (
     "gradlife/__init__.py",
     "gradlife/_version.py",
     "gradlife/errors.py",
     "gradlife/scenario.py",
+    "gradlife/probes",
     "gradlife/runner/__init__.py",
     "gradlife/runner/worker",
     "scenarios",
@@ -29,7 +30,7 @@ by_old_path = pytest.mark.parametrize("path", OLD, ids=lambda path: path.relativ
 
 @by_old_path
 def test_what_old_interpreters_run_imports_the_stdlib_only(path: Path) -> None:
-    inside = ("gradlife.scenario", "gradlife.errors", "gradlife._version", WORKER)
+    inside = ("gradlife.scenario", "gradlife.errors", "gradlife._version", *WORKER)
     wrong = [
         f"{path.name}:{found.line} imports {found.module}"
         for found in imports_in(path)

@@ -39,7 +39,7 @@ class Clone:
         self.commit()
 
     def git(self, *words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=self.folder, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(["git", *words], cwd=self.folder, capture_output=True, text=True, check=True, timeout=900)
         return done.stdout.strip()
 
     def write(self, version: str) -> None:

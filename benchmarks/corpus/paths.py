@@ -84,9 +84,9 @@ def step_words(step: dict[str, Any]) -> Iterable[str]:
     """The words of one step: what it is, then how it refers to the next."""
     via = str(step.get("via", ""))
     keys = re.findall(r"\['([^']+)'\]|'([^']+)'", via)
-    told = f"{step.get('object', '')} {step.get('label', '')} {via}"
+    text = f"{step.get('object', '')} {step.get('label', '')} {via}"
     hops = [word for hop in step.get("hops") or () for word in re.findall(r"\w+", str(hop.get("label", "")))]
-    return [*re.findall(r"\w+", told), *("".join(pair) for pair in keys), *hops]
+    return [*re.findall(r"\w+", text), *("".join(pair) for pair in keys), *hops]
 
 
 def missing(path: Sequence[str], trace: dict[str, Any]) -> list[str]:

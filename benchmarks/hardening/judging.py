@@ -103,8 +103,8 @@ def unharmed(case: Case) -> Any:
 
 def seen(case: Case, result: Any, error: BaseException | None) -> Any:
     """The outcome; of what leaves its memory as it finds it only that there was one."""
-    told = outcome(result, error)
-    return "something" if "empty" in case.name and error is None else told
+    answer = outcome(result, error)
+    return "something" if "empty" in case.name and error is None else answer
 
 
 def outcome(result: Any, error: BaseException | None) -> Any:

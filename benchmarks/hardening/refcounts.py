@@ -39,9 +39,9 @@ def main() -> int:
         running = [story for story in TOLD if runs(story)]
         leaking = [story.__name__ for story in running if leaks(story)]
         growth = {one.__name__: grown(one, arguments.times) for one in running if one.__name__ not in leaking}
-        told = ", ".join(f"{name} {by:+.2f}" for name, by in growth.items() if by)
+        text = ", ".join(f"{name} {by:+.2f}" for name, by in growth.items() if by)
         left = f"; the engine's own counts tell of {', '.join(leaking)}" if leaking else ""
-        print(f"{profile}: {len(growth)} stories, {told or 'all flat'}{left}", flush=True)
+        print(f"{profile}: {len(growth)} stories, {text or 'all flat'}{left}", flush=True)
         wrong += sum(by != 0 for by in growth.values())
     print(f"{wrong} not flat; {ROUNDS} rounds of {arguments.times} each, in {time.perf_counter() - started:.0f} s")
     return 1 if wrong else 0

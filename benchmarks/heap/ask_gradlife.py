@@ -18,7 +18,7 @@ from benchmarks.heap.synthetic import APART, HEAP, MODULE, Link, Node
 from gradlife import _heap
 from gradlife.heap import scan
 from gradlife.heap.scan import OWN_FOLDER
-from gradlife.heap.torch import ensure_calibrated
+from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.heap import TypeChange
 from gradlife.model.trace import Lifetime, Step, Trace
 

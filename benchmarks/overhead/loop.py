@@ -64,7 +64,7 @@ def watch() -> Iterator[Callable[[], object]]:
 @contextlib.contextmanager
 def lines() -> Iterator[Callable[[], object]]:
     """Every step as in a hunt's second pass, which records where objects are created; of types as with `--lines`."""
-    from gradlife.hunting.recording import USUAL, Recording
+    from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 
     recording = Recording()
     recording.start(USUAL)

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <new>
-
-#include "base/managed.hpp"
 
 namespace gradlife {
 namespace {
@@ -26,15 +23,6 @@ uint64_t nanoseconds_now() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-// Some names are put together when they are first asked for. Objects die, and say so, without memory for that.
-const char* name_of(const Managed& object) {
-  try {
-    return object.name();
-  } catch (const std::bad_alloc&) {
-    return "(no memory for its name)";
-  }
-}
-
 }  // namespace
 
 const char* event_name(EventKind kind) {
@@ -44,11 +32,10 @@ const char* event_name(EventKind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-void record(EventKind kind, const Managed& object, const char* detail) {
-  if (events.is_off) return;
-  events.ring[events.total % event_capacity] = {events.total,        object.id(), nanoseconds_now(),
-                                                name_of(object),     detail,      object.use_count(),
-                                                object.weak_count(), kind,        object.kind()};
+void append_event(Event event) {
+  event.sequence = events.total;
+  event.nanoseconds = nanoseconds_now();
+  events.ring[events.total % event_capacity] = event;
   events.total += 1;
 }
 

@@ -9,8 +9,6 @@
 
 namespace gradlife {
 
-class Managed;
-
 enum class EventKind : uint8_t {
   created,
   wrapped,
@@ -32,7 +30,7 @@ struct Event {
   uint64_t sequence;
   uint64_t object;       // Managed::id
   uint64_t nanoseconds;  // monotonic clock
-  const char* name;      // the object's name, e.g. "SinBackward0": static text, or interned
+  const char* name;      // of the object, e.g. "SinBackward0": static text, or interned
   const char* detail;    // static text, or nullptr
   uint32_t strong;
   uint32_t weak;
@@ -42,7 +40,7 @@ struct Event {
 
 constexpr size_t event_capacity = 1 << 16;
 
-void record(EventKind kind, const Managed& object, const char* detail = nullptr);
+void append_event(Event event);        // gives it its sequence number and time
 std::vector<Event> recorded_events();  // oldest first
 void clear_events();
 uint64_t event_total();

@@ -1,4 +1,4 @@
-"""Small programs that leak, for codes that no story tells: those that the tests of the patterns hold to their codes."""
+"""Small programs that leak, for codes without a story, out of the tests of the patterns."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ CASES = ("cases.py", "rare_cases.py")
 
 @dataclass(frozen=True)
 class Example:
-    """A function that makes the leak, in `hold`, and returns the object that should be gone."""
+    """A function that leaks into `hold` and returns the object that should be gone."""
 
     name: str
     source: str
 
 
 def examples_of(folder: Path) -> dict[str, list[Example]]:
-    """By code, what stands in the files of the folder that the tests of the patterns are run on."""
+    """Read the cases in a folder of tests, by code."""
     found: dict[str, list[Example]] = {}
     for name in CASES:
         text = (folder / name).read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def examples_of(folder: Path) -> dict[str, list[Example]]:
 
 
 def cases_in(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Functions with a decorator `@case("GLnnn", ...)`."""
+    """Yield functions with a decorator `@case("GLnnn", ...)`."""
     for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
         for call in function.decorator_list:
             if (
@@ -42,7 +42,7 @@ def cases_in(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
 
 
 def without_types(source: str) -> str:
-    """Annotations and remarks for type checkers tell nothing about a leak."""
+    """Remove annotations, which say nothing about a leak."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

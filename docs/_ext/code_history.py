@@ -1,4 +1,4 @@
-"""What each release did in a story, out of the recordings: all stories at once, for the pages of the codes."""
+"""The verdicts of each release in the recordings, for the pages of the codes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LIVENESS = "liveness"
 
 
 @dataclass(frozen=True)
-class Told:
-    """A subject's verdict by release, and since when it is so."""
+class Verdicts:
+    """A subject's verdict by release, and the changes between releases."""
 
     subject: str
     verdicts: tuple[tuple[str, str], ...]  # release, verdict
@@ -26,8 +26,8 @@ class Told:
     changes: tuple[str, ...]
 
 
-def told_by_story(stories: Sequence[Story]) -> dict[str, tuple[Told, ...]]:
-    """The verdicts of each story, by its id. Cost: seconds, for reading ten recordings."""
+def verdicts_by_story(stories: Sequence[Story]) -> dict[str, tuple[Verdicts, ...]]:
+    """Read the verdicts of each story, by its id. It takes seconds to read ten recordings."""
     backends = [*get_backends([PREFIX + name for name in recording_names()])]
     backends.sort(key=column_order)
     runs: dict[str, list[ScenarioRun]] = {story.info.id: [] for story in stories}
@@ -41,15 +41,15 @@ def told_by_story(stories: Sequence[Story]) -> dict[str, tuple[Told, ...]]:
     }
 
 
-def verdicts(rows: Iterator[HistoryRow], names: Sequence[str]) -> Iterator[Told]:
-    """The rows that say what became of a subject."""
+def verdicts(rows: Iterator[HistoryRow], names: Sequence[str]) -> Iterator[Verdicts]:
+    """Yield the liveness rows of a story."""
     for row in rows:
         if row.probe == LIVENESS:
-            told = tuple(zip(names, map(word, row.moments), strict=True))
+            by_release = tuple(zip(names, map(word, row.moments), strict=True))
             changes = tuple(f"{change.first}: {change.pull}, {change.what}" for change in row.changes)
-            yield Told(row.subject, told, row.sentences, changes)
+            yield Verdicts(row.subject, by_release, row.sentences, changes)
 
 
 def word(moment: Moment) -> str:
-    """A verdict, or that there is none."""
+    """Return a verdict, or `-` if there is none."""
     return str(moment.value) if moment.is_there else "-"

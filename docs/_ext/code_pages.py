@@ -1,4 +1,4 @@
-"""A Sphinx extension: writes docs/codes, a page for each GL code and a list of them, before the pages are read."""
+"""A Sphinx extension: writes docs/codes, a page per GL code and an index, before Sphinx reads the pages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from code_examples import examples_of
-from code_history import told_by_story
+from code_history import verdicts_by_story
 from code_text import Sources, index_text, page_text
 
 from gradlife.patterns import SENTENCES
@@ -19,14 +19,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def pages() -> dict[str, str]:
-    """Each page's text, by its name."""
+    """Return the text of each page, by its name."""
     stories = [story for story in discover() if story.info.pattern]
-    sources = Sources(stories, told_by_story(stories), examples_of(ROOT / "tests" / "patterns"))
+    sources = Sources(stories, verdicts_by_story(stories), examples_of(ROOT / "tests" / "patterns"))
     return {"index": index_text(), **{code: page_text(code, sources) for code in SENTENCES}}
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write what changed; a page that stays the same is not read again."""
+    """Write only changed pages, so that Sphinx does not read the others again."""
     folder = Path(app.srcdir) / "codes"
     folder.mkdir(exist_ok=True)
     made = pages()
@@ -40,6 +40,6 @@ def write_pages(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     app.connect("builder-inited", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""An ownership tree that `print(torch.owners(obj))` gave as a picture: each way of holding has its colour and its arrow."""
+"""Draws the output of `print(torch.owners(obj))`: each kind of reference has its colour and arrow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HELD = re.compile(
 
 
 def drawn(printed: str, title: str) -> str:
-    """The picture. The same output is the same picture, byte for byte."""
+    """Draw printed output; equal output gives an equal picture, byte for byte."""
     lines = list(map(coloured, printed.splitlines()))
     width = max(60, *(cell_len(line.plain) + 2 for line in lines))
 
@@ -31,12 +31,12 @@ def drawn(printed: str, title: str) -> str:
 
 
 def coloured(line: str) -> Text:
-    """One line."""
+    """Colour one line."""
     return Text.assemble(*pieces(line))
 
 
 def pieces(line: str) -> Iterator[tuple[str, str]]:
-    """The branches, the arrow, what it means, and the object."""
+    """Yield the branches, the arrow, its label and the object."""
     lead = re.match(r"[\s│├└─]*", line)
     start = lead.end() if lead else 0
     yield line[:start], QUIET

@@ -1,7 +1,7 @@
-"""Pages whose Python blocks are one program: what each block prints stands below it, or is drawn below it.
+"""Pages whose Python blocks are one program: the output of each block is below it, as text or as a picture.
 
-A fence `text` right below a block has what the block prints. An image of `../pictures/NAME.svg` right below it is its output as
-a picture, made by gradlife. Both are renewed by `make pictures` and compared by a test.
+A `text` fence right below a block is its output. An image `../pictures/NAME.svg` right below it is its output, drawn by gradlife.
+`make pictures` renews both, and a test compares them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BLOCK = re.compile(
     re.DOTALL,
 )
 
-#: Runs the blocks one after the other in one namespace, and tells what each printed.
+#: Runs the blocks in one namespace, one after the other, and writes what each printed.
 RUNNER = """
 import contextlib, io, json, sys
 names, printed = {"__name__": "__main__"}, []
@@ -36,7 +36,7 @@ json.dump(printed, sys.stdout)
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code, what the page shows of it, and what it printed just now."""
+    """A block of code, the output that the page shows, and what it printed now."""
 
     code: str
     shown: str | None
@@ -50,7 +50,7 @@ class PageError(Exception):
 
 
 def program_pages() -> list[Path]:
-    """The pages whose blocks are programs."""
+    """Find the pages whose blocks are programs."""
     return sorted((DOCS / "lifetimes").glob("*.md"))
 
 
@@ -70,11 +70,11 @@ def run_page(page: Path) -> list[Block]:
 
 
 def renewed(page: Path, blocks: list[Block]) -> str:
-    """The page's text with what its blocks print now."""
-    told = iter(blocks)
+    """Return the page with the output that its blocks print now."""
+    remaining = iter(blocks)
 
     def renew(found: re.Match[str]) -> str:
-        block = next(told)
+        block = next(remaining)
         if block.shown is None:
             return found[0]
         return f"```python\n{block.code}```\n\n```text\n{block.printed}```\n"
@@ -83,7 +83,7 @@ def renewed(page: Path, blocks: list[Block]) -> str:
 
 
 def drawings(blocks: list[Block]) -> Iterator[tuple[Path, str]]:
-    """Each picture of a page: its file, and the picture as it is now."""
+    """Yield the file and the current drawing of each picture of a page."""
     from drawing_owners import drawn
 
     for block in blocks:

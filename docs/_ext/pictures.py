@@ -1,4 +1,4 @@
-"""`make pictures`: renews what the programs of the pages print, and every picture, from runs of gradlife."""
+"""`make pictures`: renews the outputs and pictures of the pages from runs of gradlife."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from readme_picture import draw_readme
 
 
 def draw_pages() -> None:
-    """The pages that are programs."""
+    """Renew the pages that are programs."""
     for page in program_pages():
         blocks = run_page(page)
         page.write_text(renewed(page, blocks), encoding="utf-8")
@@ -19,7 +19,7 @@ def draw_pages() -> None:
 
 
 def main() -> int:
-    """Draw everything; with the argument `pages` only what takes no PyTorch."""
+    """Draw everything; with the argument `pages` only what needs no PyTorch."""
     PICTURES.mkdir(exist_ok=True)
     draw_pages()
     if "pages" not in sys.argv[1:]:

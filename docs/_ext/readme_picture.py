@@ -1,4 +1,4 @@
-"""The picture in README: what a hunt prints on `docs/examples/train.py`, a real run, through rich."""
+"""The picture in README: the report of a real hunt in `docs/examples/train.py`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ EXAMPLE = DOCS / "examples" / "train.py"
 PICTURE = DOCS / "pictures" / "hunt.svg"
 WIDTH = 84
 
-#: The part that is drawn: from the finding to its advice.
-FIRST, LAST = "Problem 1 of 1", "  see: "
+#: The drawn part: from the verdict to where to read on.
+FIRST, LAST = "LEAK", "Details: "
 
 
 def hunted(colour: bool = True) -> str:
-    """What `gradlife hunt train.py` prints, coloured as on a terminal."""
+    """Return what `gradlife hunt train.py` prints, coloured as on a terminal."""
     command = [sys.executable, "-m", "gradlife", "hunt", EXAMPLE.name]
     environment = {**os.environ, "COLUMNS": str(WIDTH)}
     environment.pop("NO_COLOR", None)
@@ -36,17 +36,17 @@ def hunted(colour: bool = True) -> str:
     return done.stderr
 
 
-def finding(report: Text) -> Text:
-    """The lines of the report that are about the leak."""
+def first_screen(report: Text) -> Text:
+    """Return the lines of the first screen."""
     lines = list(report.split("\n"))
     first = next(number for number, line in enumerate(lines) if line.plain.startswith(FIRST))
     last = next(number for number, line in enumerate(lines) if number > first and line.plain.startswith(LAST))
-    return Text("\n").join([lines[0], Text(), *lines[first : last + 1]])
+    return Text("\n").join(lines[first : last + 1])
 
 
 def draw_readme() -> str:
-    """Draw the picture anew."""
-    shown = finding(Text.from_ansi(hunted()))
+    """Draw the picture again."""
+    shown = first_screen(Text.from_ansi(hunted()))
 
     def show(console: Console) -> None:
         console.print(shown)

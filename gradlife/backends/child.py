@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradlife.backends.base import WorkerSpec
-from gradlife.environments.asking import ask
-from gradlife.environments.question import FRAMEWORKS
+from gradlife.environments.ask_interpreter import ask
+from gradlife.environments.probe_script import FRAMEWORKS
 from gradlife.environments.records import interpreter_of
 from gradlife.errors import UnknownNameError, UsageError
 from gradlife.model.system import SystemInfo

@@ -14,7 +14,7 @@ from gradlife.backends.recorded import RecordedBackend, recording_names
 from gradlife.backends.torch import TorchBackend, is_installed
 from gradlife.errors import GradlifeError, UnknownNameError
 
-#: What `gradlife run` compares unless told otherwise.
+#: What `gradlife run` compares by default.
 DEFAULT_BACKENDS = (
     "mini:torch-1.1",
     "mini:torch-1.2",

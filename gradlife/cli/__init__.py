@@ -7,20 +7,25 @@ only when it is used. Every error that has a name ends here, as one line on stan
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Sequence
 
-from gradlife.errors import GradlifeError
+from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+
+#: What the system answers where a report has no room.
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status of the process."""
     from gradlife.cli.parser import dispatch
 
+    open_missing_streams()
     forgive_narrow_encodings()
     try:
         # No `list(...)` here: once that command is imported, the name means its module.
@@ -36,6 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         abandon_stdout()
         return EXIT_BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in NO_ROOM or error.filename is not None:
+            raise
+        abandon_stdout()
+        say(f"gradlife: error: standard output can't be written: {error.strerror}")
+        return EXIT_COULD_NOT_TELL
 
 
 def one_line(error: GradlifeError) -> str:
@@ -50,6 +61,17 @@ def say(line: str) -> None:
     """Write a line to standard error, quietly where nobody listens any more."""
     with contextlib.suppress(OSError, ValueError):
         print(line, file=sys.stderr, flush=True)
+
+
+def open_missing_streams() -> None:
+    """Let the null device take the place of closed standard streams, so that no file gets one of their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
 
 
 def forgive_narrow_encodings() -> None:

@@ -11,8 +11,8 @@ from gradlife.cli.addresses import count
 from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.heap import open_snapshot
 from gradlife.model.heap import HeapDiff
-from gradlife.reports.heap_diff import print_diff
-from gradlife.reports.json import diff_text
+from gradlife.reports.formats.json.document import diff_text
+from gradlife.reports.heap.diff import print_diff
 from gradlife.reports.theme import make_console
 
 

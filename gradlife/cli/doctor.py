@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gradlife.checkup.examination import examine
 from gradlife.cli.formats import Outputs, add_svg, picture
-from gradlife.reports.checkup import print_checkup
-from gradlife.reports.json import checkup_text
+from gradlife.doctor.examination import examine
+from gradlife.reports.doctor import print_checkup
+from gradlife.reports.formats.json.document import checkup_text
 from gradlife.reports.theme import make_console
 
 EPILOG = """\

@@ -6,11 +6,11 @@ import argparse
 import sys
 
 from gradlife.cli.formats import Outputs, add_svg, picture
-from gradlife.environments.adding import add, remove
+from gradlife.environments.add import add, remove
 from gradlife.environments.listing import info_of, listed
 from gradlife.errors import UsageError
 from gradlife.reports.environments import print_environments
-from gradlife.reports.json import environments_text
+from gradlife.reports.formats.json.document import environments_text
 from gradlife.reports.theme import make_console
 from gradlife.reports.values import size
 

@@ -1,4 +1,4 @@
-"""`gradlife explain`: one story told in full, or what a pattern is."""
+"""`gradlife explain`: one story in full, or what a pattern is."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
 from gradlife.model import Declared, RunReport, ScenarioInfo, SystemInfo
 from gradlife.patterns import SENTENCES, is_code
-from gradlife.reports.explaining import Explanation, Fix, print_explanation
-from gradlife.reports.pattern import print_pattern
+from gradlife.reports.hunt.pattern import print_pattern
+from gradlife.reports.run.story import Explanation, Fix, print_explanation
 from gradlife.reports.source_diff import body_lines, source_diff
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
@@ -45,14 +45,14 @@ def run(args: argparse.Namespace) -> int:
         tell(console)
 
     with Outputs(args, {"svg": picture(show, f"gradlife explain {args.name}")}) as outputs:
-        tell = telling(args)
+        tell = printer_for(args)
         if not outputs.is_stdout_taken:
             tell(make_console(sys.stdout))
         outputs.write(tell)
     return 0
 
 
-def telling(args: argparse.Namespace) -> Callable[[Console], None]:
+def printer_for(args: argparse.Namespace) -> Callable[[Console], None]:
     """What prints the story, which has run by then, or the pattern."""
     if is_code(args.name):
         code = args.name.upper()

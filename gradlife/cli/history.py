@@ -11,8 +11,8 @@ from gradlife.cli.formats import Outputs, add_svg, picture
 from gradlife.cli.progress import ProgressBar
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
 from gradlife.model.history import History
-from gradlife.reports.history import print_history
-from gradlife.reports.json import history_text
+from gradlife.reports.formats.json.document import history_text
+from gradlife.reports.run.history import print_history
 from gradlife.reports.theme import make_console
 from gradlife.runner.history import history
 

@@ -9,41 +9,50 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.late_options import take_late_options
-from gradlife.errors import EXIT_FOUND, GradlifeError, UsageError
-from gradlife.hunting.guard import Guard, Result
-from gradlife.hunting.memory import Memory
-from gradlife.hunting.settings import Settings
-from gradlife.hunting.targets import ScriptTarget, parse
+from gradlife.errors import EXIT_FOUND, GradlifeError, UsageError, shortened
+from gradlife.hunting.process.memory_limits import Memory
+from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.run.parent import Guard, Result
+from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
-from gradlife.model.hunt import HuntReport, HuntVerdict
+from gradlife.model.hunt import HuntReport, HuntVerdict, Severity
 from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 EPILOG = """\
-TARGET is a script with its own arguments, file.py::function or module:function.
+TARGET is a script with its own arguments, -m module, a console script on PATH
+(accelerate launch train.py), file.py::function or module:function.
 What stands after a script that reads its command line is the script's own.
 A function is called once a step; setup() beside it, if there, gives its first
 argument, and the step's number is the second if it takes two.
 
-Exit status: 0 clean; 1 a leak was found; 2 asked wrongly; 3 could not tell; a
+Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error; 3 could not tell; a
 script that fails itself keeps its own.
 """
 
 #: What makes each format.
 WRITERS: dict[str, Writer] = {
-    "json": "gradlife.reports.json:hunt_text",
-    "junit": "gradlife.reports.hunt_junit:hunt_junit",
-    "markdown": "gradlife.reports.hunt_markdown:hunt_markdown",
-    "sarif": "gradlife.reports.findings_sarif:hunt_sarif",
+    "json": "gradlife.reports.formats.json.document:hunt_text",
+    "junit": "gradlife.reports.formats.junit.hunt:hunt_junit",
+    "markdown": "gradlife.reports.formats.markdown.hunt:hunt_markdown",
+    "sarif": "gradlife.reports.formats.sarif.findings:hunt_sarif",
     "html": "gradlife.reports.html.hunt:hunt_page",
+    "patch": "gradlife.reports.formats.patch.hunt:hunt_patch",
     "svg": "gradlife.cli.hunt:drawn",
 }
 
 #: A cycle that waits for the collector counts as found.
 NEEDS_GC = "needs-gc"
+
+#: Any leak counts, the least severe, too.
+LEAK = "leak"
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -52,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.epilog = EPILOG
     add_options(parser)
+    parser.add_argument("-m", dest="is_module", action="store_true", help="TARGET is the name of a module: python -m")
     parser.add_argument("target", metavar="TARGET", help="what to hunt in; see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the script's own arguments")
 
@@ -69,6 +79,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser,
         json="write the report as JSON; - for standard output, in the place of any file",
         html="write the report as a page to look at, in one file",
+        patch="write the change of the source that ends the leak, where one is known to be safe, as `git apply` takes it",
         svg="draw what is printed as a picture",
     )
     parser.add_argument(
@@ -80,7 +91,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--verify", metavar="BEFORE", help="compare with a report from before a fix; TARGET may be a report, too"
     )
     parser.add_argument(
-        "--fail-on", choices=["leak", NEEDS_GC], default="leak", help="what makes the exit status 1 (%(default)s)"
+        "--fail-on",
+        choices=[*Severity, LEAK, NEEDS_GC],
+        default=Severity.MAJOR.value,
+        help="the least severity that makes the exit status 1: critical, major, minor or note (%(default)s); leak: any leak; "
+        "needs-gc: also cycles that wait for the collector",
     )
     parser.add_argument(
         "--at-rss",
@@ -98,7 +113,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run again with the suspect reference cut after each step, and compare rates",
     )
-    parser.add_argument("--full", action="store_true", help="tell every finding with its trace")
+    parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
 
 
 def number(text: str) -> int:
@@ -118,28 +133,39 @@ def share(text: str) -> float:
 
 def size(text: str) -> int:
     """``8G`` in bytes."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT]?)(?:i?[bB])?", text)
+    found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]+)?)\s*([kKmMgGtT]?)(?:i?[bB])?", text)
     if found is None or float(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: 500M, 8G")
+        raise argparse.ArgumentTypeError(f"{shortened(text)!r} is no size: 500M, 8G")
     return int(float(found[1]) * UNITS[found[2].lower()])
 
 
 def run(args: argparse.Namespace) -> int:
     """Hunt, show the report, write it; or hold it against one from before."""
-    args = take_late_options(args, add_options, args.target if is_script(args.target) else None)
+    if args.is_module:
+        args.target = MODULE_MARK + args.target
+    elif not is_command(args.target):
+        args = take_late_options(args, add_options, args.target if is_script(args.target) else None)
     before = read_report(args.verify) if args.verify else None
     if before is not None and args.target.endswith(".json"):
         refuse_formats(Outputs(args, WRITERS).formats)
         return compare(before, read_report(args.target))
     target = parse(args.target, tuple(args.arguments))
-    settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on, args.lines, args.interactive)
+    settings = Settings(
+        args.target,
+        tuple(args.arguments),
+        args.steps,
+        args.step_on,
+        args.lines,
+        args.interactive,
+        memory_limit=args.memory_limit,
+    )
     with Outputs(args, WRITERS) as outputs, open_output(args.export_scenario) as story:
-        show = Show(args, isinstance(target, ScriptTarget), outputs.is_stdout_taken)
+        show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken)
         hears = nobody if args.prove else show.answer
         memory = Memory(args.memory_limit, args.at_rss)
         result = Guard(settings, memory, hears, meanwhile=lambda: load_reports(outputs)).run()
         if args.prove and result.report is not None:
-            from gradlife.hunting.prove import proven
+            from gradlife.hunting.run.proof import proven
 
             result = replace(result, report=proven(result.report, settings, quietly(args)))
         status = finish(result, show, outputs, args.fail_on)
@@ -158,7 +184,8 @@ def refuse_formats(names: list[str]) -> None:
 
 def load_reports(outputs: Outputs) -> None:
     """What is needed at the end, while the program runs: it takes as long as a look at the heap."""
-    importlib.import_module("gradlife.reports.hunt")
+    for name in ("first_screen", "terminal"):
+        importlib.import_module(f"gradlife.reports.hunt.{name}")
     outputs.load()
 
 
@@ -167,11 +194,16 @@ def is_script(target: str) -> bool:
     return "::" not in target and (target.endswith(".py") or os.path.isfile(target)) and not target.endswith(".json")
 
 
+def is_command(target: str) -> bool:
+    """Is it the name of a console script, which has a command line of its own?"""
+    return not target.endswith(".json") and ":" not in target and not is_script(target)
+
+
 def export(report: HuntReport, story: OutputFile | OutputStream | NoOutput, path: str | None) -> None:
     """Write the worst leak as a scenario, or say in a line why not."""
     if path is None:
         return
-    from gradlife.hunting.exporting import NoScenario, export_first
+    from gradlife.hunting.findings.scenario_file import NoScenario, export_first
 
     try:
         story.write(export_first(report.findings))
@@ -202,8 +234,8 @@ def read_report(path: str) -> HuntReport:
 
 def compare(before: HuntReport, after: HuntReport) -> int:
     """Tell what became of each leak; the exit status."""
-    from gradlife.model.verifying import verify
-    from gradlife.reports.hunt_verify import print_verification
+    from gradlife.model.fix_verification import verify
+    from gradlife.reports.hunt.verification import print_verification
     from gradlife.reports.theme import make_console
 
     found = verify(before, after)
@@ -213,10 +245,20 @@ def compare(before: HuntReport, after: HuntReport) -> int:
 
 def drawn(report: HuntReport, in_full: bool = False) -> str:
     """What is printed as a picture."""
-    from gradlife.reports.hunt import print_hunt
     from gradlife.reports.svg import svg_of
 
-    return svg_of(lambda console: print_hunt(console, report, in_full), f"gradlife hunt {report.target}")
+    return svg_of(lambda console: print_report(console, report, in_full), f"gradlife hunt {report.target}")
+
+
+def print_report(console: Console, report: HuntReport, in_full: bool) -> None:
+    """Print the first screen, or everything."""
+    from gradlife.reports.hunt.first_screen import print_first_screen
+    from gradlife.reports.hunt.terminal import print_hunt
+
+    if in_full:
+        print_hunt(console, report, in_full)
+    else:
+        print_first_screen(console, report)
 
 
 class Show:
@@ -226,21 +268,20 @@ class Show:
         self.in_full = args.full
         self._annotates = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
         self._stream = sys.stderr if is_script or is_stdout_taken else sys.stdout
-        self.is_done = False
+        self.verdict: HuntVerdict | None = None  # of what was shown last
 
     def answer(self, report: HuntReport) -> None:
         """Show it."""
-        from gradlife.reports.hunt import print_hunt
         from gradlife.reports.theme import make_console
 
-        print_hunt(make_console(self._stream), report, self.in_full)
+        print_report(make_console(self._stream), report, self.in_full)
         self._stream.flush()
-        self.is_done = True
+        self.verdict = report.verdict
 
     def annotate(self, report: HuntReport, is_strict: bool) -> None:
         """Print annotations for GitHub, if they are wanted: at the end, when the report is complete."""
         if self._annotates:
-            from gradlife.reports.github import hunt_annotations
+            from gradlife.reports.formats.github.annotations import hunt_annotations
 
             for line in hunt_annotations(report, is_strict):
                 print(line, file=self._stream, flush=True)
@@ -253,12 +294,18 @@ def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
         if result.status:
             return result.status
         raise GradlifeError("the program left no report", "gradlife hunt --help")
-    if not show.is_done or report.trouble:
+    if show.verdict is not report.verdict or report.trouble:
         show.answer(report)
     is_strict = fail_on == NEEDS_GC
+    report = replace(report, fail_on=severity_of(fail_on))
     show.annotate(report, is_strict)
     outputs.write(report, is_strict=is_strict, in_full=show.in_full)
     return result.status or status_of(report, fail_on)
+
+
+def severity_of(fail_on: str) -> Severity:
+    """The least severity that fails."""
+    return {NEEDS_GC: Severity.MAJOR, LEAK: Severity.MINOR}.get(fail_on) or Severity(fail_on)
 
 
 def status_of(report: HuntReport, fail_on: str) -> int:

@@ -6,8 +6,8 @@ import argparse
 import sys
 
 from gradlife.cli.formats import Outputs, add_svg, picture
-from gradlife.reports.json import list_text
-from gradlife.reports.listing import print_list
+from gradlife.reports.formats.json.document import list_text
+from gradlife.reports.run.listing import print_list
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
 

@@ -11,8 +11,8 @@ from gradlife.cli.formats import Outputs, Writer, add_svg, picture
 from gradlife.cli.pages import WHY_WRITERS, Why, print_why, snapshot_page
 from gradlife.heap import Snapshot, open_snapshot
 from gradlife.model.heap import HeapView
-from gradlife.reports.heap import print_heap
-from gradlife.reports.json import heap_text
+from gradlife.reports.formats.json.document import heap_text
+from gradlife.reports.heap.tables import print_heap
 from gradlife.reports.theme import make_console
 
 #: Rows of each table where none of them is asked for.
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show the tables, or why one object is alive, or ask for questions."""
     if args.tui:
-        from gradlife.cli.browsing import browse  # loads Textual
+        from gradlife.cli.browse import browse  # loads Textual
 
         return browse(args)
     if args.interactive:
@@ -76,7 +76,7 @@ def show_tables(args: argparse.Namespace) -> int:
 
 def ask(file: str) -> int:
     """A session; the prompt's module is loaded for it alone."""
-    from gradlife.interactive.patient import SavedPatient
+    from gradlife.interactive.heap_source import SavedPatient
     from gradlife.interactive.session import Session
     from gradlife.interactive.terminal import history
 

@@ -12,8 +12,8 @@ from gradlife.cli.formats import Writer, picture
 from gradlife.heap import Snapshot
 from gradlife.model.neighbourhood import Neighbourhood
 from gradlife.model.trace import Trace
-from gradlife.reports.json import trace_text
-from gradlife.reports.trace import render_trace
+from gradlife.reports.formats.json.document import trace_text
+from gradlife.reports.heap.why import render_trace
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def why_json(why: Why) -> str:
 
 def why_page(why: Why) -> str:
     """The trace as a page, with what is round the object."""
-    from gradlife.heap.mapping import object_map
+    from gradlife.heap.heap_map import object_map
     from gradlife.reports.html.why import why_page as page
 
     return page(why.trace, why.file, object_map(why.snapshot, why.what))
@@ -55,7 +55,7 @@ def why_page(why: Why) -> str:
 
 def why_dot(why: Why) -> str:
     """What stands around the object, in graphviz's language."""
-    from gradlife.reports.dot import dot_text
+    from gradlife.reports.formats.dot.neighbourhood import dot_text
 
     return dot_text(why.around)
 
@@ -71,7 +71,7 @@ WHY_WRITERS: Mapping[str, Writer] = {
 
 def snapshot_page(snapshot: Snapshot, file: str) -> str:
     """The whole snapshot, as far as it fits on a page."""
-    from gradlife.heap.mapping import heap_map
+    from gradlife.heap.heap_map import heap_map
     from gradlife.heap.overview import overview
     from gradlife.reports.html.heap import heap_page
 

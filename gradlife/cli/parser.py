@@ -53,7 +53,7 @@ def make_parser(command: str | None) -> Parser:
     """A parser that knows all commands by name and the arguments of one."""
     parser = Parser(
         prog="gradlife",
-        description="What keeps this object alive, and should it? Lifetime stories, told on several engines.",
+        description="What keeps this object alive, and should it? Lifetime stories, run on several engines.",
         epilog="Exit status: 0 clean, 1 found something, 2 asked wrongly, 3 could not tell.",
     )
     parser.add_argument("--version", action="version", version=f"gradlife {__version__}")

@@ -36,6 +36,6 @@ def drawn(text: str, kind: str) -> bytes:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LostOutputError(f"graphviz drew no picture: {error}", "--dot FILE") from None
     if done.returncode or not done.stdout:
-        told = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
-        raise LostOutputError(f"graphviz drew no picture: {told or f'status {done.returncode}'}", "--dot FILE")
+        result = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
+        raise LostOutputError(f"graphviz drew no picture: {result or f'status {done.returncode}'}", "--dot FILE")
     return done.stdout

@@ -18,13 +18,13 @@ from gradlife.model import RunUnavailable, ScenarioRun
 from gradlife.model.recording import Recording
 from gradlife.model.recording_codec import dumps
 from gradlife.output import STDOUT, open_output
-from gradlife.reports.recording import print_recording
+from gradlife.reports.run.recording import print_recording
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
 from gradlife.runner.discover import Story
-from gradlife.runner.recorded import make_recording, recorded_name, refuse_other_system
+from gradlife.runner.recordings import make_recording, recorded_name, refuse_other_system
 
-#: Each story is told so often, unless told otherwise: a reading that is not always the same shows itself.
+#: Each story runs so often, by default: a reading that is not always the same shows itself.
 ROUNDS = 3
 
 EPILOG = """\
@@ -33,7 +33,7 @@ chosen stay as they are: this renews a few. Without, the whole file is written a
 
 Afterwards `--backend recorded:FILE` and `--against recorded:FILE` read from it.
 
-Exit status: 0 written; 2 asked wrongly; 3 no story could be told.
+Exit status: 0 written; 2 asked wrongly; 3 no story could be run.
 """
 
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backend", required=True, metavar="NAME", help="the system to record")
     parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="where to; - for standard output")
     parser.add_argument(
-        "--rounds", type=rounds, default=ROUNDS, metavar="N", help="how often each story is told (%(default)s)"
+        "--rounds", type=rounds, default=ROUNDS, metavar="N", help="how often each story is run (%(default)s)"
     )
     parser.add_argument(
         "--time-limit", type=seconds, default=api.TIME_LIMIT, metavar="S", help="seconds for one story (%(default)g)"
@@ -70,10 +70,10 @@ def run(args: argparse.Namespace) -> int:
     kept = to_be_kept(args, backend)
     with open_output(args.output) as output:
         stories = api.select_stories(paths, args.keyword)
-        told = tell(stories, backend, args)
-        if all(isinstance(run, RunUnavailable) for runs in told for run in runs):
-            raise GradlifeError(f"none of the stories could be told on {backend.name}: {told[0][0].reason}")
-        recording = make_recording(stories, backend, told, datetime.date.today().isoformat(), kept)
+        result = tell(stories, backend, args)
+        if all(isinstance(run, RunUnavailable) for runs in result for run in runs):
+            raise GradlifeError(f"none of the stories could be run on {backend.name}: {result[0][0].reason}")
+        recording = make_recording(stories, backend, result, datetime.date.today().isoformat(), kept)
         output.write(dumps(recording))
     print_recording(make_console(sys.stderr if args.output == STDOUT else sys.stdout), recording, len(stories))
     return EXIT_CLEAN

@@ -15,15 +15,15 @@ from gradlife.backends.recorded import PREFIX
 from gradlife.backends.registry import STAND_IN, default_backends
 from gradlife.cli.formats import Outputs, Writer, add_formats, add_svg, picture
 from gradlife.cli.progress import ProgressBar
-from gradlife.environments.question import FRAMEWORKS
+from gradlife.environments.probe_script import FRAMEWORKS
 from gradlife.errors import MissingDependencyError, UsageError
 from gradlife.model import RunReport
 from gradlife.output import STDOUT, LostOutputError, open_output
-from gradlife.reports.contexts import print_contexts
-from gradlife.reports.fidelity import print_fidelity
-from gradlife.reports.github import is_on_github, run_annotations
-from gradlife.reports.json import fidelity_text, run_text
-from gradlife.reports.terminal import print_report, print_timelines
+from gradlife.reports.formats.github.annotations import is_on_github, run_annotations
+from gradlife.reports.formats.json.document import fidelity_text, run_text
+from gradlife.reports.run.contexts import print_contexts
+from gradlife.reports.run.fidelity import print_fidelity
+from gradlife.reports.run.run import print_report, print_timelines
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
 from gradlife.runner.fidelity import fidelity
@@ -32,9 +32,9 @@ from gradlife.runner.fidelity import fidelity
 WRITERS: dict[str, Writer] = {
     "json": run_text,
     "html": "gradlife.reports.html.run:run_page",
-    "junit": "gradlife.reports.run_junit:run_junit",
-    "markdown": "gradlife.reports.run_markdown:run_markdown",
-    "sarif": "gradlife.reports.findings_sarif:run_sarif",
+    "junit": "gradlife.reports.formats.junit.run:run_junit",
+    "markdown": "gradlife.reports.formats.markdown.run:run_markdown",
+    "sarif": "gradlife.reports.formats.sarif.findings:run_sarif",
 }
 
 #: Stories that --timeline draws at once; more would be no drawing that anybody reads.
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tell how near each profile comes to the release it imitates, as recorded",
     )
     parser.add_argument(
-        "--matrix", action="store_true", help="only stories told in several contexts, a column a context"
+        "--matrix", action="store_true", help="only stories that run in several contexts, a column a context"
     )
     add_formats(
         parser,
@@ -123,7 +123,7 @@ SYSTEMS = (PREFIX, *(f"{framework}@" for framework in FRAMEWORKS))
 
 
 def apart(backends: Sequence[str], paths: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Backends and paths, told apart where `--backend A B PATH` took a path for a backend."""
+    """Backends and paths, distinguished where `--backend A B PATH` took a path for a backend."""
     taken = [name for name in backends if is_path(name)]
     return [name for name in backends if name not in taken], [*paths, *taken]
 
@@ -136,7 +136,7 @@ def is_path(name: str) -> bool:
 
 def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str]) -> RunReport:
     """Run the stories under a progress bar."""
-    keyword = told_within(paths, args.keyword) if args.matrix else args.keyword
+    keyword = matrix_keyword(paths, args.keyword) if args.matrix else args.keyword
     if args.timeline:
         refuse_crowd(len(api.select(paths, keyword)))
     if not backends and STAND_IN in default_backends():
@@ -160,10 +160,10 @@ def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str])
         raise UsageError(error.message, f"{error.hint}; or run without it: --backend mini:torch-2.13") from None
 
 
-def told_within(paths: Sequence[str], keyword: str) -> str:
-    """An expression for those of the stories that are told in several contexts: their names have the context in brackets."""
+def matrix_keyword(paths: Sequence[str], keyword: str) -> str:
+    """An expression for those of the stories that run in several contexts: their names have the context in brackets."""
     if not any(story.context for story in api.select(paths, keyword)):
-        raise UsageError("none of these stories is told in several contexts", "gradlife run --matrix")
+        raise UsageError("none of these stories runs in several contexts", "gradlife run --matrix")
     return f"({keyword}) and [" if keyword else "["
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
+from gradlife.errors import UsageError
 from gradlife.heap import snapshot as take_snapshot
-from gradlife.hunting.script import become_main, compiled, run_script
-from gradlife.hunting.targets import ScriptTarget
+from gradlife.hunting.run.script import prepared, run_script
+from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.output import OutputFile, open_output
 from gradlife.reports.values import counted
 
@@ -32,16 +33,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--native", action="store_true", help="also look for C++ objects that nothing in Python leads to"
     )
-    parser.add_argument("script", metavar="SCRIPT", help="the Python file to run")
+    parser.add_argument("-m", dest="is_module", action="store_true", help="SCRIPT is the name of a module: python -m")
+    parser.add_argument("script", metavar="SCRIPT", help="the Python file to run, or a console script on PATH")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the script, then write the snapshot."""
-    code = compiled(args.script)
+    target = parse(MODULE_MARK * args.is_module + args.script, tuple(args.arguments))
+    if isinstance(target, FunctionTarget):
+        raise UsageError(
+            f"{args.script} is a function, which gradlife snapshot does not call", "a script, or -m module"
+        )
+    program = prepared(target)
     with OutputFile(args.output) as output, open_output(args.html) as page:
-        main = become_main(ScriptTarget(args.script, tuple(args.arguments)))
-        status = run_script(code, main).status
+        status = run_script(program.code, program.main).status
         snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
         snapshot.write_to(output, labels=not args.no_labels)
         if args.html is not None:

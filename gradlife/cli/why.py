@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("file", metavar="FILE", help="a snapshot: gradlife snapshot -o FILE script.py")
     parser.add_argument(
-        "what", metavar="WHAT", help="an address; or a type or a name, of which the one that retains most is told"
+        "what", metavar="WHAT", help="an address; or a type or a name, of which the one that retains most is shown"
     )
     parser.add_argument("--json", metavar="FILE", help="write the trace as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write it as a page to look at, with what is round the object")

@@ -22,7 +22,6 @@ except ImportError as _error:
 from gradlife._engine import (
     UntypedStorage,
     _foreach_maximum,
-    _foreach_minimum,
     bool,
     complex64,
     complex128,
@@ -39,7 +38,6 @@ from gradlife._engine import (
 from gradlife.engine import (
     autograd,
     cuda,
-    linalg,
     nn,
     optim,
     overrides,
@@ -52,30 +50,7 @@ from gradlife.engine import (
 from gradlife.engine import operations as _ops
 from gradlife.engine import operations as ops
 from gradlife.engine import private as _C
-from gradlife.engine.checks import _check, _check_index, _check_not_implemented, _check_type, _check_value
-from gradlife.engine.functions import (
-    adaptive_avg_pool1d,
-    celu,
-    celu_,
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-    cosine_similarity,
-    isin,
-    pairwise_distance,
-    prelu,
-    selu,
-    selu_,
-    signbit,
-    threshold,
-    threshold_,
-)
 from gradlife.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from gradlife.engine.legacy import BoolTensor, DoubleTensor, FloatTensor, IntTensor, LongTensor
-from gradlife.engine.limits import finfo, iinfo
 from gradlife.engine.observing import (
     Event,
     OwnerTree,
@@ -95,10 +70,7 @@ from gradlife.engine.policies import (
     profiles,
     set_default_profile,
 )
-from gradlife.engine.printing import set_printoptions
 from gradlife.engine.random import (
-    Generator,
-    default_generator,
     get_rng_state,
     initial_seed,
     manual_seed,
@@ -108,19 +80,6 @@ from gradlife.engine.random import (
 from gradlife.engine.releases import TORCH as _LIMITED
 from gradlife.engine.releases import limit_names as _limit_names
 from gradlife.engine.serialization import load, save
-from gradlife.engine.shaping import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_shapes,
-    broadcast_tensors,
-    column_stack,
-    dstack,
-    hstack,
-    meshgrid,
-    row_stack,
-    vstack,
-)
 from gradlife.engine.storage import TypedStorage
 from gradlife.engine.storage_copies import give_copies as _give_copies
 from gradlife.engine.tensors import (
@@ -137,38 +96,19 @@ from gradlife.engine.typename import typename
 
 float = float32
 double = float64
-cfloat = complex64
-cdouble = complex128
 int = int32
 long = int64
-e = _math.e
 inf = _math.inf
 nan = _math.nan
-pi = _math.pi
 Storage = UntypedStorage
-strided = strided
 
 __all__ = [
     "_foreach_maximum",
-    "_foreach_minimum",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "adaptive_avg_pool1d",
     "AXES",
     "_C",
     "_ops",
     "ops",
-    "BoolTensor",
-    "DoubleTensor",
     "Event",
-    "FloatTensor",
-    "Generator",
-    "IntTensor",
-    "LongTensor",
     "OwnerTree",
     "Profile",
     "Size",
@@ -176,33 +116,23 @@ __all__ = [
     "Tensor",
     "TypedStorage",
     "UntypedStorage",
-    "_check",
-    "_check_index",
-    "_check_not_implemented",
-    "_check_type",
-    "_check_value",
     "autograd",
     "bool",
-    "cdouble",
-    "cfloat",
     "clear_events",
     "complex128",
     "complex64",
     "contiguous_format",
     "cuda",
     "current_profile",
-    "default_generator",
     "device",
     "double",
     "dtype",
-    "e",
     "enable_grad",
     "events",
     "float",
     "float32",
     "float64",
     "get_default_dtype",
-    "get_num_threads",
     "get_rng_state",
     "inf",
     "inference_mode",
@@ -215,9 +145,7 @@ __all__ = [
     "is_inference_mode_enabled",
     "is_storage",
     "is_tensor",
-    "isin",
     "layout",
-    "linalg",
     "live_bytes",
     "live_counts",
     "load",
@@ -232,7 +160,6 @@ __all__ = [
     "optim",
     "overrides",
     "owners",
-    "pi",
     "preserve_format",
     "profile",
     "profiles",
@@ -243,40 +170,14 @@ __all__ = [
     "set_warn_always",
     "is_warn_always_enabled",
     "serialization",
-    "set_default_dtype",
     "set_default_profile",
     "set_grad_enabled",
-    "set_num_threads",
-    "set_printoptions",
     "set_rng_state",
-    "signbit",
     "storage",
     "strided",
     "typename",
     "use_count",
     "utils",
-    "finfo",
-    "iinfo",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "column_stack",
-    "dstack",
-    "hstack",
-    "meshgrid",
-    "row_stack",
-    "vstack",
-    "celu",
-    "celu_",
-    "cosine_similarity",
-    "pairwise_distance",
-    "prelu",
-    "selu",
-    "selu_",
-    "threshold",
-    "threshold_",
 ]
 
 
@@ -303,23 +204,6 @@ def is_inference(input: Tensor) -> _Any:
 def get_default_dtype() -> dtype:
     """The dtype of new tensors of Python floats: always float32 here."""
     return float32
-
-
-def set_default_dtype(d: dtype) -> None:
-    """Accepts float32, which new tensors of Python floats always have here. Errors: NotImplementedError for others."""
-    if d is not float32:
-        raise NotImplementedError(f"new tensors of Python floats are float32 in gradlife's engine, not {d}")
-
-
-def get_num_threads() -> _Any:
-    """How many threads an operation uses: always one, that which calls it."""
-    return 1
-
-
-def set_num_threads(int: _Any) -> None:
-    """Allows operations so many threads; they use one. Errors: RuntimeError below one."""
-    if int < 1:
-        raise RuntimeError("set_num_threads expects a positive integer")
 
 
 def _version() -> str:

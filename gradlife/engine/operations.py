@@ -23,7 +23,6 @@ _OVERLOADS: dict[str, tuple[str, ...]] = {
     "sum": ("default", "dim_IntList"),
     "mean": ("default", "dim"),
     "var_mean": ("default", "dim", "correction"),
-    "std_mean": ("default", "dim", "correction"),
     "select": ("int",),
     "slice": ("Tensor",),
     "transpose": ("int",),

@@ -4,47 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from gradlife import _engine
 
-__all__ = ["set_printoptions", "text_of"]
+__all__ = ["text_of"]
 
 
-@dataclass
-class _Options:
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
-
-
-_PROFILES: dict[str, dict[str, Any]] = {
-    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
-    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
-    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
-}
-
-_options = _Options()
-
-
-def set_printoptions(
-    precision: int | None = None,
-    threshold: float | None = None,
-    edgeitems: int | None = None,
-    linewidth: int | None = None,
-    profile: str | None = None,
-    sci_mode: bool | None = None,
-) -> None:
-    """How tensors are printed: digits, elements before cutting, elements kept at each edge, characters a line."""
-    given: dict[str, Any] = dict(_PROFILES[profile.lower()]) if profile is not None else {}
-    named = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    given.update({name: value for name, value in named.items() if value is not None})
-    for name, value in given.items():
-        setattr(_options, name, value)
-    _options.sci_mode = sci_mode
+# PyTorch's defaults: digits after the point, elements before cutting, elements kept at each edge, characters a line.
+_PRECISION = 4
+_THRESHOLD = 1000
+_EDGE_ITEMS = 3
+_LINE_WIDTH = 80
 
 
 def _format_for(values: list[Any]) -> _Format | _ComplexFormat:
@@ -80,8 +51,6 @@ class _Format:
         sized = [value for value in values if math.isfinite(value) and value != 0]
         if sized:
             self._choose(sized)
-        if _options.sci_mode is not None:
-            self.is_scientific = _options.sci_mode
 
     def _choose(self, values: list[float]) -> None:
         smallest, largest = min(map(abs, values)), max(map(abs, values))
@@ -92,10 +61,10 @@ class _Format:
 
     def _plain(self, value: float) -> str:
         if self.is_scientific:
-            return f"{value:.{_options.precision}e}"
+            return f"{value:.{_PRECISION}e}"
         if self.is_whole:
             return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
-        return f"{value:.{_options.precision}f}"
+        return f"{value:.{_PRECISION}f}"
 
     def __call__(self, value: Any) -> str:
         return (self._plain(value) if self.is_float else str(value)).rjust(self.width)
@@ -107,7 +76,7 @@ def text_of(tensor: Any, prefix: str) -> str:
     if values.numel() == 0:
         body = "[]"
     else:
-        shown = _shown(values, values.numel() > _options.threshold)
+        shown = _shown(values, values.numel() > _THRESHOLD)
         body = _body(shown, _format_for(list(_flat(shown))), len(prefix))
     return _with_suffixes(prefix + body, _suffixes(tensor), len(prefix))
 
@@ -136,7 +105,7 @@ def _shown(values: Any, is_cut: bool) -> Any:
     """The elements to print as nested lists, `...` where some were left out. As deep as there are dimensions: at most eight."""
     if values.dim() == 0:
         return values.item()
-    size, edge = values.size(0), _options.edgeitems
+    size, edge = values.size(0), _EDGE_ITEMS
     if not is_cut or size <= 2 * edge:
         return [_shown(values.select(0, i), is_cut) for i in range(size)] if values.dim() > 1 else values.tolist()
     first = [_shown(values.select(0, i), is_cut) for i in range(edge)]
@@ -170,7 +139,7 @@ def _body(shown: Any, write: _Format | _ComplexFormat, indent: int) -> str:
 
 
 def _row(shown: list[Any], write: _Format | _ComplexFormat, indent: int) -> str:
-    each = max(1, (_options.linewidth - indent) // (write.width + 2))
+    each = max(1, (_LINE_WIDTH - indent) // (write.width + 2))
     items = [" ..." if item is ... else write(item) for item in shown]
     lines = [", ".join(items[start : start + each]) for start in range(0, len(items), each)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
@@ -179,7 +148,7 @@ def _row(shown: list[Any], write: _Format | _ComplexFormat, indent: int) -> str:
 def _with_suffixes(text: str, suffixes: Iterator[str], indent: int) -> str:
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if length + len(suffix) + 2 > _options.linewidth:
+        if length + len(suffix) + 2 > _LINE_WIDTH:
             text += ",\n" + " " * indent + suffix
             length = indent + len(suffix)
         else:

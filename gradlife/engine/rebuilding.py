@@ -58,7 +58,7 @@ class Memory:
 
 
 def unpacked(name: str, data: bytes) -> Memory:
-    """The memory that `Memory.packed` told of. Errors: ValueError for bytes that are none."""
+    """Rebuild the memory that `Memory.packed` described. Raises ValueError for bytes that describe none."""
     if name not in _CODES:
         raise ValueError(f"no dtype '{name}' in gradlife's engine")
     elements = array(_CODES[name])
@@ -107,7 +107,7 @@ def state_of(obj: Any) -> Any:
 
 
 def with_state(obj: Any, state: Any) -> Any:
-    """``obj`` with the attributes that `state_of` told of."""
+    """Give ``obj`` the attributes that `state_of` returned, and return it."""
     obj.__setstate__(state)
     return obj
 

@@ -38,11 +38,7 @@ def _named(kind: str, *names: str) -> type[Any]:
     return type(kind, (_NamedResult,), body)
 
 
-kthvalue = _named("kthvalue", "values", "indices")
 max = _named("max", "values", "indices")
-min = _named("min", "values", "indices")
-sort = _named("sort", "values", "indices")
-topk = _named("topk", "values", "indices")
 
 _KINDS = {kind.__name__: kind for kind in _NamedResult.__subclasses__()}
 

@@ -20,7 +20,7 @@ from gradlife.engine.nn import parameter
 from gradlife.engine.release import release
 from gradlife.engine.tensors import Size, Tensor, device, layout, strided
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+__all__ = ["load", "save"]
 
 _FORMAT = b"gradlife.tensors/1\n"
 
@@ -46,37 +46,10 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     )
 }
 _DTYPES = {name: getattr(_engine, name) for name in ("float32", "float64", "int32", "int64", "bool")}
-_own_allowed: list[Any] = []
-
-
-def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Has `load` accept these classes and functions, too."""
-    _own_allowed.extend(safe_globals)
-
-
-def get_safe_globals() -> list[Any]:
-    """What was added by `add_safe_globals`."""
-    return list(_own_allowed)
-
-
-def clear_safe_globals() -> None:
-    """Forgets what was added by `add_safe_globals`."""
-    _own_allowed.clear()
-
-
-@contextlib.contextmanager
-def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
-    """Has `load` accept these classes and functions inside the block."""
-    before = list(_own_allowed)
-    _own_allowed.extend(safe_globals)
-    try:
-        yield
-    finally:
-        _own_allowed[:] = before
 
 
 class _Pickler(pickle.Pickler):
-    """Puts every memory aside, once."""
+    """Collect every memory, each once."""
 
     def __init__(self, file: Any, protocol: int) -> None:
         super().__init__(file, protocol)
@@ -112,14 +85,11 @@ class _Unpickler(pickle.Unpickler):
             return _DTYPES[name]
         if (module, name) == (layout.__module__, "strided"):
             return strided
-        own = {(item.__module__, item.__qualname__): item for item in _own_allowed}
         try:
-            return {**_ALLOWED, **own}[module, name]
+            return _ALLOWED[module, name]
         except KeyError:
             raise pickle.UnpicklingError(
-                f"Unsupported global: GLOBAL {module}.{name} was not an allowed global by default. Please use "
-                f"`torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context "
-                "manager to allowlist this global if you trust this class/function."
+                f"Unsupported global: GLOBAL {module}.{name} was not an allowed global by default."
             ) from None
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from gradlife import _engine
 from gradlife._engine import TensorBase, _TensorMeta
-from gradlife.engine import legacy, overrides, rebuilding
+from gradlife.engine import overrides, rebuilding
 from gradlife.engine.attributes import (
     Size,
     contiguous_format,
@@ -58,25 +58,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """A view with the last two dimensions swapped."""
         return self.transpose(-2, -1)
 
-    @property
-    def mH(self) -> Tensor:
-        """The same, conjugated: of real numbers a view with the last two dimensions swapped."""
-        if self.dim() < 2:
-            raise RuntimeError(
-                f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
-            )
-        return self.conj().transpose(-2, -1)
-
-    @property
-    def H(self) -> Tensor:
-        """A matrix transposed and conjugated: of real numbers a view."""
-        if self.dim() in (0, 2):
-            return self.conj().transpose(0, 1) if self.dim() == 2 else self.view_as(self)
-        raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor."
-            + (" For batches of matrices, consider using tensor.mH" if self.dim() > 2 else "")
-        )
-
     def storage(self) -> TypedStorage:
         """The storage, read as elements of this dtype: a new object at each call. `untyped_storage()` is the storage itself."""
         warn_of_typed_storage()
@@ -86,15 +67,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """Moves this tensor to the memory of a storage or of another tensor, which share it from then on."""
         memory = untyped_for(source, self.dtype) if isinstance(source, TypedStorage) else source
         return super().set_(*(() if memory is None else (memory,)), *window, **named)
-
-    def new(self, *given: Any, size: Any = None, device: Any = None) -> Tensor:
-        """A tensor of this dtype: of these sizes, with these values, or on this memory."""
-        made: Tensor = legacy.made(self.dtype, *given, size=size, device=device)
-        return made
-
-    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """Without a dtype the name of the old tensor type; else a tensor of that dtype, named by itself or by such a type."""
-        return super().type() if dtype is None else super().type(legacy.as_dtype(dtype))
 
     def _typed_storage(self) -> TypedStorage:
         return typed(TensorBase.untyped_storage(self), self.dtype)
@@ -148,9 +120,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if self.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
-
-    def __reversed__(self) -> Tensor:
-        return self if self.dim() == 0 else self.flip(0)
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (TensorBase, bool, int, float)) or hasattr(element, "__index__"):

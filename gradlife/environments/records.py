@@ -55,7 +55,7 @@ def read_record(name: str) -> Environment | None:
         content = json.loads((environment_folder(name) / FILE).read_text(encoding="utf-8"))
         values = {field.name: content[field.name] for field in fields(Environment)}
         return Environment(**{**values, "name": name, "packages": tuple(values["packages"])})
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -1,4 +1,4 @@
-"""Going through a snapshot node by node: what an object alone keeps, who refers to it, what is called so.
+"""Browse a snapshot node by node: what an object alone keeps alive, who refers to it, which objects have a name.
 
 Nodes are numbers, 0 is the process. Lists are of numbers, so that those of a million cost little; a row is made of the nodes
 that are shown.
@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gradlife import _heap
-from gradlife.heap.links import Link, RawStep, links_of, short_type
-from gradlife.heap.named import searched
+from gradlife.heap.graph import HeapGraph, Reference, References, gap
+from gradlife.heap.object_names import searched
+from gradlife.heap.ownership_links import short_type
 from gradlife.heap.snapshot import Snapshot
 from gradlife.heap.steps import last_reference
 from gradlife.heap.why import trace_of
@@ -21,7 +21,7 @@ from gradlife.model.trace import Trace
 #: The node that refers to every root, and what stands for all that no root reaches.
 PROCESS, UNREACHED = 0, -1
 
-#: Objects of a long way that are told, half of them from its beginning; the rest is counted.
+#: Objects of a long way that are shown, half of them from its beginning; the rest is counted.
 MOST_STEPS = 100
 
 #: Links at the end of a way among which the last reference is named: more are never folded into one.
@@ -52,12 +52,12 @@ class Browser:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self._graph: _heap.Graph = snapshot._graph
+        self._graph: HeapGraph = snapshot._graph
 
     def preparations(self) -> Iterator[tuple[str, Callable[[], object]]]:
         """What is worked out once, each with words for who waits: some 0.2 s a million objects together."""
         yield "finding what would be freed with what", lambda: self._graph.retained(PROCESS)
-        yield "finding the ways from the roots", lambda: self._graph.path(PROCESS)
+        yield "finding the paths from the roots", lambda: self._graph.path(PROCESS)
         yield "sorting by what is retained", lambda: self._graph.dominated(PROCESS, 0, 0)
 
     @property
@@ -104,22 +104,22 @@ class Browser:
         count, first = self._graph.dominated(node, 0, 1)
         if count != 1:
             return node
-        link, last = links_of(self._graph.steps_along([node, first[0]]))
+        link, last = self._graph.steps_along([node, first[0]])
         return first[0] if link.label == "__dict__" and last.type == "dict" else node
 
     # --- one of them ---
 
     def row(self, node: int, holder: int | None = None) -> HeapNode:
         """A node as it stands below another that refers to it or keeps it; without one by the way that leads to it."""
-        kind, name, address, nbytes = self._graph.describe(node)
+        found = self._graph.describe(node)
         via, is_shared = self._via(node, holder)
         return HeapNode(
             node=node,
-            kind=kind,
-            type=name,
-            detail=self._graph.steps_along([node])[0][4],
-            address=address,
-            bytes=nbytes or 0,
+            kind=found.kind,
+            type=found.type,
+            detail=self._graph.steps_along([node])[0].detail,
+            address=found.address,
+            bytes=found.bytes or 0,
             retained=self._graph.retained(node),
             keeps=self.kept_count(node),
             via=via,
@@ -149,8 +149,8 @@ class Browser:
         is_rooted = len(path) == 3 and owner is links[1] and links[0].label != ""
         return joined(links[0].label if is_rooted else f"{short_type(owner.type)} {owner.detail}".strip(), via), True
 
-    def _links(self, nodes: Sequence[int]) -> list[Link]:
-        return links_of(self._graph.steps_along(nodes))
+    def _links(self, nodes: Sequence[int]) -> list[Reference]:
+        return self._graph.steps_along(nodes)
 
     # --- who refers to whom ---
 
@@ -183,11 +183,10 @@ class Browser:
     # --- why it is alive ---
 
     def trace(self, node: int) -> Trace:
-        """Why it is alive. Of a long way, a list of a thousand links, only the ends are told."""
+        """Why it is alive. Of a long way, a list of a thousand links, only the ends are shown."""
         found = self.snapshot._story(node)
-        for part in ("path", "cycle", "tail"):
-            found[part] = shortened(found[part])
-        return trace_of(short_type(self._graph.describe(node)[1]), found, self._graph, self.snapshot.limits)
+        found["path"], found["cycle"], found["tail"] = map(shortened, (found["path"], found["cycle"], found["tail"]))
+        return trace_of(short_type(self._graph.type(node)), found, self._graph, self.snapshot.limits)
 
 
 def joined(owner: str, via: str) -> str:
@@ -195,10 +194,9 @@ def joined(owner: str, via: str) -> str:
     return f"{owner}{via}" if via[:1] == "[" else f"{owner} {via}".rstrip()
 
 
-def shortened(raw: Sequence[RawStep]) -> list[RawStep]:
+def shortened(raw: References) -> list[Reference]:
     """A way without its middle, for which a step stands that says how much it was."""
     if len(raw) <= MOST_STEPS:
         return [*raw]
     half = MOST_STEPS // 2
-    left_out = f"{len(raw) - 2 * half:,} more objects"
-    return [*raw[:half], (PROCESS, "gap", "", 0, left_out, "internal", "...", -1, ""), *raw[-half:]]
+    return [*raw[:half], gap(f"{len(raw) - 2 * half:,} more objects"), *raw[-half:]]

@@ -1,4 +1,4 @@
-"""Which objects there are, by type, and which are new: what a look at every step of a loop can afford."""
+"""Count the objects of the collector by type: cheap enough to repeat at every step of a loop."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from gradlife import _heap
 from gradlife.heap.diff import EXAMPLES
+from gradlife.heap.graph import HeapGraph
 from gradlife.model.heap import HeapDiff, LargeObject, TypeChange, TypeCount
 
 #: As the extension gives it: type, kind, new, gone, grown (count and bytes each), and nodes of some new ones.
@@ -21,7 +22,7 @@ class Census:
 
     __slots__ = ("_graph",)
 
-    def __init__(self, graph: _heap.Graph) -> None:
+    def __init__(self, graph: HeapGraph) -> None:
         self._graph = graph
 
     def __repr__(self) -> str:
@@ -48,7 +49,7 @@ class Census:
         return diff_of(*_heap.census(self._graph, EXAMPLES, (self,)))
 
 
-def diff_of(graph: _heap.Graph, rows: Sequence[ChangeRow], details: dict[int, str]) -> HeapDiff:
+def diff_of(graph: HeapGraph, rows: Sequence[ChangeRow], details: dict[int, str]) -> HeapDiff:
     """What the extension found to differ, the types that grew most first."""
     changes = [
         TypeChange(name, kind, *new, *gone, *grown, tuple(new_object(graph, node, details[node]) for node in nodes))
@@ -58,10 +59,10 @@ def diff_of(graph: _heap.Graph, rows: Sequence[ChangeRow], details: dict[int, st
     return HeapDiff(by_identity=True, types=tuple(changes), paths=())
 
 
-def new_object(graph: _heap.Graph, node: int, detail: str) -> LargeObject:
+def new_object(graph: HeapGraph, node: int, detail: str) -> LargeObject:
     """A new object by its type and address; how it is held is a question of its own, `gradlife.why`."""
-    kind, name, address, _ = graph.describe(node)
-    return LargeObject(name, kind, detail, address, 0, 0, ())
+    found = graph.describe(node)
+    return LargeObject(found.type, found.kind, detail, found.address, 0, 0, ())
 
 
 def census() -> Census:

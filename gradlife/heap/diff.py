@@ -6,21 +6,22 @@ import re
 from collections import Counter
 
 from gradlife import _heap
-from gradlife.heap.objects import large_object
+from gradlife.heap.graph import HeapGraph
+from gradlife.heap.object_lists import large_object
 from gradlife.heap.steps import merged_steps
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
 from gradlife.model.trace import Step
 
-#: New objects of each type that are told with their path.
+#: New objects of each type that are shown with their path.
 EXAMPLES = 3
 
-#: Places that are told, those that changed most. The rest changed by less.
+#: Places that are shown, those that changed most. The rest changed by less.
 PATHS = 200
 
 NUMBERS = re.compile(r"\[[-(\d][^\]]*\]")
 
 
-def compare(before: _heap.Graph, after: _heap.Graph, *, by_identity: bool) -> HeapDiff:
+def compare(before: HeapGraph, after: HeapGraph, *, by_identity: bool) -> HeapDiff:
     """What is new, gone and grown, by type and by place."""
     types = changed_objects(before, after) if by_identity else changed_counts(before, after)
     paths = changed_paths(before, after) if before.has_labels and after.has_labels else []
@@ -28,7 +29,7 @@ def compare(before: _heap.Graph, after: _heap.Graph, *, by_identity: bool) -> He
     return HeapDiff(by_identity, tuple(types), tuple(paths))
 
 
-def changed_objects(before: _heap.Graph, after: _heap.Graph) -> list[TypeChange]:
+def changed_objects(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
     """Types of which objects came, went or grew."""
     rows = _heap.compare_objects(before, after, EXAMPLES)
     return [
@@ -38,7 +39,7 @@ def changed_objects(before: _heap.Graph, after: _heap.Graph) -> list[TypeChange]
     ]
 
 
-def changed_counts(before: _heap.Graph, after: _heap.Graph) -> list[TypeChange]:
+def changed_counts(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
     """Types of which there are more or fewer, of two processes."""
     counts: Counter[tuple[str, str]] = Counter()
     sizes: Counter[tuple[str, str]] = Counter()
@@ -53,14 +54,14 @@ def changed_counts(before: _heap.Graph, after: _heap.Graph) -> list[TypeChange]:
     ]
 
 
-def changed_paths(before: _heap.Graph, after: _heap.Graph) -> list[PathChange]:
+def changed_paths(before: HeapGraph, after: HeapGraph) -> list[PathChange]:
     """Places at which there is more or less, those that changed most first."""
     rows = sorted(_heap.compare_paths(before, after), key=lambda row: (-abs(row[1][1] - row[0][1]), row[2]))
     found = []
     for old, new, node, is_after in rows[:PATHS]:
         graph = after if is_after else before
         text = path_text(merged_steps(graph.path_steps(node)))
-        found.append(PathChange(text, graph.describe(node)[1], old[0], new[0], old[1], new[1]))
+        found.append(PathChange(text, graph.type(node), old[0], new[0], old[1], new[1]))
     return found
 
 

@@ -6,6 +6,7 @@ import os
 
 from gradlife import _heap
 from gradlife.errors import UsageError
+from gradlife.heap.graph import HeapGraph
 from gradlife.output import reason
 
 #: What a file says of itself, a line each: a key, a tab, a value.
@@ -18,7 +19,7 @@ class SnapshotFileError(UsageError):
     """A file that is no snapshot that this gradlife can read."""
 
 
-def read_file(path: str) -> _heap.Graph:
+def read_file(path: str) -> HeapGraph:
     """The graph in a file, checked from end to end. Raises SnapshotFileError."""
     try:
         # A pipe that nobody writes to would make a plain open wait for ever.

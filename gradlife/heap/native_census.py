@@ -1,4 +1,4 @@
-"""How many C++ objects live, by class, whether or not anything in Python reaches them.
+"""Count live C++ objects by class, including those that nothing in Python reaches.
 
 The heap graph begins at Python's objects, so what only C++ holds, or nothing at all, is in none of its tables. The census
 looks at memory instead: each block of malloc's that begins with a vtable is an object of that class.
@@ -10,7 +10,7 @@ import itertools
 from dataclasses import dataclass
 
 from gradlife import _heap
-from gradlife.heap.torch import ensure_calibrated
+from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.heap import TypeCount
 
 #: Of torch's layout, what is read here.

@@ -1,14 +1,13 @@
-"""The neighbourhood of an object in a snapshot: what leads to it, the cycle that keeps it, what it refers to."""
+"""The neighbourhood of an object in a snapshot: paths to it, the cycle that keeps it alive, what it refers to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from gradlife import _heap
-from gradlife.heap.folds import fold
-from gradlife.heap.links import ITS_WRAPPER, Link, RawStep, is_half, links_of, short_type
-from gradlife.heap.statuses import with_statuses
+from gradlife.heap.graph import HeapGraph, Reference, References, Story, is_a, is_native
+from gradlife.heap.hidden_steps import fold
+from gradlife.heap.ownership_links import ITS_WRAPPER, is_half, short_type
+from gradlife.heap.step_statuses import with_statuses
 from gradlife.heap.steps import INNER_LABELS, begun_outside, last_reference, skip_to_module, step_of
 from gradlife.model.neighbourhood import Neighbour, Neighbourhood, Role, Tie
 from gradlife.model.trace import Lifetime, Step
@@ -33,14 +32,14 @@ Numbered = tuple[int, Step]
 class Picture:
     """A neighbourhood while it is put together."""
 
-    def __init__(self, graph: _heap.Graph, target: int) -> None:
+    def __init__(self, graph: HeapGraph, target: int) -> None:
         self._graph = graph
         self._target = target
         self._shown = target  # the wrapper, where the target is its half in C++
         self._neighbours: dict[int, Neighbour] = {}
         self._ties: dict[tuple[int, int, str], Tie] = {}
 
-    def neighbourhood(self, found: dict[str, Any]) -> Neighbourhood:
+    def neighbourhood(self, found: Story) -> Neighbourhood:
         """All of it, from the graph's story of the target."""
         ring = numbered_ring(found["cycle"])
         way = numbered(found["path"])
@@ -81,7 +80,7 @@ class Picture:
         node = self.shown(node)
         if node in self._neighbours:
             return
-        _, _, _, own = self._graph.describe(node)
+        own = self._graph.describe(node).bytes
         self._neighbours[node] = Neighbour(
             node, step.object, step.detail, step.kind, role, own or 0, self._graph.retained(node)
         )
@@ -98,16 +97,15 @@ class Picture:
 
     def bare(self, node: int) -> Step:
         """An object without a way to it."""
-        kind, name, *_ = self._graph.describe(node)
-        raw = self._graph.steps_along([node])
-        found = links_of(raw)
-        return step_of(found[-1], "") if found else Step(short_type(name), "", kind, "", "unknown")
+        found = self._graph.steps_along([node])
+        own = self._graph.describe(node)
+        return step_of(found[-1], "") if found else Step(short_type(own.type), "", own.kind, "", "unknown")
 
-    def add_referrers(self, found: dict[str, Any]) -> None:
+    def add_referrers(self, found: Story) -> None:
         """Who refers to the target, each with a way from a root to it; and how many references nothing explains."""
         pairs = list(zip(found["owners"], found["referrers"], strict=True))[:MOST_REFERRERS]
         for above, step in pairs:
-            owner, via = last_reference(links_of((*above, step)))
+            owner, via = last_reference((*above, step))
             if is_half(owner):
                 continue  # the target's own half in C++
             path = self._graph.path(owner.node)
@@ -115,11 +113,11 @@ class Picture:
                 self.add(numbered(self._graph.steps_along([*path, self._target])), Role.WAY)
             else:  # it is reached by way of the target, or not at all
                 self.meet(owner.node, step_of(owner, via), Role.WAY)
-                self.tie(owner.node, self._target, via, False, owner.kind not in {"python", "root"})
+                self.tie(owner.node, self._target, via, False, is_native(owner))
         unseen = found["references"] - found["referrer_count"]
         if unseen > 0:
-            told = f"{unseen} reference{'s' * (unseen != 1)} that nothing here explains"
-            self._neighbours[UNSEEN] = Neighbour(UNSEEN, "native code", told, "native", Role.UNSEEN)
+            text = f"{unseen} reference{'s' * (unseen != 1)} that nothing here explains"
+            self._neighbours[UNSEEN] = Neighbour(UNSEEN, "native code", text, "native", Role.UNSEEN)
             self.tie(UNSEEN, self._target, "", False, True)
 
     def add_referents(self) -> int:
@@ -132,7 +130,7 @@ class Picture:
     def referents_of(self, above: list[int]) -> Iterator[tuple[int, ...]]:
         """The rows of objects that end at something of the target's own: its dict and its half in C++ are only on the way."""
         for node in self._graph.referents(above[-1]):
-            links = links_of(self._graph.steps_along([*above, node]))
+            links = self._graph.steps_along([*above, node])
             if is_class(links[-1]) or node in above:
                 continue
             if links[-2].label in INNER_LABELS and len(above) < DEEPEST:
@@ -141,9 +139,8 @@ class Picture:
                 yield (*above, node)
 
 
-def numbered(raw: Sequence[RawStep], whole: bool = False) -> list[Numbered]:
+def numbered(links: References, whole: bool = False) -> list[Numbered]:
     """The steps of a path with their objects' numbers; unless it is `whole`, from the module on that it begins with."""
-    links = links_of(raw)
     steps: list[Numbered] = []
     at = 0 if whole else skip_to_module(links)
     while at < len(links):
@@ -156,14 +153,14 @@ def numbered(raw: Sequence[RawStep], whole: bool = False) -> list[Numbered]:
     return steps
 
 
-def numbered_ring(raw: Sequence[RawStep]) -> list[Numbered]:
+def numbered_ring(raw: References) -> list[Numbered]:
     """The same of a cycle, whose last object refers to the first."""
     return list(ring_steps(raw))
 
 
-def ring_steps(raw: Sequence[RawStep]) -> Iterator[Numbered]:
+def ring_steps(raw: References) -> Iterator[Numbered]:
     """Its objects, one by one."""
-    links = begun_outside(links_of(raw))
+    links = begun_outside(raw)
     at = 0
     while at < len(links):
         taken, via = fold(links, at)
@@ -172,11 +169,11 @@ def ring_steps(raw: Sequence[RawStep]) -> Iterator[Numbered]:
         at += taken
 
 
-def is_class(link: Link) -> bool:
+def is_class(link: Reference) -> bool:
     """Is it a type? Every object refers to its own, and nobody asks why."""
-    return link.is_a(frozenset({"type"}))
+    return is_a(link, frozenset({"type"}))
 
 
-def neighbourhood_of(graph: _heap.Graph, node: int, found: dict[str, Any]) -> Neighbourhood:
+def neighbourhood_of(graph: HeapGraph, node: int, found: Story) -> Neighbourhood:
     """The neighbourhood of an object, whose story is `found`. Takes as long as asking why, for each referrer."""
     return Picture(graph, node).neighbourhood(found)

@@ -1,4 +1,4 @@
-"""Where a snapshot comes from: what it says of itself, and how two of one process are known."""
+"""The notes of a snapshot: versions, time, and the identity of the process it was taken of."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What is told of a snapshot as a whole, where no table is asked for by itself."""
+"""The summary of a snapshot that `gradlife open FILE` and notebooks show first."""
 
 from __future__ import annotations
 
-from gradlife.heap.mapping import heap_map
+from gradlife.heap.heap_map import heap_map
 from gradlife.heap.snapshot import Snapshot
 from gradlife.model.heap import HeapView
 from gradlife.model.heap_map import HeapSummary

@@ -1,4 +1,4 @@
-"""What stands behind PyTorch's Python objects in C++, and who keeps whom there: as rows for a drawing of a few objects."""
+"""The C++ objects behind a few PyTorch objects, and the references among them, as rows for a drawing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gradlife import _heap
-from gradlife.heap.torch import ensure_calibrated
+from gradlife.heap.torch_layout.torch import ensure_calibrated
 
 #: What a drawing calls the kinds of the graph, and what it calls an object of them.
 KINDS = {"tensor": "tensor", "storage": "storage", "grad_node": "node"}
@@ -35,7 +35,7 @@ def is_known(obj: object) -> bool:
 
 
 def owners_behind(objects: Sequence[object]) -> list[Row]:
-    """The C++ objects behind these, and all that they lead to. Only references that keep are told, each as strong.
+    """The C++ objects behind these, and all that they lead to. Only references that keep are shown, each as strong.
 
     Cost: some microseconds an object, and one pass over the collector's objects for Python objects that C++ leads to.
     """
@@ -64,14 +64,14 @@ class _Search:
             self.kinds[address] = kind
 
     def _look_behind(self, obj: object) -> None:
-        """A wrapper stands for its C++ object, and what it keeps natively is told of that."""
-        told = _heap._torch_references(obj)
-        impl = next((address for label, _, _, address in told if label == ITS_IMPL), None)
+        """A wrapper stands for its C++ object, and what it keeps natively is shown as kept by that."""
+        result = _heap._torch_references(obj)
+        impl = next((address for label, _, _, address in result if label == ITS_IMPL), None)
         if impl is None or impl in self.wrappers:
             return
         self.wrappers[impl] = obj
-        self._number(impl, next(kind for label, _, kind, _ in told if label == ITS_IMPL))
-        more = [(named(label), kind, address) for label, _, kind, address in told if label != ITS_IMPL]
+        self._number(impl, next(kind for label, _, kind, _ in result if label == ITS_IMPL))
+        more = [(named(label), kind, address) for label, _, kind, address in result if label != ITS_IMPL]
         self.references.setdefault(impl, []).extend(more)
         for _, kind, address in more:
             if kind != "python":

@@ -1,4 +1,4 @@
-"""Who holds references in C++: the words of memory that have an object's address, and what they stand in."""
+"""The native scan: find the places in C++ memory that hold an object's address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 
 from gradlife import _heap
-from gradlife.heap.torch import ensure_calibrated
+from gradlife.heap.graph import RawHolder
+from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.trace import NativeHolder, Sureness
 
 #: Frames of code below this folder are gradlife's own: no root, and no owner of what is asked about.
@@ -14,9 +15,6 @@ OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.se
 
 #: So many objects can be looked for at once.
 MOST_OBJECTS = 1000
-
-#: (end, description, library, symbol, sureness), as the extension gives them.
-RawHolder = tuple[str, str, str, str, str]
 
 BY_SURENESS = list(Sureness)
 

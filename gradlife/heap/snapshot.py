@@ -1,24 +1,24 @@
-"""A heap as it was at one moment, to be asked, saved, and compared with another."""
+"""A snapshot: the heap at one moment, for questions, for saving, and for comparing with another."""
 
 from __future__ import annotations
 
 import functools
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from gradlife import _heap
 from gradlife.errors import UnknownNameError, UsageError
 from gradlife.heap.diff import compare
 from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
-from gradlife.heap.links import RawStep, short_type
-from gradlife.heap.named import nodes_named, searched
+from gradlife.heap.graph import HeapGraph, References, Story
 from gradlife.heap.neighbourhood import neighbourhood_of
-from gradlife.heap.objects import large_object
+from gradlife.heap.object_lists import large_object
+from gradlife.heap.object_names import nodes_named, searched
 from gradlife.heap.origin import make_notes
+from gradlife.heap.ownership_links import short_type
 from gradlife.heap.steps import merged_steps
-from gradlife.heap.torch import ensure_calibrated
+from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of
 from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, TypeCount
 from gradlife.model.neighbourhood import Neighbourhood
@@ -32,7 +32,7 @@ class Snapshot:
     Made by :func:`gradlife.snapshot`, or read from a file by :func:`gradlife.open_snapshot`.
     """
 
-    def __init__(self, graph: _heap.Graph, notes: Notes) -> None:
+    def __init__(self, graph: HeapGraph, notes: Notes) -> None:
         self._graph = graph
         self._notes = notes
 
@@ -41,10 +41,9 @@ class Snapshot:
 
     def _repr_html_(self) -> str:
         """The snapshot as a notebook shows it: what retains most, and the types that take most."""
-        from gradlife import _html_of
-        from gradlife.heap.overview import summary  # which knows this class
+        from gradlife import _html_of_snapshot
 
-        return _html_of(summary(self))
+        return _html_of_snapshot(self)
 
     @property
     def objects(self) -> int:
@@ -93,7 +92,7 @@ class Snapshot:
         """The objects that retain most: with each of them so many bytes would be freed.
 
         An object is passed over where half of that is retained by one other that it holds, for that other: of a module,
-        its dict and the large list in it, the list is told.
+        its dict and the large list in it, the list is shown.
         """
         return tuple(large_object(self._graph, node) for node in self._graph.largest(count))
 
@@ -118,7 +117,7 @@ class Snapshot:
         found: Counter[str] = Counter()
         for type_ in {row.type for row in self.types() if row.kind == "storage"}:
             freed = (one for one in self._graph.nodes("storage", type_) if self._is_freed_with(one, node))
-            found[device_of(type_)] += sum(self._graph.describe(storage)[3] or 0 for storage in freed)
+            found[device_of(type_)] += sum(self._graph.describe(storage).bytes or 0 for storage in freed)
         found["cpu"] += self._graph.retained(node) - found.total()
         return {device: nbytes for device, nbytes in found.items() if nbytes}
 
@@ -153,31 +152,31 @@ class Snapshot:
         lifetime = Lifetime.HELD if is_held else self._fate(raw)
         return Cycle(objects, nbytes, lifetime, bool(has_native), merged_steps(raw, is_cycle=True))
 
-    def _fate(self, cycle: Sequence[RawStep]) -> Lifetime:
+    def _fate(self, cycle: References) -> Lifetime:
         """What becomes of a cycle that no root reaches."""
         seen = self._seen(cycle)
         return Lifetime.NEVER if seen is None else fate_of(self._graph.story(seen))
 
-    def _seen(self, cycle: Sequence[RawStep]) -> int | None:
+    def _seen(self, cycle: References) -> int | None:
         """Of a cycle an object that the collector sees, Python's, which says what becomes of all; None if there is none."""
-        return next((node for node, kind, *_ in cycle if kind == "python"), None)
+        return next((one.node for one in cycle if one.kind == "python"), None)
 
     def why(self, what: int | str) -> Trace:
         """Why an object is alive: the one at an address; of a type, or of what a variable, an attribute or a key is called,
         the one that retains most.
         """
         node = self._node_of(what)
-        return trace_of(short_type(self._graph.describe(node)[1]), self._story(node), self._graph, self.limits)
+        return trace_of(short_type(self._graph.type(node)), self._story(node), self._graph, self.limits)
 
     def neighbourhood(self, what: int | str) -> Neighbourhood:
-        """The same as a small graph: ways to the object from roots, who else refers to it, its cycle, what it refers to."""
+        """The same as a small graph: paths from roots, other referrers, the object's cycle, what it refers to."""
         node = self._node_of(what)
         return neighbourhood_of(self._graph, node, self._story(node))
 
-    def _story(self, node: int) -> dict[str, Any]:
-        """What is known of why a node is alive, as the extension tells it."""
+    def _story(self, node: int) -> Story:
+        """Everything that the graph knows about why a node is alive."""
         found = self._graph.story(node)
-        if self._graph.describe(node)[0] != "python" and found["cycle"]:
+        if self._graph.kind(node) != "python" and found["cycle"]:
             seen = self._seen(found["cycle"])
             found["lifetime"] = Lifetime.NEVER if seen is None else self._graph.story(seen)["lifetime"]
         return found
@@ -276,9 +275,9 @@ def device_of(storage_type: str) -> str:
     return storage_type.partition(" ")[2].removeprefix("on an ") or "cpu"
 
 
-def fate_of(story: dict[str, Any]) -> Lifetime:
+def fate_of(story: Story) -> Lifetime:
     """What becomes of an object, where a reference that nothing explains is not taken for one that nobody gives back."""
     lifetime = Lifetime(story["lifetime"])
-    known = [referrers for *_, referrers in story["legs"]]
+    known = [leg.referrers for leg in story["legs"]]
     is_unexplained = lifetime is Lifetime.NEVER and bool(known) and not any(known)
     return Lifetime.UNKNOWN if is_unexplained else lifetime

@@ -1,25 +1,22 @@
-"""From the references as they stand in memory to steps that a person reads.
+"""Turn a path of raw references into the steps of a report.
 
-Memory has more links than people think in: a module's dict, an instance's dict, a closure's tuple and cell, a wrapper and
-its C++ object. Each such row of links becomes one step.
+A raw path has references that no user wrote: to a module's dict, to an instance's dict, to a closure's tuple and its cell,
+from a wrapper to its C++ object. `merged_steps` shows each such series as one step.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from gradlife.heap.folds import fold
-from gradlife.heap.framework_folds import TABLES
-from gradlife.heap.links import (
+from gradlife.heap.graph import Reference, References
+from gradlife.heap.hidden_steps import fold
+from gradlife.heap.internal_steps import TABLES
+from gradlife.heap.ownership_links import (
     ARGUMENT,
     HOOK_TABLES,
     ITS_IMPL,
-    Link,
     Links,
-    RawStep,
     is_half,
-    links_of,
     short_type,
     words,
 )
@@ -29,11 +26,9 @@ from gradlife.model.trace import Hop, Step
 INNER_LABELS = {"__dict__", "__globals__", "__kwdefaults__", "f_locals", ITS_IMPL}
 
 
-def merged_steps(raw: Sequence[RawStep], is_cycle: bool = False) -> tuple[Step, ...]:
+def merged_steps(raw: References, is_cycle: bool = False) -> tuple[Step, ...]:
     """The steps of a path or of a cycle, with internal links folded into the references that they stand for."""
-    links = links_of(raw)
-    if is_cycle:
-        links = begun_outside(links)
+    links = begun_outside(raw) if is_cycle else raw
     steps: list[Step] = []
     at = 0 if is_cycle else skip_to_module(links)
     while at < len(links):
@@ -47,8 +42,8 @@ def merged_steps(raw: Sequence[RawStep], is_cycle: bool = False) -> tuple[Step, 
     return tuple(steps)
 
 
-def last_reference(links: Links) -> tuple[Link, str]:
-    """Of objects that refer each to the next, the last to something else: to whom that belongs, and what it is called."""
+def last_reference(links: Links) -> tuple[Reference, str]:
+    """Find the object that a user sees as the owner of the last reference of a path, and the words for that reference."""
     at, taken, via = 0, 0, ""
     while at + taken < len(links):
         at += taken
@@ -56,20 +51,19 @@ def last_reference(links: Links) -> tuple[Link, str]:
     return links[at], via
 
 
-def spans_of(raw: Sequence[RawStep]) -> list[set[int]]:
-    """Of each step of a path the nodes that it stands for: the object, and what is folded into its reference."""
-    links = links_of(raw)
+def spans_of(raw: References) -> list[set[int]]:
+    """List for each step of a path the nodes that it stands for: the object, and those folded into its reference."""
     spans: list[set[int]] = []
-    at = skip_to_module(links)
-    while at < len(links):
-        taken, _ = fold(links, at)
-        if not is_half(links[at]) or (spans and at + 1 == len(links)):
-            spans.append({link.node for link in links[at : at + taken]})
+    at = skip_to_module(raw)
+    while at < len(raw):
+        taken, _ = fold(raw, at)
+        if not is_half(raw[at]) or (spans and at + 1 == len(raw)):
+            spans.append({link.node for link in raw[at : at + taken]})
         at += taken
     return spans
 
 
-def step_of(link: Link, via: str, hops: Links = ()) -> Step:
+def step_of(link: Reference, via: str, hops: Links = ()) -> Step:
     """The step of one object."""
     return Step(
         object=short_type(link.type),
@@ -86,7 +80,7 @@ def step_of(link: Link, via: str, hops: Links = ()) -> Step:
 
 
 def name_in_program(label: str) -> str:
-    """What a program calls it: a parameter without the word for one, a table of hooks by the attribute that shows it."""
+    """Translate a label to the name in the program: a parameter by its name, a table of hooks by its attribute."""
     return HOOK_TABLES.get(label, label.removeprefix(ARGUMENT))
 
 
@@ -96,18 +90,18 @@ def number_after(words: str, detail: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def begun_outside(links: list[Link]) -> list[Link]:
-    """A cycle turned so that it does not begin amidst links that are folded into one reference: back to their beginning."""
+def begun_outside(links: Links) -> Links:
+    """Rotate a cycle so that it begins with an object that is shown, not with one that is folded into a reference."""
     if not links:
         return links
     start = len(links)
     while start > 1 and is_inside(links, start % len(links)):
         start -= 1
-    return links[start:] + links[:start]
+    return [*links[start:], *links[:start]]
 
 
 def is_inside(ring: Links, at: int) -> bool:
-    """Does this object of a ring only stand between the one before it and what that refers to?"""
+    """Is this object of a cycle folded into the reference of the one before it?"""
     before = ring[at - 1].label
     if before.strip("'") in TABLES:
         return True
@@ -115,23 +109,22 @@ def is_inside(ring: Links, at: int) -> bool:
     return is_inner or ring[at].relation == "cell" or is_half(ring[at])
 
 
-def tail_steps(raw: Sequence[RawStep], cycle: Sequence[RawStep]) -> tuple[Step, ...]:
-    """The steps from a cycle to what hangs on it, from the object on to which the reference belongs."""
+def tail_steps(raw: References, cycle: References) -> tuple[Step, ...]:
+    """The steps from a cycle to an object that the cycle keeps alive, starting at an object that is shown."""
     if not raw:
         return ()
-    links, ring = links_of(raw), links_of(cycle)
-    at = next((i for i, link in enumerate(ring) if link.node == links[0].node), 0)
-    lead: list[RawStep] = []
-    while is_inside(ring, at) and len(lead) < len(ring):
-        at -= 1
+    at = next((i for i, link in enumerate(cycle) if link.node == raw[0].node), 0)
+    lead: list[Reference] = []
+    while cycle and is_inside(cycle, at) and len(lead) < len(cycle):
+        at = (at - 1) % len(cycle)
         lead.insert(0, cycle[at])
     return merged_steps([*lead, *raw])
 
 
 def skip_to_module(links: Links) -> int:
-    """Where a path begins for a reader: everything hangs on sys.modules, so a module is a beginning."""
+    """The index at which a report starts a path: at the module, because sys.modules holds every module."""
     found = len(links) > 2 and links[0].label == "sys.modules" and links[2].type == "module"
     return 2 if found else 0
 
 
-__all__ = ["Link", "RawStep", "is_half", "merged_steps", "short_type", "spans_of", "words"]
+__all__ = ["is_half", "merged_steps", "short_type", "spans_of", "words"]

@@ -1,4 +1,4 @@
-"""What hangs on a tensor, read from a frozen graph: its grad node, its base, its storage."""
+"""Facts about a tensor in a snapshot: its grad node, whether it is a view, the bytes of its storage."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import sys
 from typing import Any
 
 from gradlife import _heap
-from gradlife.heap.links import short_type
+from gradlife.heap.graph import HeapGraph
+from gradlife.heap.ownership_links import short_type
 from gradlife.model.trace import TensorFacts
 
 
-def tensor_facts(graph: _heap.Graph, node: int) -> TensorFacts | None:
+def tensor_facts(graph: HeapGraph, node: int) -> TensorFacts | None:
     """Of a node that is a tensor, or the Python object that stands for one."""
-    impl = node if kind_of(graph, node) == "tensor" else first_of_kind(graph, node, "tensor")
+    impl = node if graph.kind(node) == "tensor" else first_of_kind(graph, node, "tensor")
     if impl is None:
         return None
     storage = first_of_kind(graph, impl, "storage")
@@ -24,10 +25,12 @@ def tensor_facts(graph: _heap.Graph, node: int) -> TensorFacts | None:
     )
 
 
-def content_bytes(graph: _heap.Graph, storage: int) -> int | None:
+def content_bytes(graph: HeapGraph, storage: int) -> int | None:
     """What a storage holds, without the object that holds it; None where sizes were not measured."""
-    _, name, _, nbytes = graph.describe(storage)
-    return nbytes if nbytes is None or name.startswith("engine::") else max(0, nbytes - storage_header())
+    found = graph.describe(storage)
+    if found.bytes is None or found.type.startswith("engine::"):
+        return found.bytes
+    return max(0, found.bytes - storage_header())
 
 
 def storage_header() -> int:
@@ -43,33 +46,28 @@ def block_of_empty(kind: Any) -> int:
     return min(_heap._torch_block(empty._cdata) for empty in empties)
 
 
-def kind_of(graph: _heap.Graph, node: int) -> str:
-    """python, tensor, storage, grad_node, native, root."""
-    return graph.describe(node)[0]
-
-
-def first_of_kind(graph: _heap.Graph, node: int, kind: str) -> int | None:
+def first_of_kind(graph: HeapGraph, node: int, kind: str) -> int | None:
     """What an object refers to of a kind: a tensor's storage, its node."""
-    return next((target for target in graph.referents(node) if kind_of(graph, target) == kind), None)
+    return next((target for target in graph.referents(node) if graph.kind(target) == kind), None)
 
 
-def tensors_of(graph: _heap.Graph, impl: int) -> list[int]:
+def tensors_of(graph: HeapGraph, impl: int) -> list[int]:
     """Other tensors that a tensor holds: its gradient, its base."""
-    return [other for other in graph.referents(impl) if other != impl and kind_of(graph, other) == "tensor"]
+    return [other for other in graph.referents(impl) if other != impl and graph.kind(other) == "tensor"]
 
 
-def has_storage(graph: _heap.Graph, impl: int, storage: int) -> bool:
+def has_storage(graph: HeapGraph, impl: int, storage: int) -> bool:
     """Is this one a base, rather than a gradient?"""
     return storage in graph.referents(impl)
 
 
-def grad_fn_of(graph: _heap.Graph, node: int) -> str:
+def grad_fn_of(graph: HeapGraph, node: int) -> str:
     """The type of a tensor's grad node; of a custom Function that of its ctx."""
     found = first_of_kind(graph, node, "grad_node")
     if found is None:
         return ""
-    name = short_type(graph.describe(found)[1])
+    name = short_type(graph.type(found))
     if name != "PyNode":
         return name
     ctx = first_of_kind(graph, found, "python")
-    return short_type(graph.describe(ctx)[1]) if ctx is not None else name
+    return short_type(graph.type(ctx)) if ctx is not None else name

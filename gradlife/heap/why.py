@@ -1,22 +1,19 @@
-"""Questions about one object: why is it alive, and who refers to it?"""
+"""`gradlife.why` and `gradlife.refs`: why one object is alive, and who refers to it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from gradlife import _heap
-from gradlife.heap.links import Link, links_of, short_type
+from gradlife.heap.graph import HeapGraph, Leg, References, Referrers, Story, is_native
+from gradlife.heap.ownership_links import short_type
 from gradlife.heap.scan import OWN_FOLDER, holders_of, scan_unknown
-from gradlife.heap.statuses import with_statuses
+from gradlife.heap.step_statuses import with_statuses
 from gradlife.heap.steps import is_half, last_reference, merged_steps, tail_steps
 from gradlife.heap.tensors import tensor_facts
-from gradlife.heap.torch import ensure_calibrated
+from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
-
-#: (node, type, description, references unseen, nodes that hold some of these), as the extension gives them.
-Leg = tuple[int, str, str, int, list[int]]
 
 
 def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
@@ -44,10 +41,8 @@ def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
     return trace_of(short_type(type_name(obj)), found, graph, limits, scan)
 
 
-def trace_of(
-    name: str, found: dict[str, Any], graph: _heap.Graph, limits: tuple[str, ...], is_scanned: bool = False
-) -> Trace:
-    """What the extension found out about one object, as a trace."""
+def trace_of(name: str, found: Story, graph: HeapGraph, limits: tuple[str, ...], is_scanned: bool = False) -> Trace:
+    """Make a trace of an object from its story."""
     steps = merged_steps(found["path"])
     lead = with_statuses(merged_steps(found["lead"]))
     return Trace(
@@ -57,7 +52,7 @@ def trace_of(
         steps=with_statuses(steps),
         cycle=merged_steps(found["cycle"], is_cycle=True),
         tail=tail_steps(found["tail"], found["cycle"]),
-        ledger=ledger_of(found, is_scanned, graph.is_partial),
+        ledger=ledger_of(found, is_scanned, graph.is_partial, found["behind"]),
         legs=tuple(leg_texts(found["legs"], graph)),
         limits=limits,
         tensor=tensor_facts(graph, found["node"]),
@@ -70,14 +65,14 @@ def refs(obj: object, *, scan: bool = False) -> Ledger:
     """The references to ``obj``, each with the name it has where it stands, and how many nothing explains.
 
     With ``scan=True`` those are looked for in all writable memory, some 0.1 s for 200 MB and step outwards, and named by
-    the C++ classes and variables that hold them (`Ledger.native`). What this thread's own C stack holds can't be told
+    the C++ classes and variables that hold them (`Ledger.native`). What this thread's own C stack holds is unknown
     from copies and is not named. Raises RuntimeError where memory can't be searched: other than Linux with glibc on
     x86-64 or arm64.
     """
     ensure_calibrated()
     _, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan, 0)
     if found is not None:
-        return ledger_of(found, scan)
+        return ledger_of(found, scan, behind=found["behind"])
     return unknown_ledger(obj) if scan else Ledger(0, ())
 
 
@@ -98,8 +93,11 @@ def checked_budget(budget: int | None) -> int:
     return budget or 0
 
 
-def ledger_of(found: dict[str, Any], is_scanned: bool = False, is_partial: bool = False) -> Ledger:
-    links = [links_of((*above, step)) for above, step in zip(found["owners"], found["referrers"], strict=True)]
+def ledger_of(
+    found: Referrers, is_scanned: bool = False, is_partial: bool = False, behind: Referrers | None = None
+) -> Ledger:
+    """Count the references to an object: known ones with their names, and those that nothing explains."""
+    links = [(*above, step) for above, step in zip(found["owners"], found["referrers"], strict=True)]
     unaccounted = max(0, found["references"] - found["referrer_count"])
     return Ledger(
         count=found["references"],
@@ -108,30 +106,30 @@ def ledger_of(found: dict[str, Any], is_scanned: bool = False, is_partial: bool 
         native=holders_of(found["native"])[:unaccounted],
         is_scanned=is_scanned,
         is_partial=is_partial,
-        behind=ledger_of({**found["behind"], "behind": None}, is_scanned, is_partial) if found["behind"] else None,
+        behind=ledger_of(behind, is_scanned, is_partial) if behind else None,
     )
 
 
-def referrer_of(links: Sequence[Link]) -> Referrer:
+def referrer_of(links: References) -> Referrer:
     """The last of these objects refers to what was asked about; it may be a part of those above it only."""
-    is_native = links[-1].kind not in {"python", "root"}
     owner, via = last_reference(links)
-    return Referrer(short_type(owner.type), owner.detail, "holds its wrapper" if is_half(owner) else via, is_native)
+    return Referrer(
+        short_type(owner.type), owner.detail, "holds its wrapper" if is_half(owner) else via, is_native(links[-1])
+    )
 
 
-def leg_texts(legs: Sequence[Leg], graph: _heap.Graph) -> list[str]:
+def leg_texts(legs: Sequence[Leg], graph: HeapGraph) -> list[str]:
     """In words: which objects the collector starts from, and who holds them unseen; alike ones once."""
     counts = Counter(leg_text(leg, graph) for leg in legs)
     return [f"{text}, and {count - 1} more like it" if count > 1 else text for text, count in counts.items()]
 
 
-def leg_text(leg: Leg, graph: _heap.Graph) -> str:
+def leg_text(leg: Leg, graph: HeapGraph) -> str:
     """One of them."""
-    _, type_, detail, unseen, referrers = leg
-    holders = sorted({short_type(graph.describe(node)[1]) for node in referrers})
+    holders = sorted({short_type(graph.type(node)) for node in leg.referrers})
     by = f" by {' and '.join(holders)}" if holders else ""
-    times = f"{unseen} time{'s' * (unseen != 1)}"
-    return f"{short_type(type_)} {detail}".strip() + f" is held{by} {times} where the collector does not look"
+    times = f"{leg.unseen} time{'s' * (leg.unseen != 1)}"
+    return f"{short_type(leg.type)} {leg.detail}".strip() + f" is held{by} {times} where the collector does not look"
 
 
 __all__ = ["OWN_FOLDER", "refs", "trace_of", "why"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradlife.hunting.child import END, Child, start
-from gradlife.hunting.settings import Settings
+from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.run.child import END, Child, start
 from gradlife.interactive.live import Talk
 
 

@@ -10,10 +10,10 @@ from types import FrameType
 import gradlife
 from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, snapshot, why
-from gradlife.hunting.cutter import Cutter, cutter_of
-from gradlife.hunting.looks import look
-from gradlife.hunting.method import Hunt
-from gradlife.hunting.weights import minus
+from gradlife.hunting.run.reference_cutter import Cutter, cutter_of
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.snapshots.node_weights import minus
+from gradlife.hunting.snapshots.step_snapshots import look
 from gradlife.interactive.session import Session
 from gradlife.interactive.terminal import history
 from gradlife.model.hunt import Finding, HuntReport, Round

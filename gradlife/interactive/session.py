@@ -8,11 +8,11 @@ from typing import ClassVar, NoReturn, TextIO
 
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
 from gradlife.heap.steps import short_type
-from gradlife.interactive.patient import NeedsProcessError, Patient, findings_of
+from gradlife.interactive.heap_source import NeedsProcessError, Patient, findings_of
 from gradlife.model.heap import HeapView
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.trace import Lifetime, Trace
-from gradlife.reports import session as reports
+from gradlife.reports.heap import session as reports
 from gradlife.reports.theme import make_console
 
 #: Rows of a table where no number is given.
@@ -138,7 +138,7 @@ class Session(cmd.Cmd):
     # --- how a line is read ---
 
     def onecmd(self, line: str) -> bool:
-        """One line; what goes wrong is told in one, and the session goes on."""
+        """One line; what goes wrong is shown in one, and the session goes on."""
         try:
             return bool(super().onecmd(line))
         except GradlifeError as error:

@@ -36,7 +36,7 @@ def loads(text: str) -> RunReport:
     """The report that a JSON text holds; `CodecError` if it holds none."""
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CodecError(f"this is no JSON: {error}") from None
     return decode(document)
 

@@ -33,6 +33,20 @@ class FindingKind(StrEnum):
     NEEDS_GC = "needs-gc"  # a cycle with tensors in it that waits for the collector
 
 
+class Severity(StrEnum):
+    """How bad a finding is, the worst first."""
+
+    CRITICAL = "critical"  # would end the job: memory runs out
+    MAJOR = "major"
+    MINOR = "minor"  # plain Python below 4 kB a step, or tensors without storage of their own
+    NOTE = "note"  # retained and not growing, and a small part of the peak
+
+    def is_at_least(self, other: Severity) -> bool:
+        """Is this as bad as the other, or worse?"""
+        order = list(Severity)
+        return order.index(self) <= order.index(other)
+
+
 @dataclass(frozen=True, slots=True)
 class PerStep:
     """What one step adds, as a median over the rounds; storages shared by several tensors count once."""
@@ -42,6 +56,7 @@ class PerStep:
     storages: float = 0.0
     graph_nodes: float = 0.0
     bytes: float = 0.0  # of storages
+    retained_bytes: float = 0.0  # that would be freed if what the step left behind were let go; 0: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +90,34 @@ class Diagnosis:
     library: str = ""  # whose bug it is where that is not the program's: "torch < 2.12, pytorch/pytorch#183211"
 
 
+class Confidence(StrEnum):
+    """How far the line that stores can be believed."""
+
+    SURE = "sure"  # the only statement of the program that fits
+    UNSURE = "unsure"  # others fit as well
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAt:
+    """The statement that puts the survivor where it stays."""
+
+    file: str
+    line: int
+    source: str  # of the statement, without its indentation
+    function: str = ""  # its qualified name; empty at the top of a module
+    confidence: Confidence = Confidence.SURE
+    library_line: str = ""  # "torch/optim/adam.py:160", where a library stores what the program's line gave it
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A change of the source that ends a leak and leaves what the program computes."""
+
+    diff: str  # unified, as `git apply` takes it
+    removed: tuple[str, ...]  # lines, without the sign
+    added: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One leak: a group of survivors with the same fingerprint, and the trace of one of them."""
@@ -91,6 +134,10 @@ class Finding:
     proof: Proof | None = None
     also_held_by: tuple[str, ...] = ()  # other containers that keep as much, each by itself: all of them are to be cut
     retained_types: tuple[TypeCount, ...] = ()  # what the retained bytes are of, most first; empty where nobody looked
+    severity: Severity = Severity.MAJOR
+    steps_to_limit: int | None = None  # steps until memory runs out at this rate, where that is within reach
+    stored_at: StoredAt | None = None  # None where no source of the program stores it
+    patch: Patch | None = None  # None where no safe change is known
 
     @property
     def code(self) -> str:
@@ -181,11 +228,15 @@ class HuntReport:
     script_status: int | None = None  # how the script itself ended; None where it was no script or still runs
     trouble: str = ""  # why the hunt could not tell, or was cut short: "killed by signal 9 at 7.9 of 8.0 GiB"
     settings: dict[str, str] = field(default_factory=dict)
+    fail_on: Severity = Severity.MAJOR  # a leak of this severity or above makes the exit status 1
 
     @property
     def verdict(self) -> HuntVerdict:
-        """A leak that was found stays one; a wrong control, too few steps or growth unexplained take back only `clean`."""
-        kinds = {finding.kind for finding in self.findings}
+        """A leak that was found stays one; a wrong control, too few steps or growth unexplained take back only `clean`.
+
+        Notes alone are no leak.
+        """
+        kinds = {finding.kind for finding in self.findings if finding.severity is not Severity.NOTE}
         is_sound = all(control.is_right for control in self.controls)
         if kinds - {FindingKind.NEEDS_GC} and is_sound:
             return HuntVerdict.LEAK
@@ -214,11 +265,18 @@ class HuntReport:
         rates = malloc_rates(rounds)
         return min(rates) if grows_evenly(rates, LEAST_MALLOC_BYTES, MALLOC_SHARE) else 0.0
 
+    def is_failure(self, finding: Finding, is_strict: bool = False) -> bool:
+        """Does this finding make the exit status 1? What waits for the collector does where it `is_strict`."""
+        if finding.kind is FindingKind.NEEDS_GC:
+            return is_strict
+        return finding.severity.is_at_least(self.fail_on)
+
     @property
     def exit_status(self) -> int:
         """0 clean, 1 a leak was found, 3 could not tell; that of a script that failed is the caller's to keep."""
-        statuses = {HuntVerdict.LEAK: EXIT_FOUND, HuntVerdict.INCONCLUSIVE: EXIT_COULD_NOT_TELL}
-        return statuses.get(self.verdict, EXIT_CLEAN)
+        if self.verdict is HuntVerdict.INCONCLUSIVE:
+            return EXIT_COULD_NOT_TELL
+        return EXIT_FOUND if any(map(self.is_failure, self.findings)) else EXIT_CLEAN
 
     def _repr_html_(self) -> str:
         """The report as a notebook shows it: the verdict, the charts, the first findings."""

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from gradlife._version import __version__
-from gradlife.model.building import built
 from gradlife.model.codec import CodecError
+from gradlife.model.from_json import built
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.trace import Step, Trace
 
@@ -33,7 +33,7 @@ def loads(text: str) -> HuntReport:
     """The report that a JSON text holds; `CodecError` if it holds none."""
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CodecError(f"this is no JSON: {error}", "gradlife hunt TARGET --json FILE makes one") from None
     return decode(document)
 
@@ -56,6 +56,7 @@ def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dic
         "limits": list(report.limits),
         "trouble": report.trouble,
         "settings": report.settings,
+        "fail_on": report.fail_on.value,
     }
 
 
@@ -67,6 +68,8 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "title": diagnosis.title,
         "kind": finding.kind.value,
         "lifetime": finding.lifetime.value,
+        "severity": finding.severity.value,
+        "steps_to_limit": finding.steps_to_limit,
         "reason": diagnosis.reason,
         "library": diagnosis.library,
         "per_step": asdict(finding.per_step),
@@ -76,6 +79,8 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "fingerprint": finding.fingerprint,
         "created_at": list(finding.created_at),
         "also_held_by": list(finding.also_held_by),
+        "stored_at": asdict(finding.stored_at) if finding.stored_at is not None else None,
+        "patch": asdict(finding.patch) if finding.patch is not None else None,
         "advice": asdict(diagnosis.advice),
         "proof": asdict(finding.proof) if finding.proof is not None else None,
         "trace": encode_trace(finding.trace, text_of),
@@ -129,8 +134,8 @@ def decode_report(document: dict[str, Any]) -> HuntReport:
 def finding_item(item: dict[str, Any]) -> dict[str, Any]:
     """A finding as the model has it: its diagnosis apart, `detail` for `label`."""
     trace = item["trace"]
-    ways = {name: [step_item(step) for step in trace[name]] for name in WAYS if name in trace}
-    return {**item, "diagnosis": item, "trace": {**trace, **ways, "detail": trace["label"]}}
+    steps = {name: [step_item(step) for step in trace[name]] for name in WAYS if name in trace}
+    return {**item, "diagnosis": item, "trace": {**trace, **steps, "detail": trace["label"]}}
 
 
 def step_item(item: dict[str, Any]) -> dict[str, Any]:

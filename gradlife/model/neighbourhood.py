@@ -1,4 +1,4 @@
-"""An object and what stands around it, as a small graph: ways to it from roots, its cycle, what it refers to."""
+"""An object and what stands around it, as a small graph: paths from roots, its cycle, what it refers to."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class OwnerEdge:
 class OwnerGraph:
     """Who owned whom at a stage, and what the story's names led to.
 
-    `source` is engine where the mini engine told it of itself, and heap where it was read of a real PyTorch: then only
+    `source` is engine where the mini engine reported it, and heap where it was read of a real PyTorch: then only
     references that keep are known, each as strong, and no counts.
     """
 

@@ -10,7 +10,7 @@ from gradlife.model.system import SystemInfo
 
 @dataclass(frozen=True, slots=True)
 class RecordedStory:
-    """How one scenario went in the system, and the digest of the story that was told then.
+    """How one scenario went in the system, and the digest of the story as it was then.
 
     outcomes: how its runs ended, where they did not all end alike; `run` is then one of those that were most.
     """
@@ -30,7 +30,7 @@ class Recording:
     """Readings of one system.
 
     `system.name` is the recording's own name, such as `torch-2.13.0`; `backend` is what it was recorded with; `recorded`
-    is the day, as 2026-01-31; each story was told `rounds` times.
+    is the day, as 2026-01-31; each story ran `rounds` times.
     """
 
     system: SystemInfo

@@ -1,7 +1,7 @@
 """A recording as a JSON text, `gradlife.recording/1`, and back: a line a reading, sorted by scenario, sealed against slips.
 
 Whoever edits such a file by hand breaks the seal of the story that was edited: a recording is evidence, and is renewed by
-telling its stories again.
+running its stories again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gradlife.errors import UsageError
-from gradlife.model.building import built
+from gradlife.model.from_json import built
 from gradlife.model.reading import Reading
 from gradlife.model.recording import RecordedStory, Recording
 from gradlife.model.run import OUTCOMES, RunCrashed, RunFailed, RunTimedOut, RunUnavailable, ScenarioRun

@@ -25,7 +25,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class RunOk(_Run):
-    """The story was told to its end."""
+    """The story ran to its end."""
 
     seconds: float = 0.0
     events: tuple[Event, ...] = ()  # of the mini engine, if asked for

@@ -49,7 +49,7 @@ class ScenarioInfo:
     line: int = 0
     expects: tuple[Declared, ...] = ()
     differs: tuple[DeclaredDifference, ...] = ()
-    context: str = ""  # that the story is told in, if it is told in several
+    context: str = ""  # in which the story ran, if it runs in several
 
     @property
     def family(self) -> str:

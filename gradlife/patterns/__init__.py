@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradlife.patterns.codes import FAMILIES, SENTENCES, family, is_code, sentence
-from gradlife.patterns.diagnosing import NO_CONTAINER, SPREAD, SWELLING, diagnose
+from gradlife.patterns.diagnosis import NO_CONTAINER, SPREAD, SWELLING, diagnose
 from gradlife.patterns.fingerprints import fingerprint
-from gradlife.patterns.library import meets
-from gradlife.patterns.table import PATTERNS, patterns_of
+from gradlife.patterns.known_leaks import meets
+from gradlife.patterns.rules.table import PATTERNS, patterns_of
 
 __all__ = [
     "FAMILIES",

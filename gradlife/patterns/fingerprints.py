@@ -1,4 +1,4 @@
-"""The fingerprint of a leak: the same for all that one mistake keeps, and from one run to the next."""
+"""The fingerprint of a leak: equal for all objects that one mistake keeps, and from run to run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from gradlife.model.hunt import FindingKind
 from gradlife.model.trace import Hop, Lifetime, Step, StepStatus, Trace
-from gradlife.patterns.pattern import Case
+from gradlife.patterns.matching.pattern import Case
 from gradlife.patterns.wording import step_family
 
 DIGITS = 16
@@ -20,37 +20,37 @@ NAMED = frozenset({"attribute", "slot", "local", "internal", "native", "root", "
 def fingerprint(trace: Trace, *, anchor: int | None = None) -> str:
     """Sixteen hexadecimal digits of the suspect stretch, without indices, keys, addresses, sizes and line numbers.
 
-    Of what a root holds it is the way to the container that grows, or to the graph or chain; of what none reaches the
-    cycle, wherever it is begun. ``anchor`` as in `diagnose`.
+    For an object that a root holds, this is the path to the container that grows, or to the graph or chain. For an object
+    that no root reaches, it is the cycle, wherever it starts. ``anchor`` as in `diagnose`.
     """
-    lines = of_cycle(trace.cycle) if trace.cycle and not trace.steps else of_way(trace, anchor)
+    lines = of_cycle(trace.cycle) if trace.cycle and not trace.steps else of_path(trace, anchor)
     if not lines:
         lines = [trace.object, *(re.sub(r"\d+", "", holder.description) for holder in trace.ledger.native)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:DIGITS]
 
 
-def of_way(trace: Trace, anchor: int | None) -> list[str]:
-    """From the last step that should be there to the place that grows, or that begins a graph."""
+def of_path(trace: Trace, anchor: int | None) -> list[str]:
+    """Return the lines from the last expected step to the container that grows, or to the first node of a graph."""
     case = Case(trace, FindingKind.GROWTH, Lifetime.HELD, anchor)
     steps = trace.steps
     first = max((i for i, step in enumerate(steps) if step.status is StepStatus.EXPECTED), default=0)
     last = len(steps) - 1
     if case.site is not None:
-        last = case.way[case.site].step
+        last = case.path[case.site].step
     else:
-        graph = (token.step for token in case.way if str(token) == "tensor.grad_fn")
+        graph = (token.step for token in case.path if str(token) == "tensor.grad_fn")
         last = next(graph, last)
-    return list(told_once(line_of(step) for step in steps[first : last + 1]))
+    return list(without_repeats(line_of(step) for step in steps[first : last + 1]))
 
 
 def of_cycle(cycle: Sequence[Step]) -> list[str]:
-    """The cycle from the rotation that comes first in the order of words."""
+    """Return the lines of a cycle, from the rotation that sorts first."""
     lines = [line_of(step) for step in cycle]
-    return list(told_once(min(lines[i:] + lines[:i] for i in range(len(lines)))))
+    return list(without_repeats(min(lines[i:] + lines[:i] for i in range(len(lines)))))
 
 
-def told_once(lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
-    """Without repetitions: chains differ in length from one survivor to the next."""
+def without_repeats(lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
+    """Drop repeated lines: chains differ in length from one survivor to the next."""
     before: list[str] = []
     for line in lines:
         if line not in before[-2:]:
@@ -59,19 +59,19 @@ def told_once(lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
 
 
 def line_of(step: Step) -> str:
-    """A step: what it is, and by which names it refers."""
+    """Return one step: its object and the names by which it refers."""
     family = step_family(step)
     shown = family if family in {"running", "node"} else step.object
     return " ".join([shown, *filter(None, map(label_of, with_dicts_named(step.hops)))])
 
 
 def with_dicts_named(hops: Sequence[Hop]) -> Iterator[Hop]:
-    """Entries of a dict of attributes or variables as the attributes and variables that they are."""
+    """Show entries of `__dict__`, `__globals__` and `f_locals` as attributes."""
     for number, hop in enumerate(hops):
         is_name = number > 0 and hops[number - 1].label in {"__dict__", "__globals__", "f_locals"}
         yield Hop(hop.type, "attribute", hop.label.strip("'")) if is_name else hop
 
 
 def label_of(hop: Hop) -> str:
-    """A reference without what differs from one item to the next."""
+    """Return a reference without the index or key."""
     return f"{hop.relation}:{hop.label}" if hop.relation in NAMED else hop.relation

@@ -1,4 +1,4 @@
-"""A pattern's sentences filled with the program's own names, as far as the trace tells them."""
+"""A pattern's sentences, filled with the program's own names from the trace."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gradlife.model.trace import Step
-from gradlife.patterns.families import family_of
-from gradlife.patterns.pattern import Case, Fit
+from gradlife.patterns.matching.pattern import Case, Fit
+from gradlife.patterns.matching.type_families import family_of
 
 VARIABLE = re.compile(r"'([^']*)'")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -15,7 +15,7 @@ IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 class Wording:
-    """The words of one case, by the names that templates use."""
+    """The words of one case, under the names that templates use."""
 
     def __init__(self, case: Case, fit: Fit, created_at: tuple[str, ...] = ()) -> None:
         self.case = case
@@ -23,17 +23,17 @@ class Wording:
         self.created_at = created_at
 
     def fill(self, template: str) -> str:
-        """Prose; what is not known is left out with the brackets around it."""
+        """Fill a sentence; unknown words are left out with the brackets around them."""
         text = PLACEHOLDER.sub(lambda found: str(getattr(self, found[1])), template)
         text = re.sub(r"\s+\((?:, |\s)*\)", "", text)
         return text + (f" It was made at {self.created_at[0]}." if self.created_at else "")
 
     def fill_code(self, template: str) -> str:
-        """Lines of code: names as they are written."""
+        """Fill lines of code; names without backticks."""
         return PLACEHOLDER.sub(lambda found: self.code_word(found[1]), template)
 
     def code_word(self, name: str) -> str:
-        """A word without the marks of prose; braces that are code stay."""
+        """Return a word without backticks; braces that are code stay."""
         if not hasattr(self, name):
             return "{" + name + "}"
         return str(getattr(self, name)).strip("`")
@@ -42,19 +42,19 @@ class Wording:
 
     @property
     def holder(self) -> str:
-        """What holds too much, as an expression: `state.history`."""
+        """The holder as an expression: `state.history`."""
         return quoted(expression(self.case.steps[: self.holder_step + 1], self.holder_step))
 
     @property
     def holder_code(self) -> str:
-        """The same in code."""
+        """The holder in a line of code."""
         return expression(self.case.steps[: self.holder_step + 1], self.holder_step) or "kept"
 
     @property
     def holder_step(self) -> int:
-        """The step whose object it is: the container that grows, or where the pattern begins: of a chain the newest link."""
+        """The step of the holder: the container that grows, else the start of the pattern, the newest link of a chain."""
         if self.case.site is not None:
-            return self.case.way[self.case.site].step
+            return self.case.path[self.case.site].step
         at, steps = self.fit.first, self.fit.steps
         while at > 0 and (steps[at - 1].type, steps[at - 1].via) == (steps[at].type, steps[at].via):
             at -= 1
@@ -62,7 +62,7 @@ class Wording:
 
     @property
     def kept(self) -> str:
-        """The tensor that is kept, as an expression: `state.loop.loss`."""
+        """The kept tensor as an expression: `state.loop.loss`."""
         return quoted(expression(self.fit.steps, self.tensor_step))
 
     @property
@@ -75,7 +75,7 @@ class Wording:
 
     @property
     def tensor_step(self) -> int:
-        """The first tensor from where the pattern begins."""
+        """The first tensor after the start of the pattern."""
         numbers = range(self.fit.first, len(self.fit.steps))
         return next((at for at in numbers if step_family(self.fit.steps[at]) == "tensor"), self.fit.first)
 
@@ -86,46 +86,46 @@ class Wording:
 
     @property
     def reference(self) -> str:
-        """The first reference of the stretch, with who refers."""
+        """The first suspect reference, with its referrer."""
         step = self.first
         return f"{describe(step)}: {step.via}" if step.via else describe(step)
 
     @property
     def first(self) -> Step:
-        """The step at which the pattern begins."""
+        """The step at which the pattern starts."""
         return self.fit.steps[self.fit.first]
 
     @property
     def stretch(self) -> Sequence[Step]:
-        """From there to the object."""
+        """The steps from the start of the pattern to the object."""
         return self.fit.steps[self.fit.first :]
 
     # --- words --------------------------------------------------------------------------------------------------------
 
     @property
     def what(self) -> str:
-        """The object at the end."""
+        """The kept object."""
         return f"{self.case.trace.object} {self.case.trace.detail}".strip()
 
     @property
     def result(self) -> str:
-        """A name for what a step makes."""
+        """A variable name for the result of a step."""
         return "result"
 
     @property
     def owner(self) -> str:
-        """The type of what refers."""
+        """The type of the first referrer."""
         return self.first.object
 
     @property
     def attribute(self) -> str:
-        """The name of the attribute by which it refers."""
+        """The attribute that holds the reference."""
         names = (name for step in self.stretch for name in attribute_names(step))
         return next(names, "attribute")
 
     @property
     def variable(self) -> str:
-        """The variable that a function, a frame or a generator keeps it in; a bound method keeps it as `self`."""
+        """The variable of a function, frame or generator that holds it; `self` for a bound method."""
         for step in self.stretch:
             found = VARIABLE.search(step.via)
             if (found and "variable" in step.via) or (found and "argument" in step.via):
@@ -160,12 +160,12 @@ class Wording:
 
     @property
     def class_(self) -> str:
-        """The class that was made."""
+        """The class that each call creates."""
         return self.described("class")
 
     @property
     def class_short(self) -> str:
-        """Its own name."""
+        """The class's name without its module."""
         return self.class_.strip("`").rpartition(".")[2]
 
     @property
@@ -189,7 +189,7 @@ class Wording:
 
     @property
     def count(self) -> str:
-        """How many there are."""
+        """The number of items in the holder."""
         if not self.case.steps:
             return str(self.case.trace.ledger.count)
         lengths = (step.length for step in (self.case.steps[self.holder_step], *self.stretch))
@@ -197,13 +197,13 @@ class Wording:
 
     @property
     def most(self) -> str:
-        """How many a cache may keep."""
+        """The limit of a cache."""
         limits = (step.most for step in self.fit.steps if step.most is not None)
         return next((f"up to {limit}" for limit in limits), "without a limit")
 
     @property
     def unseen(self) -> str:
-        """References that nothing explains."""
+        """The number of references that are unaccounted for."""
         return str(self.case.trace.ledger.unaccounted)
 
     @property
@@ -214,13 +214,13 @@ class Wording:
         return f"{nbytes / 1024:.0f} KiB" if nbytes else ""
 
     @property
-    def ring(self) -> str:
-        """The objects of the cycle, each type once."""
+    def cycle(self) -> str:
+        """The objects of the cycle, each once."""
         names = list(dict.fromkeys(describe(step) for step in self.case.trace.cycle))
         return ", ".join(names[:4]) + (" and others" if len(names) > 4 else "")
 
     def described(self, *families: str) -> str:
-        """The first object of these families, from where the pattern begins."""
+        """Return the first object of these families after the start of the pattern."""
         for step in (*self.stretch, *self.fit.steps):
             if step_family(step) in families:
                 return quoted(step.detail or step.object)
@@ -228,27 +228,27 @@ class Wording:
 
 
 def step_family(step: Step) -> str:
-    """The family of a step's object."""
+    """Return the family of a step's object."""
     return family_of(step.type, step.bases, step.kind)
 
 
 def describe(step: Step) -> str:
-    """An object in a few words."""
+    """Return an object with its detail."""
     return f"{step.object} {step.detail}".strip() if step_family(step) not in {"dict", "list"} else step.object
 
 
 def quoted(text: str) -> str:
-    """An expression in prose."""
+    """Return an expression in backticks."""
     return f"`{text}`" if text else "something"
 
 
 def attribute_names(step: Step) -> Iterator[str]:
-    """Names of attributes by which a step refers."""
+    """Yield the attributes by which a step refers."""
     yield from re.findall(r"\.([A-Za-z_]\w*)", step.via)
 
 
 def expression(steps: Sequence[Step], last: int) -> str:
-    """How a program would write the object of the last of these steps: `state.history`. Empty where it could not."""
+    """Return the object of a step as a program would write it: `state.history`; empty if it cannot."""
     text = ""
     for step in steps[:last]:
         part = written(step)
@@ -257,7 +257,7 @@ def expression(steps: Sequence[Step], last: int) -> str:
 
 
 def written(step: Step) -> str:
-    """One reference as code: a variable's name begins anew, an attribute or an index goes on."""
+    """Return one reference as code: a variable, or an attribute or index to append."""
     if step.via.startswith((".", "[")):
         return step.via
     found = VARIABLE.search(step.via)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gradlife.errors import UnknownNameError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Probe:
     """One instrument: its name, its question, and whether answers from two systems may be held against each other."""
 
@@ -28,6 +28,9 @@ PROBES: tuple[Probe, ...] = (
     Probe("expiry", "Is it alive now?"),
     Probe("identity", "Does one C++ object come back as one Python object, with what was put on it?"),
     Probe("refcount", "How many references has it beyond an object that has one name, and how many C++ owners?"),
+    Probe(
+        "referrers", "What do gc and objgraph see of what nothing frees: a chain to a module, a dead end, or nothing?"
+    ),
     Probe("value", "What did the story compute, or which error did it meet?"),
     Probe("exit", "How did the interpreter end, and what was still said on the way out?"),
     Probe("memory", "How many bytes are alive?", incomparable=("resident",)),

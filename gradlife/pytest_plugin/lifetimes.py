@@ -10,13 +10,14 @@ from functools import partial
 from typing import Any
 
 from gradlife.errors import UsageError
-from gradlife.hunting.recording import USUAL, Recording
+from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.model.hunt import UNKNOWN_CODE, Finding, FindingKind
 from gradlife.model.trace import Lifetime
-from gradlife.pytest_plugin import counting, growing, messages, telling
-from gradlife.pytest_plugin.stable import unstable_aspects
-from gradlife.pytest_plugin.sweep import launcher
-from gradlife.runner.worker.watching import Watch, watch_object
+from gradlife.probes.expiry import Watch, watch_object
+from gradlife.pytest_plugin.checks import growth, object_counts, why_alive
+from gradlife.pytest_plugin.checks.identity import unstable_aspects
+from gradlife.pytest_plugin.checks.sweep import launcher
+from gradlife.pytest_plugin.outcomes import messages
 
 DEL, GC = "del", "gc"
 
@@ -57,7 +58,7 @@ class Watched:
         """``del`` if it is gone already, ``gc`` if the collector frees it now, else ``held`` or ``never``."""
         if self.freed:
             return DEL
-        found = self._told()
+        found = self._find()
         gc.collect()
         if self.freed:
             return GC
@@ -65,7 +66,7 @@ class Watched:
 
     def why(self) -> str:
         """What keeps it alive, in sentences; empty if it is gone."""
-        found = self._told()
+        found = self._find()
         return "\n".join(messages.sentences(found.trace, found.created_at)) if found is not None else ""
 
     def assert_freed(self, by: str = DEL) -> None:
@@ -73,18 +74,18 @@ class Watched:
         __tracebackhide__ = True
         checked_means(by)
         if self.alive:
-            found = self._told()
+            found = self._find()
             gc.collect()
             if by == DEL or self.alive:
                 raise AssertionError(still_alive(found, by, self.freed))
 
-    def _told(self) -> Finding | None:
+    def _find(self) -> Finding | None:
         subject = self._watch.ref() if self._watch.ref is not None else None
         if subject is None:
             return None
         address = id(subject)
         del subject
-        return telling.why_at(address, self._recording)
+        return why_alive.why_at(address, self._recording)
 
 
 class Lifetimes:
@@ -133,7 +134,7 @@ class Lifetimes:
     def _expect_object_freed(self, obj: Any, by: str) -> None:
         __tracebackhide__ = True
         watched = self.watch(obj)
-        found = telling.why_beyond_names(obj, self._recording)
+        found = why_alive.why_beyond_names(obj, self._recording)
         if found is not None and (by == DEL or found.lifetime is Lifetime.HELD):
             raise AssertionError(still_alive(found, by, found.lifetime is Lifetime.GC))
         self._expected.append((watched, by))
@@ -153,8 +154,8 @@ class Lifetimes:
         """
         __tracebackhide__ = True
         with self._recording.paused():
-            report = growing.hunted(step, rounds, calls, warmup)
-        text = growing.verdict_text(report, cycles)
+            report = growth.hunted(step, rounds, calls, warmup)
+        text = growth.verdict_text(report, cycles)
         if text:
             raise AssertionError(text)
 
@@ -162,19 +163,19 @@ class Lifetimes:
         """How many objects of a type, or of one derived from it, are alive; or how many ``"tensor"``, ``"storage"`` or
         ``"grad_node"`` there are in C++.
         """
-        return counting.count(kind)
+        return object_counts.count(kind)
 
     @contextmanager
     def assert_no_new_tensors(self) -> Generator[None, None, None]:
         """Fails if a tensor that was made in the block is alive at its end, be it in a cycle that waits for the collector."""
         __tracebackhide__ = True
         with collector_at_rest():
-            before = counting.Tensors()
+            before = object_counts.Tensors()
             yield
             found = before.new()
             if found:
-                told = telling.why_at(found[0], self._recording)
-                raise AssertionError(new_tensors(told, len(found)))
+                result = why_alive.why_at(found[0], self._recording)
+                raise AssertionError(new_tensors(result, len(found)))
 
     # --- identity -----------------------------------------------------------------------------------------------------
 

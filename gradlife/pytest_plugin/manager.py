@@ -10,19 +10,19 @@ from dataclasses import replace
 
 import pytest
 
-from gradlife.hunting.recording import Recording
-from gradlife.pytest_plugin import messages, results
-from gradlife.pytest_plugin.baseline import Baseline
-from gradlife.pytest_plugin.fixtures import Fixtures
-from gradlife.pytest_plugin.marks import FIXTURE, SWEPT, TERMS, Terms
-from gradlife.pytest_plugin.options import Options
-from gradlife.pytest_plugin.outliving import Outliving
-from gradlife.pytest_plugin.repeats import Repeats, forget
-from gradlife.pytest_plugin.results import Checked, Entry, Verdict
-from gradlife.pytest_plugin.sorting import sorted_out
-from gradlife.pytest_plugin.sweep import BLIND, Blind, Sweep
-from gradlife.pytest_plugin.trial import Trial
-from gradlife.pytest_plugin.young import Young
+from gradlife.hunting.snapshots.creation_recorder import Recording
+from gradlife.pytest_plugin.checks.fixture_values import Fixtures
+from gradlife.pytest_plugin.checks.gc_boundary import Young
+from gradlife.pytest_plugin.checks.repeats import Repeats, forget
+from gradlife.pytest_plugin.checks.survivors import Outliving
+from gradlife.pytest_plugin.checks.sweep import BLIND, Blind, Sweep
+from gradlife.pytest_plugin.checks.trial import Trial
+from gradlife.pytest_plugin.outcomes import messages, results
+from gradlife.pytest_plugin.outcomes.baseline import Baseline
+from gradlife.pytest_plugin.outcomes.classification import sorted_out
+from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Verdict
+from gradlife.pytest_plugin.settings.marks import FIXTURE, SWEPT, TERMS, Terms
+from gradlife.pytest_plugin.settings.options import Options
 
 #: What came of a test, and whether its call went well.
 CHECKED = pytest.StashKey[Checked]()
@@ -38,7 +38,7 @@ FORKED = "gradlife can't measure here: this test runs in a forked copy of the pr
 
 
 class Leaked(pytest.fail.Exception, AssertionError):  # type: ignore[name-defined, misc]
-    """A test left something behind. It is told without a traceback: pytest's own says nothing."""
+    """A test left something behind. It is shown without a traceback: pytest's own says nothing."""
 
     __module__ = "builtins"
 
@@ -56,7 +56,7 @@ class Manager:
         self._young = Young()
         self._sweep = Sweep()
         self._has_tried = False
-        self._failed = ""  # the last test of which a report told a failure: in its call that was a subtest's
+        self._failed = ""  # the last test with a report of failure: in its call that was a subtest's
         self._process = os.getpid()
 
     @property
@@ -172,7 +172,7 @@ class Manager:
         """The test has returned: what its fixture `lifetimes` expects to be freed must be, also by its other fixtures."""
         lifetimes = (getattr(item, "funcargs", None) or {}).get(FIXTURE)
         if lifetimes is not None and lifetimes.is_waiting:
-            with self.fixtures.told():
+            with self.fixtures.named():
                 try:
                     lifetimes.conclude_after(repeats.settle)
                 except AssertionError as error:
@@ -186,7 +186,7 @@ class Manager:
         """Runs the test again and again."""
         if self._has_failed(item):
             return
-        with self.fixtures.told():
+        with self.fixtures.named():
             found = Trial(item.nodeid, repeats, terms, self._young).result()
         self._conclude(item, terms, found)
 
@@ -198,7 +198,7 @@ class Manager:
         if self._sweep.carriers() - before or self._sweep.has_more_memory():
             repeats.settle()
             shown = self._sweep.carriers()
-            if shown - before or not shown:  # else it is the fixtures' own, which is told when they are torn down
+            if shown - before or not shown:  # else it is the fixtures' own, reported when they are torn down
                 self._judge_rest(item, terms, "call")
 
     def _sweep_teardown(self, item: pytest.Item, terms: Terms) -> None:
@@ -229,7 +229,7 @@ class Manager:
             self._conclude(item, terms, unseen)
 
     def _judged(self, unshown: Collection[int] = ()) -> Outliving:
-        with self.fixtures.told():
+        with self.fixtures.named():
             return self._sweep.judged(unshown)
 
     def _conclude(self, item: pytest.Item, terms: Terms, found: Checked) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from gradlife._version import __version__
-from gradlife.pytest_plugin import marks, options, recognising
+from gradlife.pytest_plugin.scenarios import recognition
+from gradlife.pytest_plugin.settings import marks, options
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -29,32 +30,32 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", marks.DESCRIPTION)
     options.take_path(config)
     if config.getoption("gradlife_backend"):  # a wrong name is refused before anything is collected
-        importlib.import_module("gradlife.pytest_plugin.systems").systems_of(config)
+        importlib.import_module("gradlife.pytest_plugin.scenarios.systems").systems_of(config)
     if options.options_of(config).is_any:
-        importlib.import_module("gradlife.pytest_plugin.starting").start(config)
+        importlib.import_module("gradlife.pytest_plugin.startup").start(config)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Prepare to hear of tests, and their markers, that are in other processes."""
     if session.config.pluginmanager.has_plugin("dsession"):
-        importlib.import_module("gradlife.pytest_plugin.starting").tell(session.config)
+        importlib.import_module("gradlife.pytest_plugin.startup").tell(session.config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect a scenario file of a folder; one that is named itself comes as a module."""
-    if parent.session.isinitpath(file_path) or not recognising.is_of_stories(file_path, parent.config):
+    if parent.session.isinitpath(file_path) or not recognition.is_of_stories(file_path, parent.config):
         return None
     return story_file(file_path, parent)
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect a scenario file that is named on the command line: it is not imported here."""
-    return story_file(module_path, parent) if recognising.is_of_stories(module_path, parent.config) else None
+    return story_file(module_path, parent) if recognition.is_of_stories(module_path, parent.config) else None
 
 
 def story_file(path: Path, parent: pytest.Collector) -> pytest.Collector:
     """The collector of a scenario file."""
-    kind = importlib.import_module("gradlife.pytest_plugin.stories").StoryFile
+    kind = importlib.import_module("gradlife.pytest_plugin.scenarios.stories").StoryFile
     found: pytest.Collector = kind.from_parent(parent, path=path)
     return found
 
@@ -62,14 +63,14 @@ def story_file(path: Path, parent: pytest.Collector) -> pytest.Collector:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that takes `gradlife_backend` once for each system."""
     if "gradlife_backend" in metafunc.fixturenames:
-        importlib.import_module("gradlife.pytest_plugin.systems").parametrise(metafunc)
+        importlib.import_module("gradlife.pytest_plugin.scenarios.systems").parametrise(metafunc)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Prepare what is to be checked."""
     if options.options_of(config).checks_all or any(map(marks.is_concerned, items)):
-        importlib.import_module("gradlife.pytest_plugin.starting").prepare(config, items)
+        importlib.import_module("gradlife.pytest_plugin.startup").prepare(config, items)
 
 
 @pytest.fixture

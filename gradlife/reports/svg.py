@@ -9,7 +9,7 @@ from html import escape
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-from gradlife.reports.junit import legal
+from gradlife.reports.xml_text import legal
 
 #: Columns of a picture.
 WIDTH = 100

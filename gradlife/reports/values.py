@@ -43,14 +43,14 @@ def excerpt(text: str, start: int) -> str:
 
 
 class Notes:
-    """Values too long for a cell: each gets a letter, and is told below."""
+    """Values too long for a cell: each gets a letter, and is shown below."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._letters: dict[str, str] = {}
 
     def short(self, value: Any) -> str:
-        """The value itself, or the letter under which it is told."""
+        """The value itself, or the letter under which it is shown."""
         text = plain(value)
         if len(text) <= self._limit:
             return text
@@ -58,7 +58,7 @@ class Notes:
         return f"({letter})"
 
     @property
-    def told(self) -> list[tuple[str, str]]:
+    def lettered(self) -> list[tuple[str, str]]:
         """Every letter with its value."""
         return [(f"({letter})", text) for text, letter in self._letters.items()]
 

@@ -19,9 +19,9 @@ from gradlife.model.story import ScenarioInfo
 from gradlife.runner.compare import compare
 from gradlife.runner.discover import Story, discover
 from gradlife.runner.expectations import check_expectations, check_graph
-from gradlife.runner.jobs import tell_here, tell_in_child
-from gradlife.runner.recorded import check_fit, recorded_run
-from gradlife.runner.selecting import selector
+from gradlife.runner.jobs import run_in_worker, run_story_here
+from gradlife.runner.recordings import check_fit, recorded_run
+from gradlife.runner.selection import selector
 from gradlife.runner.server import ForkServer
 from gradlife.runner.totals import sum_up
 
@@ -156,7 +156,7 @@ def run_here(plan: Plan, report: OnProgress) -> list[ScenarioRun]:
     runs: list[ScenarioRun] = []
     for backend in plan.backends:
         for story in plan.stories:
-            runs.append(tell_here(story, backend, plan.also))
+            runs.append(run_story_here(story, backend, plan.also))
             report(Progress(len(runs), plan.size, runs[-1]))
     return runs
 
@@ -190,8 +190,8 @@ class Shift:
 def shifts_of(plan: Plan) -> tuple[Shift, ...]:
     """Who tells what. The real frameworks come first: they take longest, and the rest fits beside them.
 
-    Stories that start an interpreter each import their framework each; those of a real one are told beside the others.
-    Where all do, because the framework has threads, several are told at a time.
+    Stories that start an interpreter each import their framework each; those of a real one are shown beside the others.
+    Where all do, because the framework has threads, several run at a time.
     """
     shifts: list[Shift] = []
     for backend in sorted(plan.backends, key=lambda backend: backend.worker_spec().profile is not None):
@@ -209,12 +209,12 @@ def shifts_of(plan: Plan) -> tuple[Shift, ...]:
 
 
 def crew_size() -> int:
-    """How many stories are told at a time."""
+    """How many stories run at a time."""
     return max(2, min(4, os.cpu_count() or 1))
 
 
 class Crew:
-    """Threads that each take one shift after the other and have its stories told."""
+    """Threads that each take one shift after the other and run its stories."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -265,7 +265,7 @@ class Crew:
                 for story in shift.stories:
                     if self._is_stopped.is_set():
                         return
-                    self._results.put(tell_in_child(server, story, shift.backend, plan.time_limit, plan.also))
+                    self._results.put(run_in_worker(server, story, shift.backend, plan.time_limit, plan.also))
             finally:
                 self._servers.discard(server)
 

@@ -24,7 +24,7 @@ def same_value(one: Json, other: Json) -> bool:
     return bool(one == other)
 
 
-def told(values: Sequence[Json]) -> str:
+def format_values(values: Sequence[Json]) -> str:
     """Values that several runs gave: `1 or 3`; one alone where other runs had no such reading."""
     texts = [json.dumps(value, ensure_ascii=False) for value in values]
     return " or ".join(texts) if len(texts) > 1 else f"{texts[0]}, or no such reading"
@@ -79,7 +79,7 @@ class _Comparing:
                 return Status.NOT_AVAILABLE, f"inconclusive in {reading.system}"
         for reading in (mine, other):
             if not reading.is_stable:
-                return Status.UNSTABLE, f"{reading.system} gave {told(reading.seen)}"
+                return Status.UNSTABLE, f"{reading.system} gave {format_values(reading.seen)}"
         if same_value(mine.value, other.value):
             return Status.SAME, ""
         declared = self._declared(mine)

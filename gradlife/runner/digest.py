@@ -1,7 +1,7 @@
 """What a story does, as a short text: another one if it does something else, the same one whatever its comments say.
 
 The digest covers the story's code and all of its file that this code uses, but no comment, no docstring, no formatting,
-and nothing of what the story declares to come. A recording keeps the digest of each story that was told for it.
+and nothing of what the story declares to come. A recording keeps the digest of each story that was run for it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def digest_of(path: Path, info: ScenarioInfo) -> str:
     definitions = definitions_of(path, status.st_mtime_ns, status.st_size)
     found = definitions.get(info.family)
     parts = reached(found, definitions) if found is not None else [one for many in definitions.values() for one in many]
-    told_in = f"|{info.context}" if info.context else ""
-    digest = hashlib.sha256(f"{info.needs}|{info.isolation}{told_in}".encode())
+    within = f"|{info.context}" if info.context else ""
+    digest = hashlib.sha256(f"{info.needs}|{info.isolation}{within}".encode())
     for part in parts:
         for word in words(part, is_story=found is not None and part in found):
             digest.update(word.encode("utf-8", "surrogatepass") + b"\0")

@@ -13,7 +13,7 @@ from typing import Any
 from gradlife.errors import ScenarioError, UnknownNameError
 from gradlife.model.story import Declared, DeclaredDifference, ScenarioInfo
 from gradlife.runner.server import Ended, ForkServer
-from gradlife.runner.worker.supervise import RESULT_LIMIT
+from gradlife.runner.worker.supervisor import RESULT_LIMIT
 
 #: How long one file may take to load, in seconds.
 LOAD_LIMIT = 20.0
@@ -72,7 +72,7 @@ def stories_of(server: ForkServer, path: str) -> list[Story]:
 
 
 def picked(stories: Sequence[Story], name: str) -> list[Story]:
-    """The scenario of this name or id; all of a story that is told in several contexts."""
+    """The scenario of this name or id; all of a story that runs in several contexts."""
     exact = [story for story in stories if name in (story.info.name, story.info.id)]
     found = exact[:1] or [story for story in stories if name == story.info.family]
     if not found:
@@ -120,7 +120,7 @@ def refuse_bad_file(file: Path, ended: Ended) -> None:
 
 
 def decode_info(item: dict[str, Any], file: Path) -> ScenarioInfo:
-    """A scenario from what a child told of it."""
+    """A scenario from what a child reported about it."""
     values = dict(item, file=shown(file), origin=tuple(item["origin"]))
     values["expects"] = tuple(Declared(**expect) for expect in item["expects"])
     values["differs"] = tuple(DeclaredDifference(**differs) for differs in item["differs"])

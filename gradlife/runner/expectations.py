@@ -63,7 +63,7 @@ def check_graph_of(run: ScenarioRun) -> Iterator[ExpectationResult]:
         came = measured.get(ReadingKey(reading.scenario, reading.stage, reading.subject, LIVENESS))
         if reading.probe != GRAPH or came is None:
             continue
-        is_told = reading.is_conclusive and came.is_conclusive
+        is_conclusive = reading.is_conclusive and came.is_conclusive
         is_same = same_value(reading.value, came.value)
         yield ExpectationResult(
             scenario=run.scenario,
@@ -74,7 +74,9 @@ def check_graph_of(run: ScenarioRun) -> Iterator[ExpectationResult]:
             declared=came.value,
             got=reading.value,
             because="",
-            verdict=(Verdict.NOT_AVAILABLE if not is_told else Verdict.MET if is_same else Verdict.CONTRADICTED).value,
+            verdict=(
+                Verdict.NOT_AVAILABLE if not is_conclusive else Verdict.MET if is_same else Verdict.CONTRADICTED
+            ).value,
             is_of_graph=True,
         )
 

@@ -150,11 +150,11 @@ def endings(report: RunReport, mini: str, release: Backend) -> Iterator[Differen
 
 
 def one_sided(comparisons: Iterable[Comparison], report: RunReport) -> Iterator[Difference]:
-    """Readings that one of the two took and the other did not, though both told the story to its end."""
-    told = Counter(run.scenario for run in report.runs if isinstance(run, RunOk))
+    """Readings that one of the two took and the other did not, though both ran the story to its end."""
+    result = Counter(run.scenario for run in report.runs if isinstance(run, RunOk))
     for one in comparisons:
         is_missed = one.value is MISSING or one.other is MISSING
-        if is_missed and one.status is Status.NOT_AVAILABLE and told[one.key.scenario] == len(report.systems):
+        if is_missed and one.status is Status.NOT_AVAILABLE and result[one.key.scenario] == len(report.systems):
             value, other = (None if value is MISSING else value for value in (one.value, one.other))
             yield Difference(*one.key, value, other)
 

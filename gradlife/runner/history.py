@@ -26,7 +26,7 @@ from gradlife.probes import PROBES, is_comparable
 from gradlife.runner.api import TIME_LIMIT, OnProgress, Plan, tell
 from gradlife.runner.compare import same_value
 from gradlife.runner.discover import discover
-from gradlife.runner.selecting import text_selector
+from gradlife.runner.selection import text_selector
 from gradlife.scenario import matches
 
 #: Profiles that imitate no release.
@@ -115,7 +115,7 @@ def made_rows(
 ) -> Iterator[HistoryRow]:
     """A row a subject and probe: of the last stage at which releases differ, or else of the last stage; or of all stages."""
     by_system = {run.system: run for run in runs}
-    keys = told_keys(by_system[system.name] for system in systems)
+    keys = reading_keys(by_system[system.name] for system in systems)
     rows = [row_of(key, info, systems, by_system) for key in keys]
     probes = [probe.name for probe in PROBES]
     rows.sort(key=lambda row: probes.index(row.probe) if row.probe in probes else len(probes))
@@ -130,7 +130,7 @@ def made_rows(
     yield from chosen.values()
 
 
-def told_keys(runs: Iterable[ScenarioRun]) -> list[ReadingKey]:
+def reading_keys(runs: Iterable[ScenarioRun]) -> list[ReadingKey]:
     """What any of the systems read, stage after stage, but for what says nothing about other systems."""
     found: dict[ReadingKey, None] = {}
     for run in runs:
@@ -150,11 +150,11 @@ def row_of(
     changes: list[Change] = []
     for (framework, _), group in groupby(systems, key=lambda one: (framework_of(one), one.name.startswith(MINI))):
         members = list(group)
-        told = list(with_changes(moment_of(key, system, runs[system.name]) for system in members))
-        moments += told
-        if any(moment.is_changed for moment in told):
-            sentences.append(sentence(framework, members, told))
-            changes += changes_between(framework, members, told, info)
+        lines = list(with_changes(moment_of(key, system, runs[system.name]) for system in members))
+        moments += lines
+        if any(moment.is_changed for moment in lines):
+            sentences.append(sentence(framework, members, lines))
+            changes += changes_between(framework, members, lines, info)
     return HistoryRow(
         key.stage, key.subject, key.probe, tuple(moments), tuple(sentences), tuple(dict.fromkeys(changes))
     )
@@ -166,7 +166,7 @@ def framework_of(system: SystemInfo) -> str:
 
 
 def release_of(system: SystemInfo) -> str:
-    """The release, as told: 1.9.1; of a profile its numbers."""
+    """The release as it is shown: 1.9.1; of a profile its numbers."""
     return system.profile.partition("-")[2] if system.name.startswith(MINI) else public(system.version)
 
 

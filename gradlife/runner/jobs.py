@@ -13,7 +13,7 @@ from gradlife.model.story import ScenarioInfo
 from gradlife.runner.discover import Story
 from gradlife.runner.outcome import run_of
 from gradlife.runner.server import Ended, ForkServer
-from gradlife.runner.worker.telling import tell_file
+from gradlife.runner.worker.story_run import run_file
 
 
 def job_for(story: Story, backend: Backend, also: Sequence[str] = ()) -> dict[str, Any]:
@@ -33,19 +33,19 @@ def job_for(story: Story, backend: Backend, also: Sequence[str] = ()) -> dict[st
     }
 
 
-def tell_in_child(server: ForkServer, story: Story, backend: Backend, limit: float, also: Sequence[str]) -> ScenarioRun:
+def run_in_worker(server: ForkServer, story: Story, backend: Backend, limit: float, also: Sequence[str]) -> ScenarioRun:
     """Tell a story in a child of a server that has the backend's framework."""
     return run_of(story.info, backend.name, server.do(job_for(story, backend, also), limit), limit)
 
 
-def tell_here(story: Story, backend: Backend, also: Sequence[str] = ()) -> ScenarioRun:
+def run_story_here(story: Story, backend: Backend, also: Sequence[str] = ()) -> ScenarioRun:
     """Tell a story in this process, for debugging: nothing is caught but exceptions, and there is no time limit."""
     info: ScenarioInfo = story.info
     if info.isolation == "fresh":
         return RunUnavailable(info.id, backend.name, why="needs an interpreter of its own")
     records: list[dict[str, Any]] = []
     with default_profile_restored(backend.worker_spec().module):
-        tell_file(job_for(story, backend, also), records.append)
+        run_file(job_for(story, backend, also), records.append)
     return run_of(info, backend.name, Ended(0, False, False, "", tuple(records), False), 0.0)
 
 

@@ -27,10 +27,10 @@ from gradlife.runner.api import select_stories
 from gradlife.runner.compare import same_value
 from gradlife.runner.discover import Story
 from gradlife.runner.expectations import check_run
-from gradlife.runner.jobs import tell_in_child
+from gradlife.runner.jobs import run_in_worker
 from gradlife.runner.server import ForkServer
 
-#: The profiles that are mutated unless told otherwise.
+#: The profiles that are mutated by default.
 PROFILES = ("torch-2.13", "torch-1.2")
 
 #: Policies that nothing in a program of that release can show, so no story can tell; they are mutated on the other profile.
@@ -71,7 +71,7 @@ class Trial:
     mutant: Mutant
     red: tuple[str, ...]  # what turned scenarios red
     differing: tuple[str, ...]  # scenarios with a reading that differs from the unmutated profile's
-    told: int  # how many scenarios were run
+    scenarios: int  # how many scenarios were run
 
     @property
     def is_killed(self) -> bool:
@@ -132,7 +132,7 @@ class Bench:
 
     def _record(self, server: ForkServer, profile: str) -> dict[str, ScenarioRun]:
         backend = MiniBackend(profile)
-        return {story.info.id: tell_in_child(server, story, backend, TIME_LIMIT, ()) for story in self._stories}
+        return {story.info.id: run_in_worker(server, story, backend, TIME_LIMIT, ()) for story in self._stories}
 
     def _try_all(self, todo: queue.SimpleQueue[Mutant], trials: dict[Mutant, Trial | BaseException]) -> None:
         with ForkServer(MODULE) as server:
@@ -151,17 +151,17 @@ class Bench:
         recording = self._recordings[mutant.profile]
         red: list[str] = []
         differing: list[str] = []
-        told = 0
+        result = 0
         for story in self._stories:
-            run = tell_in_child(server, story, backend, TIME_LIMIT, ())
+            run = run_in_worker(server, story, backend, TIME_LIMIT, ())
             before = recording[story.info.id]
-            told += 1
+            result += 1
             red += reasons(story, backend, before, run)
             if first_difference(before.readings, run.readings) or before.outcome != run.outcome:
                 differing.append(story.info.id)
             if red and not self._all_stories:
                 break
-        return Trial(mutant, tuple(red), tuple(differing), told)
+        return Trial(mutant, tuple(red), tuple(differing), result)
 
 
 def raised_or(result: Trial | BaseException) -> Trial:
@@ -204,7 +204,7 @@ def table(trials: Sequence[Trial]) -> str:
     width = max(len(trial.mutant.spec) for trial in trials)
     lines = []
     for trial in trials:
-        said = trial.red[0] if trial.red else f"{len(trial.differing)} of {trial.told} scenarios differ"
+        said = trial.red[0] if trial.red else f"{len(trial.differing)} of {trial.scenarios} scenarios differ"
         lines.append(f"{trial.mutant.spec:{width}}  {trial.verdict:12}  {said}")
     return "\n".join(lines)
 

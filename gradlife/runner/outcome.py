@@ -9,15 +9,13 @@ from gradlife.model.comparison import Status
 from gradlife.model.reading import Event, OwnerEdge, OwnerGraph, OwnerNode, Ownership, Reading, ReadingKey
 from gradlife.model.run import RunCrashed, RunFailed, RunOk, RunTimedOut, RunUnavailable, ScenarioRun
 from gradlife.model.story import ScenarioInfo
+from gradlife.probes.exit import EXIT_MARK
 from gradlife.runner.server import Ended
 from gradlife.runner.worker.child import EXIT_MUTE
-from gradlife.runner.worker.supervise import RESULT_LIMIT
+from gradlife.runner.worker.supervisor import RESULT_LIMIT
 
 #: The stage of what an interpreter does after its story.
 EXIT_STAGE = "exit"
-
-#: How a line begins that `Lab.at_exit` wrote.
-EXIT_MARK = "@@ "
 
 MUTE = "the story closed the descriptor that the lab reports on"
 GARBLED = "something else than readings was written on the descriptor that the lab reports on"

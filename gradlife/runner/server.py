@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from gradlife.environments.asking import CHILD_VARIABLES, child_environment, reason_of
-from gradlife.environments.lines import LineReader, Silence
+from gradlife.environments.ask_interpreter import CHILD_VARIABLES, child_environment, reason_of
+from gradlife.environments.child_lines import LineReader, Silence
 from gradlife.errors import GradlifeError, shortened
-from gradlife.runner.shipping import rest_of_package, write_archive
 from gradlife.runner.worker.boot import boot_arguments, foreign_boot_arguments
+from gradlife.runner.worker_archive import rest_of_package, write_archive
 
 #: How long a framework may take to import, and an answer to come after a job's own limit, in seconds.
 START_LIMIT = 180.0
 GRACE = 30.0
 
-#: How much is told of what kept a framework from being imported.
+#: How much is named what kept a framework from being imported.
 ERROR_LIMIT = 400
 
 

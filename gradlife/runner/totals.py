@@ -90,7 +90,7 @@ def faithful_keys(comparisons: Iterable[Comparison], systems: set[str]) -> set[R
 
 
 def telling_keys(runs: Iterable[ScenarioRun]) -> set[ReadingKey]:
-    """The readings by which at least two systems can be told apart, those that only the engine has left out."""
+    """The readings by which at least two systems can be distinguished, those that only the engine has left out."""
     engine_only = {probe.name for probe in PROBES if probe.engine_only}
     values: dict[ReadingKey, list[Json]] = defaultdict(list)
     for run in runs:

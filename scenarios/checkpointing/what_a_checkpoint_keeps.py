@@ -1,9 +1,9 @@
-"""Checkpointing: the activations of a segment are not kept, but computed again in backward."""
+"""Checkpointing: backward recomputes the activations of a segment instead of keeping them."""
 
 from gradlife.scenario import Expect, scenario
 
 NEEDS = "utils.checkpoint.checkpoint"
-BOTH = "torch-1.1[1-9] torch-2.*"  # where checkpoint has both ways to work
+BOTH = "torch-1.1[1-9] torch-2.*"  # checkpoint has both kinds there
 FORWARD = "forward done"
 
 

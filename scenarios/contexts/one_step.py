@@ -1,7 +1,7 @@
-"""One step of training, told in several circumstances: which of them turn a knot into a leak, and which cut it.
+"""One training step in several contexts: which of them turn a cycle into a leak, and which break it.
 
-Plainly; under no_grad; under a checkpoint by hooks, and a reentrant one; with a backward that an exception breaks off; with no
-backward at all; with the forward in a thread of its own; compiled.
+Plain; under no_grad; under both kinds of checkpoint; with a backward that raises; without backward; with the forward in another
+thread; compiled.
 """
 
 from functools import partial
@@ -13,7 +13,7 @@ WITH_A_GRAPH = "plain exception skipped thread"
 
 
 def told(lab, forward):
-    """The course of all of these: a forward and a backward in the context, then all names go."""
+    """Run a forward and a backward in the context, then drop all names."""
     x = lab.tensor(requires_grad=True)
     y = lab.forward(forward, x)
     lab.stage("forward done")

@@ -1,4 +1,4 @@
-"""Two things that error messages like to mix up: the buffers were freed by backward, or the node itself is gone."""
+"""Two errors with similar messages: backward freed the buffers, or the node itself is gone."""
 
 from gradlife.scenario import Expect, scenario
 

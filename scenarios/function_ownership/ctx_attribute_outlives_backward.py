@@ -1,4 +1,4 @@
-"""What backward releases and what it does not: saved tensors against plain attributes of ctx."""
+"""Backward releases saved tensors, but not plain attributes of ctx."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""A Python object that refers to ctx and is kept on it: a cycle that the collector may only break once the graph is dead."""
+"""A Python object that holds ctx and is stored on it: the collector may break this cycle only after the graph died."""
 
 from gradlife.scenario import Expect, scenario
 

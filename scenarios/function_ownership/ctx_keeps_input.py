@@ -1,4 +1,4 @@
-"""A Function that stores its input on ctx: kept for longer than needed, but never lost."""
+"""A Function that stores its input on ctx: kept longer than needed, but freed."""
 
 from gradlife.scenario import Expect, scenario
 

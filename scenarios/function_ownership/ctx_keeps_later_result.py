@@ -1,4 +1,4 @@
-"""A ctx attribute that refers to something computed from the output later on: a cycle that no collector sees."""
+"""A ctx attribute refers to a result computed later from the output: a cycle that the collector does not see."""
 
 from gradlife.scenario import Expect, scenario
 

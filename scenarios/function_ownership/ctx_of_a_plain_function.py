@@ -1,4 +1,4 @@
-"""A Function that keeps nothing on its ctx: the control of all stories about ctx."""
+"""A Function that stores nothing on its ctx: the control of all stories about ctx."""
 
 from gradlife.scenario import Expect, scenario
 

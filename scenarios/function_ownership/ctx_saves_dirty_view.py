@@ -1,4 +1,4 @@
-"""An in-place Function on a view that saves what it changed: a leak that releases up to 2.9 have and 2.10 repaired."""
+"""An in-place Function on a view that saves its changed input: a leak up to 2.9, fixed in 2.10."""
 
 from gradlife.scenario import Expect, scenario
 

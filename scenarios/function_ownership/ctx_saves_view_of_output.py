@@ -1,4 +1,4 @@
-"""save_for_backward given a view of the output: almost the output, and therefore a permanent leak."""
+"""save_for_backward with a view of the output: a permanent leak."""
 
 from gradlife.scenario import Expect, scenario
 

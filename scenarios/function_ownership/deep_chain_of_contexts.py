@@ -1,4 +1,4 @@
-"""A long chain of Functions that is a chain twice over: by its C++ edges, and by an attribute of each ctx."""
+"""A long chain of Functions, linked by C++ edges and by an attribute of each ctx."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""The interpreter goes down while a graph is alive: what may be released then, and what has to be left alone."""
+"""The interpreter exits while a graph is alive: which objects may be released, and which must be left alone."""
 
 import sys
 

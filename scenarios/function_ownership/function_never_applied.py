@@ -1,4 +1,4 @@
-"""A Function instance that is constructed and never applied: a ctx that never got into a graph."""
+"""A Function instance that is constructed and never applied: a ctx without a graph."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Graphs that are built in one thread, joined in another and destroyed in a third."""
+"""Graphs that one thread builds, another joins and a third destroys."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""A held grad_fn of a built-in operation: it owns its node in every release, and answers all questions."""
+"""A held grad_fn of a built-in operation owns its node in every release, and stays complete."""
 
 from gradlife.scenario import Expect, scenario
 

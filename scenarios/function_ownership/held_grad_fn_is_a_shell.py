@@ -1,4 +1,4 @@
-"""What still works on a grad_fn whose outputs are gone: it depends on who owned whom in that release."""
+"""What still works on a grad_fn whose outputs are gone depends on the ownership in that release."""
 
 from gradlife.scenario import Expect, scenario
 

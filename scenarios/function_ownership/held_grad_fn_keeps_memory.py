@@ -1,4 +1,4 @@
-"""A grad_fn kept in a variable (a log, a graph printer) and the memory of the tensors that its node saved."""
+"""A grad_fn kept in a variable (a log, a graph printer) keeps the tensors that its node saved."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""A hook whose __del__ looks at its ctx while both are being destroyed."""
+"""A hook whose __del__ reads its ctx while both are being destroyed."""
 
 from gradlife.scenario import Expect, scenario
 

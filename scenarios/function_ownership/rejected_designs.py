@@ -1,4 +1,4 @@
-"""Two designs that were weighed against the inversion of ownership and rejected, run in the mini engine."""
+"""Two designs that were considered instead of the inversion of ownership, and rejected; run in the mini engine."""
 
 from gradlife.scenario import Expect, scenario
 

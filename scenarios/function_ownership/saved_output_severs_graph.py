@@ -1,4 +1,4 @@
-"""The bug behind PR 22983: reading a saved output and dropping it again cut the graph, and gradients were lost silently."""
+"""The bug behind PR 22983: reading a saved output and dropping it cut the graph, and gradients were lost silently."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""A C reference leak in a released framework: what setup_context returns is never given back."""
+"""A C reference leak in a released framework: the return value of setup_context is never released."""
 
 import sys
 

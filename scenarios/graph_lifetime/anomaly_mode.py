@@ -1,4 +1,4 @@
-"""Anomaly mode: a debugging aid that lets each node of a gradient's graph remember the node that made it."""
+"""Anomaly mode, a debugging aid: each node of a gradient's graph keeps the node that created it."""
 
 import warnings
 

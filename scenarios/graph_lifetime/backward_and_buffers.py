@@ -1,4 +1,4 @@
-"""Which saved buffers a backward frees: those of the nodes that it ran, unless it was asked to retain the graph."""
+"""Which saved buffers a backward frees: those of the nodes that it ran, unless it retains the graph."""
 
 from gradlife.scenario import Expect, scenario
 

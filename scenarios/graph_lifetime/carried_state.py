@@ -1,4 +1,4 @@
-"""A state that is carried from step to step with its history, and the ways to cut it."""
+"""A state carried from step to step with its history, and how to cut it."""
 
 from gradlife.scenario import Expect, scenario
 

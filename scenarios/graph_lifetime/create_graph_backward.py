@@ -1,4 +1,4 @@
-"""backward(create_graph=True): the gradient gets a history, the history leads to the leaf, and the leaf owns the gradient."""
+"""backward(create_graph=True): the gradient has a graph, which leads to the leaf, and the leaf owns the gradient."""
 
 import warnings
 

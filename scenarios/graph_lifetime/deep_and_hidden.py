@@ -1,4 +1,4 @@
-"""Graphs that Python does not see: deep ones that must die without recursion, and ones that only C++ holds."""
+"""Graphs that Python does not see: deep ones that must be freed without recursion, and ones that only C++ holds."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""A gradient edge kept as a handle: it names a place in a graph, and owns it."""
+"""A GradientEdge kept as a handle owns the node that it names."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""Losses kept for a report: a scalar is four bytes, and behind it stands a graph."""
+"""Losses kept for a report: each scalar is four bytes, and keeps a graph."""
 
 from gradlife.scenario import Expect, scenario
 

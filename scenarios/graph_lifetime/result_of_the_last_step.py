@@ -1,4 +1,4 @@
-"""A loop that keeps the result of its last step: nothing grows, and two steps' activations are alive at once."""
+"""A loop that keeps the result of its last step: nothing grows, but two steps' activations are alive at once."""
 
 from gradlife.scenario import Expect, scenario
 

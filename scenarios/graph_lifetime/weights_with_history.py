@@ -1,4 +1,4 @@
-"""Weights that are replaced by a result of the former ones: each update is one more operation in one growing graph."""
+"""Weights computed from the previous weights: each update adds an operation to one growing graph."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""Hooks at the very end of backward: after a leaf's gradient was accumulated, and on the accumulator itself."""
+"""Hooks at the end of backward: after the accumulation of a leaf's gradient, and on the accumulator."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""Hooks registered on a grad node, that close over the node or over its output."""
+"""Hooks on a grad node that close over the node or its output."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""A hook on an early tensor that closes over something computed from it later on."""
+"""A hook on an early tensor that closes over something computed from the tensor later."""
 
 from gradlife.scenario import Expect, scenario
 

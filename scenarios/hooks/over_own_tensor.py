@@ -1,4 +1,4 @@
-"""A tensor hook that closes over the tensor that it is registered on."""
+"""A tensor hook that closes over its own tensor."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""A hook in a cycle with its node, while a graph still needs both: may the collector take it?"""
+"""A hook in a cycle with its node while a graph needs both: may the collector free it?"""
 
 from gradlife.scenario import Expect, scenario
 

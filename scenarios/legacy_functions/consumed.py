@@ -1,4 +1,4 @@
-"""A design for legacy Functions that was weighed and rejected: mark an instance as used up by its first call."""
+"""A rejected design for legacy Functions: mark an instance as used up by its first call."""
 
 import warnings
 

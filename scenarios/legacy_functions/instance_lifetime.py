@@ -1,4 +1,4 @@
-"""How long a legacy instance lives, and what can still be done with it when its graph is gone."""
+"""How long a legacy instance lives, and what still works on it when its graph is gone."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""A legacy Function: the instance itself is the ctx. Used once it works; used twice its two calls share one ctx."""
+"""A legacy Function is its own ctx. Used twice, its two calls share one ctx."""
 
 from gradlife.scenario import Differs, Expect, scenario
 

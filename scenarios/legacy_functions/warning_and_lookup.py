@@ -1,4 +1,4 @@
-"""What a call of a legacy instance does besides computing: it warns, and it looks up names on the instance."""
+"""Side effects of calling a legacy instance: it warns, and it looks up names on the instance."""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""What zero_grad() does to a gradient: its object, its memory, and who may still look at it."""
+"""The effect of zero_grad() on a gradient: its object, its memory, and its other holders."""
 
 from gradlife.scenario import Expect, scenario
 

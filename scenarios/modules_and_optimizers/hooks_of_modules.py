@@ -1,4 +1,4 @@
-"""Hooks of modules: what they close over, what piles up behind them, and what they leave on the module."""
+"""Hooks of modules: their closures, hooks that pile up, and what they leave on the module."""
 
 from gradlife.scenario import Expect, scenario
 

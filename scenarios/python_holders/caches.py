@@ -1,4 +1,4 @@
-"""Caches that keep more than what they were asked for: a key that is the object, a value that refers to its key."""
+"""Caches that keep too much: a key that is the object, a value that refers to its key."""
 
 import functools
 import weakref

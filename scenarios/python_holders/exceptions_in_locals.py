@@ -1,4 +1,4 @@
-"""An exception that a local variable keeps: the exception owns the frame, and the frame owns the exception."""
+"""An exception in a local variable: the exception owns the frame, and the frame owns the exception."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""Functions, methods and classes made at run time: each can be a ring of its own, with tensors in it."""
+"""Functions, methods and classes created at run time: each can be in a cycle that holds tensors."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""Work that was begun and never finished: a suspended generator, and records that nobody writes out."""
+"""Unfinished work: a suspended generator, and log records that nobody writes."""
 
 import logging
 import logging.handlers

@@ -1,4 +1,4 @@
-"""Packed data and hooks that are still held when the interpreter goes away."""
+"""Packed data and hooks that are still held at interpreter exit."""
 
 import atexit
 import builtins

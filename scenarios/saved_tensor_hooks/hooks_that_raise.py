@@ -1,4 +1,4 @@
-"""Pack and unpack hooks that raise, and unpack hooks that give back something that is no tensor."""
+"""Pack and unpack hooks that raise, and unpack hooks that do not return a tensor."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""Pack hooks that return what they were given: a ring through the output that no collector sees."""
+"""Pack hooks that return their argument: a cycle through the output that the collector does not see."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""Packed data and hooks that lead back to the graph which owns them: rings that no collector sees."""
+"""Packed data and hooks that lead back to the graph that owns them: cycles that the collector does not see."""
 
 import weakref
 

@@ -1,4 +1,4 @@
-"""Operations that save their own result, and what would happen if the slot owned it."""
+"""Operations that save their own result, and the leak if the slot owned it."""
 
 from gradlife.scenario import Expect, scenario
 

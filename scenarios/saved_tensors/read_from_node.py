@@ -1,4 +1,4 @@
-"""Reading saved tensors off a node: what the reader then keeps alive, and the raw slot that keeps nothing."""
+"""Reading saved tensors from a node: what the reader then keeps alive. The raw slot keeps nothing."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""What a grad node saved, read back from it: the very tensor, or another one with the same numbers?"""
+"""A saved tensor read back from its node: the same tensor, or another one with the same values?"""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What a node shows of what it saved, release by release, and what the collector sees of it: nothing."""
+"""What a node shows of its saved tensors, release by release. The collector sees nothing of them."""
 
 import gc
 

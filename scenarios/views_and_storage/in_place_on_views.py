@@ -1,4 +1,4 @@
-"""Changes through views: version counters that several tensors share, and history that is rewritten."""
+"""In-place changes through views: shared version counters and rewritten history."""
 
 from gradlife.scenario import Differs, Expect, scenario
 

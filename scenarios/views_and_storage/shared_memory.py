@@ -1,4 +1,4 @@
-"""Memory that numpy and a tensor share, and a storage that is made to point back at its tensor."""
+"""Memory shared by numpy and a tensor, and a storage that points back at its tensor."""
 
 import importlib
 import weakref

@@ -1,4 +1,4 @@
-"""A view and its base: who keeps whom, and the ring that a back reference closes."""
+"""A view and its base: who keeps whom, and the cycle that a back reference closes."""
 
 import weakref
 from functools import partial

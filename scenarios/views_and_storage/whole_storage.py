@@ -1,4 +1,4 @@
-"""Small tensors that keep big storages: slices of a batch, views saved by a graph, tensors on borrowed memory."""
+"""Small tensors that keep large storages: slices of a batch, views saved by a graph, tensors on borrowed memory."""
 
 from gradlife.scenario import Expect, scenario
 

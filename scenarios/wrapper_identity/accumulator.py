@@ -1,4 +1,4 @@
-"""The grad accumulator of a leaf: how many there are, what it keeps alive, and what does not keep it alive."""
+"""The grad accumulator of a leaf: how many there are, what it keeps, and what keeps it."""
 
 from gradlife.scenario import Expect, scenario
 

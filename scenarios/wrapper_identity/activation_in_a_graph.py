@@ -1,4 +1,4 @@
-"""An activation whose last name is gone while a graph still owns it: its weak references, its attributes, the collector."""
+"""An activation without a name that a graph still owns: its weak references, its attributes, the collector."""
 
 import weakref
 from functools import partial

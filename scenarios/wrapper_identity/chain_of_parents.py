@@ -1,4 +1,4 @@
-"""Tensors that remember what they were made from."""
+"""Tensors that keep the tensors they were made from."""
 
 from functools import partial
 

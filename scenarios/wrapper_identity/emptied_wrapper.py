@@ -1,4 +1,4 @@
-"""The emptied wrapper: a strong reference got out of a weak one while C++ owned the wrapper, and then C++ let go."""
+"""A strong reference made from a weak one while C++ owned the wrapper, after which C++ releases the tensor."""
 
 import weakref
 

@@ -1,4 +1,4 @@
-"""The life of one wrapper in five states, as the proposal of OneFlow issue 9500 draws it, each one a stage to watch."""
+"""One wrapper in five states, as in the proposal of OneFlow issue 9500, one stage each."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""What one writes on `x.grad`, while only C++ holds the gradient: attributes, and the objects that they hold."""
+"""Attributes set on `x.grad` while only C++ holds the gradient, and the objects that they hold."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""`id(x.grad)` read again and again: the small question that led to the five states of a wrapper."""
+"""`id(x.grad)` read again and again."""
 
 from gradlife.scenario import Expect, scenario
 

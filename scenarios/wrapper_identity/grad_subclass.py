@@ -1,4 +1,4 @@
-"""A Python subclass of Tensor stored where only C++ holds it: its type, its slots, and how often `__del__` runs."""
+"""A subclass of Tensor that only C++ holds: its type, its slots, and how often `__del__` runs."""
 
 from functools import partial
 

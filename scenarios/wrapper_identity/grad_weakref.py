@@ -1,4 +1,4 @@
-"""Weak references to `x.grad`, and the weak collections built on them, while only C++ holds the gradient."""
+"""Weak references to `x.grad`, and weak collections of it, while only C++ holds the gradient."""
 
 import importlib
 import weakref

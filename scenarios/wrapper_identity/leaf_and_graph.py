@@ -1,4 +1,4 @@
-"""A tensor that carries a result of its own: harmless while wrappers died early, a leak since they are preserved."""
+"""A tensor with its own result as an attribute: harmless while wrappers were not preserved, a leak since."""
 
 from functools import partial
 

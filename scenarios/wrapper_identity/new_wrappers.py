@@ -1,4 +1,4 @@
-"""Which operations give a new tensor object, and which give the old one back."""
+"""Which operations return a new tensor object, and which return the same one."""
 
 from functools import partial
 

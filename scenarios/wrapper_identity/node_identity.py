@@ -1,4 +1,4 @@
-"""The Python objects that stand for grad nodes: `y.grad_fn` asked again and again, and what one may put on it."""
+"""The Python objects of grad nodes: repeated reads of `y.grad_fn`, and attributes set on it."""
 
 from gradlife.scenario import Expect, scenario
 

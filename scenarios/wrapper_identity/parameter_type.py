@@ -1,4 +1,4 @@
-"""A Parameter is a Python class over a plain tensor: whether it is still one when only C++ has held it."""
+"""A Parameter is a Python class over a plain tensor: does it stay one while only C++ holds it?"""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""What `sys.getrefcount` tells of the owners that a tensor has in C++."""
+"""What `sys.getrefcount` shows of a tensor's C++ owners."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""The tensor given to backward(): which part of the engine sees this very object?"""
+"""The tensor passed to backward(): which part of the engine sees the same object?"""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""A tensor that holds itself: the plain cycle, to compare the ones through C++ with."""
+"""A tensor that holds itself: the plain cycle, for comparison with cycles through C++."""
 
 import weakref
 from functools import partial

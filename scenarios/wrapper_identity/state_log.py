@@ -1,4 +1,4 @@
-"""The five states once more, as the mini engine's own log tells them: what cannot be seen from Python in a real release."""
+"""The five states again, in the mini engine's own log, which a real release does not have."""
 
 from gradlife.scenario import Expect, scenario
 

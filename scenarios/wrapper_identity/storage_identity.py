@@ -1,4 +1,4 @@
-"""The Python object that stands for a tensor's storage."""
+"""The Python object of a tensor's storage."""
 
 from gradlife.scenario import Expect, scenario
 

@@ -1,4 +1,4 @@
-"""What Python can hang on a tensor, while it has a name: the ground on which wrapper identity stands."""
+"""What Python can attach to a tensor while the tensor has a name."""
 
 import gc
 import weakref

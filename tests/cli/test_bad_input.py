@@ -146,3 +146,7 @@ def test_a_disk_that_is_full_at_the_end_costs_neither_the_report_nor_the_exit_st
     assert status == 3
     assert "In sum" in output
     assert errors.startswith("gradlife: error: the report could not be written to /dev/full: no space left")
+
+
+def test_a_memory_limit_of_400_digits_is_no_size(gradlife: Gradlife) -> None:
+    assert "is no size: 500M, 8G" in one_error(gradlife("hunt", "--memory-limit", "9" * 400, "train.py"))

@@ -4,8 +4,8 @@ import pytest
 
 from gradlife.cli.explain import declared_by_profile, fix_of
 from gradlife.patterns.codes import SENTENCES
-from gradlife.reports.explaining import Explanation, print_explanation
-from gradlife.reports.listing import print_list
+from gradlife.reports.run.listing import print_list
+from gradlife.reports.run.story import Explanation, print_explanation
 from gradlife.runner.discover import Story, discover
 from printing import printed, widest
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from gradlife.backends import recorded
-from gradlife.checkup import asking, examination, supplies
+from gradlife.doctor import child, examination, stories_recordings
 from gradlife.environments.records import Environment, write_record
 from gradlife.model.checkup import Checkup, Health, Sign, decode, encode
-from gradlife.reports.checkup import print_checkup
-from gradlife.reports.json import checkup_text
+from gradlife.reports.doctor import print_checkup
+from gradlife.reports.formats.json.document import checkup_text
 from printing import printed
 
 Gradlife = Callable[..., tuple[int, str, str]]
@@ -30,7 +30,7 @@ def doctor(folder: Path, *arguments: str, **files: str) -> subprocess.CompletedP
     write(folder, **files)
     command = [sys.executable, "-m", "gradlife", "doctor", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
 
 
 def write(folder: Path, **files: str) -> None:
@@ -45,7 +45,7 @@ def asked(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> Checku
     """What the doctor's child alone says where its path begins with these files."""
     write(folder, **files)
     monkeypatch.syspath_prepend(str(folder))
-    return Checkup(tuple(asking.ask_child()))
+    return Checkup(tuple(child.ask_child()))
 
 
 def signs_of(result: subprocess.CompletedProcess[str]) -> dict[str, Sign]:
@@ -79,6 +79,7 @@ def test_a_sound_installation_is_well(tmp_path: Path) -> None:
     assert signs["environments"].health is Health.ABSENT
 
 
+@pytest.mark.whole
 @pytest.mark.scan
 def test_without_torch_the_rest_is_examined_and_well(tmp_path: Path) -> None:
     result = doctor(tmp_path, "--json", "-", sitecustomize="import sys; sys.modules['torch'] = None")
@@ -126,6 +127,7 @@ def test_a_torch_that_breaks_is_told_with_a_remedy(
     assert remedy in sign.remedy
 
 
+@pytest.mark.whole
 @pytest.mark.scan
 def test_a_torch_that_raises_leaves_the_rest_examined_and_no_traceback(tmp_path: Path) -> None:
     result = doctor(tmp_path, torch="raise RuntimeError('two\\nlines')")
@@ -146,7 +148,7 @@ def test_a_file_that_stands_in_the_place_of_torch_is_to_be_renamed(
 def test_a_torch_that_never_answers_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "torch.py").write_text("import time\nwhile True:\n    time.sleep(1)\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    (sign,) = asking.ask_child(time_limit=4)
+    (sign,) = child.ask_child(time_limit=4)
     assert sign.told in ("importing torch: no answer within 4 s", "starting: no answer within 4 s")
 
 
@@ -154,7 +156,7 @@ def test_an_extension_that_is_missing_is_one_problem_and_no_child_is_asked(
     gradlife: Gradlife, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "gradlife._engine", None)
-    monkeypatch.setattr(asking, "ask_child", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(child, "ask_child", lambda: pytest.fail("asked"))
     status, output, errors = gradlife("doctor", "--json", "-")
     problems = json.loads(output)["problems"]
     assert (status, errors) == (1, "")
@@ -173,16 +175,16 @@ def test_what_an_examination_raises_is_a_sign() -> None:
 def test_a_damaged_or_missing_recording_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "torch-1.1.0.json").write_text("{", encoding="utf-8")
     monkeypatch.setattr(recorded, "folder", lambda: tmp_path)
-    signs = {sign.name: sign for sign in supplies.recordings()}
+    signs = {sign.name: sign for sign in stories_recordings.recordings()}
     assert signs["recorded:torch-1.1.0"].health is Health.LESS
     assert signs["recorded:torch-2.13.0"].told == "is missing"
-    assert signs["recorded:torch-2.13.0"].remedy == supplies.REINSTALL
+    assert signs["recorded:torch-2.13.0"].remedy == stories_recordings.REINSTALL
 
 
 def test_an_environment_without_its_interpreter_is_told(tmp_path: Path) -> None:
     (tmp_path / "home" / "environments" / "old").mkdir(parents=True)
     write_record(Environment("old", sys.executable, ("torch==1.1.0",), "3.7.16", "torch", "1.1.0"))
-    (sign,) = supplies.environments()
+    (sign,) = stories_recordings.environments()
     assert (sign.name, sign.health) == ("environment old", Health.LESS)
     assert sign.told == "torch 1.1.0 on Python 3.7.16: its interpreter is gone"
     assert sign.remedy == "gradlife env remove old, then gradlife env add old ..."

@@ -13,7 +13,7 @@ import pytest
 
 from fabricated_hunts import CLEAN
 from gradlife.output import AppendedFile, OutputFile, open_output
-from gradlife.reports.json import hunt_text
+from gradlife.reports.formats.json.document import hunt_text
 from sarif_rules import wrong_in
 
 Gradlife = Callable[..., tuple[int, str, str]]
@@ -207,6 +207,6 @@ def test_a_script_keeps_its_output_and_the_annotations_go_beside_it(tmp_path: Pa
     script = tmp_path / "short.py"
     script.write_text("print('own output')", encoding="utf-8")
     command = [sys.executable, "-m", "gradlife", "hunt", "--github", str(script)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert (result.returncode, result.stdout) == (3, "own output\n")
     assert result.stderr.splitlines()[-1].startswith("::warning title=gradlife hunt could not tell::")

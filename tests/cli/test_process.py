@@ -24,7 +24,7 @@ def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
 
 def test_the_module_is_the_command() -> None:
     child = start("--version")
-    output, errors = child.communicate(timeout=60)
+    output, errors = child.communicate(timeout=900)
     assert (child.returncode, errors) == (0, "")
     assert output.startswith("gradlife 0.")
 
@@ -36,7 +36,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     child.stdout.close()
     assert child.stderr.read() == ""
     child.stderr.close()
-    assert child.wait(60) == EXIT_BROKEN_PIPE
+    assert child.wait(900) == EXIT_BROKEN_PIPE
 
 
 def test_a_reader_that_goes_away_does_not_cost_the_json(stories: str, tmp_path: Path) -> None:
@@ -47,23 +47,24 @@ def test_a_reader_that_goes_away_does_not_cost_the_json(stories: str, tmp_path: 
     child.stdout.close()
     assert child.stderr.read() == ""
     child.stderr.close()
-    assert child.wait(60) == EXIT_BROKEN_PIPE
+    assert child.wait(900) == EXIT_BROKEN_PIPE
     assert file.read_text(encoding="utf-8").startswith('{\n"format": "gradlife.run/1"')
 
 
 def test_an_interrupted_run_ends_at_once_with_one_line(broken: str, tmp_path: Path) -> None:
-    file = tmp_path / "run.json"
-    child = start("run", f"{broken}::hang", "--backend", "fake", "--json", str(file))
-    time.sleep(2.0)
+    file, begins = tmp_path / "run.json", tmp_path / "begins"
+    child = start("run", f"{broken}::hang", "--backend", "fake", "--json", str(file), HANG_BEGINS=str(begins))
+    while not begins.exists() and child.poll() is None:
+        time.sleep(0.05)
     child.send_signal(signal.SIGINT)
-    output, errors = child.communicate(timeout=30)
+    output, errors = child.communicate(timeout=900)
     assert (child.returncode, output, errors) == (EXIT_INTERRUPTED, "", "gradlife: interrupted\n")
     assert not file.exists()
 
 
 def test_a_terminal_without_the_characters_gets_others(stories: str) -> None:
     child = start("list", stories, PYTHONIOENCODING="ascii")
-    output, errors = child.communicate(timeout=60)
+    output, errors = child.communicate(timeout=900)
     assert (child.returncode, errors) == (0, "")
     assert output.isascii()
 
@@ -89,7 +90,7 @@ def test_a_terminal_gets_a_progress_bar_on_standard_error_and_loses_it_again(sto
     assert child.stdout is not None
     assert child.stdout.read().startswith("Systems\n")
     child.stdout.close()
-    assert child.wait(60) == 0
+    assert child.wait(900) == 0
     shown = b""
     while True:
         try:
@@ -99,3 +100,30 @@ def test_a_terminal_gets_a_progress_bar_on_standard_error_and_loses_it_again(sto
     os.close(ours)
     assert b"3/3" in shown
     assert shown.rstrip().endswith(b"\x1b[2K")
+
+
+def in_shell(redirected: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = f'exec "$0" -m gradlife "$@" {redirected}'
+    return subprocess.run(
+        ["sh", "-c", command, sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=900,
+        check=False,
+    )
+
+
+def test_a_full_output_is_one_line_and_could_not_tell() -> None:
+    done = in_shell("> /dev/full", "list")
+    assert done.stderr == "gradlife: error: standard output can't be written: No space left on device\n"
+    assert done.returncode == 3
+
+
+def test_closed_streams_cost_neither_the_status_nor_the_json(stories: str, tmp_path: Path) -> None:
+    for closed in (">&-", "2>&-", ">&- 2>&- <&-"):
+        file = tmp_path / "run.json"
+        done = in_shell(closed, "run", stories, "--backend", "fake", "--json", str(file))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert file.read_text(encoding="utf-8").startswith('{\n"format": "gradlife.run/1"')
+        file.unlink()

@@ -18,7 +18,7 @@ def recording(gradlife: Gradlife, stories: str, tmp_path: Path) -> Path:
     status, output, _ = gradlife("record", stories, "--backend", "fake:fake-leaky", "--rounds", "2", "-o", str(file))
     assert status == 0
     assert "fake-fake-leaky  fake 1.0" in output
-    assert "3 stories told in 2 rounds: " in output
+    assert "3 stories run in 2 rounds: " in output
     return file
 
 
@@ -113,7 +113,7 @@ def test_a_few_stories_are_renewed_and_the_others_stay(gradlife: Gradlife, stori
     status, output, _ = gradlife(
         "record", f"{stories}::tensor_dropped", "--backend", "fake:fake-leaky", "-o", str(recording)
     )
-    assert (status, "1 story told in 3 rounds; 3 in the file" in output) == (0, True)
+    assert (status, "1 story run in 3 rounds; 3 in the file" in output) == (0, True)
     assert gradlife("run", stories, "--backend", f"recorded:{recording}")[0] == 0
     text = recording.read_text("utf-8")
     assert '"made anew"' in text
@@ -217,7 +217,7 @@ def test_a_recording_on_standard_output_is_nothing_else(gradlife: Gradlife, stor
     status, output, errors = gradlife("record", stories, "--backend", "fake", "--rounds", "1", "-o", "-")
     assert status == 0
     assert json.loads(output)["system"]["name"] == "fake-1.0"
-    assert "3 stories told in 1 round" in errors
+    assert "3 stories run in 1 round" in errors
 
 
 def test_a_system_on_which_no_story_can_be_told_is_not_recorded(
@@ -226,7 +226,7 @@ def test_a_system_on_which_no_story_can_be_told_is_not_recorded(
     file = tmp_path / "none.json"
     status, _, errors = gradlife("record", f"{broken}::not_here", "--backend", "fake", "-o", str(file))
     assert (status, file.exists()) == (3, False)
-    assert "none of the stories could be told on fake" in errors
+    assert "none of the stories could be run on fake" in errors
 
 
 def test_a_story_that_ends_the_process_is_recorded_as_that(gradlife: Gradlife, broken: str, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ class Shop:
         self.orders = [Order(number) for number in range(count)]
 
 shop = Shop(int(sys.argv[1]))
-print("noise", __name__, __file__)
+print("noise", __name__, sys.argv[0])
 if len(sys.argv) > 2:
     exec(sys.argv[2])
 """
@@ -37,7 +37,7 @@ def run(*arguments: str, folder: Path, **environment: str) -> subprocess.Complet
         capture_output=True,
         text=True,
         cwd=folder,
-        timeout=120,
+        timeout=900,
         env={**os.environ, **environment},
     )
 

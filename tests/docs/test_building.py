@@ -64,6 +64,6 @@ def test_the_documentation_is_built_without_a_warning(tmp_path: Path) -> None:
     if missing:
         pytest.skip(f"the documentation was not built: {', '.join(missing)} is not installed (make docs installs it)")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html", "docs", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "codes" / "GL402.html").exists()

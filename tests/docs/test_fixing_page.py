@@ -21,6 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.whole
 @pytest.mark.long
 def test_each_case_is_found_and_each_fix_proved(folder: Path) -> None:
     """In the page's order: a later command reads what an earlier one wrote."""

@@ -26,22 +26,22 @@ ELSEWHERE = {
     "gradlife record --backend torch@old -o old.json": "no such environment here: tests/cli/test_record.py",
     "gradlife run --backend mini:torch-1.1 --against recorded:old.json": "no such recording: tests/cli/test_record.py",
     "gradlife run --against recorded:torch-2.13.0": "a minute: tests/cli/test_record.py",
-    "gradlife run --fidelity": "a minute: tests/unit/runner",
-    "gradlife run --matrix": "a minute: tests/unit/runner",
+    "gradlife run --fidelity": "a minute: tests/runner",
+    "gradlife run --matrix": "a minute: tests/runner",
     "gradlife run --json report.json": "a minute: tests/cli/test_run.py",
     "gradlife run --html report.html": "a minute: tests/browser looks at such pages",
     'gradlife run --junit junit.xml --markdown "$GITHUB_STEP_SUMMARY" --sarif findings.sarif': "tests/cli/test_formats.py",
     "gradlife snapshot -o heap.glheap train.py": "tests/cli/test_snapshots.py",
     "gradlife open heap.glheap --html heap.html": "tests/cli/test_snapshots.py",
     "gradlife why heap.glheap Tensor --picture tensor.svg": "it needs graphviz: tests/cli/test_pictures.py",
-    "gradlife open heap.glheap --tui": "it waits for keys: tests/tui/test_command.py",
+    "gradlife open heap.glheap --tui": "it waits for keys: tests/interactive/tui/test_command.py",
     "gradlife hunt --html report.html train.py": "tests/browser looks at such pages",
     "gradlife hunt train.py": "tests/yardsticks/test_hunting_page.py hunts in a train.py",
-    "gradlife hunt train.py --lr 0.1": "tests/hunting/test_targets.py: arguments are the script's",
+    "gradlife hunt train.py --lr 0.1": "tests/hunting/steps/test_targets.py: arguments are the script's",
     "gradlife hunt train.py::train_step": "docs/fixing hunts in functions: test_fixing_page.py",
     "gradlife hunt -i train.py": "tests/yardsticks/test_hunting_page.py",
-    "gradlife hunt --prove train.py": "tests/hunting/test_proving.py",
-    "gradlife hunt --lines train.py": "tests/hunting/test_lines.py",
+    "gradlife hunt --prove train.py": "tests/hunting/run/test_proving.py",
+    "gradlife hunt --lines train.py": "tests/hunting/session/test_lines.py",
     "gradlife hunt --export-scenario leak.py train.py": "tests/yardsticks/test_hunting_page.py",
 }
 HERE = [command for command in dict.fromkeys(COMMANDS) if command not in ELSEWHERE]
@@ -65,7 +65,7 @@ def test_the_picture_is_of_the_example_and_says_what_the_hunt_of_it_says() -> No
     page = (ROOT / "docs" / "hunting.md").read_text(encoding="utf-8")
     assert f"<!-- file: train.py -->\n```python\n{EXAMPLE.read_text(encoding='utf-8')}```" in page
     text = " ".join(re.findall(r">([^<>]+)<", PICTURE.read_text(encoding="utf-8"))).replace("&#160;", " ")
-    for part in ("GL402", "collected results keep their graphs", ".losses", "should be gone", "What to do:"):
+    for part in ("GL402", "collected results keep their graphs", "trainer.losses", "Proof:", "Details:"):
         assert part in text
 
 

@@ -24,11 +24,12 @@ SAMPLE = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.allocator
 def test_nothing_but_a_memory_error_comes_of_a_failed_allocation() -> None:
     command = [sys.executable, "-m", "benchmarks.hardening.alloc_failures"]
     command += [option for which in SAMPLE for option in ("--only", which)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
     if done.stdout.startswith("skipped"):
         pytest.skip(done.stdout)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -41,7 +41,7 @@ def found_in(folder: Path, library: str, function: str) -> tuple[int, list[str]]
 
 
 def compile_c(*arguments: str) -> None:
-    subprocess.run(["cc", *arguments], check=True, timeout=60)
+    subprocess.run(["cc", *arguments], check=True, timeout=900)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
         pytest.skip(str(error))
     command = [sys.executable, str(Path(__file__).with_name("without_memory.py"))]
     environment = {**injector.environment(library), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
 

@@ -13,7 +13,7 @@ import pytest
 from fabricated_hunts import LEAKING, LOSSES, WAITING, hunt
 from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, open_snapshot, snapshot
-from gradlife.interactive.patient import SavedPatient
+from gradlife.interactive.heap_source import SavedPatient
 from gradlife.interactive.session import VERBS, Session
 from gradlife.interactive.terminal import history_path
 from gradlife.model.hunt import Finding, HuntReport, PerStep, Round
@@ -209,7 +209,7 @@ def test_what_is_saved_can_be_opened(file: str, tmp_path: Path) -> None:
 
 def test_open_i_asks_at_a_prompt(file: str) -> None:
     command = [sys.executable, "-m", "gradlife", "open", file, "-i"]
-    done = subprocess.run(command, input="why Shelf\n", capture_output=True, text=True, timeout=60, cwd=ROOT)
+    done = subprocess.run(command, input="why Shelf\n", capture_output=True, text=True, timeout=900, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
     assert "(gradlife) Shelf is held: a root reaches it\n" in done.stdout
 
@@ -239,6 +239,7 @@ print("the end", number)
 """
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 @pytest.mark.parametrize(
     ("leak", "what", "cut"),
@@ -253,7 +254,7 @@ def test_a_program_stops_at_its_leak_which_ends_with_the_cut(tmp_path: Path, lea
     lines = ["leaks", f"why {what}", "step 7", "cut 1", "step 7", "step 7", "quit"]
     command = [sys.executable, "-m", "gradlife", "hunt", "-i", str(script)]
     done = subprocess.run(
-        command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=120, cwd=tmp_path
+        command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=900, cwd=tmp_path
     )
     assert done.returncode == 1
     assert "Tensor float32 [] is held: a root reaches it" in done.stdout

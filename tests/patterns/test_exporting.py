@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from gradlife.hunting.exporting import NoScenario, export_first, exported
+from gradlife.hunting.findings.scenario_file import NoScenario, export_first, exported
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Lifetime
 from gradlife.patterns import diagnose, fingerprint
@@ -33,6 +33,7 @@ def findings(traces: Traces) -> dict[str, Finding]:
     return found
 
 
+@pytest.mark.whole
 def test_exported_findings_of_many_patterns_meet_their_declarations_on_torch(traces: Traces, tmp_path: Path) -> None:
     codes = set()
     for name, finding in findings(traces).items():

@@ -9,9 +9,9 @@ import pytest
 from gradlife.model.hunt import FindingKind
 from gradlife.model.trace import Hop, Ledger, Lifetime, Step, TensorFacts, Trace
 from gradlife.patterns import NO_CONTAINER, SWELLING, diagnose, fingerprint
-from gradlife.patterns.library import KnownLeak, has_bug, known_leaks
-from gradlife.patterns.matching import find, find_around
-from gradlife.patterns.tokens import Token, tokens_of
+from gradlife.patterns.known_leaks import KnownLeak, has_bug, known_leaks
+from gradlife.patterns.matching.matcher import find, find_around
+from gradlife.patterns.matching.path_tokens import Token, tokens_of
 
 
 def tokens(text: str) -> tuple[Token, ...]:
@@ -136,7 +136,7 @@ def last_step(*way: Step) -> Trace:
 def test_the_last_steps_result_is_called_by_where_it_is_kept(way: tuple[Step, ...], kept: str, line: str) -> None:
     found = diagnose(last_step(*way), FindingKind.RETAINED)
     assert found.code == "GL409"
-    assert found.reason.startswith(f"`{kept}` is still the result of a finished step with its graph (GeluBackward0)")
+    assert found.reason.startswith(f"`{kept}` is the result of a finished step and still has its graph (GeluBackward0)")
     assert found.advice.code == line
 
 

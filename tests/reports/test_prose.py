@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from rich.console import Group
 
-from gradlife.reports.prose import folded_prose
+from gradlife.reports.docstrings import folded_prose
 from printing import rendered
 
 

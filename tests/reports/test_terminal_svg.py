@@ -9,9 +9,9 @@ from rich.text import Text
 
 from fabricated import troubled
 from fabricated_hunts import EVERYTHING
-from gradlife.reports.hunt import print_hunt
+from gradlife.reports.hunt.terminal import print_hunt
+from gradlife.reports.run.run import print_report
 from gradlife.reports.svg import COLOURS, GROUND, TEXT, svg_of
-from gradlife.reports.terminal import print_report
 from printing import printed
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -36,9 +36,9 @@ def show_hunt(console: Console) -> None:
 
 @pytest.mark.parametrize("show", [show_run, show_hunt])
 def test_a_picture_has_every_line_of_the_report(show) -> None:  # type: ignore[no-untyped-def]
-    told = [re.sub(r"\s", "", line) for line in printed(show, 100).splitlines() if line.strip()]
+    seen = [re.sub(r"\s", "", line) for line in printed(show, 100).splitlines() if line.strip()]
     drawn = [re.sub(r"\s", "", line) for line in lines_of(svg_of(show, "gradlife")) if line]
-    assert drawn == told
+    assert drawn == seen
 
 
 def test_the_same_report_is_the_same_picture() -> None:

@@ -88,7 +88,7 @@ def test_a_program_fails_where_its_label_says_so(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "step: 1 of 1 that should fail" in done.stdout

@@ -38,6 +38,7 @@ def failed(ran: Ran) -> set[str]:
     return {name.partition("::")[2] for name, word in ran.outcomes.items() if word == "FAILED"}
 
 
+@pytest.mark.whole
 def test_without_options_the_marker_and_the_fixture_catch_what_they_are_asked_for(project: Path) -> None:
     ran = run_suite(project, "leaky")
     assert failed(ran) == {STEP, MODEL}
@@ -45,6 +46,7 @@ def test_without_options_the_marker_and_the_fixture_catch_what_they_are_asked_fo
     assert "Sequential should be freed when its last name goes, but only the collector frees it" in ran.text
 
 
+@pytest.mark.whole
 def test_every_test_is_checked_where_that_is_asked_for(leaky: Ran) -> None:
     assert failed(leaky) == {STEP, MODEL, FEATURES, LOSS}
     assert {name: leaky.codes(name) for name in (STEP, FEATURES, LOSS)} == {
@@ -60,6 +62,7 @@ def test_a_leak_is_annotated_beside_its_line(leaky: Ran) -> None:
     assert f"::error file=leaky/training.py,line={made},title=GL402 " in leaky.text
 
 
+@pytest.mark.whole
 def test_a_baseline_lets_what_is_known_pass(project: Path) -> None:
     known = ("leaky", "--leaks", "--leaks-baseline", "known.json", "-k", FEATURES)
     assert run_suite(project, *known, "--leaks-update-baseline").status == 0
@@ -67,14 +70,15 @@ def test_a_baseline_lets_what_is_known_pass(project: Path) -> None:
     assert (ran.status, ran.codes(FEATURES)) == (0, [("known", "GL000")])
 
 
+@pytest.mark.whole
 def test_the_mended_suite_passes_in_its_workflow(project: Path) -> None:
     workflow = (PROJECT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
     [line] = [line for line in workflow.splitlines() if "pytest mended" in line]
     words = line.partition("run: pytest ")[2].split()
     ran = run_suite(project, *words)
     assert (ran.status, failed(ran)) == (0, set())
-    told = json.loads((project / "leaks.json").read_text(encoding="utf-8"))
-    assert (told["totals"]["checked"], told["totals"]["leaking"]) == (4, 0)
+    result = json.loads((project / "leaks.json").read_text(encoding="utf-8"))
+    assert (result["totals"]["checked"], result["totals"]["leaking"]) == (4, 0)
 
 
 def test_both_suites_are_one_file() -> None:

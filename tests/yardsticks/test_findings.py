@@ -20,7 +20,7 @@ from gradlife.model.reading import INCONCLUSIVE, Json
 from gradlife.runner.api import TIME_LIMIT, Plan, select_stories, tell
 from gradlife.runner.discover import Story
 from gradlife.runner.history import column_order, made_rows
-from gradlife.runner.recorded import recorded_run
+from gradlife.runner.recordings import recorded_run
 
 TABLE = Path(__file__).with_name("findings.toml")
 VERDICTS = ("never", "gc", "del")
@@ -79,21 +79,21 @@ def rows_of(
 def columns(finding: Finding, systems: Sequence[str], row: HistoryRow) -> Iterator[list[tuple[str, str, Json]]]:
     """For each framework: release, what was measured, and what the story read, where there are both."""
     for framework in ("torch", "oneflow"):
-        told = [
+        seen = [
             (name, finding.told_of(name), moment.value)
             for name, moment in zip(systems, row.moments, strict=True)
             if name.startswith(framework) and moment.is_there and not moment.is_unstable
         ]
-        yield [one for one in told if one[1] and one[2] != INCONCLUSIVE]
+        yield [one for one in seen if one[1] and one[2] != INCONCLUSIVE]
 
 
 def judge(finding: Finding, systems: Sequence[str], row: HistoryRow, shown: HistoryRow) -> None:
     """The story changes where the measurement does, and has its verdicts; if it does, history shows a change."""
-    for told in columns(finding, systems, row):
+    for result in columns(finding, systems, row):
         if finding.reading == "liveness":
-            assert [value for _, value, _ in told] == [value for _, _, value in told]
-        changes = [one[0] for old, one in pairwise(told) if old[1] != one[1]]
-        seen = [one[0] for old, one in pairwise(told) if form(old[2]) != form(one[2])]
+            assert [value for _, value, _ in result] == [value for _, _, value in result]
+        changes = [one[0] for old, one in pairwise(result) if old[1] != one[1]]
+        seen = [one[0] for old, one in pairwise(result) if form(old[2]) != form(one[2])]
         assert seen == changes
         assert shown.is_changed or not changes
 

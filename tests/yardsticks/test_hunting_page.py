@@ -38,6 +38,7 @@ def shown() -> Iterator[tuple[str, list[str]]]:
             yield "; ".join(line.removeprefix("$ ") for line in text.splitlines()), lines
 
 
+@pytest.mark.whole
 @pytest.mark.long
 def test_commands_come_with_what_they_print(folder: Path) -> None:
     """In the page's order: a later command reads what an earlier one wrote."""
@@ -47,7 +48,7 @@ def test_commands_come_with_what_they_print(folder: Path) -> None:
     for command, lines in commands:
         environment = {**os.environ, "PATH": path, "COLUMNS": "120"}
         done = subprocess.run(
-            command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+            command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=900
         )
         at, text = 0, done.stdout + done.stderr if "-i" in command.split() else done.stderr + done.stdout
         if "-i" in command.split() or "--verify" in command:
@@ -60,7 +61,7 @@ def test_commands_come_with_what_they_print(folder: Path) -> None:
 
 @pytest.mark.parametrize("text", [text for note, _, text in BLOCKS if note == "run"])
 def test_programs_of_the_page_hold_what_they_assert(text: str, folder: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 
-from gradlife.tui.app import Explorer
+from gradlife.interactive.tui.app import Explorer
 from notebooks import RUNNER
 from sources import ROOT
 
@@ -40,6 +40,7 @@ def in_order(lines: list[str], text: str) -> bool:
     return True
 
 
+@pytest.mark.whole
 def test_commands_come_with_what_they_print(tmp_path: Path) -> None:
     ((name, program),) = [(note.removeprefix("file: "), text) for note, _, text in BLOCKS if note.startswith("file: ")]
     (tmp_path / name).write_text(program, encoding="utf-8")
@@ -54,7 +55,7 @@ def test_commands_come_with_what_they_print(tmp_path: Path) -> None:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=900,
         )
         assert in_order(lines, done.stdout + done.stderr), f"{command}\n{done.stdout}{done.stderr}"
 
@@ -65,7 +66,7 @@ def test_cells_come_with_what_they_say(tmp_path: Path) -> None:
     cells = [text.split("\n") if not text.startswith("%%") else [text] for text, _ in blocks]
     environment = {**os.environ, "IPYTHONDIR": str(tmp_path), "COLUMNS": "120"}
     command = [sys.executable, "-c", RUNNER, json.dumps([cell for block in cells for cell in block])]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment, cwd=tmp_path)
     said = "".join(json.loads(line) for line in done.stdout.splitlines())
     assert in_order([line for _, lines in blocks for line in lines], said), said + done.stderr
 

@@ -14,7 +14,7 @@ from benchmarks.programs.__main__ import NONE, judge
 from benchmarks.programs.planted import FOLDER, PLANTED
 from fabricated_hunts import CLEAN, CYCLE, HISTORY, LOSSES, WAITING, hunt, step
 from gradlife.model.hunt import HuntReport
-from gradlife.reports.json import hunt_text
+from gradlife.reports.formats.json.document import hunt_text
 
 SCRIPTS = sorted(path for path in FOLDER.glob("*.py") if path.name not in {"__init__.py", "__main__.py", "planted.py"})
 

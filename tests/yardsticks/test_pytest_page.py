@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gradlife.pytest_plugin import options
 from gradlife.pytest_plugin.lifetimes import Lifetimes
-from gradlife.pytest_plugin.marks import PARSERS
+from gradlife.pytest_plugin.settings import options
+from gradlife.pytest_plugin.settings.marks import PARSERS
 from plugin_suites import OTHERS
 from sources import ROOT
 
@@ -52,6 +52,7 @@ def one_spaced(text: str) -> str:
 COMMANDS = list(shown())
 
 
+@pytest.mark.whole
 @pytest.mark.torch
 @pytest.mark.long
 def test_commands_come_with_what_they_print(folder: Path) -> None:
@@ -61,7 +62,7 @@ def test_commands_come_with_what_they_print(folder: Path) -> None:
     environment = {**os.environ, "PATH": path, "COLUMNS": "150", "PYTEST_ADDOPTS": off, "GITHUB_ACTIONS": ""}
     for command, parts in COMMANDS:
         done = subprocess.run(
-            command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=240
+            command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=900
         )
         at, text = 0, one_spaced(done.stdout + done.stderr)
         for part in parts:
@@ -74,9 +75,9 @@ def test_every_option_argument_and_method_is_told() -> None:
     parser = pytest.Parser(_ispytest=True)
     options.add_options(parser)
     names = [option.names()[0] for group in parser._groups for option in group.options]
-    told = [name for name in (*names, *(f"`{name}=" for name in PARSERS)) if name not in PAGE]
+    seen = [name for name in (*names, *(f"`{name}=" for name in PARSERS)) if name not in PAGE]
     methods = {name for name, _ in inspect.getmembers(Lifetimes) if not name.startswith("_")} - INTERNAL
-    assert told == []
+    assert seen == []
     assert [name for name in methods if f"`{name}(" not in PAGE] == []
 
 

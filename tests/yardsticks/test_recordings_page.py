@@ -32,7 +32,7 @@ def test_a_command_prints_what_the_page_shows(command: str, lines: list[str], tm
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "COLUMNS": "120", "GRADLIFE_HOME": str(tmp_path)}
     done = subprocess.run(
-        command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900
     )
     text = re.sub(r"[ \n]+", " ", done.stdout + done.stderr)
     at = 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from gradlife import _engine
 from gradlife._engine import _saved_tensor_type
-from gradlife.engine.autograd import _functions, anomaly_mode, function, functional, grad_mode, graph, variable
+from gradlife.engine.autograd import _functions, anomaly_mode, function, grad_mode, graph, variable
 from gradlife.engine.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from gradlife.engine.autograd.function import Function, NestedIOFunction
 from gradlife.engine.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
@@ -44,7 +44,6 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "function",
-    "functional",
     "grad",
     "gradcheck",
     "grad_mode",

@@ -1,4 +1,4 @@
-"""Tensors that a module registers: parameters, which are trained, and buffers, which are not."""
+"""Parameters: tensors that a module registers and an optimizer trains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradlife._engine import TensorBase, _TensorMeta
 from gradlife.engine import overrides
 from gradlife.engine.tensors import Tensor, plain_class
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Parameter"]
 
 
 class _ParameterMeta(_TensorMeta):
@@ -22,7 +22,7 @@ class _ParameterMeta(_TensorMeta):
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A leaf that requires grad unless told otherwise, registered by the module that it is assigned to."""
+    """A leaf that requires grad by default, registered by the module that it is assigned to."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         tensor = data if isinstance(data, Tensor) else Tensor()
@@ -53,25 +53,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 
 TensorBase._make_bare_class(Parameter)
-
-
-class _BufferMeta(_TensorMeta):
-    def __instancecheck__(cls, instance: Any) -> bool:
-        if super().__instancecheck__(instance):
-            return True
-        return cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
-
-
-class Buffer(Tensor, metaclass=_BufferMeta):
-    """Marks a tensor that the module which it is assigned to registers as a buffer; the tensor keeps its own class."""
-
-    persistent: bool
-
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
-        tensor: Any = (data if isinstance(data, Tensor) else Tensor()).detach()
-        tensor.persistent = persistent
-        tensor._is_buffer = True
-        return tensor
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:

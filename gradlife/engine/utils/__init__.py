@@ -4,9 +4,9 @@ import importlib
 from typing import Any
 
 from gradlife.engine.releases import UTILS
-from gradlife.engine.utils import _python_dispatch, checkpoint, data, hooks
+from gradlife.engine.utils import _python_dispatch, checkpoint, hooks
 
-__all__ = ["_python_dispatch", "checkpoint", "data", "hooks", "weak"]
+__all__ = ["_python_dispatch", "checkpoint", "hooks", "weak"]
 
 
 def __getattr__(name: str) -> Any:

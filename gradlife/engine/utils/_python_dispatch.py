@@ -1,6 +1,6 @@
 """``torch.utils._python_dispatch``: blocks in which Python is asked for each operation, beneath differentiation.
 
-A mode is told the operation once its node is there and its inputs are saved, and what it returns becomes the result and
+A mode receives the operation once its node is there and its inputs are saved, and what it returns becomes the result and
 gets the history. Inside it nothing is recorded, whatever grad mode says, and the modes around it are asked in turn. What
 goes through: arithmetic, element-wise functions, sums, means, products, views, copies, factories, and the changes in place of
 these; other operations compute unseen.
@@ -32,10 +32,7 @@ _LIKES = ("ones_like.default", "zeros_like.default", "empty_like.default", "rand
 #: Arguments that are shown by name, with the name and the value that is not shown.
 _NAMED: dict[str, dict[int, tuple[str, Any]]] = {
     **{name: {2: ("alpha", 1)} for name in ("add.Tensor", "sub.Tensor", "add_.Tensor", "sub_.Tensor")},
-    **{
-        name: {2: ("correction", None), 3: ("keepdim", False)}
-        for name in ("var_mean.correction", "std_mean.correction")
-    },
+    "var_mean.correction": {2: ("correction", None), 3: ("keepdim", False)},
     **{name: {1: ("dtype", _engine.float32)} for name in _FACTORIES},
     **{name: {1: ("dtype", None)} for name in _LIKES},
 }
@@ -48,7 +45,6 @@ _LAST: dict[str, tuple[Any, ...]] = {
     "cat.default": (0,),
     "stack.default": (0,),
     "var_mean.correction": (None,),
-    "std_mean.correction": (None,),
 }
 
 

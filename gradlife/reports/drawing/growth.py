@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from gradlife.reports.drawing.axis import ticks
-from gradlife.reports.drawing.fitting import width_of
+from gradlife.reports.drawing.drawing import width_of
 from gradlife.reports.drawing.svg import Svg, element, picture
 
 TEXT_SIZE = 12.0
@@ -18,12 +18,12 @@ LEAST_APART = 34.0
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What each round added, and how many steps it had. `told` puts a sum in words."""
+    """What each round added, and how many steps it had. `format_sum` formats a sum."""
 
     name: str
     steps: Sequence[int]
     added: Sequence[float]
-    told: Callable[[float], str]
+    format_sum: Callable[[float], str]
     tone: str = "bad"
 
     @property
@@ -57,11 +57,15 @@ def growth_chart(series: Series, width: float = 340.0, height: float = 170.0) ->
     points = series.points
     sums = [value for _, value in points]
     marks = ticks(min(sums), max(sums))
-    left = max((width_of(series.told(mark), TEXT_SIZE) for mark in marks if is_labelled(mark, sums)), default=0) + 16
+    left = (
+        max((width_of(series.format_sum(mark), TEXT_SIZE) for mark in marks if is_labelled(mark, sums)), default=0) + 16
+    )
     axes = Axes(left, width, height, max(points[-1][0], 1.0), marks)
-    told = "; ".join(f"after step {steps:,.0f}: {series.told(value)}" for steps, value in points[1:]) or "no round"
+    text = (
+        "; ".join(f"after step {steps:,.0f}: {series.format_sum(value)}" for steps, value in points[1:]) or "no round"
+    )
     parts = [*grid(series, axes, sums), *curve(series, axes)]
-    return picture(width, height, f"{series.name} added since the warm-up", told, parts, kind="growth")
+    return picture(width, height, f"{series.name} added since the warm-up", text, parts, kind="growth")
 
 
 def is_labelled(mark: float, sums: Sequence[float]) -> bool:
@@ -76,7 +80,7 @@ def grid(series: Series, axes: Axes, sums: Sequence[float]) -> Iterator[Svg]:
         y = axes.y(mark)
         yield element("path", d=f"M{axes.left:.2f} {y:.2f}H{axes.width - RIGHT:.2f}", class_="grid")
         if is_labelled(mark, sums):
-            yield element("text", series.told(mark), x=axes.left - 6, y=y + 4, text_anchor="end", class_="tick")
+            yield element("text", series.format_sum(mark), x=axes.left - 6, y=y + 4, text_anchor="end", class_="tick")
     last = -LEAST_APART
     for steps, _ in series.points:
         x = axes.x(steps)
@@ -97,5 +101,5 @@ def curve(series: Series, axes: Axes) -> Iterator[Svg]:
     yield element("polygon", points=ground, class_=f"ground tone-{series.tone}")
     yield element("polyline", points=line, class_=f"line tone-{series.tone}")
     for (x, y), (steps, value) in list(zip(points, series.points, strict=True))[1:]:
-        told = f"after step {steps:,.0f}: {series.told(value)}"
-        yield element("circle", element("title", told), cx=x, cy=y, r=3.5, class_=f"point tone-{series.tone}")
+        text = f"after step {steps:,.0f}: {series.format_sum(value)}"
+        yield element("circle", element("title", text), cx=x, cy=y, r=3.5, class_=f"point tone-{series.tone}")

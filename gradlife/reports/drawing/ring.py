@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradlife.reports.drawing.fitting import fitted
+from gradlife.reports.drawing.drawing import fitted
 from gradlife.reports.drawing.svg import Svg, element, joined, picture
 
 TEXT_SIZE = 13.0
@@ -44,8 +44,8 @@ def ring(nodes: Sequence[RingNode], width: float, title: str, description: str =
     drawn = RingDrawing(len(nodes), width)
     parts = [part for number in range(len(nodes)) for part in drawn.arrow(number, nodes[number])]
     parts += [drawn.node(number, node) for number, node in enumerate(nodes)]
-    told = description or "; ".join(f"{node.label} refers to the next by {node.reference}" for node in nodes)
-    return picture(width, drawn.height, title, told, parts, kind="ring")
+    text = description or "; ".join(f"{node.label} refers to the next by {node.reference}" for node in nodes)
+    return picture(width, drawn.height, title, text, parts, kind="ring")
 
 
 def shortened(nodes: Sequence[RingNode]) -> list[RingNode]:

@@ -26,13 +26,13 @@ def escaped(text: str) -> str:
 
 def element(name: str, *children: str, **attributes: str | float) -> Svg:
     """An element. An attribute's underscores are hyphens, one at its end is none; an empty one is left out."""
-    told = "".join(
+    text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escaped(value) if isinstance(value, str) else figure(value)}"'
         for key, value in attributes.items()
         if value != ""
     )
     inner = "".join(child if isinstance(child, Svg) else escaped(child) for child in children)
-    return Svg(f"<{name}{told}>{inner}</{name}>" if inner else f"<{name}{told}/>")
+    return Svg(f"<{name}{text}>{inner}</{name}>" if inner else f"<{name}{text}/>")
 
 
 def joined(parts: list[Svg]) -> Svg:

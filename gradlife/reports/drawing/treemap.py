@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradlife.reports.drawing.fitting import fitted, width_of
+from gradlife.reports.drawing.drawing import fitted, width_of
 from gradlife.reports.drawing.squarify import Rect, squarified
 from gradlife.reports.drawing.svg import Svg, element, joined, picture
 
@@ -20,11 +20,11 @@ LEAST_SIDE = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A part: its name, what it weighs, and what a pointer or a screen reader is told of it."""
+    """A part: its name, what it weighs, and what a pointer or a screen reader reads."""
 
     label: str
     weight: float
-    told: str  # in full: "list len 400, 26.2 MB, 41 %"
+    description: str  # in full: "list len 400, 26.2 MB, 41 %"
     amount: str = ""  # what stands below the name: "26.2 MB"
     tone: str = "plain"  # the class of its colour
     link: str = ""  # where a click leads to
@@ -47,12 +47,12 @@ def drawings(cells: Sequence[Cell], place: Rect) -> Iterator[Svg]:
 def drawing(cell: Cell, rect: Rect) -> Svg:
     """One cell, with its parts behind it: they are no part of its link."""
     box = element("rect", x=rect.x, y=rect.y, width=rect.width, height=rect.height)
-    inside = (element("title", cell.told), box, *words(cell, rect))
+    inside = (element("title", cell.description), box, *words(cell, rect))
     tone = f"cell tone-{cell.tone}"
     if cell.link:
-        own = element("a", *inside, href=cell.link, class_=tone, aria_label=cell.told)
+        own = element("a", *inside, href=cell.link, class_=tone, aria_label=cell.description)
     else:
-        own = element("g", *inside, class_=tone, tabindex="0", role="img", aria_label=cell.told)
+        own = element("g", *inside, class_=tone, tabindex="0", role="img", aria_label=cell.description)
     return joined([own, *part_drawings(cell, rect)])
 
 

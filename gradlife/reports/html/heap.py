@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from gradlife.model.heap import Cycle, HeapView, TypeCount
 from gradlife.model.heap_map import HeapMap, MappedObject, OtherEnd
 from gradlife.model.trace import Lifetime
-from gradlife.reports.heap import FATES
+from gradlife.reports.heap.tables import FATES
 from gradlife.reports.html.heap_map import heap_drawing, legend, what
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
@@ -31,7 +31,7 @@ class CycleView:
 
     word: str
     style: str
-    told: str
+    summary: str
     ring: Drawn | None
     members: Sequence[Row]
 
@@ -78,24 +78,24 @@ def page_of(view: HeapView, found: HeapMap) -> HeapPage:
 
 def facts(view: HeapView) -> list[tuple[str, str]]:
     """How much there is, and where it comes from."""
-    told = [("Objects", f"{view.objects:,}"), ("References", f"{view.references:,}"), ("Bytes", size(view.bytes))]
-    told += [(f"Storages on {device}", size(nbytes)) for device, nbytes in view.devices]
+    lines = [("Objects", f"{view.objects:,}"), ("References", f"{view.references:,}"), ("Bytes", size(view.bytes))]
+    lines += [(f"Storages on {device}", size(nbytes)) for device, nbytes in view.devices]
     notes = dict(view.notes)
-    return told + [(key.capitalize(), short(notes[key])) for key in ("taken", "python", "torch") if key in notes]
+    return lines + [(key.capitalize(), short(notes[key])) for key in ("taken", "python", "torch") if key in notes]
 
 
 def left_out(view: HeapView, found: HeapMap) -> list[str]:
     """What is not on the page, in numbers."""
-    told = [
+    lines = [
         f"The page has {counted(len(found.objects), 'object')} of {view.objects:,}, those that retain most, "
         f"down to {found.depth} levels of keepers below the roots."
     ]
     if found.unreached_count:
-        told.append(
+        lines.append(
             f"No root reaches {size(found.unreached_bytes)} of all: {counted(found.unreached_count, 'object')} with what "
             "they keep. They are not on the map."
         )
-    return told
+    return lines
 
 
 def types_left_out(view: HeapView) -> str:
@@ -148,9 +148,9 @@ def type_table(types: Sequence[TypeCount]) -> Table:
 
 def cycle_view(cycle: Cycle) -> CycleView:
     """A cyclic part with a short cycle in it."""
-    told = f"{counted(cycle.objects, 'object')}, {size(cycle.bytes)}" + (", native references" * cycle.has_native)
+    text = f"{counted(cycle.objects, 'object')}, {size(cycle.bytes)}" + (", native references" * cycle.has_native)
     ring = ring_drawing(cycle.steps) if cycle.steps else None
-    return CycleView(FATES[cycle.lifetime][0], STYLES[cycle.lifetime], told, ring, way_rows(cycle.steps, is_ring=True))
+    return CycleView(FATES[cycle.lifetime][0], STYLES[cycle.lifetime], text, ring, way_rows(cycle.steps, is_ring=True))
 
 
 def commands(file: str) -> list[tuple[str, str]]:

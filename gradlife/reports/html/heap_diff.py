@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
 from gradlife.reports.drawing import Cell as Area
 from gradlife.reports.drawing import treemap
-from gradlife.reports.heap import way
-from gradlife.reports.heap_diff import BY_COUNT, BY_IDENTITY, signed
+from gradlife.reports.heap.diff import BY_COUNT, BY_IDENTITY, signed
+from gradlife.reports.heap.tables import way
 from gradlife.reports.html.heap_map import short_name
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
@@ -21,7 +21,7 @@ from gradlife.reports.values import size
 #: Types with a row, types with an area, and how high the map is.
 TYPES, AREAS, HEIGHT = 2000, 40, 300.0
 MOST_LETTERS = 160
-#: Types of which new objects are told with the way to them.
+#: Types of which new objects are shown with the way to them.
 EXAMPLES = 40
 
 
@@ -67,10 +67,10 @@ def facts(types: Sequence[TypeChange], by_identity: bool) -> list[tuple[str, str
     new, gone, grown = (sum(getattr(row, name) for row in types) for name in ("new", "gone", "grown"))
     new_bytes, gone_bytes = sum(row.new_bytes for row in types), sum(row.gone_bytes for row in types)
     more, fewer = ("New", "Gone") if by_identity else ("More", "Fewer")
-    told = [(more, f"{new:,}, {size(new_bytes)}"), (fewer, f"{gone:,}, {size(gone_bytes)}")]
+    lines = [(more, f"{new:,}, {size(new_bytes)}"), (fewer, f"{gone:,}, {size(gone_bytes)}")]
     if grown:
-        told.append(("Grown", f"{grown:,}, {signed(sum(row.grown_bytes for row in types))}"))
-    return [*told, ("Together", signed(sum(row.bytes for row in types)))]
+        lines.append(("Grown", f"{grown:,}, {signed(sum(row.grown_bytes for row in types))}"))
+    return [*lines, ("Together", signed(sum(row.bytes for row in types)))]
 
 
 def grown_map(types: Sequence[TypeChange]) -> Drawn | None:
@@ -83,16 +83,16 @@ def grown_map(types: Sequence[TypeChange]) -> Drawn | None:
     if rest:
         name = f"{len(grown) - AREAS:,} other types"
         cells.append(Area(name, rest, f"{name}: {signed(rest)}", signed(rest), "quiet"))
-    told = "; ".join(cell.told for cell in cells[:8])
-    wide, narrow = (treemap(cells, width, HEIGHT, "Types that take more", told) for width in (WIDE + 480, NARROW))
+    text = "; ".join(cell.description for cell in cells[:8])
+    wide, narrow = (treemap(cells, width, HEIGHT, "Types that take more", text) for width in (WIDE + 480, NARROW))
     return Drawn(wide, narrow)
 
 
 def area(row: TypeChange) -> Area:
     """One type."""
     name = short(short_name(row.type), 80)
-    told = f"{short(row.type, 80)}: {signed(row.bytes)}, {row.new:,} new, {row.gone:,} gone"
-    return Area(name, row.bytes, told, signed(row.bytes), "1" if row.kind == "storage" else "plain")
+    text = f"{short(row.type, 80)}: {signed(row.bytes)}, {row.new:,} new, {row.gone:,} gone"
+    return Area(name, row.bytes, text, signed(row.bytes), "1" if row.kind == "storage" else "plain")
 
 
 def type_table(difference: HeapDiff, rows: int) -> Table:
@@ -123,7 +123,7 @@ def path_table(paths: Sequence[PathChange]) -> Table:
 
 
 def examples(types: Sequence[TypeChange]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Of the types that changed most, the ways to some of their new objects."""
-    told = [row for row in types if any(one.steps for one in row.examples)]
-    for row in told[:EXAMPLES]:
+    """Of the types that changed most, the paths to some of their new objects."""
+    lines = [row for row in types if any(one.steps for one in row.examples)]
+    for row in lines[:EXAMPLES]:
         yield short(row.type, MOST_LETTERS), [short(way(one.steps)) for one in row.examples if one.steps]

@@ -29,7 +29,7 @@ def heap_drawing(found: HeapMap, *, has_links: bool = True, height: float = 460.
 def drawing(found: HeapMap, width: float, height: float, *, has_links: bool) -> Svg:
     """The map at a width."""
     cells = list(AreaCells(found, has_links).cells())
-    first = "; ".join(cell.told for cell in sorted(cells, key=lambda one: -one.weight)[:8])
+    first = "; ".join(cell.description for cell in sorted(cells, key=lambda one: -one.weight)[:8])
     return treemap(cells, width, height, "Retained bytes by holder", first)
 
 
@@ -45,8 +45,8 @@ def devices_of(found: HeapMap) -> list[str]:
 
 def legend(found: HeapMap) -> list[tuple[str, str]]:
     """What the colours mean: a class, and words."""
-    told = [(tone, f"mostly tensors' storages on {device}") for device, tone in tones(devices_of(found)).items()]
-    return [*told, ("plain", "mostly other objects")]
+    lines = [(tone, f"mostly tensors' storages on {device}") for device, tone in tones(devices_of(found)).items()]
+    return [*lines, ("plain", "mostly other objects")]
 
 
 def tones(devices: Sequence[str]) -> dict[str, str]:
@@ -75,14 +75,14 @@ class AreaCells:
             yield self._area(area)
         rest = self._found.reached_bytes - sum(area.bytes for area in self._found.areas)
         if rest > 0:
-            yield Cell(OTHERS, rest, self._told(OTHERS, rest), size(rest), "quiet")
+            yield Cell(OTHERS, rest, self._describe(OTHERS, rest), size(rest), "quiet")
 
     def _area(self, area: Area) -> Cell:
         name = named(area.holder) + (" but for its parts beside it" if area.is_rest else "")
         return Cell(
             label=name,
             weight=area.bytes,
-            told=self._told(name, area.bytes),
+            description=self._describe(name, area.bytes),
             amount=size(area.bytes),
             tone=self._tone(area.holder),
             link=self._link(area.holder),
@@ -91,17 +91,17 @@ class AreaCells:
 
     def _part(self, part: OtherEnd, area: Area) -> Cell:
         name = named(part)
-        told = self._told(name, part.retained)
+        result = self._describe(name, part.retained)
         return Cell(
             name,
             part.retained,
-            told,
+            result,
             size(part.retained),
             self._tone(part),
             self._link(part) or self._link(area.holder),
         )
 
-    def _told(self, name: str, nbytes: int) -> str:
+    def _describe(self, name: str, nbytes: int) -> str:
         return f"{name}: {size(nbytes)}, {nbytes / self._total:.1%}"
 
     def _tone(self, one: OtherEnd) -> str:

@@ -14,9 +14,9 @@ from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.traces import Drawn
 from gradlife.reports.html.words import short
-from gradlife.reports.hunt import ARROW, WORDS
-from gradlife.reports.hunt_rounds import MEASURES, conclusion_text, figure, row, value_of
-from gradlife.reports.hunt_words import KINDS, amounts, by_whose_bug, headline, method, next_commands
+from gradlife.reports.hunt.rounds import MEASURES, conclusion_text, figure, row, value_of
+from gradlife.reports.hunt.sentences import KINDS, amounts, by_whose_bug, headline, method, next_commands
+from gradlife.reports.hunt.terminal import ARROW, WORDS
 from gradlife.reports.values import size
 
 #: Findings with a card each; the others are rows of a table.
@@ -48,7 +48,7 @@ class HuntView:
     sections: Sequence[tuple[str, Sequence[CardView]]]
     rest: Table | None
     explained: Sequence[tuple[str, str]]
-    limits: Sequence[tuple[str, str]]  # what cannot be told, and the command that lifts it
+    limits: Sequence[tuple[str, str]]  # what is unknown, and the command that lifts it
     commands: Sequence[tuple[str, str]]
 
 
@@ -84,21 +84,21 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
 
 
 def in_order(report: HuntReport) -> list[Finding]:
-    """The findings as they are told: by whose bug they are."""
+    """The findings as they are shown: by whose bug they are."""
     return [finding for _, findings in by_whose_bug(report) for finding in findings]
 
 
 def facts(report: HuntReport) -> list[tuple[str, str]]:
     """What was run, and how."""
-    told = [("Target", short(report.target))]
-    told += [("A step is", short(report.stepped_by))] if report.stepped_by else []
-    return [*told, ("Method", method(report))]
+    lines = [("Target", short(report.target))]
+    lines += [("A step is", short(report.stepped_by))] if report.stepped_by else []
+    return [*lines, ("Method", method(report))]
 
 
 def troubles(report: HuntReport) -> list[str]:
     """What went wrong."""
-    told = [short(report.trouble)] if report.trouble else []
-    return told + ([f"The script ended with status {report.script_status}."] if report.script_status else [])
+    lines = [short(report.trouble)] if report.trouble else []
+    return lines + ([f"The script ended with status {report.script_status}."] if report.script_status else [])
 
 
 def charts(report: HuntReport) -> list[Svg]:

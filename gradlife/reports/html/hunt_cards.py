@@ -11,8 +11,8 @@ from gradlife.model.hunt import Finding, FindingKind, HuntReport
 from gradlife.reports.html.code import code_markup
 from gradlife.reports.html.traces import TraceView, trace_view
 from gradlife.reports.html.words import short
-from gradlife.reports.hunt_finding import grown
-from gradlife.reports.hunt_words import KINDS, amounts, keywords, problem
+from gradlife.reports.hunt.finding import grown
+from gradlife.reports.hunt.sentences import KINDS, amounts, keywords, problem
 from gradlife.reports.values import size
 
 
@@ -70,12 +70,12 @@ def card_of(finding: Finding, number: int, report: HuntReport) -> CardView:
 
 def facts(finding: Finding) -> list[tuple[str, str]]:
     """The figures of a finding."""
-    told = [("Kind", KINDS[finding.kind])]
+    lines = [("Kind", KINDS[finding.kind])]
     if finding.kind is not FindingKind.RETAINED:
-        told.append(("Each step adds", amounts(finding.per_step)))
-    told.append(("Survivors", f"{finding.survivors:,}" + (", one of them shown" if finding.survivors > 1 else "")))
-    told += [("Retained", size(finding.retained_bytes))] if finding.retained_bytes else []
-    return told + ([("Fingerprint", short(finding.fingerprint, 40))] if finding.fingerprint else [])
+        lines.append(("Each step adds", amounts(finding.per_step)))
+    lines.append(("Survivors", f"{finding.survivors:,}" + (", one of them shown" if finding.survivors > 1 else "")))
+    lines += [("Retained", size(finding.retained_bytes))] if finding.retained_bytes else []
+    return lines + ([("Fingerprint", short(finding.fingerprint, 40))] if finding.fingerprint else [])
 
 
 def proof_view(finding: Finding) -> ProofView | None:

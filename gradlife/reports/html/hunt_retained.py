@@ -35,8 +35,8 @@ def retained_map(findings: Sequence[Numbered], explained: Sequence[Explained], c
 
 def drawing(cells: list[Cell], width: float) -> Svg:
     """The treemap at a width."""
-    told = "; ".join(cell.told for cell in cells[:8])
-    return treemap(cells, width, HEIGHT, "What the findings keep, by retained bytes", told)
+    text = "; ".join(cell.description for cell in cells[:8])
+    return treemap(cells, width, HEIGHT, "What the findings keep, by retained bytes", text)
 
 
 def finding_cells(findings: Sequence[Numbered], cards: int, total: int) -> Iterator[Cell]:

@@ -8,16 +8,16 @@ from urllib.parse import quote
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
 from gradlife.model import RunOk, RunReport, ScenarioInfo, Status
-from gradlife.reports import closing, problems
-from gradlife.reports.grid import Cell as Word
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.stories import BATCH, packed_stories
 from gradlife.reports.html.tables import Cell, Column, Table
-from gradlife.reports.matrix import legend, make_matrix, story_cells
-from gradlife.reports.suites import ANSWERS
+from gradlife.reports.run import problems, totals
+from gradlife.reports.run.grid import Cell as Word
+from gradlife.reports.run.matrix import legend, make_matrix, story_cells
+from gradlife.reports.run.suites import ANSWERS
+from gradlife.reports.run.view import RunView
 from gradlife.reports.theme import BAD, GOOD, MARK_MEANINGS, NOTE, QUIET, VERDICT_STYLES
 from gradlife.reports.values import counted
-from gradlife.reports.view import RunView
 
 #: Classes of the style sheet for the styles of the terminal.
 CLASSES = {GOOD: "good", BAD: "bad", NOTE: "note-mark", QUIET: "quiet", "cyan": "held"}
@@ -27,7 +27,7 @@ FOUND = ("FOUND", "bad")
 
 FILTERS = {"differs": "only where systems differ", "contradicted": "only what contradicts its story"}
 
-#: Problems of one sort that are told one by one.
+#: Problems of one sort that are listed.
 PROBLEMS_SHOWN = 200
 
 
@@ -40,8 +40,13 @@ def run_page(report: RunReport) -> str:
         "run.html",
         ending=word,
         ending_style=style,
-        verdict=closing.verdict(report),
-        sentences=[closing.sums(report), *closing.faithfulness(report), *closing.agreement(report)],
+        verdict=totals.verdict(report),
+        sentences=[
+            totals.sums(report),
+            *totals.faithfulness(report),
+            *totals.agreement(report),
+            *totals.python_tools(report),
+        ],
         matrix=matrix_table(view),
         legend=legend_of(view),
         marks=marks_of(view),
@@ -110,7 +115,7 @@ def marks_of(view: RunView) -> list[tuple[str, str]]:
 def systems_table(view: RunView) -> Table:
     """What each system is."""
     rows = [[one.name, one.framework, one.version, one.python, one.platform] for one in view.systems]
-    return Table("What the stories were told on", [Column(name) for name in SYSTEM_COLUMNS], rows)
+    return Table("What the stories ran on", [Column(name) for name in SYSTEM_COLUMNS], rows)
 
 
 SYSTEM_COLUMNS = ("System", "Framework", "Version", "Python", "Platform")

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from typing import Any
 
 from gradlife.model import Event, OwnerGraph, RunOk, ScenarioInfo, ScenarioRun
-from gradlife.reports.timeline import make_lanes
+from gradlife.reports.run.timeline import make_lanes
+from gradlife.reports.run.view import RunView
 from gradlife.reports.values import plain
-from gradlife.reports.view import RunView
 
 #: Stories that are packed together: they say alike things, and the page unpacks them at once.
 BATCH = 16
@@ -38,7 +38,7 @@ def packed(data: object) -> str:
 
 
 def story_data(view: RunView, scenario: ScenarioInfo) -> dict[str, Any]:
-    """One story: what it says of itself, its stages, and what each system told."""
+    """One story: what it says of itself, its stages, and what was read on each system."""
     runs = [view.runs.get((scenario.id, system.name)) for system in view.systems]
     stages = stages_of(view, scenario, runs)
     return {
@@ -63,7 +63,7 @@ def stages_of(view: RunView, scenario: ScenarioInfo, runs: Sequence[ScenarioRun 
 
 
 def run_data(view: RunView, run: ScenarioRun, stages: list[str]) -> dict[str, Any]:
-    """What one system told of a story."""
+    """Readings of a story on one system."""
     order = {stage: number for number, stage in enumerate(stages)}
     events, graphs = (run.events, run.graphs) if isinstance(run, RunOk) else ((), ())
     return {

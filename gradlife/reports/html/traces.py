@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gradlife.model.trace import Ledger, Step, StepStatus, Trace
-from gradlife.model.trace_text import MOST_KEEPERS, SURENESS
+from gradlife.model.trace import MOST_KEEPERS, SURENESS, Ledger, Step, StepStatus, Trace
 from gradlife.reports.drawing import RingNode, Svg, ring
 from gradlife.reports.html.words import short
-from gradlife.reports.hunt_trace import gathered
+from gradlife.reports.hunt.trace import gathered
 from gradlife.reports.values import counted, size
 
 #: Whether an object leaks, and the class of its colour.
@@ -121,9 +120,9 @@ def tensor_facts(trace: Trace) -> list[str]:
     tensor = trace.tensor
     if tensor is None:
         return []
-    told = [f"its grad_fn is {tensor.grad_fn}, with the graph behind it"] if tensor.grad_fn else []
-    told += ["it is a view: it keeps a whole storage"] if tensor.is_view else []
-    return told + ([f"its storage has {size(tensor.storage_bytes)}"] if tensor.storage_bytes else [])
+    lines = [f"its grad_fn is {tensor.grad_fn}, with the graph behind it"] if tensor.grad_fn else []
+    lines += ["it is a view: it keeps a whole storage"] if tensor.is_view else []
+    return lines + ([f"its storage has {size(tensor.storage_bytes)}"] if tensor.storage_bytes else [])
 
 
 def keeper_lines(trace: Trace) -> list[str]:
@@ -135,8 +134,8 @@ def native_lines(ledger: Ledger, has_way: bool) -> list[str]:
     """References that no object explains, and what in native memory holds them."""
     if not ledger.unaccounted or (has_way and not ledger.native):
         return []
-    told = [f"{counted(ledger.count, 'reference')}, {ledger.unaccounted:,} of which no object explains"]
+    lines = [f"{counted(ledger.count, 'reference')}, {ledger.unaccounted:,} of which no object explains"]
     for holder in ledger.native:
         where = f", {holder.symbol} in {holder.library}" if holder.symbol else ""
-        told.append(short(f"native code: {holder.description}{where}{SURENESS[holder.sureness]}"))
-    return told
+        lines.append(short(f"native code: {holder.description}{where}{SURENESS[holder.sureness]}"))
+    return lines

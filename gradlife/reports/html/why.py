@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradlife.model.heap_map import MappedObject, OtherEnd
-from gradlife.model.trace import Lifetime, Referrer, Trace
-from gradlife.model.trace_text import head, sentence
+from gradlife.model.trace import Lifetime, Referrer, Trace, head, sentence
 from gradlife.reports.html.heap_map import what
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.traces import ASKED, TraceView, trace_view
@@ -17,7 +16,7 @@ from gradlife.reports.html.words import short
 from gradlife.reports.values import counted, size
 
 STYLES = {Lifetime.HELD: "held", Lifetime.GC: "gc", Lifetime.NEVER: "never", Lifetime.UNKNOWN: "inconclusive"}
-#: Referrers that are told.
+#: Referrers that are shown.
 REFERRERS = 100
 
 
@@ -86,9 +85,9 @@ def referrer(one: Referrer) -> tuple[str, str]:
 
 def facts(around: MappedObject) -> list[tuple[str, str]]:
     """What a snapshot knows of it."""
-    told = [("Type", short(around.type)), ("Address", f"{around.address:#x}"), ("Itself", size(around.bytes))]
-    told.append(("Retains", size(around.retained)))
-    return told + [(f"Storages on {device}", size(nbytes)) for device, nbytes in around.storages]
+    lines = [("Type", short(around.type)), ("Address", f"{around.address:#x}"), ("Itself", size(around.bytes))]
+    lines.append(("Retains", size(around.retained)))
+    return lines + [(f"Storages on {device}", size(nbytes)) for device, nbytes in around.storages]
 
 
 def neighbourhood(around: MappedObject) -> list[NeighbourList]:

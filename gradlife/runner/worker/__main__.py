@@ -14,8 +14,8 @@ import sys
 from typing import Any
 
 from gradlife.runner.worker.framework import describe, load_framework
-from gradlife.runner.worker.loading import load_file
-from gradlife.runner.worker.telling import tell
+from gradlife.runner.worker.story_file import load_file
+from gradlife.runner.worker.story_run import tell
 
 
 def main(arguments: list[str] | None = None) -> int:

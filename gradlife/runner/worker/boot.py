@@ -12,7 +12,7 @@ from typing import Any, Sequence
 _BOOT = (
     "import sys; sys.path[:] = [entry for entry in sys.path if entry]; import json; order = json.loads(sys.argv[1]); "
     "sys.path[:] = order['path'] or [order['archive']] + sys.path; "
-    "from gradlife.runner.worker.boot import started; started(order)"
+    "from gradlife.runner.worker.start import started; started(order)"
 )
 
 
@@ -36,17 +36,3 @@ def package_folders() -> list[str]:
     """The folders that modules of gradlife are looked for in: a list to be changed in place."""
     folders: list[str] = vars(sys.modules["gradlife"])["__path__"]
     return folders
-
-
-def started(order: dict[str, Any]) -> None:
-    """First function of a started worker."""
-    folders = package_folders()
-    folders += [folder for folder in order["package"] if folder not in folders]
-    if order["role"] == "serve":
-        from gradlife.runner.worker.serve import serve
-
-        serve(order["descriptor"], order["module"])
-    else:
-        from gradlife.runner.worker.child import do
-
-        do(order["job"], order["descriptor"])

@@ -12,8 +12,9 @@ import signal
 import sys
 from typing import Any
 
-from gradlife.runner.worker.listing import list_file
-from gradlife.runner.worker.telling import tell_file
+from gradlife.runner.worker.boot import boot_arguments
+from gradlife.runner.worker.story_list import list_file
+from gradlife.runner.worker.story_run import run_file
 
 #: Exit code of a child that could not report any more, because the story closed the descriptor.
 EXIT_MUTE = 97
@@ -66,7 +67,7 @@ def do(job: dict[str, Any], descriptor: int) -> None:
     if job["do"] == "list":
         list_file(job["file"], report)
     else:
-        tell_file(job, report)
+        run_file(job, report)
 
 
 def flush_output() -> None:
@@ -92,8 +93,6 @@ def run_forked(job: dict[str, Any], result: int, output: int) -> None:
 
 def run_fresh(job: dict[str, Any], result: int, output: int) -> None:
     """Turn a forked child into a fresh interpreter that does the job and ends as interpreters do. Never returns."""
-    from gradlife.runner.worker.boot import boot_arguments
-
     try:
         descriptor = settle_in(result, output)
         os.set_inheritable(descriptor, True)

@@ -1,4 +1,4 @@
-"""The circumstances that one and the same story may be told in."""
+"""The circumstances that one and the same story may run in."""
 
 from __future__ import annotations
 

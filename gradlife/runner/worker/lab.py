@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 import sys
 from typing import Any, Callable, Dict, Sequence
 
+from gradlife.probes.events import EventReader, count_kinds, live_counts
+from gradlife.probes.exit import say_at_exit
+from gradlife.probes.expiry import Watch, is_tensor, watch_object
+from gradlife.probes.graph import lifetimes_of
+from gradlife.probes.identity import identity_aspects
+from gradlife.probes.liveness import verdict_of
+from gradlife.probes.memory import live_bytes, resident_bytes, watch_storage
+from gradlife.probes.refcount import Control, beyond
+from gradlife.probes.referrers import objgraph_chain, referrers_of
 from gradlife.runner.worker.contexts import backward_within, forward_within
-from gradlife.runner.worker.eventlog import EventReader, count_kinds, live_counts
-from gradlife.runner.worker.identity import identity_aspects
-from gradlife.runner.worker.judging import lifetimes_of
-from gradlife.runner.worker.owning import owning_graph
-from gradlife.runner.worker.plain import exception_text, simple
+from gradlife.runner.worker.ownership import owning_graph
+from gradlife.runner.worker.plain_values import exception_text, simple
 from gradlife.runner.worker.settle import settle, sync
-from gradlife.runner.worker.watching import Control, Watch, beyond, is_tensor, live_bytes, watch_object, watch_storage
 from gradlife.scenario import Lab
 
 Emit = Callable[[Dict[str, Any]], None]
@@ -42,7 +45,7 @@ class WorkerLab(Lab):
         self._verdicts: dict[str, str] = {}  # of the last stage, if all names were gone there
         self._stage_now = NO_STAGE
         self._stages: set[str] = set()
-        self._told: set[tuple[str, str, str]] = set()  # stage, probe and subject of what the story itself reported
+        self._reported: set[tuple[str, str, str]] = set()  # stage, probe and subject of what the story itself reported
         self._pending: list[
             dict[str, Any]
         ] = []  # readings that wait for the name of the stage in which they were taken
@@ -141,9 +144,9 @@ class WorkerLab(Lab):
         tensor = self.fw.ones(n)
         return tensor.requires_grad_() if requires_grad else tensor
 
-    def at_exit(self, text: str, _write: Callable[[int, bytes], int] = os.write) -> None:
+    def at_exit(self, text: str, _say: Callable[[str], None] = say_at_exit) -> None:
         """See `Lab.at_exit`. It is called when this module's own globals may be gone already."""
-        _write(2, ("@@ " + text + "\n").encode("utf-8", "replace"))
+        _say(text)
 
     def stage(self, name: str, all_names_gone: bool = False) -> None:
         """See `Lab.stage`."""
@@ -185,9 +188,9 @@ class WorkerLab(Lab):
         pending, self._pending = self._pending, []
         for reading in pending:
             about = (self._stage_now, reading["probe"], reading["subject"])
-            if about in self._told:
-                raise StoryError("the {1} of {2!r} is told twice before stage {0!r}".format(*about))
-            self._told.add(about)
+            if about in self._reported:
+                raise StoryError("the {1} of {2!r} is given twice before stage {0!r}".format(*about))
+            self._reported.add(about)
             self._send(reading)
 
     # -- inside -----------------------------------------------------------------------------------------------------
@@ -250,7 +253,19 @@ class WorkerLab(Lab):
             self._read_now("liveness", watch.name, verdict)
             if watch.name in lifetimes:
                 self._read_graph(watch.name, lifetimes[watch.name])
+            if verdict == "never" and not watch.is_canary:
+                self._read_referrers(watch)
         self._events.forget()
+
+    def _read_referrers(self, watch: Watch) -> None:
+        """What Python-level tools see of a subject that nothing frees."""
+        subject = watch.ref() if watch.ref is not None else None
+        if subject is None:
+            return
+        self._read_now("referrers", watch.name, referrers_of(subject))
+        chain = objgraph_chain(subject)
+        if chain is not None:
+            self._read_now("referrers", watch.name + ".objgraph", chain)
 
     def _read_graph(self, name: str, lifetime: str) -> None:
         """Held against what is measured here, not against another system's."""
@@ -279,17 +294,6 @@ class WorkerLab(Lab):
         self._emit(reading)
 
 
-def verdict_of(before: bool | None, after: bool | None, is_held: bool) -> str:
-    """The lifetime verdict from whether a subject was alive before and after the collector ran."""
-    if before is None or after is None:
-        return "inconclusive"
-    if not before:
-        return "del"
-    if not after:
-        return "gc"
-    return "held" if is_held else "never"
-
-
 def forget_frames(error: BaseException | None) -> None:
     """Cut an exception off from the frames that it passed, which hold everything that was named there."""
     seen = set()
@@ -297,16 +301,3 @@ def forget_frames(error: BaseException | None) -> None:
         seen.add(id(error))
         error.__traceback__ = None
         error = error.__cause__ or error.__context__
-
-
-def resident_bytes() -> int | None:
-    """Resident size of this process; None where neither the system nor psutil tells it."""
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        return int(importlib.import_module("psutil").Process().memory_info().rss)
-    except ImportError:
-        return None

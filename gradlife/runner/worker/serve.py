@@ -15,12 +15,12 @@ import socket
 import sys
 from typing import Any
 
+from gradlife.probes.graph import load_graph
 from gradlife.runner.worker.child import run_forked, run_fresh
 from gradlife.runner.worker.framework import describe, load_compiler, load_framework, load_numpy
-from gradlife.runner.worker.judging import load_graph
-from gradlife.runner.worker.loading import code_of
-from gradlife.runner.worker.plain import exception_text
-from gradlife.runner.worker.supervise import Supervision
+from gradlife.runner.worker.plain_values import exception_text
+from gradlife.runner.worker.story_file import code_of
+from gradlife.runner.worker.supervisor import Supervision
 
 
 def serve(descriptor: int, module: str) -> None:

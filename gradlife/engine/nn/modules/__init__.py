@@ -1,110 +1,27 @@
-"""Modules: pieces of a model that hold parameters and can be called."""
+"""Modules: parts of a model that own parameters and can be called."""
 
-from gradlife.engine.nn.modules.activation import (
-    ELU,
-    GELU,
-    Hardtanh,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
+from gradlife.engine.nn.modules.container import ModuleList, Sequential
+from gradlife.engine.nn.modules.layers import (
+    BatchNorm1d,
+    NLLLoss,
     ReLU,
-    ReLU6,
     Sigmoid,
-    SiLU,
-    Softmax,
-    Softplus,
     Tanh,
     Threshold,
 )
-from gradlife.engine.nn.modules.container import ModuleDict, ModuleList, Sequential
-from gradlife.engine.nn.modules.convolution import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-)
-from gradlife.engine.nn.modules.layers import Dropout, Embedding, Flatten, LayerNorm
 from gradlife.engine.nn.modules.linear import Identity, Linear
-from gradlife.engine.nn.modules.loss import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    L1Loss,
-    MSELoss,
-    NLLLoss,
-    SmoothL1Loss,
-)
 from gradlife.engine.nn.modules.module import Module
-from gradlife.engine.nn.modules.normalisation import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-)
-from gradlife.engine.nn.modules.parameter_container import ParameterDict, ParameterList
-from gradlife.engine.nn.modules.resampling import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    Fold,
-    Unfold,
-    Upsample,
-)
 
 __all__ = [
-    "ELU",
-    "GELU",
-    "Hardtanh",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "ReLU",
-    "ReLU6",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softplus",
-    "Tanh",
-    "Threshold",
-    "ModuleDict",
-    "ModuleList",
-    "Sequential",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "LayerNorm",
+    "BatchNorm1d",
     "Identity",
     "Linear",
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CrossEntropyLoss",
-    "L1Loss",
-    "MSELoss",
-    "NLLLoss",
-    "SmoothL1Loss",
     "Module",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "ParameterDict",
-    "ParameterList",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "Fold",
-    "Unfold",
-    "Upsample",
+    "ModuleList",
+    "NLLLoss",
+    "ReLU",
+    "Sequential",
+    "Sigmoid",
+    "Tanh",
+    "Threshold",
 ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Self, SupportsIndex
 
 from gradlife.engine.nn.modules.module import Module
 
-__all__ = ["ModuleDict", "ModuleList", "Sequential"]
+__all__ = ["ModuleList", "Sequential"]
 
 
 class _Ordered(Module):
@@ -72,34 +72,6 @@ class Sequential(_Ordered):
     def _slice(self, index: slice) -> Any:
         return type(self)(OrderedDict(list(self._modules.items())[index]))
 
-    def __add__(self, other: Any) -> Sequential:
-        return Sequential(*self, *self._checked(other))
-
-    def __iadd__(self, other: Any) -> Self:
-        return self.extend(list(self._checked(other)))
-
-    @staticmethod
-    def _checked(other: Any) -> Sequential:
-        if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
-        return other
-
-    def __mul__(self, other: int) -> Sequential:
-        self._check_factor(other)
-        return Sequential(*(list(self) * other))
-
-    __rmul__ = __mul__
-
-    def __imul__(self, other: int) -> Self:
-        self._check_factor(other)
-        return self.extend(list(self) * (other - 1))
-
-    def _check_factor(self, other: Any) -> None:
-        if not isinstance(other, int):
-            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
-        if other <= 0:
-            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
-
     def forward(self, input: Any) -> Any:
         for module in self:
             input = module(input)
@@ -151,9 +123,6 @@ class ModuleList(_Ordered):
 
     __iadd__ = extend
 
-    def __add__(self, other: Iterable[Any]) -> ModuleList:
-        return ModuleList([*self, *other])
-
     def insert(self, index: int, module: Module) -> None:
         """Adds a module before the one at ``index``."""
         modules = list(self)
@@ -170,74 +139,3 @@ class ModuleList(_Ordered):
             line = f"({first}): {text}" if first == last else f"({first}-{last}): {len(run)} x {text}"
             lines.append(line.replace("\n", "\n  "))
         return "\n  ".join([f"{self._get_name()}(", *lines]) + "\n)"
-
-
-class ModuleDict(Module):
-    """A dictionary of modules; it computes nothing."""
-
-    def __init__(self, modules: Any = None) -> None:
-        super().__init__()
-        if modules is not None:
-            self.update(modules)
-
-    def __getitem__(self, key: str) -> Any:
-        return self._modules[key]
-
-    def __setitem__(self, key: str, module: Module) -> None:
-        self.add_module(key, module)
-
-    def __delitem__(self, key: str) -> None:
-        del self._modules[key]
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._modules
-
-    def clear(self) -> None:
-        """Takes out every module."""
-        self._modules.clear()
-
-    def pop(self, key: str) -> Any:
-        """Takes out and gives the module of this name."""
-        return self._modules.pop(key)
-
-    def keys(self) -> Any:
-        """The names."""
-        return self._modules.keys()
-
-    def items(self) -> Any:
-        """The names with their modules."""
-        return self._modules.items()
-
-    def values(self) -> Any:
-        """The modules."""
-        return self._modules.values()
-
-    def update(self, modules: Any) -> None:
-        """Adds the modules of a mapping, or of an iterable of pairs."""
-        for key, module in checked_pairs("ModuleDict", modules):
-            self[key] = module
-
-
-def checked_pairs(kind: str, entries: Any) -> Iterator[tuple[Any, Any]]:
-    """The pairs of a mapping, or of an iterable of pairs, each looked at first."""
-    if not isinstance(entries, Iterable):
-        raise TypeError(
-            f"{kind}.update should be called with an iterable of key/value pairs, but got {type(entries).__name__}"
-        )
-    if isinstance(entries, (Mapping, ModuleDict)):
-        yield from entries.items()
-        return
-    name = kind.replace("Parameters", "Parameter")
-    for place, pair in enumerate(entries):
-        if not isinstance(pair, Iterable):
-            raise TypeError(f"{name} update sequence element #{place} should be Iterable; is{type(pair).__name__}")
-        values = list(pair)
-        if len(values) != 2:
-            raise ValueError(f"{name} update sequence element #{place} has length {len(values)}; 2 is required")
-        yield values[0], values[1]

@@ -17,7 +17,7 @@ from gradlife.engine.nn.modules.every_module import (
 from gradlife.engine.nn.modules.loading import Loading
 from gradlife.engine.nn.modules.naming import checked_name
 from gradlife.engine.nn.modules.walking import Walking
-from gradlife.engine.nn.parameter import Buffer, Parameter
+from gradlife.engine.nn.parameter import Parameter
 from gradlife.engine.release import drops_gradients
 from gradlife.engine.tensors import Tensor
 from gradlife.engine.typename import typename
@@ -35,7 +35,7 @@ _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
 class Module(Calling, Loading, Walking):
-    """A piece of a model. Assigning a `Parameter`, a `Buffer` or another module to an attribute registers it."""
+    """A piece of a model. Assigning a `Parameter` or another module to an attribute registers it."""
 
     dump_patches = False
     _version = 1
@@ -117,7 +117,7 @@ class Module(Calling, Loading, Walking):
             self._modules[name] = value
         elif name in own.get("_modules", ()):
             self._replace(name, value, "child module", "torch.nn.Module or None")
-        elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
+        elif name in own.get("_buffers", ()):
             self._set_buffer(name, value)
         else:
             super().__setattr__(name, value)
@@ -132,11 +132,7 @@ class Module(Calling, Loading, Walking):
             raise TypeError(
                 f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
             )
-        if isinstance(value, Buffer):
-            self._forget(name, keep="_buffers")
-            self.register_buffer(name, value, value.persistent)
-        else:
-            self._buffers[name] = value
+        self._buffers[name] = value
 
     def _forget(self, name: str, keep: str) -> None:
         self.__dict__.pop(name, None)

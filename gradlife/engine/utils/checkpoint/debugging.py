@@ -1,4 +1,4 @@
-"""The debug mode of checkpoints: what the forward and its recomputation saved, and where, told when they differ."""
+"""The debug mode of checkpoints: an error that lists what the forward and its recomputation saved, where they differ."""
 
 from __future__ import annotations
 

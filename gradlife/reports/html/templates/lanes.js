@@ -42,17 +42,17 @@ const lanes = (() => {
   }
 
   // Names stand still while what happened is scrolled; the stage looked at is scrolled into sight.
-  function draw(told, stages, now, least, choose) {
+  function draw(shown, stages, now, least, choose) {
     const room = Math.min(170, Math.max(96, Math.floor(least * 0.3)));
-    const widest = told.columns <= stages.length ? 60 : 22;
-    const step = Math.max(11, Math.min(widest, (least - room - 24) / Math.max(1, told.columns)));
-    const width = Math.max(least - room, step * told.columns + 24);
-    const height = TOP + told.rows.length * HEIGHT + 8;
-    const words = `What happened: ${told.rows.length} objects, ${told.columns} columns; the same in words below`;
+    const widest = shown.columns <= stages.length ? 60 : 22;
+    const step = Math.max(11, Math.min(widest, (least - room - 24) / Math.max(1, shown.columns)));
+    const width = Math.max(least - room, step * shown.columns + 24);
+    const height = TOP + shown.rows.length * HEIGHT + 8;
+    const words = `What happened: ${shown.rows.length} objects, ${shown.columns} columns; the same in words below`;
     const names = svg("svg", { width: room, height, viewBox: `0 0 ${room} ${height}`, "aria-hidden": "true" });
     const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words });
     const middle = (number) => TOP + number * HEIGHT + HEIGHT / 2;
-    const bands = stages.map((stage, number) => ({ stage, number, from: step * (number ? told.ends[number - 1] : 0), to: step * told.ends[number] }))
+    const bands = stages.map((stage, number) => ({ stage, number, from: step * (number ? shown.ends[number - 1] : 0), to: step * shown.ends[number] }))
       .filter((band) => band.to > band.from);
     for (const band of bands) {
       const box = { x: band.from, y: 0, width: band.to - band.from, height };
@@ -60,9 +60,9 @@ const lanes = (() => {
       picture.append(svg("line", { x1: band.to, x2: band.to, y1: 4, y2: height, class: "border" }));
       picture.append(svg("text", { x: (band.from + band.to) / 2, y: 14, class: "stage-number" }, String(band.number + 1)));
     }
-    told.rows.forEach((row, number) => {
+    shown.rows.forEach((row, number) => {
       names.append(laneName(row, middle(number), room));
-      picture.append(...drawLane(row, middle(number), { step, ends: told.ends, now, width }));
+      picture.append(...drawLane(row, middle(number), { step, ends: shown.ends, now, width }));
     });
     for (const band of bands) {
       const box = { x: band.from, y: 0, width: band.to - band.from, height: TOP, class: "band" };
@@ -70,7 +70,7 @@ const lanes = (() => {
       place.addEventListener("click", () => choose(band.number));
       picture.append(place);
     }
-    const seen = bands.find((band) => band.number === now) || { from: step * told.ends[now], to: step * told.ends[now] };
+    const seen = bands.find((band) => band.number === now) || { from: step * shown.ends[now], to: step * shown.ends[now] };
     return { names, picture, scrollTo: seen.to > least - room ? seen.from - 24 : 0 };
   }
 
@@ -99,11 +99,11 @@ const lanes = (() => {
     return made;
   }
 
-  const legend = (told) => {
-    const found = new Map(told.rows.flatMap((row) => row.marks.map((mark) => [mark.letter, mark.kind])));
+  const legend = (shown) => {
+    const found = new Map(shown.rows.flatMap((row) => row.marks.map((mark) => [mark.letter, mark.kind])));
     return [...found].sort();
   };
-  const inWords = (told, now) => told.rows.flatMap((row) => row.marks).filter((mark) => mark.stage === now)
+  const inWords = (shown, now) => shown.rows.flatMap((row) => row.marks).filter((mark) => mark.stage === now)
     .sort((a, b) => a.column - b.column).map((mark) => mark.words);
 
   return { ofEvents, ofReadings, draw, legend, inWords };

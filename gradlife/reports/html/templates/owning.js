@@ -11,7 +11,7 @@ const owning = (() => {
   // How a drawing is compared: by all that it says, or by what keeps, where one of the two knows no more than that.
   const comparing = (isWhole) => ({
     owns: (ownership) => (isWhole ? ownership : KEEPS.has(ownership) ? "keeps" : ""),
-    told: (ownership) => isWhole || KEEPS.has(ownership),
+    shown: (ownership) => isWhole || KEEPS.has(ownership),
   });
 
   const titled = (node) => `${node.kind}|${node.name}|${node.subject || ""}`;
@@ -28,7 +28,7 @@ const owning = (() => {
     [titled(nodes.get(source)), label, owns(ownership), titled(nodes.get(target))].join(" > ");
   const oddNode = (node, others) => others !== null && !others.said.has(nodeKey(node, others.how));
   const oddEdge = (nodes, edge, others) =>
-    others !== null && others.how.told(edge[3]) && !others.said.has(edgeKey(nodes, edge, others.how));
+    others !== null && others.how.shown(edge[3]) && !others.said.has(edgeKey(nodes, edge, others.how));
 
   const nameOf = (node) => {
     if (node.kind === "name") return node.name;
@@ -185,8 +185,8 @@ const owning = (() => {
     const { boxes, height } = layout(graph, width);
     const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
     const prefix = `heads-${(drawings += 1)}`;
-    const told = `Who owns whom: ${graph.nodes.length} objects and names, ${graph.edges.length} references; the same in words below`;
-    const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told });
+    const shown = `Who owns whom: ${graph.nodes.length} objects and names, ${graph.edges.length} references; the same in words below`;
+    const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": shown });
     const heads = svg("defs");
     for (const kind of ["strong", "coupled", "weak", "borrowed"]) {
       const marker = { id: `${prefix}-${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, orient: "auto", markerUnits: "userSpaceOnUse", markerWidth: 9, markerHeight: 9 };

@@ -72,7 +72,7 @@
     const opened = new Set([...side.querySelectorAll("details[open]")].map((part) => part.dataset.part));
     const head = element("div", {}, element("h3", {}, system));
     side.replaceChildren(head);
-    if (!run) head.append(element("p", {}, "This story was not told here."));
+    if (!run) head.append(element("p", {}, "This story was not shown here."));
     else side.append(...runParts(head, run, graph, other, now, width));
     side.querySelectorAll("details").forEach((part) => { part.open = opened.has(part.dataset.part); });
   }
@@ -122,20 +122,20 @@
   }
 
   function timeline(run, now, width) {
-    const told = run.events ? lanes.ofEvents(run.events, story.stages) : lanes.ofReadings(run.readings, story.stages);
-    if (!told.rows.length) return [element("p", { class: "muted" }, "Nothing was watched.")];
-    const { names, picture, scrollTo } = lanes.draw(told, story.stages, now, width, move);
+    const shown = run.events ? lanes.ofEvents(run.events, story.stages) : lanes.ofReadings(run.readings, story.stages);
+    if (!shown.rows.length) return [element("p", { class: "muted" }, "Nothing was watched.")];
+    const { names, picture, scrollTo } = lanes.draw(shown, story.stages, now, width, move);
     const scrolled = framed(picture, "Timeline");
     requestAnimationFrame(() => { scrolled.scrollLeft = scrollTo; });
     const parts = [element("div", { class: "lanes" }, names, scrolled)];
-    const key = lanes.legend(told).flatMap(([letter, kind]) => [element("b", {}, letter), ` ${kind}  `]);
+    const key = lanes.legend(shown).flatMap(([letter, kind]) => [element("b", {}, letter), ` ${kind}  `]);
     parts.push(element("p", { class: "mark-legend" }, ...key, element("b", {}, ">"), run.events ? " not destroyed" : " not seen dead"));
     const { objects_left_out: objects, events_left_out: events } = run.events || {};
     if (objects || events) {
       const words = `and ${gradlife.number(objects)} more objects; ${gradlife.number(events)} events are not drawn`;
       parts.push(element("p", { class: "muted" }, words));
     }
-    parts.push(listed("What happened in this stage", lanes.inWords(told, now)));
+    parts.push(listed("What happened in this stage", lanes.inWords(shown, now)));
     return parts;
   }
 
@@ -174,8 +174,8 @@
   }
 
   const begin = () => {
-    const telling = stories.findIndex((one) => one[5]);
-    return Math.max(0, telling);
+    const differing = stories.findIndex((one) => one[5]);
+    return Math.max(0, differing);
   };
 
   if (!stories.length) return;

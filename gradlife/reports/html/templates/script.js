@@ -42,7 +42,7 @@ const gradlife = (() => {
     show();
   }
 
-  // Within a frame of a notebook, or where a browser is told so, nothing can be kept.
+  // Within a frame of a notebook, or where a browser is shown so, nothing can be kept.
   function kept(name) {
     try { return localStorage.getItem(name); } catch { return null; }
   }

@@ -1,0 +1,240 @@
+"""Snapshot files with wrong numbers and right checksums. Run with `make file-mutants`, or with `ARGS="--count 100"`.
+
+Each mutant is a random heap in which some numbers were replaced. It is opened and asked everything, in a child with a
+memory limit and five seconds a mutant. The file must be refused with one line, or every answer must come. 0 if so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import signal
+import struct
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from gradlife.errors import GradlifeError
+from gradlife.heap import Snapshot, open_snapshot
+from gradlife.reports.formats.json.document import heap_text
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
+import glheap
+
+MEMORY = 1 << 30  # bytes of address space beside what the program has mapped at the start
+PATIENCE = 5.0  # seconds for one mutant
+UNUSUAL = (0, 1, 2, 5, 127, 255, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF)
+WIDTHS = {1: "B", 2: "H", 4: "I", 8: "Q", 16: "Q", 24: "I"}
+NAMES = [
+    "process",
+    "list",
+    "dict",
+    "a.Thing",
+    "engine::Tensor",
+    "\x1b[31m\u202ered",
+    "torch::Storage",
+    "type",
+    "x" * 300,
+]
+COUPLED, KEPT_WRAPPERS, TAKEN = 20, 21, 25
+
+
+def random_heap(rng: random.Random) -> glheap.Sketch:
+    """A heap of up to forty objects whose numbers are all in range, though no process was ever in this state."""
+    nodes = rng.randint(2, 40)
+    rows = [[rng.randrange(nodes) for _ in range(rng.choice((0, 1, 2, 2, 3, 5)))] for _ in range(nodes)]
+    rows[0] = [1]
+    kinds = [5, 0, 0, 0, *(rng.randrange(6) for _ in NAMES[4:])]
+    types = [0, *(rng.randrange(1, len(NAMES)) for _ in range(nodes - 1))]
+    tracked = sorted(rng.randint(0, nodes) for _ in range(2))
+    sketch = glheap.Sketch(nodes=nodes, edges=sum(map(len, rows)), tracked=(tracked[0], tracked[1]), version=2)
+    ends = [sum(map(len, rows[:node])) for node in range(nodes + 1)]
+    name_ends, names = glheap.texts(NAMES)
+    sketch.sections = {
+        glheap.ADDRESSES: glheap.numbers("Q", (0x1000 + 16 * node for node in range(nodes))),
+        glheap.TYPES: glheap.numbers("H", types),
+        glheap.SIZES: glheap.numbers("I", (rng.randrange(1 << 20) for _ in range(nodes))),
+        glheap.BIG_SIZES: glheap.pairs("Q"),
+        glheap.FIRST: glheap.numbers("I", ends),
+        glheap.REFERENCES: glheap.numbers("I", (target for row in rows for target in row)),
+        glheap.COUNTS: glheap.pairs("I", *chosen(rng, range(nodes), lambda _: rng.randrange(6))),
+        glheap.TYPE_INFO: (
+            16,
+            b"".join(struct.pack("<QII", i, kind, rng.randrange(9)) for i, kind in enumerate(kinds)),
+        ),
+        glheap.NAME_ENDS: name_ends,
+        glheap.NAMES: names,
+        glheap.NOTES: (1, b"taken\tnow\nprocess\tone\n"),
+    }
+    add_rules_of_rows(sketch, rng, rows, [kinds[type_] for type_ in types])
+    add_words(sketch, rng)
+    return sketch
+
+
+def chosen(rng: random.Random, nodes: range, number: Callable[[int], int]) -> list[int]:
+    """Some of the nodes, each followed by a number."""
+    return [value for node in nodes if rng.random() < 0.4 for value in (node, number(node))]
+
+
+def add_rules_of_rows(sketch: glheap.Sketch, rng: random.Random, rows: list[list[int]], kinds: list[int]) -> None:
+    """Hidden references, wrappers that their native object keeps, what the collector takes from them, latent triples."""
+    nodes = range(len(rows))
+    shown = {node: rng.randint(0, len(rows[node])) if rng.random() < 0.6 else len(rows[node]) for node in nodes}
+    kept = {node: len(rows[node]) - (shown[node] if kinds[node] == 0 else 0) for node in nodes if rng.random() < 0.6}
+    taken = [node for node in kept if rows[node] and rng.random() < 0.8]
+    some_node = len(rows) - 1
+    latent = [
+        value
+        for _ in range(rng.randrange(4))
+        for value in (*(rng.randint(0, some_node) for _ in range(3)), rng.choice((0xFFFFFFFF, some_node)), 0, 1)
+    ]
+    sketch.sections |= {
+        glheap.HIDDEN: glheap.pairs("I", *(value for node in nodes for value in (node, shown[node]))),
+        KEPT_WRAPPERS: glheap.pairs(
+            "I", *(value for node, most in kept.items() for value in (node, rng.randint(0, most)))
+        ),
+        TAKEN: glheap.pairs("I", *(value for node in taken for value in (node, rng.randrange(len(rows[node]))))),
+        COUPLED: glheap.numbers("I", (node for node in nodes if rng.random() < 0.4)),
+        glheap.LATENT: (24, glheap.numbers("I", latent)[1]),
+    }
+
+
+def add_words(sketch: glheap.Sketch, rng: random.Random) -> None:
+    """A label of any kind for every reference."""
+    text_ends, words = glheap.texts(
+        ["", "...", "len 1", "'key'", "sys.modules", "(1, 2)", "\u2028\u2066\r\x1b]0;x\x07"]
+    )
+
+    def label() -> int:
+        return rng.randrange(16) << 27 | rng.randrange(7)
+
+    sketch.sections |= {
+        glheap.DESCRIPTIONS: glheap.numbers("I", (rng.randrange(7) for _ in range(sketch.nodes))),
+        glheap.ARRIVALS: glheap.numbers("I", (label() for _ in range(sketch.nodes))),
+        glheap.OTHERS: glheap.numbers("I", (label() for _ in range(sketch.edges))),
+        glheap.LABEL_GAPS: glheap.numbers("B", (0 for _ in range(sketch.edges))),
+        glheap.LONG_GAPS: glheap.numbers("I", ()),
+        glheap.TEXT_ENDS: text_ends,
+        glheap.TEXTS: words,
+    }
+
+
+def mutate(sketch: glheap.Sketch, rng: random.Random) -> None:
+    """Replace up to three numbers, cut or repeat a section, or move the header's bounds."""
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
+        number = rng.choice(list(sketch.sections))
+        size, data = sketch.sections[number]
+        width = {16: 8, 24: 4}.get(size, size)
+        at = rng.randrange(max(len(data) // width, 1)) * width
+        value = rng.choice(UNUSUAL) if rng.random() < 0.4 else rng.randrange(sketch.nodes + 2)
+        changed = data[:at] + (value % (1 << 8 * width)).to_bytes(width, "little") + data[at + width :]
+        sketch.sections[number] = (size, changed if rng.random() < 0.9 else data[: at // size * size])
+
+
+def ask_everything(heap: Snapshot, folder: Path) -> None:
+    """Every question about every object, and what is written of it read again."""
+    from gradlife.cli.open import view_of
+    from gradlife.cli.pages import snapshot_page
+
+    graph = heap._graph
+    arguments = argparse.Namespace(file="x", types=9, largest=9, cycles=9, instances=None, holders=None)
+    heap_text(view_of(heap, arguments)).encode()
+    snapshot_page(heap, "x").encode()
+    for node in range(graph.node_count):
+        for question in (heap.why, heap.neighbourhood, heap.retained_by_device):
+            with suppress(GradlifeError):
+                question(graph.describe(node)[2])
+    for row in heap.types():
+        heap.holders(row.type)
+        heap.instances(row.type, 3)
+    heap.save(folder / "y.glheap")
+    again = open_snapshot(folder / "y.glheap")
+    if (again.objects, again.bytes, again.types()) != (heap.objects, heap.bytes, heap.types()):
+        raise AssertionError("what was saved reads differently")
+    heap.diff(again)
+
+
+def try_mutant(seed: int, folder: Path) -> str:
+    """What becomes of one mutant."""
+    rng = random.Random(seed)
+    sketch = random_heap(rng)
+    mutate(sketch, rng)
+    file = folder / "x.glheap"
+    file.write_bytes(sketch.data())
+    try:
+        heap = open_snapshot(file)
+    except GradlifeError as error:
+        return "refused" if "\n" not in str(error) else "wrong: more than one line"
+    try:
+        ask_everything(heap, folder)
+    except Exception as error:  # whatever it is, it is a bug: the message is what this program is for
+        frame = error.__traceback__
+        while frame is not None and frame.tb_next is not None:
+            frame = frame.tb_next
+        where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame is not None else "?"
+        return f"wrong: {type(error).__name__} at {where}: {' '.join(str(error).split())[:120]}"
+    return "answered"
+
+
+def run_batch(seeds: list[int], pipe: int) -> None:
+    """Try mutants one after another and write a line for each; die of an alarm where one takes too long."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    limit = pages * os.sysconf("SC_PAGE_SIZE") + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with tempfile.TemporaryDirectory() as folder, open(pipe, "w", buffering=1, encoding="utf-8") as lines:
+        for seed in seeds:
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+            outcome = try_mutant(seed, Path(folder))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            lines.write(outcome.encode("ascii", "backslashreplace").decode() + "\n")
+
+
+def outcomes_of(seeds: list[int]) -> list[str]:
+    """What became of each mutant up to the first that killed its child."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(read_end)
+            run_batch(seeds, write_end)
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    with open(read_end, encoding="utf-8") as lines:
+        outcomes = lines.read().splitlines()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if len(outcomes) < len(seeds):
+        died = "hung" if status == -signal.SIGALRM else f"died with {status}"
+        outcomes.append(f"wrong: {died}")
+    return outcomes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=5000, help="mutants (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first (default: %(default)s)")
+    args = parser.parse_args()
+    tally: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    seed, end = args.seed, args.seed + args.count
+    while seed < end:
+        for outcome in outcomes_of(list(range(seed, min(seed + 500, end)))):
+            tally[outcome] += 1
+            first.setdefault(outcome, seed)
+            seed += 1
+    wrong = sum(count for outcome, count in tally.items() if outcome.startswith("wrong"))
+    for outcome, count in tally.most_common():
+        if outcome.startswith("wrong"):
+            print(f"{count:7,} {outcome} (first: --seed {first[outcome]} --count 1)")
+    print(f"{args.count:,} mutants: {tally['answered']:,} answered, {tally['refused']:,} refused, {wrong:,} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,287 @@
+#include "engine/backward/backward.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/events.hpp"
+#include "base/host.hpp"
+#include "engine/backward/backward_thread.hpp"
+#include "engine/backward/graph_task.hpp"
+#include "engine/graph/anomaly.hpp"
+#include "engine/graph/needed_ops.hpp"
+#include "engine/policy/traits.hpp"
+
+namespace gradlife {
+namespace {
+
+thread_local GraphTask* running_task = nullptr;
+thread_local int running_depth = 0;
+// Deeper than this a backward inside a backward goes to a thread of its own, as in PyTorch.
+constexpr int most_in_one_thread = 60;
+
+// Default hooks that a node pushes or pops are so for the rest of this backward only.
+class KeepDefaultHooks {
+ public:
+  KeepDefaultHooks() : restore_(copy_of_default_hooks()) {}
+  ~KeepDefaultHooks() { restore_(); }
+  KeepDefaultHooks(const KeepDefaultHooks&) = delete;
+  KeepDefaultHooks& operator=(const KeepDefaultHooks&) = delete;
+
+ private:
+  std::function<void()> restore_;
+};
+
+// What a failed backward had ready but never ran. PyTorch (from 1.6 on, where a thread has a queue of its own) leaves
+// it queued, with the graph behind it, until the thread's next backward or its end.
+class LeftBehind {
+ public:
+  LeftBehind() = default;
+  // A thread that leaves nothing needs no lock to end. Once the interpreter is gone, what hangs on the graph is let be.
+  ~LeftBehind() {
+    if (!nodes_) return;
+    const Locked locked;
+    if (!locked.may_touch_objects()) nodes_.release();
+    drop();
+  }
+  LeftBehind(const LeftBehind&) = delete;
+  LeftBehind& operator=(const LeftBehind&) = delete;
+  void take(ReadyQueue& queue) {
+    if (queue.empty()) return;
+    if (!nodes_) nodes_ = std::make_unique<std::vector<ReadyNode>>();
+    for (ReadyNode& item : queue.take_all()) nodes_->push_back(std::move(item));
+  }
+  // What dies may run a backward of its own, so the list is empty before anything does.
+  void drop() { const auto dropped = std::move(nodes_); }
+
+ private:
+  std::unique_ptr<std::vector<ReadyNode>> nodes_;
+};
+
+LeftBehind& left_behind() {
+  thread_local LeftBehind of_thread;
+  return of_thread;
+}
+
+// Micrograd, whose nodes are closures, has none.
+bool leaves_its_queue(const Policy& policy) {
+  return has(policy, traits::failed_backward_leaves_queue) && policy.saved_slot != SavedSlotPolicy::closure;
+}
+
+// The node that runs, for a scope.
+class RunningNode {
+ public:
+  explicit RunningNode(Node* node) : previous_(set_current_node(node)) {}
+  ~RunningNode() { set_current_node(previous_); }
+  RunningNode(const RunningNode&) = delete;
+  RunningNode& operator=(const RunningNode&) = delete;
+
+ private:
+  Node* previous_;
+};
+
+// Sets a variable of this thread for a scope.
+template <class T>
+class Scoped {
+ public:
+  Scoped(T& variable, T value) : variable_(variable), previous_(variable) { variable = value; }
+  ~Scoped() { variable_ = previous_; }
+  Scoped(const Scoped&) = delete;
+  Scoped& operator=(const Scoped&) = delete;
+
+ private:
+  T& variable_;
+  T previous_;
+};
+
+// From PyTorch 2.0 on: the first gradient becomes the sum if nobody else has it. What arrives later is never written
+// to.
+bool may_accumulate_in_place(const Tensor& tensor) {
+  const Policy& policy = tensor->policy();
+  return has(policy, traits::accumulates_in_place) && tensor->has_at_most(1 + (tensor->is_cached() ? 1 : 0)) &&
+         tensor->storage()->use_count() == 1 && is_non_overlapping_and_dense(*tensor);
+}
+
+Tensor accumulated(Tensor held, Tensor arriving) {
+  const bool is_alike = held->sizes() == arriving->sizes() && held->dtype() == arriving->dtype();
+  const bool is_watched = operation_watcher() != nullptr;  // who watches may have kept it
+  if (!grad_enabled() && is_alike && !is_watched && may_accumulate_in_place(held))
+    return ops::add_in_place(held, arriving);
+  return ops::add(held, arriving);
+}
+
+TensorList call_tensor_hooks(Node& node, TensorList inputs) {
+  std::vector<Node::TensorHookEntry> hooks = node.tensor_hooks;
+  for (const auto& hook : node.live_tensor_hooks()) hooks.push_back({hook, 0});
+  for (const Node::TensorHookEntry& entry : hooks) {
+    if (entry.input_nr >= inputs.size()) continue;
+    record(EventKind::hook, node, "tensor hook");
+    inputs[entry.input_nr] = entry.hook->call(std::move(inputs[entry.input_nr]));
+  }
+  const auto retained = node.retains_grad_hooks;
+  for (const auto& [input_nr, hook] : retained)
+    if (input_nr < inputs.size()) inputs[input_nr] = hook->call(std::move(inputs[input_nr]));
+  return inputs;
+}
+
+bool is_expandable_to(const Dims& from, const Dims& to) {
+  if (from.size() > to.size()) return false;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const int64_t size = from[from.size() - 1 - i];
+    if (size != 1 && size != to[to.size() - 1 - i]) return false;
+  }
+  return true;
+}
+
+// Brings each gradient to the shape and dtype of the forward value it belongs to. Error: it can't be brought there, in
+// words that begin with `head()`.
+template <class Head>
+void fit_gradients(const EdgeList& edges, TensorList& gradients, Head head) {
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!edges[i] || !gradients[i]) continue;
+    const std::vector<InputMetadata>& all = edges[i].node->input_metadata();
+    if (edges[i].input_nr >= all.size()) continue;
+    const InputMetadata& metadata = all[edges[i].input_nr];
+    Tensor& gradient = gradients[i];
+    if (gradient->sizes() != metadata.sizes) {
+      require(is_expandable_to(metadata.sizes, gradient->sizes()), head(), "invalid gradient at index ", i, " - got ",
+              gradient->sizes(), " but expected shape compatible with ", metadata.sizes);
+      gradient = ops::sum_to_size(gradient, metadata.sizes);
+    }
+    const DType dtype = edges[i].node->gradient_dtype(edges[i].input_nr).value_or(gradient->dtype());
+    if (gradient->dtype() != dtype) gradient = ops::to_dtype(gradient, dtype);
+  }
+}
+
+void validate_outputs(const Node& node, TensorList& outputs) {
+  const EdgeList& edges = node.next_edges();
+  require(outputs.size() == edges.size() || outputs.empty(), "Function ", qualified_name(node),
+          " returned an invalid number of gradients - got ", outputs.size(), ", but expected ", edges.size());
+  fit_gradients(edges, outputs, [&] { return concat("Function ", qualified_name(node), " returned an "); });
+}
+
+}  // namespace
+
+bool GraphTask::wants(const Edge& edge) const { return edge && (exec_info_.empty() || should_run(*edge.node)); }
+
+// A change replayed in a view's gradient leads to the view's old node, which no other edge may lead to.
+void GraphTask::want_as(const Edge& edge, const Edge& other) {
+  if (exec_info_.empty() || !edge || !wants(other)) return;
+  exec_info_[edge.node.get()].is_needed |= !should_run(*edge.node);
+}
+
+// Where only some gradients are wanted, an operation's hooks see nothing in the place of the others.
+void GraphTask::drop_unneeded(const Node& node, TensorList& outputs) const {
+  if (node.computes_all_outputs()) return;
+  const EdgeList& edges = node.next_edges();
+  const auto is_wanted = [&](const Edge& edge) { return wants(edge); };
+  if (node.computes_outputs_together() && std::any_of(edges.begin(), edges.end(), is_wanted)) return;
+  for (size_t i = 0; i < outputs.size() && i < edges.size(); ++i)
+    if (!is_wanted(edges[i])) outputs[i].reset();
+}
+
+TensorList GraphTask::call_node(Node& node, TensorList inputs) const {
+  inputs = call_tensor_hooks(node, std::move(inputs));
+  for (size_t i = 0; i < node.pre_hooks.size(); ++i) {
+    record(EventKind::hook, node, "pre hook");
+    inputs = node.pre_hooks[i]->call(std::move(inputs));
+  }
+  TensorList kept;
+  if (!node.post_hooks.empty()) kept = inputs;
+  TensorList outputs = node.apply(std::move(inputs));
+  drop_unneeded(node, outputs);
+  validate_outputs(node, outputs);
+  if (PostAccumulateHook* hook = node.post_accumulate_hook()) {
+    record(EventKind::hook, node, "post accumulate hook");
+    hook->call(static_cast<AccumulateGrad&>(node).variable());
+  }
+  for (size_t i = 0; i < node.post_hooks.size(); ++i) {
+    record(EventKind::hook, node, "post hook");
+    outputs = node.post_hooks[i]->call(std::move(outputs), kept);
+  }
+  // A closure knows no end of its use: backward may always run again.
+  if (!options_.keep_graph && node.policy().saved_slot != SavedSlotPolicy::closure) node.release_variables();
+  return outputs;
+}
+
+void GraphTask::deliver(const Edge& edge, Tensor gradient) {
+  Node* target = edge.node.get();
+  const auto pending = dependencies_.find(target);
+  require(pending != dependencies_.end(), "dependency not found for ", target->name());
+  const bool is_ready = --pending->second == 0;
+  if (is_ready) dependencies_.erase(pending);
+  if (!should_run(*target)) return;
+  auto slot = waiting_.find(target);
+  if (slot == waiting_.end()) {
+    slot = waiting_.emplace(target, ReadyNode{edge.node, TensorList(std::max<size_t>(target->num_inputs(), 1))}).first;
+  }
+  TensorList& inputs = slot->second.inputs;
+  if (edge.input_nr >= inputs.size()) inputs.resize(edge.input_nr + 1);
+  Tensor& held = inputs[edge.input_nr];
+  if (gradient) held = held ? accumulated(std::move(held), std::move(gradient)) : std::move(gradient);
+  if (!is_ready) return;
+  ready_.push(std::move(slot->second));
+  waiting_.erase(slot);
+}
+
+void GraphTask::evaluate(ReadyNode& item) {
+  Node& node = *item.node;
+  if (!exec_info_.empty()) {
+    const ExecInfo info = exec_info_[&node];
+    TensorList seen = item.inputs;
+    if (!info.is_needed) seen = call_tensor_hooks(node, std::move(item.inputs));
+    for (const ExecInfo::Capture& capture : info.captures)
+      if (capture.input_nr < seen.size()) captured_[capture.output] = seen[capture.input_nr];
+    if (!info.is_needed) return;
+  }
+  TensorList outputs = call_node(node, std::move(item.inputs));
+  if (anomaly_mode.is_enabled && anomaly_mode.checks_nan) refuse_nan(node, outputs);
+  const EdgeList& edges = node.next_edges();
+  for (size_t i = 0; i < outputs.size() && i < edges.size(); ++i)
+    if (edges[i]) deliver(edges[i], std::move(outputs[i]));
+}
+
+TensorList GraphTask::run(TensorList gradients) {
+  const Scoped<GraphTask*> running(running_task, this);
+  const Scoped<int> deeper(running_depth, running_depth + 1);
+  left_behind().drop();
+  fit_gradients(roots_, gradients, [] { return std::string(); });  // the caller's own, so in the caller's mode
+  const GradMode mode(options_.create_graph);
+  const KeepDefaultHooks hooks;
+  if (current_policy()->unpack_schedule == UnpackSchedule::upfront) prefetch_saved();
+  for (size_t i = 0; i < roots_.size(); ++i)
+    if (roots_[i]) deliver(roots_[i], gradients[i]);  // held to the end: none may take one for its own
+  while (!ready_.empty()) {
+    left_behind().drop();
+    ReadyNode item = ready_.pop();
+    const NodePtr keep = item.node;
+    const RunningNode running(keep.get());
+    set_grad_enabled(options_.create_graph);  // whatever the node before left it at
+    try {
+      evaluate(item);
+    } catch (...) {
+      report_failure(*keep);
+      if (leaves_its_queue(*current_policy())) left_behind().take(ready_);
+      throw;
+    }
+  }
+  for (size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]();
+  return std::move(captured_);
+}
+
+TensorList run_backward(const EdgeList& roots, TensorList gradients, const BackwardOptions& options,
+                        const EdgeList& inputs) {
+  GraphTask task(roots, options, inputs);
+  // Up to 1.3 PyTorch ran a graph of the CPU in a worker thread, too.
+  const Policy& policy = *current_policy();
+  const bool has_worker = has(policy, traits::has_backward_worker) && running_depth == 0;
+  if (running_depth < most_in_one_thread && !has_worker) return task.run(std::move(gradients));
+  TensorList captured;
+  run_in_own_thread([&] { captured = task.run(std::move(gradients)); });
+  return captured;
+}
+
+bool is_wanted(const Edge& edge) { return running_task == nullptr || running_task->wants(edge); }
+
+GraphTask* current_task() { return running_task; }
+
+}  // namespace gradlife

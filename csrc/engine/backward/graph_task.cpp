@@ -1,0 +1,144 @@
+#include "engine/backward/graph_task.hpp"
+
+#include <queue>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/graph/saved_slot.hpp"
+
+namespace gradlife {
+namespace {
+
+int64_t next_task_id = 0;
+
+// How many edges lead to each node behind `roots`, the roots' own included.
+Dependencies count_dependencies(const EdgeList& roots) {
+  Dependencies dependencies;
+  std::vector<const Node*> stack;
+  const auto reach = [&](const EdgeList& edges) {
+    for (const Edge& edge : edges)
+      if (edge && ++dependencies[edge.node.get()] == 1) stack.push_back(edge.node.get());
+  };
+  reach(roots);
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    reach(node->next_edges());
+  }
+  return dependencies;
+}
+
+}  // namespace
+
+GraphTask::GraphTask(const EdgeList& roots, const BackwardOptions& options, const EdgeList& inputs)
+    : options_(options), id_(next_task_id++), roots_(roots), dependencies_(count_dependencies(roots)) {
+  if (!inputs.empty()) plan_for(inputs);
+}
+
+// Prefetched tensors that no node asked for (it did not run, or the backward failed) are let go with the task.
+GraphTask::~GraphTask() {
+  for (const NodePtr& node : prefetched_)
+    for (size_t i = 0; i < node->slot_count(); ++i) node->slot(i).drop_prefetched();
+}
+
+// Marks what must run for the gradients of `inputs`: a depth-first walk without recursion, children before parents.
+void GraphTask::plan_for(const EdgeList& inputs) {
+  size_t output = 0;
+  for (const Edge& input : inputs) {
+    ExecInfo& info = exec_info_[input.node.get()];
+    if (options_.accumulate) {
+      info.is_needed = true;
+    } else {
+      info.captures.push_back({input.input_nr, output++});
+    }
+  }
+  captured_.resize(output);
+  struct Frame {
+    Node* node;
+    size_t next = 0;
+  };
+  std::unordered_set<Node*> seen;
+  std::vector<Frame> stack;
+  for (const Edge& root : roots_) {
+    if (!root || !seen.insert(root.node.get()).second) continue;
+    stack.push_back({root.node.get()});
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      const EdgeList& edges = frame.node->next_edges();
+      if (frame.next < edges.size()) {
+        Node* next = edges[frame.next++].node.get();
+        if (next != nullptr && seen.insert(next).second) stack.push_back({next});
+        continue;
+      }
+      for (const Edge& edge : edges) {
+        const auto found = edge ? exec_info_.find(edge.node.get()) : exec_info_.end();
+        if (found == exec_info_.end() || !found->second.should_run()) continue;
+        exec_info_[frame.node].is_needed = true;
+        break;
+      }
+      stack.pop_back();
+    }
+  }
+}
+
+// The `upfront` schedule: everything is unpacked before anything runs, so hooks fire out of order and all of it is
+// live.
+void GraphTask::prefetch_saved() {
+  std::unordered_set<Node*> seen;
+  std::vector<Node*> stack;
+  const auto reach = [&](const EdgeList& edges) {
+    for (const Edge& edge : edges)
+      if (edge && seen.insert(edge.node.get()).second) stack.push_back(edge.node.get());
+  };
+  reach(roots_);
+  while (!stack.empty()) {
+    Node* node = stack.back();
+    stack.pop_back();
+    reach(node->next_edges());
+    if (node->slot_count() == 0) continue;
+    prefetched_.push_back(NodePtr::share(node));
+    for (size_t i = 0; i < node->slot_count(); ++i) node->slot(i).prefetch(prefetched_.back());
+  }
+}
+
+bool GraphTask::should_run(const Node& node) const {
+  if (exec_info_.empty()) return true;
+  const auto found = exec_info_.find(&node);
+  return found != exec_info_.end() && found->second.should_run();
+}
+
+// The root itself does not count, but where there are several: PyTorch puts a node of its own before them.
+bool GraphTask::will_execute(const Node& node) const {
+  if (reachable_.empty()) reachable_ = count_dependencies(roots_);
+  if (reachable_.count(&node) == 0 || (roots_.size() == 1 && roots_[0].node.get() == &node)) return false;
+  if (!exec_info_.empty()) {
+    const auto found = exec_info_.find(&node);
+    if (found == exec_info_.end() || !found->second.should_run()) return false;
+    require(!node.next_edges().empty() || found->second.captures.empty(),
+            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+            "currently not supported.");
+  }
+  return true;
+}
+
+// Plays the call through without running anything.
+std::vector<NodePtr> GraphTask::execution_order() const {
+  const auto runs_later = [](const NodePtr& a, const NodePtr& b) { return a->sequence_nr() < b->sequence_nr(); };
+  std::priority_queue<NodePtr, std::vector<NodePtr>, decltype(runs_later)> ready(runs_later);
+  Dependencies dependencies = count_dependencies(roots_);
+  const auto deliver = [&](const EdgeList& edges) {
+    for (const Edge& edge : edges)
+      if (edge && --dependencies[edge.node.get()] == 0) ready.push(edge.node);
+  };
+  deliver(roots_);
+  std::vector<NodePtr> order;
+  while (!ready.empty()) {
+    const NodePtr node = ready.top();
+    ready.pop();
+    if (should_run(*node)) order.push_back(node);
+    deliver(node->next_edges());
+  }
+  return order;
+}
+
+}  // namespace gradlife

@@ -1,0 +1,105 @@
+// One backward call: which nodes it has to run, what waits for them, and what it was asked for.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/backward/backward.hpp"
+#include "engine/graph/node.hpp"
+
+namespace gradlife {
+
+struct ReadyNode {
+  NodePtr node;
+  TensorList inputs;
+};
+
+// What can run now, youngest first.
+class ReadyQueue {
+ public:
+  bool empty() const { return items_.empty(); }
+  void push(ReadyNode item) {
+    items_.push_back(std::move(item));
+    std::push_heap(items_.begin(), items_.end(), runs_later);
+  }
+  ReadyNode pop() {
+    std::pop_heap(items_.begin(), items_.end(), runs_later);
+    ReadyNode item = std::move(items_.back());
+    items_.pop_back();
+    return item;
+  }
+  std::vector<ReadyNode> take_all() { return std::exchange(items_, {}); }
+
+ private:
+  static bool runs_later(const ReadyNode& a, const ReadyNode& b) {
+    return a.node->sequence_nr() < b.node->sequence_nr();
+  }
+  std::vector<ReadyNode> items_;
+};
+
+// What a call for the gradients of given inputs needs of a node.
+struct ExecInfo {
+  struct Capture {
+    uint32_t input_nr;
+    size_t output;
+  };
+  bool is_needed = false;
+  std::vector<Capture> captures;
+  bool should_run() const { return is_needed || !captures.empty(); }
+};
+
+using Dependencies = std::unordered_map<const Node*, uint32_t>;
+
+class GraphTask {
+ public:
+  GraphTask(const EdgeList& roots, const BackwardOptions& options, const EdgeList& inputs);
+  ~GraphTask();
+  GraphTask(const GraphTask&) = delete;
+  GraphTask& operator=(const GraphTask&) = delete;
+
+  // Runs everything; the captured gradients of `inputs`.
+  TensorList run(TensorList gradients);
+
+  int64_t id() const { return id_; }
+  const BackwardOptions& options() const { return options_; }
+  void add_callback(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
+
+  // Whether this call wants the gradient that goes along this edge.
+  bool wants(const Edge& edge) const;
+  // From now on it wants what goes along `edge`, too, if it wants what goes along `other`.
+  void want_as(const Edge& edge, const Edge& other);
+  // Whether this call runs `node`. Error: a leaf that is only captured, of which PyTorch does not say it either.
+  bool will_execute(const Node& node) const;
+  // All nodes that this call runs, first to last.
+  std::vector<NodePtr> execution_order() const;
+
+ private:
+  void plan_for(const EdgeList& inputs);
+  void prefetch_saved();
+  void deliver(const Edge& edge, Tensor gradient);
+  void evaluate(ReadyNode& item);
+  TensorList call_node(Node& node, TensorList inputs) const;
+  void drop_unneeded(const Node& node, TensorList& outputs) const;
+  bool should_run(const Node& node) const;
+
+  BackwardOptions options_;
+  int64_t id_;
+  EdgeList roots_;
+  Dependencies dependencies_;  // edges that have not delivered yet
+  std::unordered_map<const Node*, ReadyNode> waiting_;
+  std::unordered_map<const Node*, ExecInfo> exec_info_;  // empty: run everything
+  ReadyQueue ready_;
+  std::vector<NodePtr> prefetched_;
+  TensorList captured_;
+  std::vector<std::function<void()>> callbacks_;
+  mutable Dependencies reachable_;  // all nodes behind the roots; filled when somebody asks
+};
+
+// The innermost backward call of this thread; nullptr outside of any.
+GraphTask* current_task();
+
+}  // namespace gradlife

@@ -1,0 +1,162 @@
+// What the nodes of operations share: a name, saved slots held in place, and one way of being recorded.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/backward/backward.hpp"
+#include "engine/backward/views.hpp"
+#include "engine/graph/saved_slot.hpp"
+#include "engine/tensor/scalar.hpp"
+
+namespace gradlife::ops {
+
+// Lives as long as the process: nodes that outlive the interpreter still say their name.
+inline const NodeSpec& node_spec(const char* name, std::vector<SavedField> fields = {}) {
+  return *new NodeSpec{name, std::move(fields)};
+}
+constexpr SavedField saved_tensor(const char* name) { return {name, SavedField::Type::tensor}; }
+constexpr SavedField saved_number(const char* name) { return {name, SavedField::Type::value}; }
+
+inline SavedValue saved(const Scalar& value) {
+  SavedValue result;
+  result.type = value.is_real()                       ? SavedValue::Type::real
+                : value.kind == Scalar::Kind::complex ? SavedValue::Type::complex
+                : value.kind == Scalar::Kind::boolean ? SavedValue::Type::boolean
+                                                      : SavedValue::Type::integer;
+  result.integer = value.integer;
+  result.real = value.real;
+  result.imaginary = value.imaginary;
+  return result;
+}
+inline SavedValue saved(bool value) { return saved(Scalar::boolean(value)); }
+inline SavedValue saved(int64_t value) { return saved(Scalar(value)); }
+// Text that lives as long as the process.
+inline SavedValue saved_text(const char* text) {
+  SavedValue result;
+  result.type = SavedValue::Type::text;
+  result.text = text;
+  return result;
+}
+inline SavedValue saved(const Dims& sizes) {
+  SavedValue result;
+  result.type = SavedValue::Type::sizes;
+  result.sizes = sizes;
+  return result;
+}
+
+template <class T>
+SavedValue saved(const std::optional<T>& value) {
+  return value ? saved(*value) : SavedValue();
+}
+
+// A node of an operation with `count` saved tensors. Slots are numbered in the order of the tensor fields.
+template <size_t count>
+class SlotNode : public Node {
+ public:
+  explicit SlotNode(const NodeSpec& spec) : spec_(spec) {}
+  const NodeSpec& spec() const final { return spec_; }
+  size_t slot_count() const final { return count; }
+  SavedSlot& slot(size_t index) final { return saved_[index]; }
+  std::pair<size_t, size_t> slots_of_field(size_t field) const final {
+    size_t first = 0;
+    for (size_t i = 0; i < field; ++i) first += spec_.fields[i].type == SavedField::Type::tensor ? 1 : 0;
+    return {first, first + 1};
+  }
+
+  void save_input(size_t index, const Tensor& tensor) { saved_[index] = SavedSlot(tensor, false); }
+  // After the history of `tensor` is set. `in_place`: it was there before, so it may be a view.
+  void save_output(size_t index, const Tensor& tensor, bool in_place = false) {
+    const bool on_view = in_place && tensor->meta() != nullptr && tensor->meta()->view != nullptr;
+    saved_[index] = SavedSlot(tensor, true, on_view);
+  }
+
+ protected:
+  Tensor unpack(size_t index) { return saved_[index].unpack_for(NodePtr::share(this)); }
+  bool needs(size_t input) const { return should_compute_output(input) && is_wanted(next_edges()[input]); }
+  bool needs_any() const {
+    for (const Edge& edge : next_edges())
+      if (edge && is_wanted(edge)) return true;
+    return false;
+  }
+
+ private:
+  const NodeSpec& spec_;
+  std::array<SavedSlot, count> saved_;
+};
+
+// One with one output.
+template <size_t count>
+class OpNode : public SlotNode<count> {
+ public:
+  using SlotNode<count>::SlotNode;
+  // No gradient arrives where nothing downstream needed this output, and none is computed that nobody wants.
+  TensorList apply(TensorList&& gradients) final {
+    const Tensor gradient = std::move(gradients[0]);
+    TensorList results(this->next_edges().size());
+    if (gradient && this->needs_any()) {
+      differentiate(gradient, results);
+    } else {
+      unpack_all();  // what was freed is refused all the same
+    }
+    return results;
+  }
+
+ protected:
+  virtual void differentiate(const Tensor& gradient, TensorList& results) = 0;
+  virtual void unpack_all() {
+    for (size_t i = 0; i < count; ++i) this->unpack(i);
+  }
+};
+
+// A node of one input that saves no tensor. Its rule holds plain values:
+//   static const NodeSpec& spec();  SavedValue value(size_t field) const;  Tensor gradient(const Tensor& gradient)
+//   const;
+template <class Rule>
+class RuleNode final : public OpNode<0> {
+ public:
+  explicit RuleNode(Rule rule) : OpNode<0>(Rule::spec()), rule_(std::move(rule)) {}
+  SavedValue saved_value(size_t field) const override { return rule_.value(field); }
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override { results[0] = rule_.gradient(gradient); }
+
+ private:
+  Rule rule_;
+};
+
+// A node being filled, or nothing where no history is recorded.
+template <class T>
+struct Recording {
+  NodePtr owner;
+  T* operator->() const { return static_cast<T*>(owner.get()); }
+  explicit operator bool() const { return static_cast<bool>(owner); }
+};
+
+template <class T, class... Args>
+Recording<T> start_recording(std::initializer_list<const Tensor*> inputs, Args&&... args) {
+  if (!needs_graph(inputs)) return {};
+  Recording<T> recording{make_node<T>(std::forward<Args>(args)...)};
+  recording.owner->set_next_edges(gradient_edges(inputs));
+  return recording;
+}
+
+// Gives the result of a one-input operation its node.
+template <class Rule>
+Tensor recorded(Tensor result, const Tensor& input, Rule rule) {
+  if (!is_differentiable(result->dtype())) return result;
+  if (const auto node = start_recording<RuleNode<Rule>>({&input}, std::move(rule))) set_history(result, node.owner);
+  return result;
+}
+
+// The steps around an in-place change, besides the change itself.
+template <class T>
+void finish_in_place(const Tensor& target, const Recording<T>& recording) {
+  if (!is_beneath()) target->bump_version();
+  if (recording) rebase_history(target, recording.owner);
+}
+
+}  // namespace gradlife::ops

@@ -1,0 +1,372 @@
+#include "engine/backward/views.hpp"
+
+#include "base/host.hpp"
+#include "engine/backward/graph_task.hpp"
+#include "engine/graph/autograd.hpp"
+#include "engine/graph/needed_ops.hpp"
+#include "engine/graph/saved_slot.hpp"
+#include "engine/policy/release_texts.hpp"
+
+namespace gradlife {
+namespace {
+
+thread_local ChangeListener* change_listener = nullptr;
+thread_local bool replays_views = false;
+constexpr const char* leaf_view_text =
+    "a view of a leaf Variable that requires grad is being used in an in-place operation.";
+
+const char* leaf_text() {
+  const Policy& policy = *current_policy();
+  if (policy.is_oneflow)
+    return "\x1b[1m\x1b[38;2;255;000;000mError\x1b[0m: a leaf Tensor that requires grad is being used in an in-place "
+           "operation";
+  return text_for(policy, texts::leaf_changed);
+}
+
+// In OneFlow a change of a view is none of its base's history: a view is changed like any tensor.
+const ViewInfo* view_of(const AutogradMeta* meta) {
+  return meta == nullptr || current_policy()->is_oneflow ? nullptr : meta->view.get();
+}
+
+// The window that a view has on its base, or had when it was made.
+Window replayed_window(const TensorImpl& view) {
+  const ViewInfo& info = *view.meta()->view;
+  return info.made_with ? *info.made_with : Window{view.sizes(), view.strides(), view.offset()};
+}
+
+// Replays an in-place operation on a view inside the gradient of its base: the gradient of the changed window goes
+// through the operation's own node, the rest passes.
+class CopySlices final : public Node {
+ public:
+  CopySlices(const Tensor& base, const TensorImpl& view, NodePtr operation)
+      : base_sizes_(base->sizes()),
+        base_strides_(base->strides()),
+        base_offset_(base->offset()),
+        window_(replayed_window(view)),
+        sees_parts_(view.dtype() != base->dtype()),
+        conjugates_(view.is_conjugate() != base->is_conjugate()),
+        replay_(view.meta()->view->replay),
+        operation_(std::move(operation)) {
+    add_input_metadata(*base);
+    EdgeList edges = operation_->next_edges();
+    edges.at(0) = gradient_edge(base);
+    set_next_edges(std::move(edges));
+  }
+  const NodeSpec& spec() const override {
+    static const NodeSpec* spec = new NodeSpec{"CopySlices", {}};
+    return *spec;
+  }
+  TensorList apply(TensorList&& gradients) override;
+  Tensor window_of(const Tensor& gradient) const;
+  void release_variables() override {
+    Node::release_variables();
+    operation_.reset();
+  }
+  void visit_owned(OwnedVisitor& visitor) const override {
+    if (operation_) visitor.managed("replayed operation", operation_.get(), Ownership::strong);
+    Node::visit_owned(visitor);
+  }
+
+ protected:
+  void let_go() override {
+    operation_.reset();
+    Node::let_go();
+  }
+
+ private:
+  Dims base_sizes_, base_strides_;
+  int64_t base_offset_;
+  Window window_;
+  bool sees_parts_, conjugates_;
+  std::function<Tensor(const Tensor&)> replay_;
+  NodePtr operation_;  // let go of with its buffers, and with it the edge to the view's node from before the change
+};
+
+TensorList CopySlices::apply(TensorList&& gradients) {
+  const Tensor gradient = std::move(gradients[0]);
+  if (!gradient) return TensorList(next_edges().size());
+  require(static_cast<bool>(operation_), freed_text(policy()));
+  Tensor result = empty(base_sizes_, gradient->dtype());
+  if (result->strides() != base_strides_ && base_sizes_.product() > 0) {
+    int64_t span = 1;
+    for (size_t i = 0; i < base_sizes_.size(); ++i) span += (base_sizes_[i] - 1) * base_strides_[i];
+    result = alias(empty({span}, gradient->dtype()), base_sizes_, base_strides_, 0);
+  }
+  ops::copy_in_place(result, gradient);
+  const Tensor window = window_of(result);
+  TensorList inputs;
+  inputs.push_back(ops::clone(window));
+  if (GraphTask* task = current_task()) task->want_as(operation_->next_edges()[0], next_edges()[0]);
+  TensorList outputs = operation_->apply(std::move(inputs));
+  TensorList results(next_edges().size());
+  for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
+    if (!should_compute_output(i) || !is_wanted(next_edges()[i])) continue;
+    if (i == 0) {
+      if (!outputs[0]) continue;  // none for the window: none for the base either, as since 2.0
+      ops::copy_in_place(window, outputs[0]);
+      results[0] = result;
+    } else {
+      results[i] = std::move(outputs[i]);
+    }
+  }
+  return results;
+}
+
+// What the view is of its base, of the base's gradient.
+Tensor CopySlices::window_of(const Tensor& gradient) const {
+  if (replay_) return replay_(gradient);
+  const int64_t base_offset = sees_parts_ ? 2 * base_offset_ : base_offset_;
+  const Tensor seen = sees_parts_ ? ops::view_as_real(gradient) : conjugates_ ? ops::conj(gradient) : gradient;
+  return ops::as_strided(seen, window_.sizes, window_.strides, window_.offset - base_offset);
+}
+
+const char* creation_text(CreationMeta creation) {
+  switch (creation) {
+    case CreationMeta::multi_output:
+      return " This view is the output of a function that returns multiple views. Such functions do not allow the "
+             "output "
+             "views to be modified inplace. You should replace the inplace operation by an out-of-place one.";
+    case CreationMeta::no_grad:
+      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+             "moving "
+             "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
+             "tracked) or both outside (if you want the inplace to be tracked).";
+    case CreationMeta::inference_mode:
+      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+             "moving both the view and the inplace either both inside the inference_mode block (if you don't want the "
+             "inplace to be tracked) or both outside (if you want the inplace to be tracked).";
+    case CreationMeta::in_custom_function:
+      return " This view was created inside a custom Function (or because an input was returned as-is) and the "
+             "autograd "
+             "logic to handle view+inplace would override the custom backward associated with the custom Function, "
+             "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
+             "the "
+             "custom Function.";
+    case CreationMeta::normal:
+      break;
+  }
+  return "";
+}
+
+void refuse_forbidden_view(const AutogradMeta& meta, bool indirect) {
+  const CreationMeta creation = meta.view->creation;
+  if (creation == CreationMeta::normal) return;
+  const char* object = indirect ? "its base or another view of its base has been" : "is being";
+  const Node* producer = meta.grad_fn.get();
+  const bool is_inference = creation == CreationMeta::inference_mode;
+  std::string head;
+  if (is_inference || creation == CreationMeta::no_grad || producer == nullptr) {
+    head = producer != nullptr ? concat("Output ", meta.output_nr, " of ", operation_name(*producer),
+                                        " is a view of a view which was created in")
+                               : "A view was created in";
+    head += concat(is_inference ? " inference mode and " : " no_grad mode and ", object,
+                   is_inference ? " modified inplace in normal mode." : " modified inplace with grad mode enabled.");
+  } else {
+    head = concat("Output ", meta.output_nr, " of ", operation_name(*producer), " is a view and ", object,
+                  " modified inplace.");
+  }
+  fail(ErrorKind::runtime, head, creation_text(creation));
+}
+
+// A base as its view reads it: by the parts of its complex numbers, by their conjugates, or as it is.
+Tensor read_as(const TensorImpl& view, const Tensor& base) {
+  const GradMode recording(true);
+  if (base->dtype() != view.dtype())
+    return is_complex(base->dtype()) ? ops::view_as_real(base) : ops::view_as_complex(base);
+  return base->is_conjugate() != view.is_conjugate() ? ops::conj(base) : base;
+}
+
+// The node of a view whose base was changed in place since: a fresh window on the base's new history.
+void rebuild_view_node(const Tensor& view) {
+  AutogradMeta& meta = *view->meta();
+  refuse_forbidden_view(meta, true);
+  if (meta.view->replay) {
+    const GradMode recording(true);
+    const Tensor again = meta.view->replay(meta.view->base);
+    meta.grad_fn = grad_fn(again);
+    meta.output_nr = again->meta()->output_nr;
+    meta.view->attr_version = view->version();
+    return;
+  }
+  const Tensor seen = read_as(*view, meta.view->base);
+  const Window window = replayed_window(*view);
+  const bool is_all = seen != meta.view->base && seen->sizes() == window.sizes && seen->strides() == window.strides &&
+                      seen->offset() == window.offset;
+  meta.grad_fn =
+      is_all ? grad_fn(seen) : ops::as_strided_node(seen, *alias(view, window.sizes, window.strides, window.offset));
+  meta.output_nr = 0;
+  meta.view->attr_version = view->version();
+}
+
+void move_retained_grad(const Tensor& tensor, const NodePtr& old_node) {
+  AutogradMeta& meta = *tensor->meta();
+  if (!meta.retains_grad || !old_node) return;
+  auto& hooks = old_node->retains_grad_hooks;
+  for (size_t i = 0; i < hooks.size(); ++i) {
+    if (hooks[i].second != meta.retains_grad) continue;
+    hooks.erase(hooks.begin() + static_cast<std::ptrdiff_t>(i));
+    break;
+  }
+  meta.grad_fn->add_retains_grad_hook(meta.output_nr, meta.retains_grad);
+}
+
+// Hooks put on a tensor stay behind with the node it had (since 2.0 its wrapper lets go of them, too); only retain_grad
+// moves along.
+void leave_hooks_behind(const Tensor& tensor, const NodePtr& old_node) {
+  move_retained_grad(tensor, old_node);
+  const auto left = std::move(tensor->meta()->hooks);
+  tensor->meta()->hooks.clear();
+  const Policy& policy = *current_policy();
+  if (has(policy, traits::inplace_change_drops_wrapper_hooks) && tensor->wrapper() != nullptr)
+    host().drop_hooks(tensor->wrapper());
+}
+
+}  // namespace
+
+NodePtr grad_fn(const Tensor& tensor) {
+  AutogradMeta* meta = tensor->meta();
+  if (meta == nullptr) return {};
+  const bool may_need_node = view_of(meta) != nullptr && (meta->grad_fn || requires_grad(meta->view->base));
+  if (may_need_node && meta->view->attr_version != tensor->version()) {
+    const NodePtr old_node = meta->grad_fn;
+    rebuild_view_node(tensor);
+    leave_hooks_behind(tensor, old_node);
+  }
+  return meta->grad_fn;
+}
+
+void rebase_history(const Tensor& changed, const NodePtr& node) {
+  AutogradMeta& meta = changed->need_meta();
+  const NodePtr old_node = meta.grad_fn;
+  if (view_of(&meta) == nullptr) {
+    set_history(changed, node);
+    leave_hooks_behind(changed, old_node);
+    return;
+  }
+  refuse_forbidden_view(meta, false);
+  const Tensor base = meta.view->base;
+  require(!is_leaf(*base) || !requires_grad(changed), leaf_view_text);
+  const NodePtr old_base_node = base->meta() != nullptr ? base->meta()->grad_fn : NodePtr();
+  node->add_input_metadata(*changed);
+  const NodePtr copy = make_node<CopySlices>(base, *changed, node);
+  set_history_at(base, copy, 0);
+  leave_hooks_behind(base, old_base_node);
+  grad_fn(changed);
+}
+
+ChangeListener* set_change_listener(ChangeListener* listener) {
+  ChangeListener* previous = change_listener;
+  change_listener = listener;
+  return previous;
+}
+
+void check_inplace(const Tensor& tensor, bool recording) {
+  if (change_listener != nullptr) change_listener->before_change(tensor);
+  if (!recording || !is_recording()) return;
+  const AutogradMeta* meta = tensor->meta();
+  if (view_of(meta) != nullptr) {
+    refuse_forbidden_view(*meta, false);
+    require(!requires_grad(tensor) || !is_leaf(*meta->view->base), leaf_view_text);
+    require(meta->view->base->dtype() == tensor->dtype() || !is_complex(tensor->dtype()),
+            "gradlife's engine records no change of pairs that are seen as complex numbers");
+  }
+  require(!requires_grad(tensor) || !is_leaf(*tensor), leaf_text());
+}
+
+namespace {
+
+// The mode that a view is made in counts for more than the operation that makes it.
+CreationMeta creation_now(CreationMeta creation) {
+  if (creation == CreationMeta::in_custom_function) return creation;
+  if (inference_mode()) return CreationMeta::inference_mode;
+  return grad_enabled() ? creation : CreationMeta::no_grad;
+}
+
+// What the view that it is taken of was made in counts where nothing else is known, and inference mode always.
+CreationMeta creation_after(const ViewInfo& source, CreationMeta creation) {
+  const bool is_inherited = creation == CreationMeta::normal || source.creation == CreationMeta::inference_mode;
+  return is_inherited ? source.creation : creation;
+}
+
+}  // namespace
+
+bool view_replay_enabled() { return replays_views; }
+void set_view_replay_enabled(bool enabled) { replays_views = enabled; }
+
+bool must_remember(const TensorImpl& view, const TensorImpl& source) {
+  const bool is_read_alike = view.dtype() == source.dtype() && view.is_conjugate() == source.is_conjugate();
+  return !is_read_alike && source.meta() != nullptr && source.meta()->view && source.meta()->view->replay;
+}
+
+namespace {
+
+// The step to a window of `source`, wherever in memory that is then.
+std::function<Tensor(const Tensor&)> window_step(const Window& window, const TensorImpl& source) {
+  const int64_t distance = window.offset - source.offset();
+  return [window, distance](const Tensor& tensor) {
+    return ops::as_strided(tensor, window.sizes, window.strides, tensor->offset() + distance);
+  };
+}
+
+// A view of one that remembers its steps: the window on that is one more.
+void inherit_steps(ViewInfo& info, const TensorImpl& view, const TensorImpl& source) {
+  const auto step = window_step({view.sizes(), view.strides(), view.offset()}, source);
+  info.replay = [first = source.meta()->view->replay, step](const Tensor& base) { return step(first(base)); };
+}
+
+}  // namespace
+
+// What the source itself is of its base comes first: its own steps, or the window that it is.
+void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step) {
+  if (view->meta() == nullptr || !view->meta()->view) return;
+  const ViewInfo* before = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
+  std::function<Tensor(const Tensor&)>& replay = view->meta()->view->replay;
+  if (before == nullptr) {
+    replay = std::move(step);
+  } else if (before->replay) {
+    replay = [first = before->replay, step](const Tensor& base) { return step(first(base)); };
+  } else {
+    replay = [first = window_step(replayed_window(*source), *before->base), step](const Tensor& base) {
+      return step(first(base));
+    };
+  }
+}
+
+Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset, CreationMeta creation) {
+  return make_view_as(source->dtype(), source, sizes, strides, offset, creation);
+}
+
+Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
+                    CreationMeta creation) {
+  Tensor view = AnsweredView::take();
+  if (!view) view = alias_as(dtype, source, sizes, strides, offset);
+  if (is_beneath()) {
+    if (!source->is_inference()) view->set_has_version();
+    return view;
+  }
+  view->share_version(source->version_counter());
+  if (source->is_inference()) return view;
+  require(source->has_version(), no_version_text);
+  // A view that OneFlow takes without recording knows no base.
+  if (current_policy()->is_oneflow && !grad_enabled()) return view;
+  const ViewInfo* of_source = source->meta() != nullptr ? source->meta()->view.get() : nullptr;
+  auto info = std::make_unique<ViewInfo>();
+  info->base = of_source != nullptr ? of_source->base : source;
+  info->creation = creation_now(creation);
+  if (of_source != nullptr) info->creation = creation_after(*of_source, info->creation);
+  info->attr_version = view->version();
+  if (of_source != nullptr && of_source->replay && dtype == source->dtype()) inherit_steps(*info, *view, *source);
+  view->need_meta().view = std::move(info);
+  remember_window(view);
+  return view;
+}
+
+void remember_window(const Tensor& view) {
+  if (view->meta() == nullptr || !view->meta()->view) return;
+  ViewInfo& info = *view->meta()->view;
+  info.made_with.reset();
+  if (view->dtype() == info.base->dtype() && view->is_conjugate() == info.base->is_conjugate()) return;
+  info.made_with = std::make_unique<Window>(Window{view->sizes(), view->strides(), view->offset()});
+}
+
+}  // namespace gradlife

@@ -1,0 +1,61 @@
+#include "engine/graph/error_nodes.hpp"
+
+#include "engine/graph/autograd.hpp"
+#include "engine/policy/error.hpp"
+
+namespace gradlife {
+namespace {
+
+class ErrorNode final : public Node {
+ public:
+  explicit ErrorNode(std::string text) : text_(std::move(text)) {}
+  TensorList apply(TensorList&&) override { fail(ErrorKind::runtime, text_); }
+  const NodeSpec& spec() const override {
+    static const NodeSpec* spec = new NodeSpec{"Error", {}};
+    return *spec;
+  }
+
+ private:
+  std::string text_;
+};
+
+class UndefinedGradNode final : public Node {
+ public:
+  TensorList apply(TensorList&&) override { return TensorList(next_edges().size()); }
+  const NodeSpec& spec() const override {
+    static const NodeSpec* spec = new NodeSpec{"UndefinedGradBackward", {}};
+    return *spec;
+  }
+};
+
+template <class MakeNode>
+TensorList behind(const TensorList& inputs, MakeNode&& make) {
+  NodePtr node;
+  if (needs_graph(inputs)) {
+    node = make();
+    node->set_next_edges(gradient_edges(inputs));
+  }
+  TensorList outputs;
+  for (const Tensor& input : inputs) {
+    outputs.push_back(input ? variable_data(input) : Tensor());
+    if (!node) continue;
+    if (input) {
+      set_history(outputs.back(), node);
+    } else {
+      node->add_placeholder_input();
+    }
+  }
+  return outputs;
+}
+
+}  // namespace
+
+TensorList with_delayed_error(const TensorList& inputs, const std::string& text) {
+  return behind(inputs, [&] { return make_node<ErrorNode>(text); });
+}
+
+TensorList without_gradient(const TensorList& inputs) {
+  return behind(inputs, [] { return make_node<UndefinedGradNode>(); });
+}
+
+}  // namespace gradlife

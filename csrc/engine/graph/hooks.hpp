@@ -1,0 +1,67 @@
+// Hooks, seen from the engine: things to call that may own objects of the embedding language.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/policy/managed.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace gradlife {
+
+// A hook on a tensor's gradient (argument and result: that gradient) or on all gradients of a node.
+class GradHook {
+ public:
+  virtual ~GradHook() = default;
+  virtual void visit_owned(OwnedVisitor& visitor) const = 0;
+  // The object that the collector may look through (a dict of callables), or nullptr.
+  virtual Object* traversable() const { return nullptr; }
+
+ protected:
+  LiveCount<Kind::hook> count_;
+};
+
+class TensorHook : public GradHook {
+ public:
+  virtual Tensor call(Tensor gradient) = 0;
+};
+
+class NodePreHook : public GradHook {
+ public:
+  virtual TensorList call(TensorList gradients) = 0;
+};
+
+class NodePostHook : public GradHook {
+ public:
+  virtual TensorList call(TensorList outputs, const TensorList& inputs) = 0;
+};
+
+class PostAccumulateHook : public GradHook {
+ public:
+  virtual void call(const Tensor& variable) = 0;
+};
+
+// A pair of pack and unpack callables, owned by one saved slot, and what pack made of the tensor.
+class SavedHooks {
+ public:
+  virtual ~SavedHooks() = default;
+  virtual void pack(const Tensor& tensor) = 0;
+  virtual Tensor unpack() = 0;
+  virtual Object* packed() const = 0;           // borrowed; nullptr before pack
+  virtual Object* unpack_callable() const = 0;  // borrowed
+  virtual void visit_owned(OwnedVisitor& visitor) const = 0;
+
+ protected:
+  LiveCount<Kind::hook> count_;
+};
+
+// Asks the embedding language for the hooks that are active by default in this thread; nullptr: none.
+using DefaultHooks = std::unique_ptr<SavedHooks> (*)();
+// Keeps the hooks that are active by default in this thread; called in another one, the result sets them there.
+using CopyDefaultHooks = std::function<void()> (*)();
+void install_default_hooks(DefaultHooks source, CopyDefaultHooks copy);
+std::function<void()> copy_of_default_hooks();
+std::unique_ptr<SavedHooks> default_saved_hooks();
+
+}  // namespace gradlife

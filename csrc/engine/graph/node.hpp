@@ -1,0 +1,271 @@
+// The backward graph: nodes, edges, and the pointers between them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/graph/hooks.hpp"
+#include "engine/policy/managed.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace gradlife {
+
+class Node;
+class SavedSlot;
+
+// An owner of a node, as a shared pointer: the node, and the control block that decides when it lets go. Mostly the
+// block is the node itself. Under `ctx_owns_node` (PyTorch before PR 22983) the node lies inside its context and every
+// owner may stand behind a control block of its own, whose deleter only drops a reference to the context.
+class NodePtr {
+ public:
+  NodePtr() = default;
+  NodePtr(std::nullptr_t) {}
+  static NodePtr steal(Node* node);
+  static NodePtr share(Node* node);
+  static NodePtr steal(Node* node, RefCounted* block) { return NodePtr(node, block); }
+  NodePtr(const NodePtr& other) : node_(other.node_), block_(other.block_) {
+    if (block_ != nullptr) block_->retain();
+  }
+  NodePtr(NodePtr&& other) noexcept : node_(other.node_), block_(other.block_) {
+    other.node_ = nullptr;
+    other.block_ = nullptr;
+  }
+  NodePtr& operator=(NodePtr other) noexcept {
+    std::swap(node_, other.node_);
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~NodePtr() { reset(); }
+  void reset() {
+    RefCounted* block = block_;
+    node_ = nullptr;
+    block_ = nullptr;
+    if (block != nullptr) block->release();
+  }
+  // Gives up the reference without dropping it (the wrapper that takes it over owns the node itself).
+  Node* detach() {
+    Node* node = node_;
+    node_ = nullptr;
+    block_ = nullptr;
+    return node;
+  }
+  Node* get() const { return node_; }
+  Node* operator->() const { return node_; }
+  Node& operator*() const { return *node_; }
+  RefCounted* block() const { return block_; }
+  uint32_t use_count() const { return block_ != nullptr ? block_->use_count() : 0; }
+  bool is_foreign() const;  // stands behind a control block that is not the node's own
+  explicit operator bool() const { return node_ != nullptr; }
+  bool operator==(const NodePtr& other) const { return node_ == other.node_; }
+
+ private:
+  friend class WeakNodePtr;
+  NodePtr(Node* node, RefCounted* block) : node_(node), block_(block) {}
+  Node* node_ = nullptr;
+  RefCounted* block_ = nullptr;
+};
+
+// Node memory that somebody looks at through a raw handle (slot_place.hpp); mostly there is none.
+extern size_t watched_places;
+void give_out_place(Node& node);
+void take_back_place(const Node& node);
+
+template <class T, class... Args>
+NodePtr make_node(Args&&... args) {
+  T* node = new T(std::forward<Args>(args)...);
+  NodePtr owner = NodePtr::steal(node);
+  node->settle(sizeof(T));
+  record_birth(*node);
+  return owner;
+}
+
+class WeakNodePtr {
+ public:
+  WeakNodePtr() = default;
+  explicit WeakNodePtr(const NodePtr& node) : node_(node.get()), block_(node.block()) {
+    if (block_ != nullptr) block_->weak_retain();
+  }
+  WeakNodePtr(const WeakNodePtr& other) : node_(other.node_), block_(other.block_) {
+    if (block_ != nullptr) block_->weak_retain();
+  }
+  WeakNodePtr(WeakNodePtr&& other) noexcept : node_(other.node_), block_(other.block_) {
+    other.node_ = nullptr;
+    other.block_ = nullptr;
+  }
+  WeakNodePtr& operator=(WeakNodePtr other) noexcept {
+    std::swap(node_, other.node_);
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~WeakNodePtr() {
+    if (block_ != nullptr) block_->weak_release();
+  }
+  NodePtr lock() const { return block_ != nullptr && block_->try_retain() ? NodePtr::steal(node_, block_) : NodePtr(); }
+  bool is_set() const { return block_ != nullptr; }
+  Node* peek() const { return block_ != nullptr && block_->use_count() != 0 ? node_ : nullptr; }  // owns nothing
+
+ private:
+  Node* node_ = nullptr;
+  RefCounted* block_ = nullptr;
+};
+
+// An edge: the next node and the index of its input.
+struct Edge {
+  NodePtr node;
+  uint32_t input_nr = 0;
+  WeakPtr<TensorImpl> tensor{};  // whose gradient it is, where results close over their inputs
+  explicit operator bool() const { return static_cast<bool>(node); }
+};
+using EdgeList = std::vector<Edge>;
+
+// What a node expects of each gradient that reaches it: the shape and dtype of the forward output.
+struct InputMetadata {
+  Dims sizes;
+  DType dtype = DType::float32;
+};
+
+// A saved field of a node class, for the attributes `_saved_NAME` of its wrapper.
+struct SavedField {
+  enum class Type : uint8_t { tensor, tensor_list, value };
+  const char* name;
+  Type type;
+};
+
+struct NodeSpec {
+  const char* name;  // "SinBackward0"
+  std::vector<SavedField> fields;
+};
+
+// A saved value that is no tensor, for `_saved_NAME`.
+struct SavedValue {
+  enum class Type : uint8_t { none, integer, real, complex, boolean, sizes, text, list };
+  Type type = Type::none;
+  int64_t integer = 0;
+  double real = 0;
+  double imaginary = 0;
+  Dims sizes;
+  const char* text = nullptr;  // static
+  std::vector<SavedValue> list;
+};
+
+// Up to 1.9 the nodes of operations with one signature had no number: ExpBackward, but MulBackward0. Static text.
+const char* name_in_release(const char* name, const Policy& policy);
+
+class RetainsGradHook;
+
+class Node : public Managed {
+ public:
+  explicit Node(uint64_t sequence_nr);
+  Node();  // takes the thread's next sequence number
+  explicit Node(Identity identity);
+  Node(uint64_t sequence_nr, Identity identity);
+
+  virtual TensorList apply(TensorList&& gradients) = 0;
+  virtual const NodeSpec& spec() const = 0;
+  // Does it give gradients that nothing asked for, too? An operation does not; a custom Function can't know.
+  virtual bool computes_all_outputs() const { return false; }
+  virtual bool computes_outputs_together() const { return false; }  // all of them where any one is wanted
+  const char* name() const override { return name_in_release(spec().name, policy()); }
+
+  // Saved slots, in the order of spec().fields of the types tensor and tensor_list.
+  virtual size_t slot_count() const { return 0; }
+  virtual SavedSlot& slot(size_t index);
+  // [first, last) of the slots of a field.
+  virtual std::pair<size_t, size_t> slots_of_field(size_t field) const;
+  virtual SavedValue saved_value(size_t field) const;
+  // Drops what was saved ("buffers freed"); edges and hooks stay.
+  virtual void release_variables();
+  bool is_released() const { return released_; }
+
+  // How many bytes the node takes, set at its birth: nodes of one size lie in each other's freed memory.
+  void settle(size_t bytes) {
+    memory_size_ = bytes;
+    if (watched_places != 0) give_out_place(*this);
+  }
+  size_t memory_size() const { return memory_size_; }
+
+  // One more owner of this node: the node itself, or a control block of its own (see NodePtr).
+  virtual RefCounted* new_owner();
+  // Whether the dying of the only owner that one control block counts may strip this node of its edges, though other
+  // blocks stand over it: the bug behind PyTorch issue 18619, mended by PR 22983.
+  virtual bool may_be_stripped() const { return false; }
+
+  // Whether an object of the embedding language stands for this node by itself (a custom Function's context), and which
+  // one: nullptr once it is gone. Other nodes get wrappers.
+  virtual bool has_own_face() const { return false; }
+  virtual Object* own_face() const { return nullptr; }
+
+  uint64_t sequence_nr() const { return sequence_nr_; }
+  void set_sequence_nr(uint64_t number) { sequence_nr_ = number; }
+  EdgeList& next_edges() { return next_edges_; }
+  const EdgeList& next_edges() const { return next_edges_; }
+  void set_next_edges(EdgeList edges) { next_edges_ = std::move(edges); }
+  bool should_compute_output(size_t input) const { return input < next_edges_.size() && next_edges_[input]; }
+  // Declares one more forward output; returns its number.
+  uint32_t add_input_metadata(const TensorImpl& output);
+  void add_placeholder_input() { input_metadata_.push_back({}); }  // for an output that is no tensor
+  const std::vector<InputMetadata>& input_metadata() const { return input_metadata_; }
+  size_t num_inputs() const { return input_metadata_.size(); }
+  // What dtype its gradient of this number is to have; nothing: it may have any.
+  virtual std::optional<DType> gradient_dtype(uint32_t input_nr) const { return input_metadata_[input_nr].dtype; }
+  void reset_input_metadata() { input_metadata_.clear(); }
+
+  struct TensorHookEntry {
+    std::shared_ptr<TensorHook> hook;
+    uint32_t input_nr;
+  };
+  std::vector<TensorHookEntry> tensor_hooks;  // shared with the tensor they were put on
+  std::vector<std::pair<uint32_t, std::shared_ptr<RetainsGradHook>>> retains_grad_hooks;
+  void add_retains_grad_hook(uint32_t output_nr, std::shared_ptr<RetainsGradHook> hook);
+  std::vector<std::unique_ptr<NodePreHook>> pre_hooks;
+  std::vector<std::unique_ptr<NodePostHook>> post_hooks;
+  virtual std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() {
+    return {};
+  }  // AccumulateGrad reads its leaf's
+  virtual PostAccumulateHook* post_accumulate_hook() { return nullptr; }
+
+  Handle metadata;  // a dict of the embedding language, made on first use
+
+  void visit_owned(OwnedVisitor& visitor) const override;
+
+ protected:
+  ~Node() override;
+  void let_go() override;
+  bool released_ = false;
+
+ private:
+  uint64_t sequence_nr_;
+  size_t memory_size_ = 0;
+  EdgeList next_edges_;
+  std::vector<InputMetadata> input_metadata_;
+};
+
+// The node that this thread is running, or nullptr.
+Node* current_node();
+Node* set_current_node(Node* node);  // returns the previous one
+
+constexpr uint64_t last_sequence_nr = UINT64_MAX;  // AccumulateGrad runs as soon as it is ready
+
+// Adds a leaf's gradient to its `.grad`.
+class AccumulateGrad final : public Node {
+ public:
+  explicit AccumulateGrad(Tensor variable);
+  const Tensor& variable() const { return variable_; }
+  TensorList apply(TensorList&& gradients) override;
+  const NodeSpec& spec() const override;
+  std::optional<DType> gradient_dtype(uint32_t input_nr) const override;
+  std::vector<std::shared_ptr<TensorHook>> live_tensor_hooks() override;
+  PostAccumulateHook* post_accumulate_hook() override;
+  void visit_owned(OwnedVisitor& visitor) const override;
+
+ protected:
+  void let_go() override;
+
+ private:
+  Tensor variable_;
+};
+
+}  // namespace gradlife

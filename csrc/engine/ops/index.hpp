@@ -1,0 +1,20 @@
+// Operations that name elements by tensors: of positions, or of truth values.
+#pragma once
+
+#include "engine/ops/ops.hpp"
+#include "engine/ops/partial_update.hpp"
+
+namespace gradlife::ops {
+
+// `a[indices]`: an undefined index takes all of its dimension. Errors: see kernels::plan_index.
+Tensor index(const Tensor& a, const TensorList& indices);
+// Errors: besides those, values of another dtype, or that can't be broadcast to what is named.
+Tensor index_put(const Tensor& a, const TensorList& indices, const Tensor& values, bool accumulate = false);
+Tensor index_put_in_place(const Tensor& target, const TensorList& indices, const Tensor& values,
+                          bool accumulate = false);
+
+// Elements by truth values (masks.cpp).
+Tensor masked_fill(const Tensor& a, const Tensor& mask, const Scalar& value, Form form = Form::plain_copy);
+Tensor masked_fill(const Tensor& a, const Tensor& mask, const Tensor& value, Form form = Form::plain_copy);
+
+}  // namespace gradlife::ops

@@ -1,0 +1,23 @@
+// What an in-place operation refuses besides what autograd forbids: overlapping memory, a result that does not fit.
+#pragma once
+
+#include "engine/tensor/tensor.hpp"
+
+namespace gradlife::ops {
+
+// Error: two elements of the target are one place in memory (it was expanded).
+void refuse_overlap(const TensorImpl& target);
+// Error: target and source share some memory without being the same window.
+void refuse_partial_overlap(const TensorImpl& target, const TensorImpl& source);
+// Error: target and source share some memory.
+void refuse_shared_memory(const TensorImpl& target, const TensorImpl& source);
+// Whether a value may be stored as `to` without being asked for: no float in integers, no number in bools.
+bool can_cast(DType from, DType to);
+// What C calls a dtype, as some of PyTorch's texts do: "long int".
+const char* ctype_name(DType dtype);
+// Error: a result of this dtype can't be stored in the target (a float in an integer tensor).
+void refuse_cast(DType result, const TensorImpl& target);
+// Error: the result of broadcasting has another shape than the target.
+void refuse_resize(const TensorImpl& target, const Dims& result);
+
+}  // namespace gradlife::ops

@@ -1,0 +1,28 @@
+// What layers of networks compute: products with weights, rows of tables, normalisation.
+#pragma once
+
+#include "engine/tensor/scalar.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace gradlife::ops {
+
+// a weightᵀ + bias along the last dimension. `bias`: undefined for none.
+Tensor linear(const Tensor& a, const Tensor& weight, const Tensor& bias);
+
+// What `batch_norm` takes besides its input, each undefined for none: one number for each channel.
+struct BatchNormTensors {
+  Tensor running_mean, running_var, weight, bias;
+};
+// Each channel (dimension 1) gets mean 0 and variance 1, then times `weight` plus `bias`: in training by its own
+// moments, towards which the running ones move by `momentum`, else by the running ones.
+Tensor batch_norm(const Tensor& a, const BatchNormTensors& given, bool training, double momentum, double epsilon);
+
+// Elements above `threshold`, `value` elsewhere.
+Tensor threshold(const Tensor& a, const Scalar& threshold, const Scalar& value);
+
+enum class Averaging : uint8_t { none, mean, sum };  // numbered as in PyTorch's `_saved_reduction`
+
+// Of log-probabilities by class, in one row or a batch of rows. IndexError: a target that is no class.
+Tensor nll_loss(const Tensor& a, const Tensor& target, const Tensor& weight, Averaging averaging, int64_t ignored);
+
+}  // namespace gradlife::ops

@@ -1,0 +1,159 @@
+// Products of vectors, matrices and batches, and what matmul makes of each pair of shapes.
+#include <algorithm>
+
+#include "engine/backward/op_node.hpp"
+#include "engine/ops/kernels/matrix_products.hpp"
+#include "engine/ops/kernels/overlap.hpp"
+#include "engine/ops/kernels/strided_loops.hpp"
+#include "engine/ops/ops.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+const NodeSpec& mm_spec =
+    node_spec("MmBackward0", {saved_tensor("mat2"), saved_number("mat2_sym_sizes"), saved_number("mat2_sym_strides"),
+                              saved_tensor("self"), saved_number("self_sym_sizes"), saved_number("self_sym_strides")});
+const NodeSpec& mv_spec = node_spec("MvBackward0", {saved_tensor("self"), saved_tensor("vec")});
+const NodeSpec& dot_spec = node_spec("DotBackward0", {saved_tensor("self"), saved_tensor("tensor")});
+const NodeSpec& bmm_spec = node_spec("BmmBackward0", {saved_tensor("mat2"), saved_tensor("self")});
+
+bool is_column_major(const Dims& sizes, const Dims& strides) { return strides[0] == 1 && strides[1] == sizes[0]; }
+
+// Slots: mat2, self. The strides that an input had decide how its gradient is laid out.
+class MmNode final : public OpNode<2> {
+ public:
+  MmNode(const TensorImpl& a, const TensorImpl& b) : OpNode<2>(mm_spec), a_(layout_of(a)), b_(layout_of(b)) {}
+  SavedValue saved_value(size_t field) const override {
+    switch (field) {
+      case 1:
+        return saved(b_.sizes);
+      case 2:
+        return saved(needs(1) ? b_.strides : Dims());
+      case 4:
+        return saved(a_.sizes);
+      default:
+        return saved(needs(0) ? a_.strides : Dims());
+    }
+  }
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor b = unpack(0);
+    const Tensor a = unpack(1);
+    if (needs(1)) results[1] = is_column_major(b_.sizes, b_.strides) ? t(mm(t(gradient), a)) : mm(t(a), gradient);
+    if (needs(0)) results[0] = is_column_major(a_.sizes, a_.strides) ? t(mm(b, t(gradient))) : mm(gradient, t(b));
+  }
+
+ private:
+  struct Layout {
+    Dims sizes;
+    Dims strides;
+  };
+  static Layout layout_of(const TensorImpl& tensor) { return {tensor.sizes(), tensor.strides()}; }
+  Layout a_, b_;
+};
+
+class MvNode final : public OpNode<2> {
+ public:
+  MvNode() : OpNode<2>(mv_spec) {}
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor self = unpack(0);
+    const Tensor vec = unpack(1);
+    if (needs(0)) results[0] = mul(reshape(gradient, {gradient->numel(), 1}), vec);
+    if (needs(1)) results[1] = mv(t(self), gradient);
+  }
+};
+
+class DotNode final : public OpNode<2> {
+ public:
+  DotNode() : OpNode<2>(dot_spec) {}
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor self = unpack(0);
+    const Tensor other = unpack(1);
+    if (needs(0)) results[0] = mul(gradient, other);
+    if (needs(1)) results[1] = mul(gradient, self);
+  }
+};
+
+class BmmNode final : public OpNode<2> {
+ public:
+  BmmNode() : OpNode<2>(bmm_spec) {}
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor mat2 = unpack(0);
+    const Tensor self = unpack(1);
+    if (needs(0)) results[0] = bmm(gradient, transpose(mat2, 1, 2));
+    if (needs(1)) results[1] = bmm(transpose(self, 1, 2), gradient);
+  }
+};
+
+Tensor with_history(Tensor result, const NodePtr& node) {
+  if (node) set_history(result, node);
+  return result;
+}
+
+}  // namespace
+
+Tensor mm(const Tensor& a, const Tensor& b) {
+  refuse_forbidden_views({&a, &b});
+  require(a->dim() == 2, "self must be a matrix");
+  require(b->dim() == 2, "mat2 must be a matrix");
+  require(a->sizes()[1] == b->sizes()[0], "mat1 and mat2 shapes cannot be multiplied (", a->sizes()[0], "x",
+          a->sizes()[1], " and ", b->sizes()[0], "x", b->sizes()[1], ")");
+  require(a->dtype() == b->dtype(), "expected m1 and m2 to have the same dtype, but got: ", ctype_name(a->dtype()),
+          " != ", ctype_name(b->dtype()));
+  const auto node = start_recording<MmNode>({&a, &b}, *a, *b);
+  if (node && node->should_compute_output(0)) node->save_input(0, b);
+  if (node && node->should_compute_output(1)) node->save_input(1, a);
+  return with_history(lowered("mm.default", [&] { return kernels::matrix_product(*a, *b); }, a, b), node.owner);
+}
+
+Tensor mv(const Tensor& a, const Tensor& b) {
+  refuse_forbidden_views({&a, &b});
+  require(a->dim() == 2 && b->dim() == 1, "vector + matrix @ vector expected, got 1, ", a->dim(), ", ", b->dim());
+  require(a->sizes()[1] == b->sizes()[0], "size mismatch, got input (", a->sizes()[0], "), mat (", a->sizes()[0], "x",
+          a->sizes()[1], "), vec (", b->sizes()[0], ")");
+  const char* a_type = kernels::scalar_type_name(a->dtype());
+  const char* b_type = kernels::scalar_type_name(b->dtype());
+  require(a->dtype() == b->dtype(), "addmv input tensors must have the same dtype, but got ", b_type, ", ", a_type,
+          ", and ", b_type);
+  const auto node = start_recording<MvNode>({&a, &b});
+  if (node && node->should_compute_output(1)) node->save_input(0, a);
+  if (node && node->should_compute_output(0)) node->save_input(1, b);
+  return with_history(lowered("mv.default", [&] { return kernels::matrix_vector_product(*a, *b); }, a, b), node.owner);
+}
+
+Tensor dot(const Tensor& a, const Tensor& b) {
+  refuse_forbidden_views({&a, &b});
+  require(a->dim() == 1 && b->dim() == 1, "1D tensors expected, but got ", a->dim(), "D and ", b->dim(), "D tensors");
+  require(a->dtype() == b->dtype(), "dot : expected both vectors to have same dtype, but found ",
+          kernels::scalar_type_name(a->dtype()), " and ", kernels::scalar_type_name(b->dtype()));
+  require(a->numel() == b->numel(), "inconsistent tensor size, expected tensor ", a->sizes(), " and src ", b->sizes(),
+          " to have the same number of elements, but got ", a->numel(), " and ", b->numel(), " elements respectively");
+  const auto node = start_recording<DotNode>({&a, &b});
+  if (node && node->should_compute_output(1)) node->save_input(0, a);
+  if (node && node->should_compute_output(0)) node->save_input(1, b);
+  return with_history(lowered("dot.default", [&] { return kernels::inner_product(*a, *b); }, a, b), node.owner);
+}
+
+Tensor bmm(const Tensor& a, const Tensor& b) {
+  refuse_forbidden_views({&a, &b});
+  require(a->dim() == 3, "batch1 must be a 3D tensor");
+  require(b->dim() == 3, "batch2 must be a 3D tensor");
+  require(a->sizes()[0] == b->sizes()[0] && a->sizes()[2] == b->sizes()[1],
+          "Expected size for first two dimensions of batch2 tensor to be: [", a->sizes()[0], ", ", a->sizes()[2],
+          "] but got: [", b->sizes()[0], ", ", b->sizes()[1], "].");
+  require(a->dtype() == b->dtype(), "expected scalar type ", kernels::scalar_type_name(a->dtype()), " but found ",
+          kernels::scalar_type_name(b->dtype()));
+  const auto node = start_recording<BmmNode>({&a, &b});
+  if (node && node->should_compute_output(0)) node->save_input(0, b);
+  if (node && node->should_compute_output(1)) node->save_input(1, a);
+  return with_history(lowered("bmm.default", [&] { return kernels::batched_product(*a, *b); }, a, b), node.owner);
+}
+
+}  // namespace gradlife::ops

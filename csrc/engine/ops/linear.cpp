@@ -1,0 +1,111 @@
+// A product with the weights of a layer, and the bias added to it.
+#include "engine/backward/op_node.hpp"
+#include "engine/ops/kernels/matrix_products.hpp"
+#include "engine/ops/kernels/overlap.hpp"
+#include "engine/ops/kernels/strided_loops.hpp"
+#include "engine/ops/layers.hpp"
+#include "engine/ops/ops.hpp"
+
+namespace gradlife::ops {
+namespace {
+
+bool is_column_major(const Dims& sizes, const Dims& strides) { return strides[0] == 1 && strides[1] == sizes[0]; }
+
+const NodeSpec& addmm_spec =
+    node_spec("AddmmBackward0", {saved_number("alpha"), saved_number("beta"), saved_tensor("mat1"),
+                                 saved_number("mat1_sym_sizes"), saved_number("mat1_sym_strides"), saved_tensor("mat2"),
+                                 saved_number("mat2_sym_sizes"), saved_number("mat2_sym_strides")});
+
+// Inputs: bias, mat1, mat2. Slots: the factors, each where the other one needs it. The strides that a matrix had decide
+// how its gradient is laid out.
+class AddmmNode final : public OpNode<2> {
+ public:
+  AddmmNode(const Tensor& first, const Tensor& second)
+      : OpNode<2>(addmm_spec), first_(layout_of(*first)), second_(layout_of(*second)) {}
+  SavedValue saved_value(size_t field) const override {
+    switch (field) {
+      case 3:
+        return saved(first_.sizes);
+      case 4:
+        return saved(should_compute_output(1) ? first_.strides : Dims());
+      case 6:
+        return saved(second_.sizes);
+      case 7:
+        return saved(should_compute_output(2) ? second_.strides : Dims());
+      default:
+        return saved(Scalar(1));  // alpha and beta
+    }
+  }
+
+ protected:
+  void differentiate(const Tensor& gradient, TensorList& results) override {
+    const Tensor first = unpack(0);
+    const Tensor second = unpack(1);
+    if (needs(0)) results[0] = gradient;
+    if (needs(1)) results[1] = by_first(gradient, second);
+    if (needs(2)) results[2] = by_second(gradient, first);
+  }
+
+ private:
+  struct Layout {
+    Dims sizes;
+    Dims strides;
+  };
+  static Layout layout_of(const TensorImpl& tensor) { return {tensor.sizes(), tensor.strides()}; }
+  Tensor by_first(const Tensor& gradient, const Tensor& second) const {
+    return is_column_major(first_.sizes, first_.strides) ? t(mm(second, t(gradient))) : mm(gradient, t(second));
+  }
+  Tensor by_second(const Tensor& gradient, const Tensor& first) const {
+    return is_column_major(second_.sizes, second_.strides) ? t(mm(t(gradient), first)) : mm(t(first), gradient);
+  }
+  Layout first_, second_;
+};
+
+void check_addmm(const TensorImpl& input, const TensorImpl& a, const TensorImpl& b) {
+  require(a.sizes()[1] == b.sizes()[0], "mat1 and mat2 shapes cannot be multiplied (", a.sizes()[0], "x", a.sizes()[1],
+          " and ", b.sizes()[0], "x", b.sizes()[1], ")");
+  const char* b_type = kernels::scalar_type_name(b.dtype());
+  require(input.dtype() == b.dtype(), "self and mat2 must have the same dtype, but got ",
+          kernels::scalar_type_name(input.dtype()), " and ", b_type);
+  require(a.dtype() == b.dtype(), "mat1 and mat2 must have the same dtype, but got ",
+          kernels::scalar_type_name(a.dtype()), " and ", b_type);
+}
+
+// bias + a b, of matrices.
+Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b) {
+  check_addmm(*bias, *a, *b);
+  const auto node = start_recording<AddmmNode>({&bias, &a, &b}, a, b);
+  if (node && node->should_compute_output(2)) node->save_input(0, a);
+  if (node && node->should_compute_output(1)) node->save_input(1, b);
+  Tensor result;
+  {
+    const GradMode off(false);
+    const Tensor product = kernels::matrix_product(*a, *b);
+    expand(bias, product->sizes());  // refused where it does not fit
+    result = add(product, bias);
+  }
+  if (node) set_history(result, node.owner);
+  return result;
+}
+
+// One matrix product for inputs of any number of dimensions.
+Tensor flat_linear(const Tensor& a, const Tensor& transposed, const Tensor& bias) {
+  Dims sizes = a->sizes();
+  const Tensor flat = view(a, {-1, sizes[sizes.size() - 1]});
+  const Tensor product = addmm(bias, flat, transposed);
+  sizes[sizes.size() - 1] = transposed->sizes()[1];
+  return view(product, sizes);
+}
+
+}  // namespace
+
+Tensor linear(const Tensor& a, const Tensor& weight, const Tensor& bias) {
+  const Tensor transposed = t(weight);
+  if (!bias) return matmul(a, transposed);
+  if (a->dim() == 2 && transposed->dim() == 2) return addmm(bias, a, transposed);
+  if (a->is_contiguous() && a->dim() > 0 && a->numel() > 0 && transposed->dim() == 2)
+    return flat_linear(a, transposed, bias);
+  return add_in_place(matmul(a, transposed), bias);
+}
+
+}  // namespace gradlife::ops

@@ -1,0 +1,158 @@
+// Operations. Each computes, and records its node when grad mode is on and an input needs it. All differentiable any
+// number of times, since the nodes compute their gradients with these same operations.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/graph/autograd.hpp"
+#include "engine/graph/needed_ops.hpp"
+#include "engine/graph/node.hpp"
+#include "engine/tensor/scalar.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace gradlife::ops {
+
+// Factories. Errors: a negative size.
+Tensor full(const Dims& sizes, const Scalar& value, DType dtype);
+Tensor full_like(const Tensor& tensor, const Scalar& value, DType dtype);
+Tensor empty_like(const Tensor& tensor, DType dtype);
+Tensor zeros_like(const Tensor& tensor);
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype);
+void require_sizes(const Dims& sizes);
+// A Python number that takes part in one operation, as a tensor without dimensions. It does not widen the other's
+// dtype.
+Tensor wrapped_number(const Scalar& value);
+
+// Random numbers, from one generator of the process (callers hold the interpreter lock).
+void seed_generator(uint64_t seed);
+uint64_t generator_seed();
+using GeneratorState = std::array<int64_t, 7>;  // the seed, four words, whether a normal number is spare, its bits
+GeneratorState generator_state();
+void set_generator_state(const GeneratorState& state);
+Tensor rand(const Dims& sizes, DType dtype);
+Tensor randint(int64_t low, int64_t high, const Dims& sizes, DType dtype);  // of [low, high)
+Tensor randn(const Dims& sizes, DType dtype);
+
+// Copies and conversions. `contiguous` gives the tensor itself where it is contiguous, `to_dtype` where it has that
+// dtype.
+Tensor clone_contiguous(const Tensor& tensor);
+Tensor contiguous(const Tensor& tensor);
+Scalar item(const Tensor& tensor);
+Scalar element(const TensorImpl& tensor, int64_t storage_index);
+
+// Element-wise with broadcasting and promotion. The forms with a Scalar record the node that PyTorch's own formulas
+// leave behind (`MulBackward1`); a number in a Python expression goes through add_number, or is wrapped first
+// (`MulBackward0`).
+Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);
+Tensor add_number(const Tensor& a, const Scalar& term, const Scalar& alpha = 1);
+Tensor sub_number(const Tensor& a, const Scalar& term, const Scalar& alpha = 1);
+Tensor mul_number(const Tensor& a, const Scalar& factor);
+Tensor div_number(const Tensor& a, const Scalar& divisor);
+Tensor rsub_number(const Scalar& minuend, const Tensor& a, const Scalar& alpha = 1);
+Tensor mul_scalar(const Tensor& a, const Scalar& factor);
+Tensor div_scalar(const Tensor& a, const Scalar& divisor);
+Tensor add_scalar(const Tensor& a, const Scalar& term);
+Tensor sub_scalar(const Tensor& a, const Scalar& term);
+Tensor pow(const Tensor& a, const Tensor& exponent);
+Tensor pow_scalar(const Tensor& a, const Scalar& exponent);
+Tensor scalar_pow(const Scalar& base, const Tensor& exponent);
+
+Tensor neg(const Tensor& a);
+Tensor exp(const Tensor& a);
+Tensor log(const Tensor& a);
+Tensor sin(const Tensor& a);
+Tensor cos(const Tensor& a);
+Tensor tanh(const Tensor& a);
+Tensor relu(const Tensor& a);
+Tensor sqrt(const Tensor& a);
+Tensor sigmoid(const Tensor& a);
+Tensor abs(const Tensor& a);
+Tensor sgn(const Tensor& a);
+Tensor reciprocal(const Tensor& a);
+
+// Comparisons give bool tensors and are not differentiable.
+Tensor compare_number(Comparison comparison, const Tensor& a, const Scalar& b);
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor logical_and(const Tensor& a, const Tensor& b);
+Tensor all(const Tensor& a);
+bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan);
+
+// Reductions. No dimensions means all of them. `dtype`, where given, is that of the sums; sums of integers are int64.
+Tensor sum(const Tensor& a, const DType* dtype = nullptr);
+Tensor sum(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype = nullptr);
+Tensor mean(const Tensor& a, const DType* dtype = nullptr);
+Tensor mean(const Tensor& a, const Dims& dims, bool keepdim, const DType* dtype = nullptr);
+
+// Products.
+Tensor mm(const Tensor& a, const Tensor& b);
+Tensor mv(const Tensor& a, const Tensor& b);
+Tensor dot(const Tensor& a, const Tensor& b);
+Tensor bmm(const Tensor& a, const Tensor& b);
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+// Joining.
+Tensor cat(const TensorList& tensors, int64_t dim);
+Tensor stack(const TensorList& tensors, int64_t dim);
+
+// Views. Dimensions may be negative; one size of view and reshape may be -1, sizes of expand may be -1.
+Tensor view(const Tensor& a, const Dims& sizes);
+Tensor view_as_itself(const Tensor& a);  // AliasBackward0
+Tensor reshape(const Tensor& a, const Dims& sizes);
+Tensor unsafe_view(const Tensor& a, const Dims& sizes);  // of a contiguous result that nobody else has seen: no view
+Tensor expand(const Tensor& a, const Dims& sizes);
+Tensor transpose(const Tensor& a, int64_t dim0, int64_t dim1);
+Tensor permute(const Tensor& a, const Dims& dims);
+Tensor t(const Tensor& a);
+Tensor unsqueeze(const Tensor& a, int64_t dim);
+Tensor squeeze(const Tensor& a);
+Tensor squeeze(const Tensor& a, int64_t dim);
+Tensor squeeze(const Tensor& a, const Dims& dims);
+Tensor select(const Tensor& a, int64_t dim, int64_t index);
+Tensor slice(const Tensor& a, int64_t dim, int64_t start, int64_t end, int64_t step);
+Tensor narrow(const Tensor& a, int64_t dim, int64_t start, int64_t length);
+// Of complex numbers: their parts, along one more dimension, and the other way; one part; the conjugate, as a view of
+// what is there or as a copy. Real numbers are their own real parts and conjugates.
+Tensor real(const Tensor& a);
+Tensor imag(const Tensor& a);
+Tensor resolve_conj(const Tensor& a);
+Tensor angle(const Tensor& a);
+Tensor complex_magnitude(const Tensor& a);  // abs of complex numbers
+Tensor complex(const Tensor& real, const Tensor& imaginary);
+inline Scalar conj(Scalar number) {
+  number.imaginary = -number.imaginary;
+  return number;
+}
+TensorList unbind(const Tensor& a, int64_t dim);
+TensorList split(const Tensor& a, int64_t size, int64_t dim);
+TensorList split_sizes(const Tensor& a, const Dims& sizes, int64_t dim);
+TensorList chunk(const Tensor& a, int64_t chunks, int64_t dim);
+
+// In place. Each returns its target. Errors: the target may not be changed now, has another shape than the result,
+// overlaps itself or its source, or can't hold the result's dtype.
+Tensor sub_in_place(const Tensor& target, const Tensor& other, const Scalar& alpha = 1);
+Tensor mul_in_place(const Tensor& target, const Tensor& other);
+Tensor div_in_place(const Tensor& target, const Tensor& other);
+Tensor pow_in_place(const Tensor& target, const Tensor& exponent);
+Tensor pow_scalar_in_place(const Tensor& target, const Scalar& exponent);
+Tensor zero_in_place(const Tensor& target);
+Tensor fill_in_place(const Tensor& target, const Scalar& value);
+Tensor fill_in_place(const Tensor& target, const Tensor& value);
+Tensor neg_in_place(const Tensor& target);
+Tensor exp_in_place(const Tensor& target);
+Tensor sin_in_place(const Tensor& target);
+Tensor tanh_in_place(const Tensor& target);
+Tensor relu_in_place(const Tensor& target);
+Tensor sigmoid_in_place(const Tensor& target);
+void uniform_in_place(const Tensor& target, double low, double high);
+
+Tensor repeat(const Tensor& a, const Dims& repeats);
+// A window on other memory from now on, which grows where the window reaches beyond it. `strides`: nullptr for those
+// without gaps. `source`: whose memory it is, if a tensor's.
+Tensor set_in_place(const Tensor& target, const StoragePtr& storage, int64_t offset, const Dims& sizes,
+                    const Dims* strides, const Tensor& source);
+
+}  // namespace gradlife::ops

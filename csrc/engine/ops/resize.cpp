@@ -1,0 +1,74 @@
+#include "engine/ops/ops.hpp"
+
+#include "engine/backward/op_node.hpp"
+
+#include <algorithm>
+
+namespace gradlife::ops {
+namespace {
+
+const NodeSpec& not_implemented_spec = node_spec("NotImplemented");
+
+class NotImplemented final : public OpNode<0> {
+ public:
+  explicit NotImplemented(const char* operation) : OpNode<0>(not_implemented_spec), operation_(operation) {}
+
+ protected:
+  void differentiate(const Tensor&, TensorList&) override {
+    fail(ErrorKind::runtime, "derivative for aten::", operation_, " is not implemented");
+  }
+
+ private:
+  const char* operation_;
+};
+
+NodePtr undifferentiable_node(std::initializer_list<const Tensor*> inputs, const char* operation) {
+  return start_recording<NotImplemented>(inputs, operation).owner;
+}
+
+void check_sizes(const Dims& sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    require(size >= 0 && !__builtin_mul_overflow(count, std::max<int64_t>(size, 1), &count),
+            "numel: integer multiplication overflow");
+}
+
+void make_room(Storage& storage, const Dims& sizes, const Dims& strides, int64_t offset, DType dtype) {
+  if (sizes.product() == 0) return;
+  int64_t end = offset + 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t reach = 0;
+    const bool overflows = __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
+                           __builtin_add_overflow(end, reach, &end) || end > (INT64_MAX >> 4);
+    require(!overflows, "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
+  }
+  storage.grow(static_cast<size_t>(end) * item_size(dtype));
+}
+
+void check_window(const Dims& sizes, const Dims& strides, int64_t offset) {
+  require(sizes.size() == strides.size(), "unequal size length (", sizes.size(), ") and stride length (",
+          strides.size(), ")");
+  require(offset >= 0, "Tensor: invalid storage offset ", offset);
+  for (int64_t stride : strides)
+    require(stride >= 0, "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
+}
+
+}  // namespace
+
+Tensor set_in_place(const Tensor& target, const StoragePtr& storage, int64_t offset, const Dims& sizes,
+                    const Dims* given, const Tensor& source) {
+  check_sizes(sizes);
+  const Dims strides = given != nullptr ? *given : contiguous_strides(sizes);
+  check_window(sizes, strides, offset);
+  check_inplace(target, needs_graph({&target, &source}));
+  Recording<Node> node{undifferentiable_node({&target, &source}, "set_")};
+  make_room(*storage, sizes, strides, offset, target->dtype());
+  target->set_storage(storage);
+  target->set_window(sizes, strides, offset);
+  finish_in_place(target, node);
+  if (target->meta() != nullptr)
+    target->meta()->grad_accumulator = WeakNodePtr();  // a leaf of other graphs from now on
+  return target;
+}
+
+}  // namespace gradlife::ops

@@ -1,0 +1,40 @@
+#include "engine/tensor/dispatch_watch.hpp"
+
+#include "engine/policy/error.hpp"
+
+namespace gradlife {
+namespace {
+
+thread_local OperationWatcher* watcher_of_thread = nullptr;
+thread_local bool runs_beneath = false;
+
+// Made on first use, and never destroyed behind the interpreter's back: it is empty whenever no view is being made.
+Tensor& next_view() {
+  thread_local Tensor view;
+  return view;
+}
+
+}  // namespace
+
+OperationWatcher* set_operation_watcher(OperationWatcher* watcher) { return std::exchange(watcher_of_thread, watcher); }
+OperationWatcher* operation_watcher() { return watcher_of_thread; }
+
+bool is_beneath() { return runs_beneath; }
+bool set_beneath(bool beneath) { return std::exchange(runs_beneath, beneath); }
+
+Tensor only(TensorList&& answer) {
+  require(answer.size() == 1 && answer[0], "expected one tensor from __torch_dispatch__, but got ", answer.size());
+  return std::move(answer[0]);
+}
+
+Tensor AnsweredView::take() {
+  if (watcher_of_thread == nullptr) return {};
+  return std::exchange(next_view(), Tensor());
+}
+
+void AnsweredView::keep(TensorList&& answer) {
+  was_asked_ = true;
+  next_view() = only(std::move(answer));
+}
+
+}  // namespace gradlife

@@ -1,0 +1,94 @@
+// Beneath differentiation: an operation that has its node ready, and now computes, can be watched. The watcher receives
+// the operation's name (as `aten` has it) with its arguments, and answers in its place.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/tensor/scalar.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace gradlife {
+
+using Argument = std::variant<std::monostate, Tensor, Scalar, Dims, TensorList, DType>;
+
+class OperationWatcher {
+ public:
+  virtual TensorList answer(const char* name, std::vector<Argument>&& arguments) = 0;
+
+ protected:
+  ~OperationWatcher() = default;
+};
+
+// Of this thread; nullptr: nobody watches. Gives back the previous one.
+OperationWatcher* set_operation_watcher(OperationWatcher* watcher);
+OperationWatcher* operation_watcher();
+
+// Whether what runs now is the watcher's own: it records nothing, makes views of nobody, and counts no changes.
+bool is_beneath();
+bool set_beneath(bool beneath);  // gives back what it was
+
+template <class T>
+Argument as_argument(const T& value) {
+  return Argument(value);
+}
+inline Argument as_argument(bool value) { return Argument(Scalar::boolean(value)); }
+inline Argument as_argument(int64_t value) { return Argument(Scalar(value)); }
+template <class T>
+Argument as_argument(const std::optional<T>& value) {
+  return value ? as_argument(*value) : Argument();
+}
+
+// What the watcher answers; nothing where nobody watches.
+template <class... Arguments>
+TensorList answered(const char* name, const Arguments&... arguments) {
+  OperationWatcher* watcher = operation_watcher();
+  if (watcher == nullptr) return {};
+  std::vector<Argument> list;
+  list.reserve(sizeof...(arguments));
+  (list.push_back(as_argument(arguments)), ...);
+  return watcher->answer(name, std::move(list));
+}
+
+// Errors: there is not just one.
+Tensor only(TensorList&& answer);
+
+// The result of an operation: the watcher's, or what is computed.
+template <class Compute, class... Arguments>
+Tensor lowered(const char* name, Compute&& compute, const Arguments&... arguments) {
+  if (operation_watcher() == nullptr) return compute();
+  return only(answered(name, arguments...));
+}
+
+// A change in place, which the watcher makes or computing does.
+template <class Compute, class... Arguments>
+void lowered_change(const char* name, Compute&& compute, const Arguments&... arguments) {
+  if (operation_watcher() == nullptr) {
+    compute();
+  } else {
+    answered(name, arguments...);
+  }
+}
+
+// The watcher's answer to an operation that makes a view, for the view made next in this scope.
+class AnsweredView {
+ public:
+  template <class... Arguments>
+  explicit AnsweredView(const char* name, const Arguments&... arguments) {
+    if (operation_watcher() != nullptr) keep(answered(name, arguments...));
+  }
+  ~AnsweredView() {
+    if (was_asked_) const Tensor unused = take();
+  }
+  AnsweredView(const AnsweredView&) = delete;
+  AnsweredView& operator=(const AnsweredView&) = delete;
+  static Tensor take();  // empty: there is none
+
+ private:
+  void keep(TensorList&& answer);
+  bool was_asked_ = false;
+};
+
+}  // namespace gradlife

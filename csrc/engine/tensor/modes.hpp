@@ -1,0 +1,28 @@
+// Modes of a thread that decide whether operations record history.
+#pragma once
+
+#include "engine/tensor/dispatch_watch.hpp"
+
+namespace gradlife {
+
+bool grad_enabled();
+void set_grad_enabled(bool enabled);
+
+// Inside, nothing is recorded whatever grad mode says, and new tensors are inference tensors.
+bool inference_mode();
+void set_inference_mode(bool enabled);
+// Whether operations record history now.
+inline bool is_recording() { return grad_enabled() && !inference_mode() && !is_beneath(); }
+
+class GradMode {
+ public:
+  explicit GradMode(bool enabled) : previous_(grad_enabled()) { set_grad_enabled(enabled); }
+  ~GradMode() { set_grad_enabled(previous_); }
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool previous_;
+};
+
+}  // namespace gradlife

@@ -1,0 +1,90 @@
+// Watching operations beneath differentiation from Python: what dispatch modes are made of.
+#include <utility>
+
+#include "engine/ops/ops.hpp"
+#include "engine/tensor/dispatch_watch.hpp"
+#include "engine_py/api/api.hpp"
+#include "engine_py/call/args.hpp"
+#include "engine_py/interpreter/errors.hpp"
+#include "engine_py/interpreter/state.hpp"
+#include "engine_py/interpreter/user_code.hpp"
+#include "engine_py/wrappers/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+Ref wrap_list(const TensorList& tensors) {
+  Ref list = checked(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (size_t i = 0; i < tensors.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]).release());
+  return list;
+}
+
+struct AsPython {
+  Ref operator()(std::monostate) const { return Ref::borrow(Py_None); }
+  // A number that took part as a tensor is the number again.
+  Ref operator()(const Tensor& tensor) const {
+    return tensor && tensor->is_wrapped_number() ? wrap_scalar(ops::item(tensor)) : wrap(tensor);
+  }
+  Ref operator()(const Scalar& number) const { return wrap_scalar(number); }
+  Ref operator()(DType dtype) const { return wrap_dtype(dtype); }
+  Ref operator()(const TensorList& tensors) const { return wrap_list(tensors); }
+  Ref operator()(const Dims& dims) const {
+    const Ref size = wrap_dims(dims);
+    return checked(PySequence_List(size.get()));
+  }
+};
+
+Ref wrap_arguments(const std::vector<Argument>& arguments) {
+  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.size())));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), std::visit(AsPython(), arguments[i]).release());
+  return tuple;
+}
+
+TensorList tensors_of(Borrowed answer) {
+  if (is_tensor(answer.get())) return {unwrap(answer.get())};
+  if (PyTuple_Check(answer.get()) || PyList_Check(answer.get())) return unwrap_list(answer.get());
+  raise_python(PyExc_TypeError, "Unable to cast %R to Tensor", answer.get());
+}
+
+// Asks Python: (name, arguments) -> a tensor, or several.
+class PyWatcher final : public OperationWatcher {
+ public:
+  TensorList answer(const char* name, std::vector<Argument>&& given) override {
+    const Ref text = checked(PyUnicode_FromString(name));
+    const Ref arguments = wrap_arguments(given);
+    given.clear();  // who watches sees who else owns the arguments
+    PyObject* both[] = {text.get(), arguments.get()};
+    const Ref answer = checked(call_user_code(state().torch_dispatch, both, 2));
+    return tensors_of(answer.get());
+  }
+};
+
+PyWatcher py_watcher;
+
+// The first has the thread's operations watched, or no more; the second says that what runs from now on is beneath
+// differentiation. Both give back what it was.
+PyObject* watch_operations(PyObject*, PyObject* wanted) {
+  return guarded([&] {
+    const int watches = PyObject_IsTrue(wanted);
+    checked_status(watches);
+    return PyBool_FromLong(set_operation_watcher(watches != 0 ? &py_watcher : nullptr) != nullptr);
+  });
+}
+
+PyObject* go_beneath(PyObject*, PyObject* wanted) {
+  return guarded([&] {
+    const int beneath = PyObject_IsTrue(wanted);
+    checked_status(beneath);
+    return PyBool_FromLong(set_beneath(beneath != 0));
+  });
+}
+
+}  // namespace
+
+PyMethodDef watching_functions[] = {{"_watch_operations", watch_operations, METH_O, nullptr},
+                                    {"_go_beneath", go_beneath, METH_O, nullptr},
+                                    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace gradlife

@@ -1,0 +1,58 @@
+// The operations as Python calls them: each a method of Tensor, most of them functions of the module too.
+#pragma once
+
+#include "engine_py/call/args.hpp"
+
+namespace gradlife {
+
+// One operation: a method of Tensor, and a function of the module that takes the tensor first (as `input`) or nothing.
+struct Operation {
+  const char* name;
+  FastMethod method;
+  FastMethod function;
+};
+
+// Calls the method on the first argument, or on the one named `input`.
+PyObject* call_on_input(FastMethod method, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
+
+template <FastMethod method>
+PyObject* as_function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return call_on_input(method, arguments, count, names);
+}
+
+template <FastMethod method>
+constexpr Operation operation(const char* name) {
+  return {name, method, as_function<method>};
+}
+
+// Tables end with a nullptr for a name. The first two become methods and functions, the others what they are called.
+extern const Operation arithmetic_operations[];  // arithmetic_methods.cpp
+extern const Operation shape_operations[];       // shape_methods.cpp
+extern const Operation reduction_operations[];   // reduction_methods.cpp
+extern PyMethodDef reduction_functions[];        // reduction_methods.cpp: var_mean, ...: no methods
+extern const Operation running_operations[];     // running_methods.cpp
+extern PyMethodDef creation_methods[];
+extern PyMethodDef resizing_methods[];
+extern const Operation fact_operations[];  // fact_methods.cpp
+extern PyMethodDef fact_functions[];
+extern const Operation in_place_operations[];  // in_place_methods.cpp
+extern PyMethodDef in_place_methods[];         // in_place_methods.cpp
+extern PyMethodDef value_methods[];            // value_methods.cpp
+extern PyMethodDef creation_functions[];
+extern PyMethodDef layer_functions[];  // layer_functions.cpp: the same
+extern PyMethodDef list_functions[];   // list_functions.cpp
+extern PyMethodDef data_functions[];   // from_data.cpp: tensor, as_tensor, from_numpy
+
+// The tuple `torch.return_types.KIND` of an operation whose results have names.
+Ref wrap_named(const char* kind, const TensorList& tensors);
+
+constexpr int fast_call = METH_FASTCALL | METH_KEYWORDS;
+
+// A tensor of nested sequences of numbers. `dtype`: nullptr for the one that the numbers suggest.
+Tensor tensor_from_data(PyObject* data, const DType* dtype);
+// Shares the array's memory. Errors (TypeError, ValueError) as PyTorch's.
+Tensor tensor_from_array(PyObject* array);
+bool is_array(PyObject* object);
+Ref array_of(PyObject* self);  // sharing memory, kept alive by the array
+
+}  // namespace gradlife

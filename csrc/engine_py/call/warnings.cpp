@@ -1,0 +1,56 @@
+#include "engine_py/call/warnings.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "engine/graph/autograd.hpp"
+#include "engine/policy/traits.hpp"
+#include "engine_py/interpreter/errors.hpp"
+
+namespace gradlife {
+namespace {
+
+std::atomic<bool> warns_always{false};
+std::atomic<bool> has_warned_of_lost_history{false};
+
+bool is_expanded(const TensorImpl& tensor) {
+  for (size_t i = 0; i < tensor.dim(); ++i)
+    if (tensor.sizes()[i] > 1 && tensor.strides()[i] == 0) return tensor.numel() > 0;
+  return false;
+}
+
+PyObject* set_warn_always(PyObject*, PyObject* always) {
+  return guarded([&] {
+    if (!PyBool_Check(always))
+      raise_python(PyExc_RuntimeError, "setWarnOnlyOnce expects a bool, but got %s", Py_TYPE(always)->tp_name);
+    warns_always = always == Py_True;
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* is_warn_always_enabled(PyObject*, PyObject*) { return PyBool_FromLong(warns_always); }
+
+}  // namespace
+
+void warn_of_expanded(const TensorImpl& target, const char* operation, const char* again) {
+  if (!is_expanded(target) || !has(*current_policy(), traits::warns_of_expanded_change)) return;
+  checked_status(PyErr_WarnFormat(PyExc_UserWarning, 1,
+                                  "Use of %s on expanded tensors is deprecated. Please clone() the tensor before "
+                                  "performing this operation. This also applies to advanced indexing e.g. %s",
+                                  operation, again));
+}
+
+void warn_of_lost_history(const Tensor& tensor) {
+  if (!requires_grad(tensor) || !grad_enabled() || !has(*current_policy(), traits::warns_of_lost_history)) return;
+  if (has_warned_of_lost_history.exchange(true) && !warns_always) return;
+  checked_status(PyErr_WarnEx(PyExc_UserWarning,
+                              "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+                              "behavior.\nConsider using tensor.detach() first.",
+                              1));
+}
+
+PyMethodDef warning_functions[] = {{"set_warn_always", set_warn_always, METH_O, nullptr},
+                                   {"is_warn_always_enabled", is_warn_always_enabled, METH_NOARGS, nullptr},
+                                   {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace gradlife

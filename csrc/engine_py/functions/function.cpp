@@ -1,0 +1,187 @@
+#include "engine_py/functions/function.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "base/events.hpp"
+#include "base/immortal.hpp"
+#include "engine/graph/autograd.hpp"
+#include "engine/ops/ops.hpp"
+#include "engine_py/interpreter/errors.hpp"
+#include "engine_py/interpreter/user_code.hpp"
+#include "engine_py/wrappers/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+// Specs of custom nodes, by the name of the context's class; the names are few and live as long as the process.
+const NodeSpec* spec_of(const char* name) {
+  static auto* specs = new std::vector<const NodeSpec*>;
+  for (const NodeSpec* spec : *specs)
+    if (std::string(spec->name) == name) return spec;
+  const char* kept = lasting(std::string(name)).c_str();
+  specs->push_back(&lasting(NodeSpec{kept, {{"tensors", SavedField::Type::tensor_list}}}));
+  return specs->back();
+}
+
+const char* short_name(PyTypeObject* type) {
+  const char* dot = std::strrchr(type->tp_name, '.');
+  return dot != nullptr ? dot + 1 : type->tp_name;
+}
+
+// A control block over a node that lies inside its context: owning it means owning a reference to the context.
+class ContextBlock final : public RefCounted {
+ public:
+  ContextBlock(PyObject* context, ExitPolicy exit) : context_(Handle::borrow(context, exit)) {}
+
+ protected:
+  void dispose() override { context_.reset(); }
+
+ private:
+  Handle context_;
+  LiveCount<Kind::block> count_;
+};
+
+}  // namespace
+
+PyNode::PyNode(PyObject* context, bool owns_context, Identity identity)
+    : Node(identity), context_(context), owns_context_(owns_context), spec_(spec_of(short_name(Py_TYPE(context)))) {
+  if (owns_context_) Py_INCREF(context_);
+}
+
+bool PyNode::is_solely_owned(const NodePtr& owner) const {
+  if (context_ == nullptr) return false;
+  return identity() == Identity::coupled ? owner.use_count() == 2 : owner.use_count() == 1;
+}
+
+RefCounted* PyNode::new_owner() {
+  const FunctionOwnership ownership = policy().function_ownership;
+  if (ownership == FunctionOwnership::ctx_owns_node || ownership == FunctionOwnership::refcount_check)
+    return new ContextBlock(context_, policy().interpreter_exit);
+  return Node::new_owner();
+}
+
+bool PyNode::may_be_stripped() const {
+  if (policy().function_ownership == FunctionOwnership::ctx_owns_node) return true;
+  return policy().function_ownership == FunctionOwnership::refcount_check && context_ != nullptr &&
+         Py_REFCNT(context_) == 1;
+}
+
+void PyNode::release_variables() {
+  Node::release_variables();
+  for (size_t i = 0; i < saved.size(); ++i) saved[i].reset();
+  if (context_ == nullptr) return;
+  function_object(context_)->has_freed_buffers = true;
+  // OneFlow drops a node's whole closure, and the context with it, where something was saved: else it can run again.
+  if (policy().is_oneflow && owns_context_ && use_count() > 0 && !saved.empty()) drop_context();
+}
+
+void PyNode::drop_context() {
+  function_object(context_)->node = WeakNodePtr();
+  const Handle last = Handle::steal(context_, policy().interpreter_exit);
+  disown_context();
+}
+
+void PyNode::let_go() {
+  release_variables();
+  Node::let_go();
+  PyObject* context = context_;
+  context_ = nullptr;
+  if (!owns_context_) return;
+  const Handle last = Handle::steal(context, policy().interpreter_exit);
+}
+
+void PyNode::visit_owned(OwnedVisitor& visitor) const {
+  if (context_ != nullptr) {
+    const Ownership ownership = identity() == Identity::coupled ? Ownership::coupled
+                                : owns_context_                 ? Ownership::strong
+                                                                : Ownership::borrowed;
+    visitor.object("context", context_, ownership);
+  }
+  Node::visit_owned(visitor);
+}
+
+TensorList PyNode::materialize(TensorList gradients) const {
+  if (!function_object(context_)->materialize_grads) return gradients;
+  for (size_t i = 0; i < gradients.size() && i < output_info.size(); ++i)
+    if (!gradients[i] && output_info[i].is_defined)
+      gradients[i] = ops::full(output_info[i].sizes, 0, output_info[i].dtype);
+  return gradients;
+}
+
+// The gradients that backward returned, one for each tensor among forward's inputs. Errors: too many or too few, or one
+// for an input that was no tensor.
+TensorList PyNode::collect(Borrowed result) const {
+  const Ref tuple = PyTuple_Check(result.get()) ? Ref::borrow(result) : checked(PyTuple_Pack(1, result.get()));
+  Py_ssize_t count = PyTuple_GET_SIZE(tuple.get());
+  const Py_ssize_t expected = static_cast<Py_ssize_t>(is_tensor_input.size());
+  while (count > expected && PyTuple_GET_ITEM(tuple.get(), count - 1) == Py_None) --count;
+  if (count != expected)
+    raise_python(PyExc_RuntimeError, "function %s returned an incorrect number of gradients (expected %zd, got %zd)",
+                 name(), expected, PyTuple_GET_SIZE(tuple.get()));
+  TensorList gradients;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* gradient = PyTuple_GET_ITEM(tuple.get(), i);
+    if (is_tensor_input[static_cast<size_t>(i)]) {
+      if (gradient != Py_None && !is_tensor(gradient))
+        raise_python(PyExc_RuntimeError, "expected Variable or None (got %s)", short_name(Py_TYPE(gradient)));
+      gradients.push_back(unwrap_optional(gradient));
+    } else if (gradient != Py_None) {
+      raise_python(PyExc_RuntimeError,
+                   "function %s returned a gradient different than None at position %zd, but the corresponding forward "
+                   "input was "
+                   "not a Variable",
+                   name(), i + 1);
+    }
+  }
+  return gradients;
+}
+
+// What backward is called with. A boxed list is the gradients' only owner, so that backward can let go of each.
+Ref PyNode::arguments_of(TensorList gradients) const {
+  const Py_ssize_t count = static_cast<Py_ssize_t>(gradients.size());
+  if (!function_object(context_)->takes_boxed_gradients) {
+    Ref arguments = checked(PyTuple_New(count));
+    for (Py_ssize_t i = 0; i < count; ++i)
+      PyTuple_SET_ITEM(arguments.get(), i, wrap(gradients[static_cast<size_t>(i)]).release());
+    return arguments;
+  }
+  const Ref box = checked(PyList_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    PyList_SET_ITEM(box.get(), i, wrap(gradients[static_cast<size_t>(i)]).release());
+  return checked(PyTuple_Pack(1, box.get()));
+}
+
+TensorList PyNode::apply(TensorList&& gradients) {
+  if (context_ == nullptr && policy().is_oneflow) fail_released(*this);
+  require(context_ != nullptr, "the context of ", name(), " is gone");
+  const Ref keep = Ref::borrow(context_);
+  const Ref arguments = arguments_of(materialize(std::move(gradients)));
+  // A legacy Function is its own context and has its backward on itself; a hostile __getattr__ may raise here.
+  const Ref legacy = checked(PyObject_GetAttrString(context_, "_is_legacy"));
+  const char* method = legacy.get() == Py_True                            ? "_do_backward"
+                       : function_object(context_)->takes_boxed_gradients ? "apply_boxed"
+                                                                          : "apply";
+  const Ref function = checked(PyObject_GetAttrString(context_, method));
+  const Ref result = checked(in_user_code([&] { return PyObject_CallObject(function.get(), arguments.get()); }));
+  return collect(result.get());
+}
+
+NodePtr node_of_context(PyObject* context) {
+  const FunctionObject* object = function_object(context);
+  if (object->head.impl != nullptr) return NodePtr::share(static_cast<Node*>(object->head.impl));
+  return object->node.lock();
+}
+
+NodePtr attach_node(PyObject* context) {
+  FunctionObject* object = function_object(context);
+  object->was_applied = true;
+  if (NodePtr live = node_of_context(context)) return live;
+  if (object->policy->function_ownership != FunctionOwnership::node_owns_ctx) return {};
+  const Identity identity = object->policy->is_oneflow ? object->policy->node_identity : Identity::rewrap;
+  NodePtr made = make_node<PyNode>(context, true, identity);
+  object->node = WeakNodePtr(made);
+  return made;
+}
+
+}  // namespace gradlife

@@ -1,0 +1,22 @@
+// Python types of nodes: one per operation, made when the first wrapper of that operation's node is; and what they
+// share with the contexts of custom Functions.
+#pragma once
+
+#include "base/pyref.hpp"
+#include "engine/graph/node.hpp"
+
+namespace gradlife {
+
+// Whether instances of a type are wrappers of C++ nodes.
+bool wraps_nodes(const PyTypeObject* type);
+
+// A node from its Python face: a C++ node's wrapper, or the context of a custom Function. Error: neither.
+NodePtr unwrap_node(PyObject* object);
+
+// Attributes that every node has, whatever its wrapper is.
+Ref node_next_functions(const Node& node);
+Ref node_metadata(Node& node);
+Ref node_input_metadata(const Node& node);  // a tuple, one for each forward output; input_metadata.cpp
+Ref make_input_metadata_type();
+
+}  // namespace gradlife

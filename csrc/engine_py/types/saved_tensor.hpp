@@ -1,0 +1,17 @@
+// The Python type of raw saved slots: `node._raw_saved_x`.
+#pragma once
+
+#include "base/pyref.hpp"
+#include "engine/graph/node.hpp"
+#include "engine/graph/saved_slot.hpp"
+
+namespace gradlife {
+
+// The three types of handles, each derived from the one before: what 1.10 offers, what 2.10 added, what 2.13 added.
+void make_saved_tensor_types(PyTypeObject** types);
+PyTypeObject* saved_tensor_type(const Policy& policy);
+// The handle of one slot of a node; the same object as long as one is held. It does not keep the node: once that died,
+// the handle reaches whatever lies in its place (engine/slot_place.hpp).
+Ref wrap_saved_slot(const NodePtr& node, size_t slot);
+
+}  // namespace gradlife

@@ -1,0 +1,265 @@
+#include "engine_py/types/tensor_type.hpp"
+
+#include <vector>
+
+#include "base/immortal.hpp"
+#include "engine/graph/autograd.hpp"
+#include "engine/policy/traits.hpp"
+#include "engine_py/call/tables.hpp"
+#include "engine_py/functions/function.hpp"
+#include "engine_py/hooks/hooks.hpp"
+#include "engine_py/interpreter/errors.hpp"
+#include "engine_py/interpreter/state.hpp"
+#include "engine_py/wrappers/attributeless_tensor.hpp"
+#include "engine_py/wrappers/closure.hpp"
+#include "engine_py/wrappers/node_hooks.hpp"
+#include "engine_py/wrappers/objects.hpp"
+#include "engine_py/wrappers/wrapper.hpp"
+
+namespace gradlife {
+namespace {
+
+TensorImpl* impl_of(PyObject* self) { return static_cast<TensorImpl*>(head_of(self)->impl); }
+
+// From 1.10 on the collector may look through a tensor at the node behind it, when nobody else owns either.
+int visit_sole_owned_node(TensorImpl& impl, visitproc visit, void* arg) {
+  const AutogradMeta* meta = impl.meta();
+  if (meta == nullptr || !meta->grad_fn || impl.use_count() != 1) return 0;
+  const NodePtr& node = meta->grad_fn;
+  if (const PyNode* custom = dynamic_cast<const PyNode*>(node.get())) {
+    if (custom->is_solely_owned(node)) Py_VISIT(custom->context());
+    return 0;
+  }
+  if (node->identity() == Identity::coupled && node->wrapper() != nullptr && node.use_count() == 2)
+    Py_VISIT(static_cast<PyObject*>(node->wrapper()));
+  return 0;
+}
+
+int visit_impl(TensorImpl& impl, visitproc visit, void* arg) {
+  const Policy& policy = impl.policy();
+  if (policy.is_oneflow) return 0;
+  if (has(policy, traits::collector_sees_sole_owned_node)) {
+    if (const int stop = visit_sole_owned_node(impl, visit, arg)) return stop;
+  }
+  if (impl.meta() == nullptr) return 0;
+  if (const int stop = visit_closure(impl, visit, arg)) return stop;
+  for (const auto& hook : impl.meta()->hooks) Py_VISIT(static_cast<PyObject*>(hook->traversable()));
+  return 0;
+}
+
+}  // namespace
+
+// Up to 1.13 the collector took the attributes before the wrapper's death was called off (issue 75932).
+PyObject* taken_from_kept(PyObject* self) {
+  const Policy& policy = head_of(self)->impl->policy();
+  return has(policy, traits::attributes_cleared_before_resurrection) ? tensor_object(self)->dict : nullptr;
+}
+
+int visit_tensor_references(PyObject* self, visitproc visit, void* arg) {
+  if (const int stop = visit_slots(self, state().tensor_base, visit, arg)) return stop;
+  TensorObject* object = tensor_object(self);
+  Py_VISIT(object->dict);
+  Py_VISIT(object->backward_hooks);
+  Py_VISIT(object->post_accumulate_grad_hooks);
+  if (TensorImpl* impl = impl_of(self); impl != nullptr && object->head.owns_impl) return visit_impl(*impl, visit, arg);
+  return 0;
+}
+
+namespace {
+
+// A wrapper that its impl would keep is no garbage, whatever its own references say.
+int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
+  if (is_bare(Py_TYPE(self)) || is_kept_by_impl(self)) return 0;
+  Py_VISIT(Py_TYPE(self));
+  return visit_tensor_references(self, visit, arg);
+}
+
+// With coupled counts the accumulator keeps them: what was unpacked from a saved slot has it, too, and is no last
+// owner.
+void clear_accumulator_hooks(TensorImpl& impl) {
+  if (impl.meta() == nullptr || impl.policy().tensor_identity == Identity::coupled) return;
+  if (const NodePtr accumulator = impl.meta()->grad_accumulator.lock()) clear_node_hooks(*accumulator);
+}
+
+void take_apart(PyObject* self) {
+  TensorObject* object = tensor_object(self);
+  Py_CLEAR(object->dict);
+  Py_CLEAR(object->backward_hooks);
+  Py_CLEAR(object->post_accumulate_grad_hooks);
+  if (TensorImpl* impl = impl_of(self); impl != nullptr && object->head.owns_impl) leave_gradient(*impl);
+  leave_impl(self);
+}
+
+int tensor_clear(PyObject* self) {
+  TensorImpl* impl = impl_of(self);
+  if (is_kept_by_impl(self)) {
+    if (taken_from_kept(self) != nullptr) Py_CLEAR(tensor_object(self)->dict);
+    return 0;
+  }
+  if (impl != nullptr && head_of(self)->owns_impl) {
+    clear_accumulator_hooks(*impl);
+    clear_closure(*impl);
+  }
+  take_apart(self);
+  return 0;
+}
+
+// OneFlow 0.8 hands out two addresses in turn when a gradient is looked at again and again (issue 9500): a dead
+// wrapper's memory comes back one death late. Its class stays until then: freeing asks it how the memory is laid out.
+void free_memory(PyObject* self, bool is_late) {
+  PyObject* freed = self;
+  if (is_late) std::swap(freed, state().parked_wrapper);
+  if (freed == nullptr) return;
+  PyTypeObject* type = Py_TYPE(freed);
+  PyObject_GC_Del(freed);
+  Py_DECREF(type);
+}
+
+void free_tensor(PyObject* self) {
+  const Managed* impl = head_of(self)->impl;
+  const bool is_late = impl != nullptr && impl->policy().is_oneflow && impl->identity() == Identity::cached;
+  if (tensor_object(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  clear_slots(self, state().tensor_base);
+  take_apart(self);
+  free_memory(self, is_late);
+}
+
+// Dealloc of Tensor and of every subclass: type.__new__ would give those one of its own, which finalises before we can
+// ask whether the wrapper is to live on.
+void tensor_dealloc(PyObject* self) {
+  if (hand_back(self)) return;
+  PyObject_GC_UnTrack(self);
+  forget_wrapper(self);
+  Py_TRASHCAN_BEGIN(self, tensor_dealloc) bool is_resurrected = false;
+  if (Py_TYPE(self)->tp_finalize != nullptr) {
+    PyObject_GC_Track(self);
+    is_resurrected = PyObject_CallFinalizerFromDealloc(self) < 0;
+    if (!is_resurrected) PyObject_GC_UnTrack(self);
+  }
+  if (is_resurrected) {
+    remember_wrapper(self);
+  } else {
+    free_tensor(self);
+  }
+  Py_TRASHCAN_END
+}
+
+int tensor_meta_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  if (PyType_Type.tp_init(self, arguments, keywords) < 0) return -1;
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(self);
+  type->tp_dealloc = tensor_dealloc;
+  type->tp_traverse = tensor_traverse;
+  return 0;
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject*) {
+  return guarded([&] {
+    if (type == state().tensor_base)
+      raise_python(PyExc_RuntimeError, "Cannot directly construct TensorBase; subclass it and then construct that");
+    PyObject* data = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
+    if (data == nullptr) return wrap_as(empty({0}, DType::float32), type).release();
+    if (is_tensor(data)) return wrap_as(variable_data(unwrap(data)), type).release();
+    if (PyTuple_GET_SIZE(arguments) > 1 || PyLong_Check(data))
+      return wrap_as(empty(parse_dims(arguments), DType::float32), type).release();
+    const Ref module = checked(PyImport_ImportModule("gradlife._engine"));
+    const Ref made = checked(PyObject_CallMethod(module.get(), "tensor", "O", data));
+    return wrap_as(variable_data(unwrap(made.get())), type).release();
+  });
+}
+
+// Tensor is the one class that derives from TensorBase.
+PyObject* refuse_subclass(PyObject* type, PyObject*, PyObject*) {
+  const bool is_direct = reinterpret_cast<PyTypeObject*>(type)->tp_base == state().tensor_base;
+  if (!is_direct || state().tensor_class == nullptr) return Py_NewRef(Py_None);
+  PyErr_SetString(PyExc_RuntimeError, "Cannot subclass _TensorBase directly");
+  return nullptr;
+}
+
+PyMethodDef subclass_method = {"__init_subclass__",
+                               reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(refuse_subclass)),
+                               METH_VARARGS | METH_KEYWORDS | METH_CLASS, nullptr};
+
+PyMemberDef tensor_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
+                                {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
+                                {nullptr, 0, 0, 0, nullptr}};
+
+// The method tables of the type, joined: the operations and what belongs to differentiation.
+PyMethodDef* all_methods() {
+  std::vector<PyMethodDef> methods;
+  for (PyMethodDef* table : {op_methods(), autograd_methods})
+    for (; table->ml_name != nullptr; ++table) methods.push_back(*table);
+  methods.push_back(subclass_method);
+  methods.push_back({nullptr, nullptr, 0, nullptr});
+  return lasting(std::move(methods)).data();
+}
+
+}  // namespace
+
+Ref make_tensor_meta() {
+  static PyType_Slot slots[] = {
+      {Py_tp_base, &PyType_Type}, {Py_tp_init, reinterpret_cast<void*>(tensor_meta_init)}, {0, nullptr}};
+  static PyType_Spec spec = {"gradlife._engine._TensorMeta", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  return checked(PyType_FromSpec(&spec));
+}
+
+Ref make_tensor_base() {
+  static PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
+      {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},
+      {Py_tp_members, tensor_members},
+      {Py_tp_getset, tensor_attributes},
+      {Py_tp_methods, all_methods()},
+      {Py_tp_richcompare, reinterpret_cast<void*>(tensor_richcompare)},
+      {Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)},
+      {Py_nb_add, reinterpret_cast<void*>(op_numbers.nb_add)},
+      {Py_nb_subtract, reinterpret_cast<void*>(op_numbers.nb_subtract)},
+      {Py_nb_multiply, reinterpret_cast<void*>(op_numbers.nb_multiply)},
+      {Py_nb_true_divide, reinterpret_cast<void*>(op_numbers.nb_true_divide)},
+      {Py_nb_power, reinterpret_cast<void*>(op_numbers.nb_power)},
+      {Py_nb_matrix_multiply, reinterpret_cast<void*>(op_numbers.nb_matrix_multiply)},
+      {Py_nb_negative, reinterpret_cast<void*>(op_numbers.nb_negative)},
+      {Py_nb_positive, reinterpret_cast<void*>(op_numbers.nb_positive)},
+      {Py_nb_absolute, reinterpret_cast<void*>(op_numbers.nb_absolute)},
+      {Py_nb_invert, reinterpret_cast<void*>(op_numbers.nb_invert)},
+      {Py_nb_bool, reinterpret_cast<void*>(op_numbers.nb_bool)},
+      {Py_nb_float, reinterpret_cast<void*>(op_numbers.nb_float)},
+      {Py_nb_int, reinterpret_cast<void*>(op_numbers.nb_int)},
+      {Py_nb_index, reinterpret_cast<void*>(op_numbers.nb_index)},
+      {Py_nb_inplace_add, reinterpret_cast<void*>(op_numbers.nb_inplace_add)},
+      {Py_nb_inplace_subtract, reinterpret_cast<void*>(op_numbers.nb_inplace_subtract)},
+      {Py_nb_inplace_multiply, reinterpret_cast<void*>(op_numbers.nb_inplace_multiply)},
+      {Py_nb_inplace_true_divide, reinterpret_cast<void*>(op_numbers.nb_inplace_true_divide)},
+      {Py_nb_inplace_power, reinterpret_cast<void*>(op_numbers.nb_inplace_power)},
+      {Py_nb_floor_divide, reinterpret_cast<void*>(op_numbers.nb_floor_divide)},
+      {Py_nb_remainder, reinterpret_cast<void*>(op_numbers.nb_remainder)},
+      {Py_nb_and, reinterpret_cast<void*>(op_numbers.nb_and)},
+      {Py_nb_or, reinterpret_cast<void*>(op_numbers.nb_or)},
+      {Py_nb_xor, reinterpret_cast<void*>(op_numbers.nb_xor)},
+      {Py_nb_lshift, reinterpret_cast<void*>(op_numbers.nb_lshift)},
+      {Py_nb_rshift, reinterpret_cast<void*>(op_numbers.nb_rshift)},
+      {Py_nb_inplace_floor_divide, reinterpret_cast<void*>(op_numbers.nb_inplace_floor_divide)},
+      {Py_nb_inplace_remainder, reinterpret_cast<void*>(op_numbers.nb_inplace_remainder)},
+      {Py_nb_inplace_and, reinterpret_cast<void*>(op_numbers.nb_inplace_and)},
+      {Py_nb_inplace_or, reinterpret_cast<void*>(op_numbers.nb_inplace_or)},
+      {Py_nb_inplace_xor, reinterpret_cast<void*>(op_numbers.nb_inplace_xor)},
+      {Py_nb_inplace_lshift, reinterpret_cast<void*>(op_numbers.nb_inplace_lshift)},
+      {Py_nb_inplace_rshift, reinterpret_cast<void*>(op_numbers.nb_inplace_rshift)},
+      {Py_mp_length, reinterpret_cast<void*>(op_mapping.mp_length)},
+      {Py_mp_subscript, reinterpret_cast<void*>(op_mapping.mp_subscript)},
+      {Py_mp_ass_subscript, reinterpret_cast<void*>(op_mapping.mp_ass_subscript)},
+      {0, nullptr}};
+  // A slot without a function would be taken for an inherited one: drop those the operations do not offer.
+  static std::vector<PyType_Slot> offered;
+  if (offered.empty()) {
+    for (const PyType_Slot& slot : slots)
+      if (slot.slot == 0 || slot.pfunc != nullptr) offered.push_back(slot);
+  }
+  static PyType_Spec spec = {"torch._C.TensorBase", sizeof(TensorObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, nullptr};
+  spec.slots = offered.data();
+  return checked(PyType_FromSpec(&spec));
+}
+
+}  // namespace gradlife

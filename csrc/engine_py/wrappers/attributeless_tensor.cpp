@@ -1,0 +1,34 @@
+#include "engine_py/wrappers/attributeless_tensor.hpp"
+
+#include "engine_py/interpreter/errors.hpp"
+
+namespace gradlife {
+namespace {
+
+constexpr const char* counterpart = "_bare";
+
+}  // namespace
+
+// Python itself can't take attributes away in a subclass: the class is made first and stripped then.
+Ref make_bare_class(PyTypeObject* type) {
+  PyObject* cls = reinterpret_cast<PyObject*>(type);
+  const Ref module = checked(PyObject_GetAttrString(cls, "__module__"));
+  const Ref name = checked(PyObject_GetAttrString(cls, "__name__"));
+  const Ref body = checked(Py_BuildValue("{s:(),s:O}", "__slots__", "__module__", module.get()));
+  PyObject* metaclass = reinterpret_cast<PyObject*>(Py_TYPE(cls));
+  Ref made = checked(PyObject_CallFunction(metaclass, "O(O)O", name.get(), cls, body.get()));
+  PyTypeObject* bare = reinterpret_cast<PyTypeObject*>(made.get());
+  bare->tp_dictoffset = 0;
+  bare->tp_weaklistoffset = 0;
+  bare->tp_flags &= ~Py_TPFLAGS_BASETYPE;
+  PyType_Modified(bare);
+  checked_status(PyObject_SetAttrString(cls, counterpart, made.get()));
+  return made;
+}
+
+PyTypeObject* bare_class_of(PyTypeObject* type) {
+  const Ref bare = dict_item(type->tp_dict, counterpart);  // the class holds it
+  return bare ? reinterpret_cast<PyTypeObject*>(bare.get()) : type;
+}
+
+}  // namespace gradlife

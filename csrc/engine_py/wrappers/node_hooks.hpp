@@ -1,0 +1,13 @@
+// The hooks of a node, for whoever shows them to the collector as its own.
+#pragma once
+
+#include "base/pyref.hpp"
+#include "engine/graph/node.hpp"
+
+namespace gradlife {
+
+// For tp_traverse of whoever is allowed to look through the node.
+int visit_node_hooks(const Node& node, visitproc visit, void* arg);
+void clear_node_hooks(Node& node);
+
+}  // namespace gradlife

@@ -1,0 +1,43 @@
+// Wrappers of tensors, storages and nodes: making them, finding them again, and what each identity policy does when the
+// last Python name of one goes.
+//
+//   rewrap     every look makes a new wrapper; the impl knows none
+//   cached     the impl remembers its wrapper without owning it; the wrapper clears that at its death
+//   resurrect  like cached, but a wrapper that dies while C++ still holds the impl is handed back: the impl owns it
+//   now,
+//              and the next look takes it over again without an incref
+//   coupled    the impl owns its wrapper exactly while it has another owner than the wrapper
+//   mutual     both own each other, for ever
+#pragma once
+
+#include "base/pyref.hpp"
+#include "engine/graph/node.hpp"
+#include "engine/policy/managed.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace gradlife {
+
+// New reference to the wrapper of a tensor (None for an undefined one). Errors as PythonError.
+Ref wrap(const Tensor& tensor);
+Ref wrap(Tensor&& tensor);
+// A wrapper of class `type` (a subclass of Tensor) for a tensor that has none yet.
+Ref wrap_as(Tensor&& tensor, PyTypeObject* type);
+Ref wrap_storage(const StoragePtr& storage);
+PyTypeObject* node_type(const Node& node);  // borrowed, e.g. MulBackward0; types/node_type.cpp
+Ref wrap_node(const NodePtr& node);         // None for no node; the context for a custom Function's
+
+// Whether this is the wrapper of a C++ node (types/node_type.cpp).
+bool is_node_wrapper(PyObject* object);
+bool is_tensor(PyObject* object);
+// Errors: TypeError when it is none; RuntimeError when its impl is gone.
+const Tensor& unwrap(PyObject* object);
+// Empty for None.
+Tensor unwrap_optional(PyObject* object);
+TensorList unwrap_list(PyObject* sequence);
+
+Ref wrap_dims(const Dims& dims);  // a torch.Size
+Ref wrap_dtype(DType dtype);
+bool parse_dtype(PyObject* object, DType* dtype);  // false: not a dtype
+Dims parse_dims(PyObject* sequence);               // of Python ints
+
+}  // namespace gradlife

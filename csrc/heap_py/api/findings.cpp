@@ -1,0 +1,230 @@
+#include "heap_py/api/findings.hpp"
+
+#include <algorithm>
+
+#include "heap_py/api/values.hpp"
+#include "heap_py/interpreter/exception_border.hpp"
+#include "heapgraph/analysis/cycle_tail.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+constexpr size_t most_referrers = 1000;
+
+// Dicts of attributes and hooks, closures and their cells serve one object; a storage serves its tensors.
+bool may_serve(const Graph& graph, NodeId node) {
+  static constexpr const char* types[] = {"dict", "collections.OrderedDict", "collections.defaultdict", "list", "tuple",
+                                          "cell"};
+  const TypeRow& row = graph.type_of(node);
+  if (row.kind == NodeKind::storage) return true;
+  return row.kind == NodeKind::python && std::find(std::begin(types), std::end(types), row.name) != std::end(types);
+}
+
+// A dict of hooks is known to a tensor's wrapper and to what runs them; a storage to its own wrapper and to tensors.
+int rank_of_owner(const Graph& graph, NodeId node, NodeId owned) {
+  const NodeKind kind = graph.type_of(node).kind;
+  if (graph.type_of(owned).kind == NodeKind::storage) return kind == NodeKind::tensor ? 3 : 0;
+  if (kind == NodeKind::storage) return 0;
+  if (kind == NodeKind::grad_node) return 3;
+  if (kind == NodeKind::python && !may_serve(graph, node)) return 2;
+  return kind == NodeKind::tensor ? 1 : 0;
+}
+
+// The one object that refers to it; of several the one that it is there for, where one of them is native.
+NodeId owner_of(const Graph& graph, NodeId node) {
+  constexpr size_t most_references = 4096;  // a label is looked for among them
+  const Row holders = graph.referrers.of(node);
+  const auto is_native = [&](NodeId holder) { return rank_of_owner(graph, holder, node) % 2 == 1; };
+  if (holders.size() == 0 || (holders.size() > 1 && std::none_of(holders.begin(), holders.end(), is_native)))
+    return no_node;
+  const NodeId owner = *std::max_element(holders.begin(), holders.end(), [&](NodeId a, NodeId b) {
+    return rank_of_owner(graph, a, node) < rank_of_owner(graph, b, node);
+  });
+  if (owner == no_node || graph.type_of(owner).kind == NodeKind::root) return no_node;
+  return graph.references.of(owner).size() <= most_references ? owner : no_node;
+}
+
+std::vector<Step> describe_owners(const Graph& graph, const LabelSource& source, NodeId node) {
+  constexpr size_t most_levels = 4;
+  std::vector<NodeId> above;
+  for (NodeId at = node; above.size() < most_levels && may_serve(graph, at); at = above.back()) {
+    const NodeId owner = owner_of(graph, at);
+    if (owner == no_node) break;
+    above.push_back(owner);
+  }
+  std::reverse(above.begin(), above.end());
+  return describe_steps(source, above, node);
+}
+
+// All but one.
+Referrers describe_referrers(const Graph& graph, const LabelSource& source, NodeId node, NodeId left_out) {
+  Referrers found;
+  NodeId before = no_node;
+  size_t nth = 0;  // those of one object stand together
+  for (NodeId referrer : graph.referrers.of(node)) {
+    if (referrer == left_out || (++found.known, found.steps.size() == most_referrers)) continue;
+    nth = referrer == before ? nth + 1 : 0;
+    before = referrer;
+    found.steps.push_back({referrer, source.node(referrer), source.reference(referrer, node, nth)});
+    found.owners.push_back(describe_owners(graph, source, referrer));
+  }
+  return found;
+}
+
+// A wrapper that its native object holds is held by who owns that, its own reference left out.
+void describe_behind(const Graph& graph, const LabelSource& source, NodeId target, Findings& findings) {
+  const NodeId half = other_half(graph, target);
+  if (half == no_node || graph.type_of(target).kind != NodeKind::python) return;
+  const Row holders = graph.referrers.of(target);
+  if (std::find(holders.begin(), holders.end(), half) == holders.end()) return;
+  findings.half = half;
+  findings.behind = describe_referrers(graph, source, half, target);
+  findings.behind.count = source.count(half) - 1;
+}
+
+// The cycle that the object is in, or the nearest one that it hangs on.
+void describe_cycle(const Graph& graph, const PathTree& paths, const LabelSource& source, NodeId target,
+                    Findings& findings) {
+  std::vector<NodeId> cycle = shortest_cycle(graph, target);
+  if (cycle.empty()) {
+    Hanging hanging = cycle_above(graph, paths, target);
+    cycle = std::move(hanging.cycle);
+    findings.tail = describe_steps(source, hanging.way, no_node);
+  }
+  if (!cycle.empty()) findings.cycle = describe_steps(source, cycle, cycle.front());
+}
+
+}  // namespace
+
+std::vector<Step> describe_steps(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last) {
+  std::vector<Step> steps;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const NodeId next = i + 1 < nodes.size() ? nodes[i + 1] : last;
+    steps.push_back({nodes[i], source.node(nodes[i]), next != no_node ? source.reference(nodes[i], next, 0) : Label{}});
+  }
+  return steps;
+}
+
+Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source) {
+  Graph& graph = frozen.graph;
+  const std::vector<NodeId> path = frozen.path_to(target);  // before the referrers, which need memory for longer
+  graph.build_referrers();
+  Findings findings;
+  findings.references = source.count(target);
+  findings.detail = source.node(target);
+  findings.path = describe_steps(source, path, no_node);
+  findings.referrers = describe_referrers(graph, source, target, no_node);
+  findings.referrers.count = findings.references;
+  describe_behind(graph, source, target, findings);
+  if (!path.empty()) return findings;  // held, by no native leg
+  findings.fate = frozen.need_fates(source.count).of(target);
+  for (const Leg& leg : findings.fate.legs) findings.leg_details.push_back(source.node(leg.node));
+  findings.lead = describe_steps(source, findings.fate.lead, no_node);
+  if (findings.lead.empty()) describe_cycle(graph, frozen.need_paths(), source, target, findings);
+  return findings;
+}
+
+namespace {
+
+// Of keepers that can be believed and that a root reaches the surest, and of those the one that is shown in fewest
+// words.
+const NativeHolder* best_keeper(const PathTree& paths, const std::vector<NativeHolder>& keepers) {
+  const NativeHolder* best = nullptr;
+  for (const NativeHolder& keeper : keepers) {
+    if (keeper.sureness == Sureness::unsure || keeper.node == no_node || !paths.is_reached(keeper.node)) continue;
+    const auto rank = [](const NativeHolder& one) { return std::make_pair(one.sureness, one.description.size()); };
+    if (best == nullptr || rank(keeper) < rank(*best)) best = &keeper;
+  }
+  return best;
+}
+
+// What stands between the object that it begins with and what that keeps: the object itself is a step of the way.
+std::string words_in_native(const NativeHolder& keeper) {
+  const size_t first = keeper.description.find(" → ");
+  const std::string between = first != std::string::npos ? ": " + keeper.description.substr(first + 5) : "";
+  return std::string(keeper.sureness == Sureness::sure ? "in C++" : "in C++, likely") + between;
+}
+
+}  // namespace
+
+void lead_from_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings) {
+  const NativeHolder* keeper = best_keeper(frozen.need_paths(), findings.keepers);
+  if (keeper == nullptr) return;
+  findings.path = describe_steps(source, frozen.need_paths().path_to(keeper->node), no_node);
+  findings.path.back().to_next = {Relation::native, words_in_native(*keeper)};
+  findings.path.insert(findings.path.end(), findings.lead.begin(), findings.lead.end());
+  findings.fate = {};
+  findings.leg_details.clear();
+  findings.lead.clear();
+  findings.keepers.clear();
+}
+
+// (end, description, library, symbol, sureness), as `gradlife.heap.scan` reads them.
+Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target) {
+  Ref list = checked(PyList_New(0));
+  for (const NativeHolder& holder : holders) {
+    if (holder.target != target) continue;
+    const Ref description = text(holder.description), library = text(holder.library), symbol = text(holder.symbol);
+    const Ref item = checked(Py_BuildValue("sOOOs", end_name(holder.end), description.get(), library.get(),
+                                           symbol.get(), sureness_name(holder.sureness)));
+    checked_status(PyList_Append(list.get(), item.get()));
+  }
+  return list;
+}
+
+Ref step_list(const ValueTypes& types, const Graph& graph, const std::vector<Step>& steps) {
+  Ref list = checked(PyList_New(0));
+  for (const Step& step : steps)
+    checked_status(PyList_Append(list.get(), reference(types, graph, step.node, step.description, step.to_next).get()));
+  return list;
+}
+
+namespace {
+
+Ref leg_list(const ValueTypes& types, const Graph& graph, const Findings& findings) {
+  Ref list = checked(PyList_New(0));
+  for (size_t i = 0; i < findings.fate.legs.size(); ++i) {
+    const Leg& found = findings.fate.legs[i];
+    Ref referrers = checked(PyList_New(0));
+    for (NodeId referrer : found.referrers)
+      checked_status(PyList_Append(referrers.get(), checked(PyLong_FromUnsignedLong(referrer)).get()));
+    const Ref item = leg(types, graph, found.node, findings.leg_details[i], found.unseen, std::move(referrers));
+    checked_status(PyList_Append(list.get(), item.get()));
+  }
+  return list;
+}
+
+Ref referrers_dict(const ValueTypes& types, const Graph& graph, const Referrers& found,
+                   const std::vector<NativeHolder>& holders) {
+  const Ref steps = step_list(types, graph, found.steps), native = holder_list(holders, 0);
+  const Ref owners = checked(PyList_New(0));
+  for (const std::vector<Step>& above : found.owners)
+    checked_status(PyList_Append(owners.get(), step_list(types, graph, above).get()));
+  return checked(Py_BuildValue("{sLsksOsOsO}", "references", static_cast<long long>(found.count), "referrer_count",
+                               static_cast<unsigned long>(found.known), "referrers", steps.get(), "owners",
+                               owners.get(), "native", native.get()));
+}
+
+}  // namespace
+
+Ref as_dict(const ValueTypes& types, const Graph& graph, NodeId target, const Findings& findings) {
+  Ref dict = referrers_dict(types, graph, findings.referrers, findings.holders);
+  const auto add = [&dict](const char* name, const Ref& value) {
+    checked_status(PyDict_SetItemString(dict.get(), name, value.get()));
+  };
+  add("node", checked(PyLong_FromUnsignedLong(target)));
+  add("detail", text(findings.detail));
+  add("lifetime", text(lifetime_name(findings.fate.lifetime)));
+  add("path", step_list(types, graph, findings.path));
+  add("cycle", step_list(types, graph, findings.cycle));
+  add("tail", step_list(types, graph, findings.tail));
+  add("legs", leg_list(types, graph, findings));
+  add("lead", step_list(types, graph, findings.lead));
+  add("keepers", holder_list(findings.keepers, 0));
+  const bool has_half = findings.half != no_node;
+  add("behind",
+      has_half ? referrers_dict(types, graph, findings.behind, findings.holders_behind) : Ref::borrow(Py_None));
+  return dict;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,65 @@
+// What a graph knows of one object: the path to it, its referrers and its lifetime.
+#pragma once
+
+#include <functional>
+
+#include "base/pyref.hpp"
+#include "heap_py/api/values.hpp"
+#include "heap_py/interpreter/relation.hpp"
+#include "heap_py/native/scan.hpp"
+#include "heapgraph/collector/collector.hpp"
+#include "heapgraph/frozen/frozen_graph.hpp"
+
+namespace gradlife::heap {
+
+// Where the words come from: live objects, or what was written down of them.
+struct LabelSource {
+  std::function<std::string(NodeId)> node;
+  std::function<Label(NodeId from, NodeId to, size_t nth)> reference;  // one object may refer to another more than once
+  RefCount count;
+};
+
+struct Step {
+  NodeId node;
+  std::string description;
+  Label to_next;
+};
+// `last`: what the last of the nodes refers to, or no_node.
+std::vector<Step> describe_steps(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last);
+
+// Who refers to one object.
+struct Referrers {
+  int64_t count = 0;  // as the object counts them
+  size_t known = 0;
+  std::vector<Step> steps;
+  std::vector<std::vector<Step>>
+      owners;  // of each referrer that only serves another object: that one, and what is between
+};
+
+struct Findings {
+  int64_t references = 0;  // to the target, the caller's own left out
+  std::string detail;      // of the target
+  std::vector<Step> path;
+  Referrers referrers;
+  NodeId half = no_node;  // the native object that holds the target, its wrapper, on behalf of others
+  Referrers behind;       // these others
+  std::vector<Step> cycle;
+  std::vector<Step> tail;  // from the cycle to the target, where that only hangs on it
+  std::vector<Step> lead;  // from what only native code holds to the target, where no cycle keeps it either
+  Fate fate;
+  std::vector<std::string> leg_details;
+  std::vector<NativeHolder> holders;
+  std::vector<NativeHolder> keepers;         // of the first of the lead
+  std::vector<NativeHolder> holders_behind;  // of the half
+};
+Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source);
+// Where an object that a root reaches is one of the keepers: then it is held, by a way through that.
+void lead_from_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings);
+
+// A list of References, see values.hpp.
+Ref step_list(const ValueTypes& types, const Graph& graph, const std::vector<Step>& steps);
+// Holders of one target are tuples (end, description, library, symbol, sureness).
+Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target);
+Ref as_dict(const ValueTypes& types, const Graph& graph, NodeId target, const Findings& findings);
+
+}  // namespace gradlife::heap

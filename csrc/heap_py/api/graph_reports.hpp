@@ -1,0 +1,28 @@
+// What a frozen graph reports as a whole, as methods of gradlife._heap.Graph.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "base/pyref.hpp"
+#include "heapgraph/frozen/comparison.hpp"
+
+namespace gradlife::heap {
+
+PyObject* story_method(PyObject* self, PyObject* node);         // as the dict of investigate(), from what is kept
+PyObject* path_steps_method(PyObject* self, PyObject* node);    // the steps of its path alone
+PyObject* steps_along_method(PyObject* self, PyObject* nodes);  // the steps of any way, node by node
+PyObject* cycle_steps_method(PyObject* self, PyObject* node);   // the steps of a shortest cycle through it
+PyObject* largest_method(PyObject* self, PyObject* count);      // [node]
+PyObject* of_type_method(PyObject* self, PyObject* name);       // [node], those that retain most first
+PyObject* nodes_method(PyObject* self, PyObject* arguments);    // nodes(kind, name or ""): [node], in their order
+PyObject* holders_method(PyObject* self, PyObject* name);       // [(type, kind, holders, references)]
+PyObject* cyclic_parts_method(PyObject* self, PyObject*);       // [(start, nodes, bytes, is held, has native)]
+PyObject* write_method(PyObject* self, PyObject* arguments);    // write(descriptor, notes, labels)
+
+// [(type, kind, new, gone, grown, [node])]
+Ref change_rows(const std::vector<TypeChange>& changes);
+// compare_paths(before, after): a function of the module.
+PyObject* compare_paths_of(PyObject* before, PyObject* after);
+
+}  // namespace gradlife::heap

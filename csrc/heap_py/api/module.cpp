@@ -1,0 +1,323 @@
+// The extension module gradlife._heap. It works in a process that never loads the engine or PyTorch.
+#include <algorithm>
+#include <memory>
+
+#include "base/build_info.hpp"
+#include "heap_py/api/census.hpp"
+#include "heap_py/api/census_function.hpp"
+#include "heap_py/api/graph_reports.hpp"
+#include "heap_py/api/graph_type.hpp"
+#include "heap_py/api/investigation.hpp"
+#include "heap_py/api/module_state.hpp"
+#include "heap_py/api/naming.hpp"
+#include "heap_py/api/search_function.hpp"
+#include "heap_py/creations/functions.hpp"
+#include "heap_py/interpreter/exception_border.hpp"
+#include "heap_py/interpreter/forked_copy.hpp"
+#include "heap_py/interpreter/termination.hpp"
+#include "heap_py/memory/malloc_usage.hpp"
+#include "heap_py/providers/provider_list.hpp"
+#include "heap_py/providers/torch/layout.hpp"
+#include "heap_py/walk/measure.hpp"
+#include "heap_py/walk/walker.hpp"
+#include "heapgraph/file/reader.hpp"
+#include "heapgraph/file/writer.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+size_t positive(Py_ssize_t number) { return static_cast<size_t>(std::max<Py_ssize_t>(number, 0)); }
+
+WalkOptions read_options(PyObject* hidden_sources, PyObject* hidden, bool with_leaves) {
+  WalkOptions options;
+  options.with_leaves = with_leaves;
+  if (hidden_sources != nullptr && hidden_sources != Py_None) {
+    const char* folder = PyUnicode_AsUTF8(hidden_sources);
+    if (folder == nullptr) throw PythonErrorSet();
+    options.hidden_sources = folder;
+  }
+  for (Py_ssize_t i = 0; hidden != nullptr && i < PyTuple_GET_SIZE(hidden); ++i)
+    options.hidden_objects.push_back(PyTuple_GET_ITEM(hidden, i));
+  return options;
+}
+
+// walk(*, leaves=True, sizes=False, hidden_sources=None, hidden=(), least_atom=0) -> Graph
+PyObject* walk_function(PyObject* module, PyObject* arguments, PyObject* keywords) {
+  return guarded([&] {
+    static const char* names[] = {"leaves", "sizes", "hidden_sources", "hidden", "least_atom", nullptr};
+    int leaves = 1, sizes = 0;
+    Py_ssize_t least_atom = 0;
+    PyObject *hidden_sources = nullptr, *hidden = nullptr;
+    if (PyArg_ParseTupleAndKeywords(arguments, keywords, "|$ppOO!n", const_cast<char**>(names), &leaves, &sizes,
+                                    &hidden_sources, &PyTuple_Type, &hidden, &least_atom) == 0)
+      throw PythonErrorSet();
+    WalkOptions options = read_options(hidden_sources, hidden, leaves != 0);
+    options.least_atom = positive(least_atom);
+    if (keywords != nullptr) options.hidden_objects.push_back(keywords);
+    if (hidden != nullptr && PyTuple_GET_SIZE(hidden) > 0)  // the empty tuple is everybody's
+      options.hidden_objects.push_back(hidden);
+    auto frozen = std::make_unique<FrozenGraph>();
+    {
+      const CollectorPaused paused;
+      const Providers providers;
+      Walker(frozen->graph, options, providers.all()).run();
+      if (sizes != 0) measure_sizes(frozen->graph, providers.all());
+      frozen->limits = providers.limits();
+    }
+    return wrap_graph(state_of(module).graph_type, std::move(frozen)).release();
+  });
+}
+
+// investigate(target, sizes, hidden_sources, hidden, scan, budget) -> (Graph, findings or None)
+PyObject* investigate_function(PyObject* module, PyObject* const* arguments, Py_ssize_t count) {
+  return guarded([&] {
+    if (count != 6 || !PyTuple_Check(arguments[3])) {
+      PyErr_SetString(
+          PyExc_TypeError,
+          "investigate() takes a target, sizes, hidden_sources, a tuple of hidden objects, scan and budget");
+      throw PythonErrorSet();
+    }
+    WalkOptions options = read_options(arguments[2], arguments[3], true);
+    if (PyTuple_GET_SIZE(arguments[3]) > 0) options.hidden_objects.push_back(arguments[3]);
+    const int with_sizes = PyObject_IsTrue(arguments[1]), with_scan = PyObject_IsTrue(arguments[4]);
+    checked_status(with_sizes);
+    checked_status(with_scan);
+    options.budget = PyLong_AsSize_t(arguments[5]);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    Investigation result = investigate(state_of(module).values, arguments[0], options, with_sizes != 0, with_scan != 0);
+    const Ref graph = wrap_graph(state_of(module).graph_type, std::move(result.frozen));
+    return checked(PyTuple_Pack(2, graph.get(), result.findings.get())).release();
+  });
+}
+
+// judge([address, ...], hidden_sources) -> [(lifetime, path) or None, ...]: of objects that are alive
+PyObject* judge_function(PyObject* module, PyObject* const* arguments, Py_ssize_t count) {
+  return guarded([&] {
+    if (count != 2 || !PyList_Check(arguments[0])) {
+      PyErr_SetString(PyExc_TypeError, "judge() takes a list of addresses, and hidden_sources");
+      throw PythonErrorSet();
+    }
+    WalkOptions options = read_options(arguments[1], nullptr, true);
+    options.hidden_objects.push_back(arguments[0]);
+    return judge(state_of(module).values, arguments[0], options).release();
+  });
+}
+
+// scan([object, ...], hidden_sources) -> [(references, known referrers, holders), ...]
+PyObject* scan_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return guarded([&] {
+    if (count != 2 || !PyList_Check(arguments[0]) || PyList_GET_SIZE(arguments[0]) > 1000) {
+      PyErr_SetString(PyExc_TypeError, "scan() takes a list of up to 1,000 objects, and hidden_sources");
+      throw PythonErrorSet();
+    }
+    return scan(arguments[0], read_options(arguments[1], nullptr, true)).release();
+  });
+}
+
+// scan_natives([address, ...], hidden_sources) -> [holders, ...]
+PyObject* scan_natives_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return guarded([&] {
+    if (count != 2 || !PyList_Check(arguments[0]) || PyList_GET_SIZE(arguments[0]) > 1000) {
+      PyErr_SetString(PyExc_TypeError, "scan_natives() takes a list of up to 1,000 addresses, and hidden_sources");
+      throw PythonErrorSet();
+    }
+    return scan_natives(arguments[0], read_options(arguments[1], nullptr, true)).release();
+  });
+}
+
+// Sizes, and where asked for labels and reference counts.
+std::unique_ptr<FrozenGraph> freeze_heap(const WalkOptions& options, bool with_labels, bool with_user_text,
+                                         bool with_counts) {
+  auto frozen = std::make_unique<FrozenGraph>();
+  const CollectorPaused paused;
+  const Providers providers;
+  const bool is_whole = walk_heap(frozen->graph, options, providers.all());
+  measure_sizes(frozen->graph, providers.all());
+  if (with_labels) frozen->words = std::make_unique<Words>(name_everything(*frozen, providers.all(), with_user_text));
+  if (is_whole && with_counts) frozen->counts = uneven_counts(*frozen, providers.all());
+  frozen->limits = providers.limits();
+  if (!is_whole) frozen->limits.push_back(budget_limit(options.budget));
+  return frozen;
+}
+
+// freeze(labels, user_text, hidden_sources, budget=0, least_atom=0, natives=False) -> Graph with sizes, reference
+// counts, and labels
+PyObject* freeze_function(PyObject* module, PyObject* arguments) {
+  return guarded([&] {
+    int with_labels = 1, with_user_text = 0;
+    PyObject* hidden_sources = nullptr;
+    Py_ssize_t budget = 0, least_atom = 0;
+    int with_natives = 0;
+    if (PyArg_ParseTuple(arguments, "ppO|nnp", &with_labels, &with_user_text, &hidden_sources, &budget, &least_atom,
+                         &with_natives) == 0)
+      throw PythonErrorSet();
+    WalkOptions options = read_options(hidden_sources, nullptr, true);
+    options.budget = positive(budget);
+    options.least_atom = positive(least_atom);
+    options.with_natives = with_natives != 0;
+    options.hidden_objects.push_back(arguments);
+    auto frozen = freeze_heap(options, with_labels != 0, with_user_text != 0, true);
+    return wrap_graph(state_of(module).graph_type, std::move(frozen)).release();
+  });
+}
+
+// record(descriptor, labels, hidden_sources, least_atom=0): to a file, by a copy of the process; its notes are the
+// limits
+PyObject* record_function(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    int descriptor = -1, with_labels = 0;
+    PyObject* hidden_sources = nullptr;
+    Py_ssize_t least_atom = 0;
+    if (PyArg_ParseTuple(arguments, "ipO|n", &descriptor, &with_labels, &hidden_sources, &least_atom) == 0)
+      throw PythonErrorSet();
+    WalkOptions options = read_options(hidden_sources, nullptr, true);
+    options.least_atom = positive(least_atom);
+    options.hidden_objects.push_back(arguments);
+    do_in_copy([&] {
+      const auto frozen = freeze_heap(options, with_labels != 0, with_labels != 0, with_labels != 0);
+      std::string notes;
+      for (const std::string& limit : frozen->limits) notes += limit + "\n";
+      write_graph(descriptor, *frozen, notes, with_labels != 0);
+    });
+    return Py_NewRef(Py_None);
+  });
+}
+
+// census(before or None, examples, hidden) -> (Graph without references, as compare_objects, {node: description})
+PyObject* census_function(PyObject* module, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *before = nullptr, *hidden = nullptr;
+    Py_ssize_t examples = 0;
+    if (PyArg_ParseTuple(arguments, "OnO!", &before, &examples, &PyTuple_Type, &hidden) == 0) throw PythonErrorSet();
+    if (before != Py_None && !PyObject_TypeCheck(before, state_of(module).graph_type)) {
+      PyErr_SetString(PyExc_TypeError, "census() takes an earlier Graph or None");
+      throw PythonErrorSet();
+    }
+    WalkOptions options = read_options(nullptr, hidden, false);
+    options.hidden_objects.push_back(arguments);
+    options.hidden_objects.push_back(hidden);
+    auto frozen = std::make_unique<FrozenGraph>();
+    std::vector<TypeChange> changes;
+    Details details;
+    {
+      const CollectorPaused paused;
+      take_census(frozen->graph, options);
+      if (before != Py_None) changes = compare_objects(frozen_of(before).graph, frozen->graph, positive(examples));
+      details = describe_examples(frozen->graph, changes);
+    }
+    const Ref rows = change_rows(changes), texts = detail_dict(details);
+    const Ref graph = wrap_graph(state_of(module).graph_type, std::move(frozen));
+    return checked(PyTuple_Pack(3, graph.get(), rows.get(), texts.get())).release();
+  });
+}
+
+// open_graph(descriptor) -> Graph; ValueError: what is wrong with the file
+PyObject* open_function(PyObject* module, PyObject* number) {
+  return guarded([&]() -> PyObject* {
+    const int descriptor = PyObject_AsFileDescriptor(number);
+    checked_status(descriptor);
+    try {
+      return wrap_graph(state_of(module).graph_type, read_graph(descriptor)).release();
+    } catch (const FileError& error) {
+      PyErr_SetString(PyExc_ValueError, error.what());
+      return nullptr;
+    }
+  });
+}
+
+// compare_objects(before, after, examples); compare_paths(before, after)
+PyObject* compare_objects_function(PyObject* module, PyObject* arguments) {
+  return guarded([&] {
+    PyTypeObject* type = state_of(module).graph_type;
+    PyObject *before = nullptr, *after = nullptr;
+    Py_ssize_t examples = 0;
+    if (PyArg_ParseTuple(arguments, "O!O!n", type, &before, type, &after, &examples) == 0) throw PythonErrorSet();
+    return change_rows(compare_objects(frozen_of(before).graph, frozen_of(after).graph, positive(examples))).release();
+  });
+}
+PyObject* compare_paths_function(PyObject* module, PyObject* arguments) {
+  return guarded([&] {
+    PyTypeObject* type = state_of(module).graph_type;
+    PyObject *before = nullptr, *after = nullptr;
+    if (PyArg_ParseTuple(arguments, "O!O!", type, &before, type, &after) == 0) throw PythonErrorSet();
+    return compare_paths_of(before, after);
+  });
+}
+
+PyMethodDef functions[] = {
+    {"walk", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(walk_function)), METH_VARARGS | METH_KEYWORDS,
+     nullptr},
+    {"investigate", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(investigate_function)), METH_FASTCALL,
+     nullptr},
+    {"judge", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(judge_function)), METH_FASTCALL, nullptr},
+    {"scan", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scan_function)), METH_FASTCALL, nullptr},
+    {"scan_natives", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scan_natives_function)), METH_FASTCALL,
+     nullptr},
+    {"freeze", freeze_function, METH_VARARGS, nullptr},
+    {"record", record_function, METH_VARARGS, nullptr},
+    {"census", census_function, METH_VARARGS, nullptr},
+    {"open_graph", open_function, METH_O, nullptr},
+    {"compare_objects", compare_objects_function, METH_VARARGS, nullptr},
+    {"compare_paths", compare_paths_function, METH_VARARGS, nullptr},
+    {"malloc_bytes", malloc_bytes, METH_NOARGS, nullptr},
+    {"native_census", native_census, METH_NOARGS, nullptr},
+    {"native_objects", native_objects, METH_O, nullptr},
+    {"native_blocks", native_blocks, METH_NOARGS, nullptr},
+    {"native_since", native_since, METH_O, nullptr},
+    {"announce_signals", announce_signals, METH_VARARGS, nullptr},
+    {"start_recording", start_recording, METH_VARARGS, nullptr},
+    {"want_type", want_type, METH_O, nullptr},
+    {"recorded", recorded, METH_NOARGS, nullptr},
+    {"living_nodes", living_nodes, METH_O, nullptr},
+    {"rest_recording", rest_recording, METH_NOARGS, nullptr},
+    {"resume_recording", resume_recording, METH_O, nullptr},
+    {"stop_recording", stop_recording, METH_NOARGS, nullptr},
+    {"bytes_before", bytes_before, METH_O, nullptr},
+    {"_search_memory", search_memory, METH_O, nullptr},
+    {"_malloc_cache_key", malloc_cache_key, METH_NOARGS, nullptr},
+    {"_set_torch_layout", set_torch_layout, METH_O, nullptr},
+    {"_find_word", find_word, METH_VARARGS, nullptr},
+    {"_class_at", class_at, METH_O, nullptr},
+    {"_read_word", read_word, METH_O, nullptr},
+    {"_torch_references", torch_references, METH_O, nullptr},
+    {"_torch_description", torch_description, METH_O, nullptr},
+    {"_torch_block", torch_block, METH_O, nullptr},
+    {"_torch_label", torch_label, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+int execute(PyObject* module) {
+  try {
+    checked_status(add_build_info(module));
+    add_values(module, state_of(module).values);
+    Ref type = make_graph_type(module);
+    checked_status(PyModule_AddObjectRef(module, "Graph", type.get()));
+    state_of(module).graph_type = reinterpret_cast<PyTypeObject*>(type.release());
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+int traverse(PyObject* module, visitproc visit, void* arg) {
+  ModuleState& state = state_of(module);
+  for (PyTypeObject* type : {state.graph_type, state.values.object, state.values.reference, state.values.leg})
+    Py_VISIT(type);
+  return 0;
+}
+
+int clear(PyObject* module) {
+  ModuleState& state = state_of(module);
+  for (PyTypeObject** type : {&state.graph_type, &state.values.object, &state.values.reference, &state.values.leg})
+    Py_CLEAR(*type);
+  return 0;
+}
+
+PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {0, nullptr}};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "gradlife._heap", nullptr, sizeof(ModuleState), functions, slots, traverse, clear, nullptr};
+
+}  // namespace
+}  // namespace gradlife::heap
+
+PyMODINIT_FUNC PyInit__heap() { return PyModuleDef_Init(&gradlife::heap::definition); }

@@ -1,0 +1,19 @@
+// What one module object of gradlife._heap owns: its types.
+#pragma once
+
+#include "heap_py/api/values.hpp"
+
+namespace gradlife::heap {
+
+struct ModuleState {
+  PyTypeObject* graph_type;
+  ValueTypes values;
+};
+
+inline ModuleState& state_of(PyObject* module) { return *static_cast<ModuleState*>(PyModule_GetState(module)); }
+// The values of the module that made this graph.
+inline const ValueTypes& values_of(PyObject* graph) {
+  return static_cast<ModuleState*>(PyType_GetModuleState(Py_TYPE(graph)))->values;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,258 @@
+#include "heap_py/api/naming.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "heap_py/interpreter/interpreter.h"
+#include "heap_py/labels/description.hpp"
+#include "heap_py/labels/label_packer.hpp"
+#include "heap_py/labels/many_labels.hpp"
+#include "heap_py/labels/node_texts.hpp"
+#include "heap_py/providers/provider_list.hpp"
+#include "heapgraph/analysis/components.hpp"
+#include "heapgraph/graph/shared_nodes.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+constexpr size_t most_others = size_t{1} << 22;  // labels of references that are on no path
+constexpr size_t most_in_cycle = 10'000;         // of a larger cyclic part only the native objects' are labelled
+constexpr size_t searched_one_by_one = 8;        // references of one container
+
+class Namer {
+ public:
+  Namer(FrozenGraph& frozen, const std::vector<Provider*>& providers, bool with_user_text)
+      : graph_(frozen.graph),
+        paths_(frozen.need_paths()),
+        describer_(graph_, providers),
+        packer_(graph_, describer_, words_.texts, with_user_text),
+        shared_(graph_) {}
+
+  Words run() {
+    add_descriptions(graph_, describer_, words_);
+    words_.arrivals.assign_zero(graph_.size());
+    mark_types();
+    mark_cycles();
+    mark_held_beside();
+    for (size_t node = 0; node < graph_.size(); ++node) {
+      prefetch(node);
+      label_row(static_cast<NodeId>(node));
+    }
+    words_.texts.close();
+    return std::move(words_);
+  }
+
+ private:
+  // What is asked of a node's type, a million times.
+  struct TypeMarks {
+    bool is_python, is_native, is_class, is_module;
+    bool is_holder;   // its parts are often held by something else as well: a path may lead there past it
+    bool has_places;  // to look up many of its references by
+  };
+  const TypeMarks& marks(NodeId node) const { return marks_[graph_.types[node]]; }
+
+  static TypeMarks marks_of(const TypeRow& row) {
+    constexpr unsigned long containers =
+        Py_TPFLAGS_DICT_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
+    auto* type = reinterpret_cast<PyTypeObject*>(static_cast<uintptr_t>(row.address));
+    const bool is_python = row.kind == NodeKind::python;
+    const unsigned long flags = is_python && type != nullptr ? type->tp_flags : 0;
+    const bool is_class = (flags & Py_TPFLAGS_TYPE_SUBCLASS) != 0;
+    const bool is_of_program = (flags & Py_TPFLAGS_HEAPTYPE) != 0 && !is_class;
+    const bool is_known = row.name == "collections.deque" || row.name == "set" || row.name == "cell";
+    const bool has_places = flags != 0 && ManyLabels::knows(type);
+    const bool is_module = flags != 0 && PyType_IsSubtype(type, &PyModule_Type) != 0;
+    return {is_python,
+            !is_python && row.kind != NodeKind::root,
+            is_class,
+            is_module,
+            (flags & containers) != 0 || is_of_program || (flags != 0 && is_known),
+            has_places};
+  }
+  void mark_types() {
+    for (const TypeRow& row : graph_.type_rows) marks_.push_back(marks_of(row));
+  }
+  // Cycles with native objects; a way through a class or a module's globals leads everywhere and tells nothing.
+  void mark_cycles() {
+    Buffer<NodeId> natives, borders;
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const NodeId node = static_cast<NodeId>(i);
+      if (marks(node).is_native) natives.push_back(node);
+      if (marks(node).is_class) borders.push_back(node);
+      if (!marks(node).is_module) continue;
+      for (NodeId part : graph_.references.of(node)) borders.push_back(part);
+    }
+    components_ = find_components(graph_.references, natives, borders);
+    has_native_.assign_zero(components_.sizes.size());
+    for (size_t i = 0; i < graph_.size(); ++i)
+      if (components_.of_node[i] != Components::none && marks(static_cast<NodeId>(i)).is_native)
+        has_native_[components_.of_node[i]] = 1;
+  }
+  // Parts that the collector knows, no classes, that a path reaches and something else refers to as well.
+  void mark_held_beside() {
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const NodeId node = static_cast<NodeId>(i);
+      if (!graph_.is_tracked(node) || marks(node).is_class || !paths_.is_reached(node)) shared_.remove(node);
+    }
+  }
+  bool is_held_beside(NodeId source, NodeId target) const {
+    return shared_.has(target) && paths_.parent(target) != source;
+  }
+  void label_beside(NodeId source) {
+    constexpr size_t most_unsorted = 1024;  // items of what has no places to be looked up by
+    const Row row = graph_.references.of(source);
+    const bool has_places = marks(source).has_places;
+    if (!has_places && row.size() > most_unsorted) return;
+    std::unique_ptr<ManyLabels> labels;
+    for (const NodeId* target = row.begin(); target != row.end(); ++target) {
+      if (!is_held_beside(source, *target) || words_.others.size() >= most_others) continue;
+      if (has_places && row.size() > searched_one_by_one && labels == nullptr)
+        labels = std::make_unique<ManyLabels>(object(source));
+      const auto edge = graph_.references.first[source] + static_cast<uint32_t>(target - row.begin());
+      words_.others.push_back({edge, label(source, *target, labels.get())});
+    }
+  }
+  bool needs_whole_row(NodeId node) const {
+    if (words_.others.size() >= most_others) return false;
+    if (!paths_.is_reached(node) || marks(node).is_native) return true;
+    const uint32_t part = components_.of_node[node];
+    return part != Components::none && has_native_[part] != 0 && components_.sizes[part] <= most_in_cycle;
+  }
+  bool has_arrival(NodeId source) const {
+    return paths_.has_arrival(graph_.references.first[source], graph_.references.first[source + 1]);
+  }
+  // How many of so long a row are to be labelled: enough of them are looked up together.
+  size_t count_wanted(size_t first, const Row& row, bool is_whole) const {
+    if (is_whole) return row.size();
+    size_t count = 0;
+    for (size_t i = 0; i < row.size() && count <= searched_one_by_one; ++i)
+      count += paths_.arrives_by(first + i) ? 1 : 0;
+    return count;
+  }
+
+  // Far ahead the object itself, nearer what its parts stand in and where they are written down.
+  void prefetch(size_t node) const {
+    constexpr size_t far = 16, near = 6, most = 8;
+    if (node + far < graph_.size() && has_arrival(static_cast<NodeId>(node + far))) {
+      const char* next = reinterpret_cast<const char*>(object(static_cast<NodeId>(node + far)));
+      __builtin_prefetch(next);
+      __builtin_prefetch(next - 32);  // where an instance's attributes are looked up
+    }
+    if (node + near >= graph_.size()) return;
+    const NodeId source = static_cast<NodeId>(node + near);
+    const size_t first = graph_.references.first[source], last = graph_.references.first[source + 1];
+    if (!paths_.has_arrival(first, last)) return;
+    packer_.prefetch(source);
+    for (size_t edge = first; edge < std::min(last, first + most); ++edge) {
+      if (!paths_.arrives_by(edge)) continue;
+      __builtin_prefetch(&graph_.addresses[graph_.references.targets[edge]]);
+      __builtin_prefetch(&words_.arrivals[graph_.references.targets[edge]], 1);
+    }
+  }
+
+  void label_row(NodeId source) {
+    const Row row = graph_.references.of(source);
+    const size_t first = graph_.references.first[source];
+    const bool is_whole = needs_whole_row(source), is_on_paths = has_arrival(source);
+    if (!is_whole && marks(source).is_holder) label_beside(source);
+    if (row.size() == 0 || (!is_whole && !is_on_paths)) return;
+    if (marks(source).is_native) return label_native(source);
+    std::unique_ptr<ManyLabels> labels;
+    if (row.size() > searched_one_by_one && marks(source).has_places &&
+        count_wanted(first, row, is_whole) > searched_one_by_one)
+      labels = std::make_unique<ManyLabels>(object(source));
+    for (size_t i = 0; is_on_paths && i < row.size(); ++i)
+      if (paths_.arrives_by(first + i)) words_.arrivals[row.first[i]] = label(source, row.first[i], labels.get());
+    if (!is_whole) return;
+    uint32_t edge = static_cast<uint32_t>(first);
+    for (const NodeId* target = row.begin(); target != row.end(); ++target) {
+      const size_t nth = earlier(row, target);
+      words_.others.push_back(
+          {edge++, nth == 0 ? label(source, *target, labels.get()) : packer_.another_reference(source, *target, nth)});
+    }
+  }
+  // How many references of its row to the same target come before this one; long rows are not looked through again.
+  static size_t earlier(const Row& row, const NodeId* at) {
+    constexpr size_t most_compared = 64;
+    if (row.size() > most_compared) return 0;
+    return static_cast<size_t>(std::count(row.begin(), at, *at));
+  }
+  // What it refers to in one look: each look reads memory that may not be there, which costs system calls.
+  void label_native(NodeId source) {
+    std::vector<Describer::NativeEdge> edges = describer_.native_edges(source);
+    uint32_t edge = graph_.references.first[source];
+    for (NodeId target : graph_.references.of(source)) {
+      const auto found = std::find_if(edges.begin(), edges.end(), [&](const Describer::NativeEdge& known) {
+        return known.target == object(target);
+      });
+      const uint32_t label = found != edges.end() ? packer_.pack(found->label) : 0;
+      if (found != edges.end()) found->target = nullptr;  // the next reference to it has a name of its own
+      if (paths_.parent(target) == source && words_.arrivals[target] == 0) words_.arrivals[target] = label;
+      if (words_.others.size() < most_others) words_.others.push_back({edge, label});
+      ++edge;
+    }
+  }
+  uint32_t label(NodeId source, NodeId target, const ManyLabels* labels) {
+    Label found;
+    if (labels != nullptr && marks(target).is_python) found = labels->of(object(target));
+    if (found.relation == Relation::unknown) return packer_.reference(source, target);
+    describer_.add_key(found);
+    return packer_.pack(found);
+  }
+  PyObject* object(NodeId node) const {
+    return reinterpret_cast<PyObject*>(static_cast<uintptr_t>(graph_.addresses[node]));
+  }
+
+  const Graph& graph_;
+  const PathTree& paths_;
+  const Describer describer_;
+  Words words_;
+  LabelPacker packer_;
+  Components components_;
+  Buffer<uint8_t> has_native_;
+  Buffer<TypeMarks> marks_;  // by type
+  SharedNodes shared_;       // after `mark_held_beside`, of those only
+};
+
+}  // namespace
+
+static_assert(static_cast<uint8_t>(Relation::item) == Words::item_relation, "as it stands in files");
+static_assert(static_cast<uint8_t>(Relation::root) + 1 == Words::relation_count, "as it stands in files");
+
+Words name_everything(FrozenGraph& frozen, const std::vector<Provider*>& providers, bool with_user_text) {
+  return Namer(frozen, providers, with_user_text).run();
+}
+
+NodeNumbers uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& providers) {
+  const Graph& graph = frozen.graph;
+  Buffer<uint32_t> known;
+  known.assign_zero(graph.size());
+  for (NodeId target : graph.references.targets) ++known[target];
+  NodeNumbers counts;
+  const auto note = [&](size_t node) {
+    const auto* object = reinterpret_cast<PyObject*>(static_cast<uintptr_t>(graph.addresses[node]));
+    const uint32_t count = static_cast<uint32_t>(std::min<int64_t>(Py_REFCNT(object), UINT32_MAX));
+    if (count != known[node] && gl_is_immortal(object) == 0) counts.add(static_cast<NodeId>(node), count);
+  };
+  constexpr size_t ahead = 12;
+  for (size_t node = graph.tracked_begin; node < graph.tracked_end; ++node) {
+    if (node + ahead < graph.tracked_end)
+      __builtin_prefetch(reinterpret_cast<const void*>(static_cast<uintptr_t>(graph.addresses[node + ahead])));
+    note(node);
+  }
+  const auto note_native = [&](size_t node) {
+    const int64_t owners = owners_of(graph, providers, static_cast<NodeId>(node));
+    if (owners >= 0 && owners != known[node]) counts.add(static_cast<NodeId>(node), static_cast<uint32_t>(owners));
+  };
+  // Of the others, too many to note all, those whose fate is not plain.
+  for (size_t node = graph.tracked_end; frozen.paths != nullptr && node < graph.size(); ++node) {
+    if (frozen.paths->is_reached(static_cast<NodeId>(node))) continue;
+    if (graph.type_of(static_cast<NodeId>(node)).kind == NodeKind::python)
+      note(node);
+    else
+      note_native(node);
+  }
+  return counts;
+}
+
+}  // namespace gradlife::heap

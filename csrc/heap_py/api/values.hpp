@@ -1,0 +1,25 @@
+// The values of the heap graph as Python reads them: named tuples, whose field names are declared here alone.
+#pragma once
+
+#include "base/pyref.hpp"
+#include "heap_py/interpreter/relation.hpp"
+#include "heapgraph/graph/graph.hpp"
+
+namespace gradlife::heap {
+
+struct ValueTypes {
+  PyTypeObject *object, *reference, *leg;
+};
+// Adds HeapObject, Reference and Leg to the module, and KINDS and RELATIONS, the words that they use.
+void add_values(PyObject* module, ValueTypes& types);
+
+// An object of a graph: its kind, type, address and own bytes (None where sizes were not measured).
+Ref heap_object(const ValueTypes& types, const Graph& graph, NodeId node);
+// An object of a path, and its reference to the next one.
+Ref reference(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description,
+              const Label& to_next);
+// An object that the collector starts from because something that it does not see refers to it.
+Ref leg(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description, int64_t unseen,
+        Ref referrers);
+
+}  // namespace gradlife::heap

@@ -1,0 +1,71 @@
+// Where in a program its calls stand: the innermost frames of its own, without those of libraries. No Python object is
+// made or kept, so that it can be asked for within an allocation.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace gradlife::heap {
+
+struct Place {
+  std::string file, function;
+  int line;
+  bool operator<(const Place& other) const {
+    return std::tie(file, function, line) < std::tie(other.file, other.function, other.line);
+  }
+};
+
+class CallSites {
+ public:
+  static constexpr uint32_t unknown = UINT32_MAX;
+  static constexpr size_t depth = 3;  // frames of the program that are kept of a stack
+  using Stack = std::array<uint32_t, depth>;
+
+  // Files whose names begin so are no part of the program: what runs it, where its stack ends; what is never shown;
+  // what is shown where nothing else is there.
+  CallSites(std::vector<std::string> runners, std::vector<std::string> skipped, std::vector<std::string> foreign)
+      : runners_(std::move(runners)), skipped_(std::move(skipped)), foreign_(std::move(foreign)) {}
+
+  // Of the calling thread; `unknown` where nothing but libraries runs in it, or memory is short.
+  uint32_t current() noexcept;
+
+  // This frame and older ones run the program, as long as it runs: no stack is looked at any further. nullptr: none
+  // does.
+  void end_at(const void* frame) { end_ = frame; }
+
+  const std::vector<Place>& places() const { return places_; }
+  const std::vector<Stack>& stacks() const { return stacks_; }
+
+ private:
+  enum class Owner : uint8_t { program, foreign, skipped, importer, runner };
+  // Of a code object, which may be gone when another one stands at its address.
+  struct Source {
+    const PyObject *file, *function;
+    int first_line;
+    Owner owner;
+    std::unordered_map<int, uint32_t> places;  // by instruction
+  };
+
+  uint32_t look();
+  Source& source_of(PyCodeObject* code);
+  uint32_t place_of(Source& source, PyCodeObject* code, int instruction);
+  Owner owner_of(const std::string& file) const;
+
+  std::vector<std::string> runners_, skipped_, foreign_;
+  const void* end_ = nullptr;
+  std::unordered_map<const PyCodeObject*, Source> sources_;
+  std::map<Place, uint32_t> known_places_;
+  std::map<Stack, uint32_t> known_stacks_;
+  std::vector<Place> places_;
+  std::vector<Stack> stacks_;
+};
+
+}  // namespace gradlife::heap

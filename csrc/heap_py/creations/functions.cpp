@@ -1,0 +1,181 @@
+#include "heap_py/creations/functions.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "heap_py/creations/recorder.hpp"
+#include "heap_py/interpreter/exception_border.hpp"
+#include "heap_py/interpreter/interpreter.h"
+
+namespace gradlife::heap {
+namespace {
+
+// Of the process, as Python's allocator is. One that stands behind another hook at its end is left there, idle.
+std::unique_ptr<CreationRecorder> recorder;
+
+// Blocks of types with items, such as generators' frames, have many sizes; so much larger ones are noted, too.
+constexpr size_t most_items_bytes = 1024;
+
+std::vector<std::string> texts(PyObject* tuple) {
+  std::vector<std::string> found;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    const char* bytes = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, i));
+    if (bytes == nullptr) throw PythonErrorSet();
+    found.emplace_back(bytes);
+  }
+  return found;
+}
+
+PyTypeObject* as_type(PyObject* object) {
+  if (PyType_Check(object)) return reinterpret_cast<PyTypeObject*>(object);
+  PyErr_SetString(PyExc_TypeError, "a type is wanted");
+  throw PythonErrorSet();
+}
+
+TensorWatch read_watch(PyObject* given) {
+  TensorWatch watch;
+  if (given == Py_None) return watch;
+  PyObject *types, *peek;
+  Py_ssize_t offset;
+  if (PyArg_ParseTuple(given, "O!nO", &PyTuple_Type, &types, &offset, &peek) == 0) throw PythonErrorSet();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); ++i) {
+    PyTypeObject* type = as_type(PyTuple_GET_ITEM(types, i));
+    if (i == 0) watch.bytes_before = gl_bytes_before(type);
+    if (gl_bytes_before(type) == watch.bytes_before) watch.types.push_back(type);
+  }
+  watch.sequence_in_node = static_cast<size_t>(offset);
+  void* function = PyLong_AsVoidPtr(peek);
+  if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  watch.next_sequence = reinterpret_cast<uint64_t (*)()>(function);
+  return watch;
+}
+
+void want(PyTypeObject* type) {
+  const size_t bytes = gl_block_bytes(type);
+  const size_t most = bytes + (type->tp_itemsize != 0 ? most_items_bytes : 0);
+  for (size_t size = bytes; size <= most; size += sizeof(void*)) recorder->want(size);
+}
+
+CreationRecorder& running() {
+  if (recorder) return *recorder;
+  PyErr_SetString(PyExc_RuntimeError, "nothing is recorded");
+  throw PythonErrorSet();
+}
+
+template <class Number>
+Ref packed(const std::vector<Number>& numbers) {
+  return checked(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(numbers.data()),
+                                           static_cast<Py_ssize_t>(numbers.size() * sizeof(Number))));
+}
+
+Ref stack_list(const CallSites& sites) {
+  Ref list = checked(PyList_New(0));
+  for (const CallSites::Stack& stack : sites.stacks()) {
+    const Ref row = checked(PyList_New(0));
+    for (const uint32_t at : stack) {
+      if (at == CallSites::unknown) break;
+      const Place& place = sites.places()[at];
+      const Ref file = text(place.file), function = text(place.function);
+      checked_status(
+          PyList_Append(row.get(), checked(Py_BuildValue("OiO", file.get(), place.line, function.get())).get()));
+    }
+    checked_status(PyList_Append(list.get(), row.get()));
+  }
+  return list;
+}
+
+}  // namespace
+
+PyObject* start_recording(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *runners, *skipped, *foreign, *tensors;
+    if (PyArg_ParseTuple(arguments, "O!O!O!O", &PyTuple_Type, &runners, &PyTuple_Type, &skipped, &PyTuple_Type,
+                         &foreign, &tensors) == 0)
+      throw PythonErrorSet();
+    if (recorder || gl_has_other_interpreters() != 0) {
+      PyErr_SetString(PyExc_RuntimeError, recorder ? "creations are recorded already" : "there are other interpreters");
+      throw PythonErrorSet();
+    }
+    recorder = std::make_unique<CreationRecorder>(CallSites(texts(runners), texts(skipped), texts(foreign)),
+                                                  read_watch(tensors));
+    recorder->start();
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* want_type(PyObject*, PyObject* type) {
+  return guarded([&] {
+    running();
+    want(as_type(type));
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* recorded(PyObject*, PyObject*) {
+  return guarded([] {
+    CreationRecorder& of = running();
+    of.settle();
+    // Copied first: what Python allocates from here on is noted, too.
+    std::vector<std::pair<uint64_t, uint32_t>> blocks;
+    of.blocks().visit([&](uintptr_t address, uint32_t site) { blocks.emplace_back(address, site); });
+    std::sort(blocks.begin(), blocks.end());
+    std::vector<uint64_t> addresses, nodes;
+    std::vector<uint32_t> sites;
+    for (const auto& [address, site] : blocks) {
+      addresses.push_back(address);
+      sites.push_back(site);
+    }
+    of.nodes().visit([&](uintptr_t address, const NodeNote& note) {
+      nodes.insert(nodes.end(), {address, note.sequence, note.site});
+    });
+    const CallSites known = of.sites();
+    const Ref address_bytes = packed(addresses), site_bytes = packed(sites), node_bytes = packed(nodes);
+    const Ref stacks = stack_list(known);
+    return checked(PyTuple_Pack(4, address_bytes.get(), site_bytes.get(), node_bytes.get(), stacks.get())).release();
+  });
+}
+
+PyObject* living_nodes(PyObject*, PyObject* first) {
+  return guarded([&] {
+    CreationRecorder& of = running();
+    const uint64_t from = PyLong_AsUnsignedLongLong(first);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const std::vector<uintptr_t> found = of.living_nodes(from);
+    const uint64_t next = of.next_node();
+    const Ref list = checked(PyList_New(0));
+    for (const uintptr_t address : found)
+      checked_status(PyList_Append(list.get(), checked(PyLong_FromUnsignedLongLong(address)).get()));
+    return checked(Py_BuildValue("KO", static_cast<unsigned long long>(next), list.get())).release();
+  });
+}
+
+PyObject* rest_recording(PyObject*, PyObject*) {
+  if (recorder) recorder->rest();
+  return Py_NewRef(Py_None);
+}
+
+PyObject* resume_recording(PyObject*, PyObject* frames) {
+  return guarded([&] {
+    Py_ssize_t count = PyLong_AsSsize_t(frames);
+    if (count == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    PyCodeObject* code;
+    int instruction;
+    void* frame = gl_newest_frame(gl_current_thread());
+    for (; frame != nullptr; frame = gl_older_frame(frame))
+      if (gl_frame_place(frame, &code, &instruction) != 0 && --count < 0) break;
+    running().resume(frame);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* stop_recording(PyObject*, PyObject*) {
+  if (recorder && !recorder->stop()) static_cast<void>(recorder.release());
+  recorder.reset();
+  return Py_NewRef(Py_None);
+}
+
+PyObject* bytes_before(PyObject*, PyObject* type) {
+  return guarded([&] { return PyLong_FromSize_t(gl_bytes_before(as_type(type))); });
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,93 @@
+// Notes where a program's objects are created, by the blocks that they are made in: a hook in Python's allocator looks
+// at the sizes that are asked for, and at the stack where one of those is that matter. It keeps addresses and numbers
+// only.
+//
+// A block's last note is of the object that stands there, for every object of such a size passes here. That is not true
+// of types that Python reuses without its allocator (list, dict, tuple, float): nobody may ask for these.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "heap_py/creations/call_sites.hpp"
+#include "heap_py/creations/note_table.hpp"
+
+namespace gradlife::heap {
+
+// How to find the grad node that a new tensor's operation made.
+struct TensorWatch {
+  std::vector<const PyTypeObject*> types;  // of the wrappers; they are compared only
+  size_t bytes_before = 0;                 // of their blocks, in front of the object
+  size_t sequence_in_node = 0;             // offset of the number that tells nodes apart
+  uint64_t (*next_sequence)() = nullptr;   // the number that the thread's next node will get
+};
+
+struct NodeNote {
+  uint64_t sequence;
+  uint32_t site;
+  uintptr_t table, count_at;  // of its virtual functions; the address of its use count, 0: not known
+};
+
+class CreationRecorder {
+ public:
+  CreationRecorder(CallSites sites, TensorWatch tensors) : sites_(std::move(sites)), tensors_(std::move(tensors)) {}
+  CreationRecorder(const CreationRecorder&) = delete;
+  CreationRecorder& operator=(const CreationRecorder&) = delete;
+
+  static constexpr size_t large = 64 * 1024;  // blocks of so many bytes are noted, whatever their size is
+
+  void want(size_t bytes);  // blocks of this size matter from now on
+  void start();             // the caller holds the interpreter lock
+  // True if the hook is out of the way, and the recorder may be destroyed; else it stays behind another hook, and is
+  // idle.
+  bool stop();
+
+  // Between the parts of a program nothing is noted, and what was noted of a block that is used again is dropped.
+  void rest();
+  void resume(const void* end);  // stacks end at this frame; nullptr: at none
+
+  void settle();  // notes the last tensor's node, before the notes are read
+  const CallSites& sites() const { return sites_; }
+  const NoteTable<uint32_t>& blocks() const { return blocks_; }
+  const NoteTable<NodeNote>& nodes() const { return nodes_; }
+  uint64_t next_node() const { return tensors_.next_sequence != nullptr ? tensors_.next_sequence() : 0; }
+  std::vector<uintptr_t> living_nodes(uint64_t first);  // from this number on; the notes of dead ones are dropped
+
+ private:
+  // Notes that are kept at most, of blocks and of nodes each: 13 MB in all. Three quarters of a power of two.
+  static constexpr size_t most_notes = 3 * (size_t{1} << 16);
+  static constexpr size_t largest_class = 4096, granule = 16;
+  struct Pending {
+    void* block = nullptr;
+    uint32_t site = CallSites::unknown;
+    uint64_t first = 0, end = 0;  // numbers of the nodes that were made since the note before
+  };
+
+  static void* allocate(void* self, size_t bytes);
+  static void* allocate_zeroed(void* self, size_t count, size_t bytes);
+  static void* resize(void* self, void* block, size_t bytes);
+  static void release(void* self, void* block);
+
+  bool wants(size_t bytes) const {
+    return bytes <= largest_class ? wanted_[(bytes + granule - 1) / granule] : bytes >= large;
+  }
+  void note(void* block, size_t bytes);
+  void await_tensor(void* block, size_t bytes, uint32_t site);
+
+  CallSites sites_;
+  TensorWatch tensors_;
+  PyMemAllocatorEx inner_{};
+  bool is_on_ = false, is_resting_ = false, is_busy_ = false;
+  std::array<bool, largest_class / granule + 1> wanted_{};
+  NoteTable<uint32_t> blocks_{most_notes};
+  NoteTable<NodeNote> nodes_{most_notes};
+  Pending pending_;
+  uint64_t sequence_ = 0;
+  PyThreadState* thread_ = nullptr;
+};
+
+}  // namespace gradlife::heap

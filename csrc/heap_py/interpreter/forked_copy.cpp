@@ -1,0 +1,70 @@
+#include "heap_py/interpreter/forked_copy.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+#include <system_error>
+
+#include "base/pyref.hpp"
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+namespace gradlife::heap {
+namespace {
+
+// Where memory runs out, the system ends the copy and not the program; the copy ends where the program does.
+void stand_behind(pid_t program) {
+#if defined(__linux__)
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != program) _exit(1);
+  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  if (write(file, "1000", 4) < 0) errno = 0;
+  close(file);
+#else
+  (void)program;
+#endif
+}
+
+[[noreturn]] void work_and_exit(const std::function<void()>& work, pid_t program) {
+  int status = 1;
+  try {
+    stand_behind(program);
+    work();
+    status = 0;
+  } catch (...) {
+  }
+  _exit(status);
+}
+
+// Its exit status, or that a handler of the program's own has heard of its end before.
+bool has_ended_well(pid_t copy) {
+  int status = 0;
+  pid_t ended;
+  Py_BEGIN_ALLOW_THREADS do { ended = waitpid(copy, &status, 0); }
+  while (ended < 0 && errno == EINTR);
+  Py_END_ALLOW_THREADS return ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+
+void do_in_copy(const std::function<void()>& work) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);  // handlers are the program's, and the copy is not it
+  const pid_t program = getpid();
+  const pid_t copy = fork();
+  if (copy == 0) work_and_exit(work, program);
+  const int error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (copy < 0) throw std::system_error(error, std::generic_category());
+  if (!has_ended_well(copy)) throw std::bad_alloc();
+}
+
+}  // namespace gradlife::heap

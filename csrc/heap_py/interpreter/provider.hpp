@@ -1,0 +1,71 @@
+// Who knows references that tp_traverse does not show: of torch's objects, of the engine's, of types that have no
+// traverse.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <functional>
+
+#include "heap_py/interpreter/relation.hpp"
+#include "heapgraph/graph/builder.hpp"
+
+namespace gradlife::heap {
+
+// A native object between a wrapper and what the wrapper's traverse will show once it alone owns that native object.
+struct OnTheWay {
+  const void* native = nullptr;
+  uint32_t type = 0;
+  uint32_t owners = 0;  // beside the wrapper, and the one before it on the way
+};
+
+// Takes what an object refers to: for the walk, which only wants the targets, and for labels, which want the words.
+class ReferenceSink {
+ public:
+  virtual void python(PyObject* target, Relation relation, const char* label, int64_t index = -1) = 0;
+  virtual void native(const void* target, uint32_t type, const char* label, int64_t index = -1) = 0;
+
+  // The native object behind a wrapper that lives on, its references gone, while this object has other owners.
+  virtual void keeper(const void* target, uint32_t type, const char* label) { native(target, type, label); }
+  // What the collector takes from a wrapper although it lives on.
+  virtual void taken(PyObject* target, Relation relation, const char* label) { python(target, relation, label); }
+  // The wrapper of the native object that is shown: its count has one for all that own the object beside it.
+  virtual void coupled(PyObject* wrapper, const char* label) { python(wrapper, Relation::native, label); }
+  // Not shown by the wrapper's traverse as long as these native objects have other owners; not for labels.
+  virtual void latent(PyObject* /*wrapper*/, PyObject* /*target*/, const OnTheWay& /*first*/,
+                      const OnTheWay& /*second*/) {}
+
+ protected:
+  ~ReferenceSink() = default;
+};
+
+// Knows about objects of some Python types and of the native types that it declares. None of its functions makes an
+// object, runs Python code or follows an address that it has not verified.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  // Called before each walk: native types are declared here, others' rows are found again by name.
+  virtual void start(Builder& builder) = 0;
+  // Whether instances of this type have more to show than their traverse; asked once a walk and type.
+  virtual bool knows(PyTypeObject* type) = 0;
+  // What it refers to beside that where its traverse shows nothing: its attributes, unless more is known.
+  virtual void expand_silent(PyObject* object, ReferenceSink& sink);
+  virtual void expand_python(PyObject* object, ReferenceSink& sink) = 0;
+  virtual bool owns_type(uint32_t type) const = 0;
+  virtual void expand_native(const void* object, uint32_t type, ReferenceSink& sink) = 0;
+  // How many own a native object, as it counts them; -1: it says nothing of that.
+  virtual int64_t native_owners(const void*, uint32_t) { return -1; }
+  // All of its native objects, whether or not anything is known to refer to them.
+  virtual void find_natives(const std::function<void(const void* object, uint32_t type)>&) {}
+  // How a Python object refers to another where neither names nor `expand_python` say; Relation::unknown: can't say.
+  virtual Label describe_edge(PyObject* source, PyObject* target) = 0;
+  virtual std::string describe_python(PyObject* object) = 0;  // "float32 [64, 32]", a word or two beside the type
+  virtual std::string describe_native(const void* object, uint32_t type) = 0;
+  virtual uint64_t native_bytes(const void* object, uint32_t type) = 0;
+  // Bytes that a Python object owns beside itself and that its type does not show.
+  virtual uint64_t outside_bytes(const PyObject*) { return 0; }
+  // What this provider could not read here, a sentence each.
+  virtual const std::vector<std::string>& limits() const = 0;
+};
+
+}  // namespace gradlife::heap

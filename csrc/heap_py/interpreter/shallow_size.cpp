@@ -1,0 +1,106 @@
+#include "heap_py/interpreter/shallow_size.hpp"
+
+#include "heap_py/interpreter/interpreter.h"
+
+namespace gradlife::heap {
+namespace {
+
+constexpr uint64_t collector_header = 16;
+constexpr uint64_t pointer = sizeof(void*);
+
+// Frames and generators have items, yet no count of them where others have theirs.
+uint64_t frame_bytes(PyObject* object) {
+  gl_frame frame;
+  void* running = gl_generator_frame(object);
+  if (running == nullptr || gl_read_frame(running, &frame) == 0) return 0;
+  return static_cast<uint64_t>(frame.code->co_nlocalsplus + frame.code->co_stacksize) * pointer;
+}
+
+uint64_t items_bytes(PyObject* object, PyTypeObject* type) {
+  if (type->tp_itemsize == 0) return 0;
+  if (PyFrame_Check(object) || PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object))
+    return frame_bytes(object);
+  const Py_ssize_t count = Py_SIZE(object) < 0 ? -Py_SIZE(object) : Py_SIZE(object);
+  return static_cast<uint64_t>(count) * static_cast<uint64_t>(type->tp_itemsize);
+}
+
+// An int's length shares its field with flags since 3.12.
+uint64_t int_bytes(PyObject* number) {
+  const size_t bits = _PyLong_NumBits(number);
+  const size_t digits = bits == 0 ? 1 : (bits + PyLong_SHIFT - 1) / PyLong_SHIFT;
+  return sizeof(PyLongObject) + (digits - 1) * sizeof(digit);
+}
+
+uint64_t text_bytes(PyObject* text) {
+  const uint64_t letters = static_cast<uint64_t>(PyUnicode_GET_LENGTH(text)) + 1;
+  if (PyUnicode_IS_COMPACT_ASCII(text)) return sizeof(PyASCIIObject) + letters;
+  const uint64_t head =
+      PyUnicode_IS_COMPACT(text) ? sizeof(PyCompactUnicodeObject) : static_cast<uint64_t>(Py_TYPE(text)->tp_basicsize);
+  return head + letters * static_cast<uint64_t>(PyUnicode_KIND(text));
+}
+
+uint64_t set_bytes(PyObject* object) {
+  const auto* set = reinterpret_cast<PySetObject*>(object);
+  const bool is_small = set->table == set->smalltable;
+  return is_small ? 0 : (static_cast<uint64_t>(set->mask) + 1) * sizeof(setentry);
+}
+
+// In front of what the collector knows.
+uint64_t headers_bytes(PyTypeObject* type) {
+  uint64_t bytes = collector_header;
+#if PY_VERSION_HEX >= 0x030c0000
+  if ((type->tp_flags & Py_TPFLAGS_PREHEADER) != 0) bytes += 2 * pointer;
+#else
+  if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0) bytes += 2 * pointer;
+#endif
+  return bytes;
+}
+
+}  // namespace
+
+ShallowSize::ShallowSize(PyTypeObject* type) : type_(type), kind_(kind_of(type)) {
+  constexpr unsigned long uneven = Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS;
+  const bool has_header = (type->tp_flags & Py_TPFLAGS_HAVE_GC) != 0;
+  asks_for_header_ = has_header && type->tp_is_gc != nullptr;
+  has_inline_ = (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+  bytes_ = static_cast<uint64_t>(type->tp_basicsize);
+  if (has_header && !asks_for_header_) bytes_ += headers_bytes(type);
+  is_even_ = type->tp_itemsize == 0 && (type->tp_flags & uneven) == 0 && kind_ == Kind::plain && !asks_for_header_ &&
+             !has_inline_;
+}
+
+ShallowSize::Kind ShallowSize::kind_of(PyTypeObject* type) {
+  if ((type->tp_flags & Py_TPFLAGS_UNICODE_SUBCLASS) != 0) return Kind::text;
+  if ((type->tp_flags & Py_TPFLAGS_LONG_SUBCLASS) != 0) return Kind::number;
+  if ((type->tp_flags & Py_TPFLAGS_DICT_SUBCLASS) != 0) return Kind::dict;
+  if ((type->tp_flags & Py_TPFLAGS_LIST_SUBCLASS) != 0) return Kind::list;
+  if (PyType_IsSubtype(type, &PySet_Type) != 0 || PyType_IsSubtype(type, &PyFrozenSet_Type) != 0) return Kind::set;
+  return PyType_IsSubtype(type, &PyByteArray_Type) != 0 ? Kind::bytes : Kind::plain;
+}
+
+// What an object of this kind owns beside itself.
+uint64_t ShallowSize::outside_bytes(PyObject* object) const {
+  switch (kind_) {
+    case Kind::dict:
+      return gl_dict_table_bytes(object);
+    case Kind::list:
+      return static_cast<uint64_t>(reinterpret_cast<PyListObject*>(object)->allocated) * pointer;
+    case Kind::set:
+      return set_bytes(object);
+    case Kind::bytes:
+      return static_cast<uint64_t>(reinterpret_cast<PyByteArrayObject*>(object)->ob_alloc);
+    default:
+      return 0;
+  }
+}
+
+uint64_t ShallowSize::of(PyObject* object) const {
+  if (is_even_) return bytes_;
+  if (kind_ == Kind::text) return text_bytes(object);
+  if (kind_ == Kind::number) return int_bytes(object);
+  uint64_t bytes = bytes_ + items_bytes(object, type_) + outside_bytes(object);
+  if (asks_for_header_ && PyObject_IS_GC(object)) bytes += headers_bytes(type_);
+  return has_inline_ ? bytes + gl_inline_bytes(object) : bytes;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,38 @@
+// Words for nodes and for the references between them, read from live objects.
+#pragma once
+
+#include "heap_py/interpreter/provider.hpp"
+#include "heap_py/labels/labels.hpp"
+
+namespace gradlife::heap {
+
+Py_ssize_t length_of(PyObject* object);  // of a list, tuple, dict or set, their subclasses' too
+
+// What a description of an instance of a type is made of: most have none, and few differ.
+enum class Manner : uint8_t { nothing, length, function, own };
+
+class Describer {
+ public:
+  Manner manner_of(const TypeRow& row) const;
+  Describer(const Graph& graph, const std::vector<Provider*>& providers) : graph_(graph), providers_(providers) {}
+  std::string describe(NodeId node) const;  // "train_step (train.py:12)", "module numpy", "" where the type says all
+  // The nth of the references of one object to the other.
+  Label describe_edge(NodeId from, NodeId to, size_t nth = 0) const;
+  // Of an entry of a dict whose key is no text or number: what a provider knows of the key.
+  void add_key(Label& label) const;
+  // All references of a native object with their labels, in one look at it.
+  struct NativeEdge {
+    const void* target;
+    Label label;
+  };
+  std::vector<NativeEdge> native_edges(NodeId from) const;
+
+ private:
+  std::string describe_root(NodeId node) const;
+  Label describe_root_edge(NodeId from, NodeId to) const;
+  void* pointer(NodeId node) const { return reinterpret_cast<void*>(static_cast<uintptr_t>(graph_.addresses[node])); }
+  const Graph& graph_;
+  const std::vector<Provider*>& providers_;
+};
+
+}  // namespace gradlife::heap

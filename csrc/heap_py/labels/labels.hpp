@@ -1,0 +1,17 @@
+// What a reference from one object to another is called. Reads objects as they are: no code of theirs runs.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "heap_py/interpreter/provider.hpp"
+#include "heap_py/interpreter/relation.hpp"
+
+namespace gradlife::heap {
+
+// How `source` refers to `target`; Relation::unknown where it does not show. Several places: the one to act on.
+Label describe_reference(PyObject* source, PyObject* target, size_t nth = 0);
+Label describe_frame_reference(void* frame, PyObject* target);
+// "train_step, line 12 of train.py", of a running frame.
+std::string describe_frame(void* frame);
+}  // namespace gradlife::heap

@@ -1,0 +1,29 @@
+// What the fields of types written in C are called: those that declare them, and those that tell it to nobody.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include "heap_py/interpreter/relation.hpp"
+
+namespace gradlife::heap {
+
+// Where an object refers to another by a field that its type or one of its bases declares.
+struct DeclaredField {
+  const PyMemberDef* member = nullptr;
+  bool is_slot = false;  // of __slots__
+};
+DeclaredField declared_field(PyObject* object, const PyObject* target);
+
+// Fields that a type or its bases declare: __slots__, and those of types written in C (__self__, func).
+Label label_in_members(PyObject* object, PyObject* target);
+// Functions, classes, exceptions, tracebacks and the other objects that the interpreter itself is made of.
+Label label_in_core_type(PyObject* source, PyObject* target);
+// The standard library's types in C: caches, futures, iterators, contexts.
+Label label_in_library_type(PyObject* source, PyObject* target);
+
+// Where nobody names a reference: what the object most likely does with the target.
+Label label_by_use(PyObject* source, PyObject* target);
+
+}  // namespace gradlife::heap

@@ -1,0 +1,44 @@
+// What a C++ class is to a user of PyTorch, by the classes that it derives from.
+#pragma once
+
+#include <deque>
+
+#include "heap_py/memory/class_names.hpp"
+
+namespace gradlife::heap {
+
+enum class Family : uint8_t { other, tensor, storage, grad_node, autograd_meta, hook, script };
+const char* family_name(Family family);
+
+// Of a shared_ptr's counts with the object behind them, the object's: "torch::jit::Graph".
+std::string readable_class(const std::string& mangled);
+
+struct ClassRecord {
+  const std::string* mangled = nullptr;
+  Family family = Family::other;
+  enum class Count : uint8_t { none, torch, engine };
+  Count count = Count::none;  // of strong references, in the object itself: of intrusive_ptr or the engine's Ptr
+  bool is_in_place = false;   // a shared_ptr's counts with the object behind them, whose class this is meant to tell
+  std::string readable() const;
+};
+
+// What is known of every vtable that was met, for as long as no library is loaded or unloaded: a process with PyTorch
+// has some ten thousand.
+class ClassTable {
+ public:
+  static ClassTable& current();  // needs the interpreter lock
+  static constexpr uint32_t none = UINT32_MAX;
+  uint32_t find(uint64_t vtable);  // its place in `records`, or none
+  const ClassRecord& operator[](uint32_t place) const { return records_[place]; }
+  size_t size() const { return records_.size(); }
+  const ClassNames& names() const { return names_; }
+
+ private:
+  ClassRecord describe(uint64_t vtable, const std::string& mangled);
+
+  ClassNames names_;
+  std::deque<ClassRecord> records_;
+  std::unordered_map<uint64_t, uint32_t> places_;  // by vtable
+};
+
+}  // namespace gradlife::heap

@@ -1,0 +1,70 @@
+#include "heap_py/memory/malloc_heaps.hpp"
+
+#ifdef __linux__
+#include <unistd.h>
+#endif
+
+namespace gradlife::heap {
+namespace {
+
+Address round_up(Address address, uint64_t to) { return (address + to - 1) & ~(to - 1); }
+
+}  // namespace
+
+// Each has its arena's address and its own size in front.
+MallocHeap find_arena_heap(const MemoryReader& reader, Address address) {
+  constexpr uint64_t page = 4096;
+  MallocHeap heap;
+  const Address first = address & ~(MallocHeap::largest_arena - 1);
+  uint64_t words[3], probe;
+  if (!reader.read(first, words, sizeof words)) return heap;
+  const uint64_t bytes = words[2];
+  if (!looks_like_pointer(words[0]) || bytes < page || bytes > MallocHeap::largest_arena || bytes % page != 0 ||
+      !reader.read_word(words[0], &probe))
+    return heap;
+  static_cast<AddressRange&>(heap) = {first, first + bytes};
+  heap.owner = words[0];
+  return heap;
+}
+
+void update_size(const MemoryReader& reader, MallocHeap& heap) {
+  if (!heap.is_main()) {
+    const MallocHeap now = find_arena_heap(reader, heap.first);
+    heap.last = std::max(now.last, heap.first);
+    return;
+  }
+#ifdef __linux__
+  constexpr uint64_t largest = uint64_t{1} << 40;
+  const auto end = static_cast<Address>(reinterpret_cast<uintptr_t>(sbrk(0)));
+  if (end > heap.first && end - heap.first < largest) heap.last = end & ~uint64_t{15};
+#endif
+}
+
+AddressRange first_chunks(const MallocHeap& heap) {
+  if (heap.is_main()) return {round_up(heap.first, 16), round_up(heap.first, 16) + 16};
+  if (!heap.contains(heap.owner)) return {heap.first + 0x20, heap.first + 0x60};
+  const Address behind_arena = round_up(heap.owner, 16) + 0x800;
+  return {behind_arena, behind_arena + 0x200};
+}
+
+ScanVector<MallocHeap> find_heaps(const MemoryReader& reader, const MemoryMap& map, ScanArena& arena) {
+  ScanVector<MallocHeap> heaps(arena.memory());
+  for (const Mapping& mapping : map.all()) {
+    if (!mapping.is_writable || !mapping.is_private) continue;
+    if (mapping.what == Mapping::What::heap) {
+      MallocHeap main;
+      static_cast<AddressRange&>(main) = mapping;
+      update_size(reader, main);  // the map may be older than its last growth
+      heaps.push_back(main);
+    }
+    if (mapping.what != Mapping::What::anonymous) continue;
+    for (Address at = round_up(mapping.first, MallocHeap::largest_arena); at < mapping.last;
+         at += MallocHeap::largest_arena) {
+      const MallocHeap heap = find_arena_heap(reader, at);
+      if (heap.owner != 0) heaps.push_back(heap);
+    }
+  }
+  return heaps;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,92 @@
+// Where glibc's malloc keeps its blocks: heaps that are cut into chunks without a gap. Each chunk begins with its size,
+// and the next one says whether it is in use.
+#pragma once
+
+#include <algorithm>
+
+#include "heap_py/memory/memory_map.hpp"
+
+namespace gradlife::heap {
+
+constexpr uint64_t chunk_header = 16;
+constexpr uint64_t least_chunk = 32;
+constexpr uint64_t chunk_size_mask = ~uint64_t{7};
+constexpr uint64_t is_previous_used = 1;
+constexpr uint64_t is_mapped_chunk = 2;
+
+// The process's own, grown by sbrk, has no owner; those of arenas are aligned to their largest size.
+struct MallocHeap : AddressRange {
+  static constexpr uint64_t largest_arena = uint64_t{1} << 26;  // glibc's HEAP_MAX_SIZE
+  Address owner = 0;
+  bool is_main() const { return owner == 0; }
+};
+
+// The heap of an arena that an address lies in; an empty one: it lies in none.
+MallocHeap find_arena_heap(const MemoryReader& reader, Address address);
+// Heaps grow and shrink at their ends.
+void update_size(const MemoryReader& reader, MallocHeap& heap);
+// Where its first chunk may lie, which depends on glibc's version: one of these multiples of 16.
+AddressRange first_chunks(const MallocHeap& heap);
+// All heaps there are, the main one as long as it is now.
+ScanVector<MallocHeap> find_heaps(const MemoryReader& reader, const MemoryMap& map, ScanArena& arena);
+
+struct Chunk {
+  Address at;      // of its header
+  uint64_t bytes;  // the header included
+  bool is_previous_used;
+  const uint64_t* words;  // from its header on
+  size_t word_count;      // at least 4, as far as they are at hand
+};
+
+// One chunk after the other, read piece by piece. Other threads may change a heap meanwhile: then the walk may lose its
+// way, and says so.
+class ChunkWalk {
+ public:
+  static constexpr size_t words_at_hand = 16;
+  ChunkWalk(const MemoryReader& reader, ScanVector<uint64_t>& words, AddressRange heap, Address first)
+      : reader_(reader), words_(words), heap_(heap), at_(first) {}
+  bool next(Chunk& chunk);                     // false: at the end, or lost
+  bool is_whole() const { return is_whole_; }  // the walk came to the heap's end
+  Address at() const { return at_; }           // the chunk that comes next
+
+ private:
+  bool read_piece();
+
+  const MemoryReader& reader_;
+  ScanVector<uint64_t>& words_;
+  AddressRange heap_;
+  AddressRange piece_;
+  Address at_;
+  bool has_chunks_ = false;
+  bool is_whole_ = false;
+};
+
+inline bool ChunkWalk::read_piece() {
+  piece_ = {at_, std::min(heap_.last, at_ + words_.size() * sizeof(uint64_t))};
+  return reader_.read(piece_.first, words_.data(), piece_.last - piece_.first);
+}
+
+inline bool ChunkWalk::next(Chunk& chunk) {
+  if (at_ + chunk_header > heap_.last) {
+    is_whole_ = has_chunks_;
+    return false;
+  }
+  const Address needed = std::min(heap_.last, at_ + words_at_hand * sizeof(uint64_t));
+  if ((!piece_.contains(at_) || needed > piece_.last) && !read_piece()) return false;
+  chunk.words = words_.data() + (at_ - piece_.first) / sizeof(uint64_t);
+  const uint64_t size = chunk.words[1];
+  chunk.at = at_;
+  chunk.bytes = size & chunk_size_mask;
+  if (chunk.bytes < least_chunk) {  // the fence at the end of a heap that is full
+    is_whole_ = has_chunks_ && heap_.last - at_ <= 64;
+    return false;
+  }
+  if (chunk.bytes % 16 != 0 || chunk.bytes > heap_.last - at_) return false;
+  chunk.is_previous_used = (size & is_previous_used) != 0;
+  chunk.word_count = std::min<uint64_t>(piece_.last - at_, chunk.bytes + 8) / sizeof(uint64_t);
+  has_chunks_ = true;
+  at_ += chunk.bytes;
+  return true;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,30 @@
+// Which pages of memory are there: those never touched are not, and to read one would make it.
+#pragma once
+
+#include <array>
+
+#include "heap_py/memory/private_arena.hpp"
+
+namespace gradlife::heap {
+
+class PresentPages {
+ public:
+  PresentPages();
+  ~PresentPages();
+  PresentPages(const PresentPages&) = delete;
+  PresentPages& operator=(const PresentPages&) = delete;
+  // Is the page at an address there, or swapped out? True where the kernel does not say. `last`: how far it is worth
+  // asking ahead.
+  bool has(Address address, Address last);
+
+ private:
+  static constexpr size_t pages_at_once = 512;
+  void ask(Address address, Address last);
+
+  std::array<uint64_t, pages_at_once> entries_;
+  AddressRange known_;
+  uint64_t page_bytes_;
+  int file_ = -1;
+};
+
+}  // namespace gradlife::heap

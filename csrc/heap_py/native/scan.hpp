@@ -1,0 +1,153 @@
+// Who holds the references that nothing else explains: memory is searched for an object's address, and what holds it is
+// climbed block by block until something with a name is met.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "heap_py/memory/class_names.hpp"
+#include "heap_py/native/blocks.hpp"
+#include "heap_py/native/thread_memory.hpp"
+#include "heap_py/native/word_search.hpp"
+#include "heapgraph/graph/graph.hpp"
+
+namespace gradlife::heap {
+
+enum class Sureness : uint8_t {
+  sure,    // each step is verified by type information, a library's tables or a known object
+  likely,  // on the way is a block of memory of which only its use shows what it is
+  unsure   // the word may be a copy that owns nothing
+};
+const char* sureness_name(Sureness sureness);
+
+struct NativeHolder {
+  enum class End : uint8_t { object, static_data, thread_local_data, stack, block };
+  uint32_t target = 0;  // by its number
+  End end = End::block;
+  std::string description;  // from the outside in: "SinBackward0 +232 → PyFunctionPostHook +8"
+  std::string library;      // of static and thread-local data
+  std::string symbol;       // of that data, where the library's file says it
+  Sureness sureness = Sureness::unsure;
+  NodeId node = no_node;  // of an object
+};
+const char* end_name(NativeHolder::End end);
+
+// Linux with glibc, on x86-64 and arm64. Needs the interpreter lock; makes no Python object and runs no Python code.
+class NativeScan {
+ public:
+  static const char* why_not();  // one sentence where it can't work here, otherwise nullptr
+  // Error: std::bad_alloc, std::runtime_error (see `why_not`). The graph must have its referrers.
+  explicit NativeScan(const Graph& graph);
+  void add_target(Address object) { targets_.push_back(object); }
+  void add_native_target(Address object);  // of C++, instead of Python's: all in one scan are of one kind
+  std::vector<NativeHolder> run();         // once
+  uint64_t bytes_read() const { return search_.bytes_read(); }
+
+ private:
+  // Where a way from a word outwards ended. No text: that would be the scan's own memory outside of its arena.
+  struct Offer {
+    NativeHolder::End end = NativeHolder::End::block;
+    Sureness sureness = Sureness::unsure;
+    uint32_t item = 0;
+    Address at = 0;                    // the outermost word
+    const Library* library = nullptr;  // of static and thread-local data
+    Address locals = 0;                // where thread-local data begin
+    uint64_t thread = 0;
+    NodeId node = no_node;
+    bool is_function = false;
+  };
+  // A word that has a target's address, and what became of it.
+  struct Origin {
+    uint32_t target;
+    bool is_closed = false;  // explained, stale, or named
+    bool has_offer = false;
+    bool is_stale = false;   // met where a reference would be known: it is not reported unless something else is met
+    uint32_t item = 0;       // the first block on the way
+    uint32_t outermost = 0;  // the last that is an object of C++
+    Offer best;
+  };
+  enum class Shape : uint8_t { target, block, vector, map_node, captures };
+  // A block on the way from a target outwards. The first items are the targets themselves.
+  struct Item : AddressRange {
+    Shape shape = Shape::block;
+    bool is_stale = false;              // its reference stands behind a vector's end
+    bool is_function = false;           // the word in it that refers inwards is that of a std::function
+    const std::string* name = nullptr;  // its mangled class
+    uint32_t inner = 0;                 // the item that it refers to
+    uint32_t origin = 0;
+    uint64_t offset = 0;  // of that reference
+    Sureness sureness = Sureness::sure;
+  };
+  struct Seeker {  // looks for words with this address on behalf of an item
+    Address address;
+    uint32_t item;
+  };
+  struct Arrival {  // a word that refers to an item
+    Address at;
+    uint32_t item;
+    Block block;
+    bool is_function = false;
+    NodeId node = no_node;  // the known object that the block is
+  };
+
+  void note_static_types();
+  void search(uint32_t level);
+  void arrive(Address at, uint32_t item, uint32_t level);
+  void arrive_in_process(Address at, uint32_t item, uint32_t level);
+  void find_nodes(ScanVector<Arrival>& arrivals);
+  void settle(const Arrival& arrival, uint32_t level);
+  void settle_node(const Arrival& arrival, uint32_t origin);
+  bool is_inside(const Arrival& arrival) const;
+  bool is_unused(const Arrival& arrival) const;
+  Sureness sureness_of(const Arrival& arrival) const;
+  void add_block(const Arrival& arrival, uint32_t origin);
+  bool climb_tree(uint32_t item);
+  uint32_t origin_of(uint32_t item, uint32_t level);
+  bool read_shape(Address at, Item& inner, bool* is_function);
+  void close_level();
+  void offer(uint32_t origin, Offer offer);
+  void offer_block(uint32_t origin);
+  NativeHolder tell(const Origin& origin) const;
+  std::string outermost_text(const Offer& offer, const std::string& symbol) const;
+  std::string item_text(const Item& item) const;
+  bool is_own(Address address) const {  // static data or code of this library
+    return own_library_ != nullptr && libraries_.library_of(address) == own_library_;
+  }
+  bool is_dead_object(const Block& block) const;
+  bool is_unused_pool(const Block& block) const;
+  int plain_blocks(uint32_t item) const;  // on the way inwards
+  bool is_plain(uint32_t item) const;
+  bool is_owned_by_target(const Arrival& arrival, const std::string& name) const;
+  bool is_no_holder(const Arrival& arrival, const std::string& name) const;
+  bool is_trusted(PyTypeObject* type) const;
+  bool explains(NodeId node, Address target) const;
+  bool has_class(uint32_t item) const;
+  bool would_show(NodeId node) const;
+  bool is_back_pointer(NodeId node, uint32_t target) const;
+  NodeId static_type_at(Address address) const;
+  bool is_weak_list(Address at, Address target) const;
+  bool is_in_short_text(Address at) const;
+  bool is_behind_long_text(Address at) const;
+
+  const Graph& graph_;
+  ScanArena arena_;
+  MemoryMap map_;
+  Libraries libraries_;
+  ThreadMemory threads_;
+  PythonBlocks python_blocks_;
+  MallocBlocks malloc_blocks_;
+  ClassNames names_;
+  MemoryReader reader_;
+  MemorySearch search_;
+  const Library* own_library_ = nullptr;
+  bool is_for_natives_ = false;
+  ScanVector<NodeId> static_types_;  // in order
+  ScanVector<Address> targets_;
+  ScanVector<NodeId> target_nodes_;
+  ScanVector<Origin> origins_;
+  ScanVector<Item> items_;
+  ScanVector<Seeker> seekers_;
+  ScanVector<Arrival> arrivals_;
+};
+
+}  // namespace gradlife::heap

@@ -1,0 +1,140 @@
+// The native scan among blocks of memory: what their words and what points at them say of their kind.
+#include "heap_py/native/scan.hpp"
+
+#include <algorithm>
+
+namespace gradlife::heap {
+namespace {
+
+constexpr size_t most_items = 200000;
+constexpr uint64_t searched_starts = 64;  // pointers to a block lead to its first bytes: some have a head in front
+
+}  // namespace
+
+// What the words around a reference say of the block it leads to. False: the reference to the target is behind the end
+// of a vector, so it is stale.
+bool NativeScan::read_shape(Address at, Item& inner, bool* is_function) {
+  uint64_t words[4];
+  if (!reader_.read(at, words, sizeof words)) return true;
+  const bool has_functions = map_.is_code(words[2]) && map_.is_code(words[3]);
+  if (has_functions) *is_function = true;
+  if (inner.shape != Shape::block || inner.name != nullptr || words[0] != inner.first) return true;
+  if (has_functions) {
+    inner.shape = Shape::captures;
+  } else if (words[0] <= words[1] && words[1] <= words[2] && words[0] < words[2] && words[2] <= inner.last) {
+    if (inner.offset >= words[1] - words[0]) {
+      inner.is_stale = true;
+      if (items_[inner.inner].shape == Shape::target) origins_[inner.origin].is_closed = true;
+      return false;
+    }
+    inner.shape = Shape::vector;
+  }
+  return true;
+}
+
+// A std::string of libstdc++ keeps a short text in itself: address of the text, length, and 16 bytes, of which those
+// behind the text still say what was there before.
+bool NativeScan::is_in_short_text(Address at) const {
+  constexpr uint64_t longest = 15, head = 2 * sizeof(uint64_t);
+  for (const Address text : {at, at - sizeof(uint64_t)}) {
+    struct {
+      uint64_t text, length;
+      char characters[longest + 1];
+    } string;
+    if (reader_.read(text - head, &string, sizeof string) && string.text == text && string.length <= longest &&
+        string.characters[string.length] == 0)
+      return true;
+  }
+  return false;
+}
+
+// A longer text stands elsewhere, and of the 16 bytes the last 8 are not used: address, length, capacity, unused.
+bool NativeScan::is_behind_long_text(Address at) const {
+  constexpr uint64_t least = 16, most = 255;
+  struct {
+    uint64_t text, length, capacity;
+  } string;
+  char characters[most + 1];
+  if (!reader_.read(at - sizeof string, &string, sizeof string) || string.length < least || string.length > most ||
+      string.capacity < string.length || !reader_.read(string.text, characters, string.length + 1))
+    return false;
+  return std::find(characters, characters + string.length + 1, '\0') == characters + string.length;
+}
+
+// A block of which nothing is known.
+bool NativeScan::is_plain(uint32_t item) const {
+  return items_[item].shape == Shape::block && items_[item].name == nullptr;
+}
+
+// A Python object's C++ part, counted once: then its wrapper owns it, and it only knows its wrapper.
+bool NativeScan::is_owned_by_target(const Arrival& arrival, const std::string& name) const {
+  uint64_t count = 0;  // of strong references, the low half of the word since 1.0
+  return !is_for_natives_ && items_[arrival.item].shape == Shape::target &&
+         (name.find("TensorImplE") != std::string::npos || name.find("StorageImplE") != std::string::npos) &&
+         reader_.read_word(arrival.block.first + sizeof(uint64_t), &count) && static_cast<uint32_t>(count) == 1;
+}
+
+// The tool's own objects; and a storage, whose block has a tensor's numbers, or what was there before them.
+bool NativeScan::is_no_holder(const Arrival& arrival, const std::string& name) const {
+  uint64_t vtable = 0;
+  if (reader_.read_word(arrival.block.first, &vtable) && is_own(vtable)) return true;
+  if (is_owned_by_target(arrival, name)) return true;
+  return name.find("StorageImplE") != std::string::npos && items_[arrival.item].shape != Shape::target;
+}
+
+// Memory that an allocator of its own has not given out: it begins with one free entry of the whole size. Of that kind
+// is what each C++ runtime keeps for exceptions when memory is out; what was there before has never been written over.
+bool NativeScan::is_unused_pool(const Block& block) const {
+  constexpr uint64_t least_pool = 1024, rounding = 64;
+  uint64_t entry[2];  // size, next
+  return block.bytes() >= least_pool && reader_.read(block.first, entry, sizeof entry) && entry[1] == 0 &&
+         entry[0] <= block.bytes() && entry[0] + rounding > block.bytes();
+}
+
+void NativeScan::add_block(const Arrival& arrival, uint32_t origin) {
+  for (const Item* item = &items_[arrival.item]; item->shape != Shape::target; item = &items_[item->inner])
+    if (item->first == arrival.block.first) return;
+  if (items_.size() >= most_items) return;
+  Item item;
+  static_cast<AddressRange&>(item) = arrival.block;
+  item.name = names_.of_object(item.first);
+  if (item.name != nullptr && is_no_holder(arrival, *item.name)) {
+    origins_[origin].is_stale = true;
+    return;
+  }
+  if (item.name == nullptr && is_unused_pool(arrival.block)) return;
+  item.is_function = arrival.is_function;
+  item.inner = arrival.item;
+  item.origin = origin;
+  item.offset = arrival.at - item.first;
+  item.sureness = std::max(sureness_of(arrival), item.name != nullptr ? Sureness::sure : Sureness::likely);
+  items_.push_back(item);
+  const auto added = static_cast<uint32_t>(items_.size() - 1);
+  if (origins_[origin].item == 0) origins_[origin].item = added;
+  if (item.name == nullptr && climb_tree(added)) return;
+  // The last word is where malloc's next chunk begins, to which malloc's own lists point.
+  const Address last = std::min(item.last - sizeof(uint64_t), item.first + searched_starts);
+  for (Address start = item.first; start < last; start += sizeof(uint64_t)) seekers_.push_back({start, added});
+}
+
+// A node of std::map and its kin: colour, parent, left, right. Parents lead to the header, which stands in the map.
+bool NativeScan::climb_tree(uint32_t item) {
+  struct Node {
+    uint64_t colour, parent, left, right;
+  } node, parent;
+  Address at = items_[item].first;
+  for (int steps = 0; steps < 96; ++steps) {
+    if (!reader_.read(at, &node, sizeof node) || (node.colour & 0xffffffff) > 1) return false;
+    if (!looks_like_pointer(node.parent) || !reader_.read(node.parent, &parent, sizeof parent)) return false;
+    if (parent.parent == at && (parent.colour & 0xffffffff) == 0) {  // the header; the root's parent is the header
+      items_[item].shape = Shape::map_node;
+      arrive(node.parent, item, 1);
+      return true;
+    }
+    if (parent.left != at && parent.right != at) return false;
+    at = node.parent;
+  }
+  return false;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,43 @@
+// Torch's objects that nothing known refers to, and how many own each.
+#include <stdexcept>
+
+#include "heap_py/native/census.hpp"
+#include "heap_py/providers/torch/provider.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+constexpr const char* unseen = "C++ objects that nothing in Python leads to";
+
+}  // namespace
+
+int64_t TorchProvider::native_owners(const void* object, uint32_t type) {
+  const Address address = static_cast<Address>(reinterpret_cast<uintptr_t>(object));
+  if (layout_.count_in_target == TorchLayout::absent || class_of(address).what != kinds_[type]) return -1;
+  return is_node(kinds_[type]) && !layout_.are_nodes_coupled ? -1 : count_of(address);
+}
+
+void TorchProvider::find_natives(const std::function<void(const void* object, uint32_t type)>& tell) {
+  if (NativeCensus::why_not() != nullptr) {
+    limits_.push_back(std::string(unseen) + ": " + NativeCensus::why_not());
+    return;
+  }
+  NativeCensus census(&layout_);
+  census.keep_objects();
+  try {
+    census.run();
+  } catch (const std::runtime_error& error) {
+    limits_.push_back(std::string(unseen) + ": " + error.what());
+    return;
+  }
+  if (census.lost_heaps() != 0)
+    limits_.push_back(std::string(unseen) + ", in memory that other threads changed faster than it can be read");
+  for (const NativeCensus::Object& found : census.objects()) {
+    const KnownClass& known = class_of(found.address);
+    NodeKind kind;
+    if (kind_of(found.address, known, &kind))
+      tell(reinterpret_cast<const void*>(static_cast<uintptr_t>(found.address)), row_of(known, kind, found.address));
+  }
+}
+
+}  // namespace gradlife::heap

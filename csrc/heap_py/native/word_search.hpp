@@ -1,0 +1,74 @@
+// Words of memory that equal one of many addresses.
+#pragma once
+
+#include "heap_py/memory/memory_map.hpp"
+
+namespace gradlife::heap {
+
+// Up to some ten thousand addresses. A small table of marks says of nearly every other word that it is none of them.
+class AddressSet {
+ public:
+  AddressSet(const ScanVector<Address>& sorted, ScanArena& arena);
+  bool may_contain(uint64_t word) const { return marks_[(word * 0x9E3779B97F4A7C15ull) >> shift_] != 0; }
+  static constexpr size_t row = 8;
+  bool may_contain_any(const uint64_t* words) const {  // of a row of words, without a branch
+    const uint8_t* marks = marks_.data();
+    const unsigned shift = shift_;
+    uint8_t found = 0;
+    for (size_t i = 0; i < row; ++i) found |= marks[(words[i] * 0x9E3779B97F4A7C15ull) >> shift];
+    return found != 0;
+  }
+  static constexpr uint32_t none = UINT32_MAX;
+  uint32_t find(uint64_t word) const;  // its place in the sorted row, or none
+  Address operator[](uint32_t place) const { return addresses_[place]; }
+
+ private:
+  const ScanVector<Address>& addresses_;
+  ScanVector<uint8_t> marks_;
+  unsigned shift_;
+};
+
+struct WordHit {
+  Address at;
+  uint32_t place;  // in the address set's row
+};
+
+// Words in a row of memory that can be read; `start` is where they stand.
+void search_words(const uint64_t* words, size_t count, Address start, const AddressSet& wanted,
+                  ScanVector<WordHit>& hits);
+
+// All writable private memory of the process. Pages that were never touched are passed over, so none comes into being;
+// what goes away meanwhile is passed over too.
+class MemorySearch {
+ public:
+  MemorySearch(const MemoryMap& map, ScanArena& arena);
+  ~MemorySearch();
+  MemorySearch(const MemorySearch&) = delete;
+  MemorySearch& operator=(const MemorySearch&) = delete;
+  void leave_out(AddressRange range);
+  void search(const AddressSet& wanted, ScanVector<WordHit>& hits);
+  void read_only();  // the same reading without a search: what it costs at least
+  uint64_t bytes_read() const { return bytes_read_; }
+
+ private:
+  struct Task {
+    const AddressSet* wanted = nullptr;  // nothing is looked for without it
+    ScanVector<WordHit>* hits = nullptr;
+  };
+  void read_all(Task task);
+  void read_piece(AddressRange piece, Task task);
+  bool note_present_pages(AddressRange piece);
+  bool read_run(AddressRange run, Task task);
+  bool is_left_out(AddressRange part) const;
+
+  const MemoryMap& map_;
+  MemoryReader reader_;
+  ScanVector<AddressRange> left_out_;  // in order, none within another
+  ScanVector<uint64_t> words_;         // of one piece
+  ScanVector<uint64_t> pages_;         // what the kernel says of each of its pages
+  uint64_t page_bytes_;
+  uint64_t bytes_read_ = 0;
+  int page_file_ = -1;
+};
+
+}  // namespace gradlife::heap

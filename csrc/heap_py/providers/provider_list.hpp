@@ -1,0 +1,24 @@
+// The providers that this process can use now.
+#pragma once
+
+#include <memory>
+
+#include "heap_py/interpreter/provider.hpp"
+
+namespace gradlife::heap {
+
+class Providers {
+ public:
+  Providers();  // looks which frameworks are loaded; imports none
+  const std::vector<Provider*>& all() const { return all_; }
+  std::vector<std::string> limits() const;
+
+ private:
+  std::vector<std::unique_ptr<Provider>> owned_;
+  std::vector<Provider*> all_;
+};
+
+// How many own a native object; -1: not known.
+int64_t owners_of(const Graph& graph, const std::vector<Provider*>& providers, NodeId node);
+
+}  // namespace gradlife::heap

@@ -1,0 +1,366 @@
+#include "heap_py/walk/walker.hpp"
+
+#include <algorithm>
+
+#include "heap_py/interpreter/interpreter.h"
+#include "heap_py/walk/step_costs.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<uintptr_t>(pointer)); }
+void* pointer_to(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
+
+int visit_reference(PyObject* target, void* builder) {
+  if (target != nullptr) static_cast<Builder*>(builder)->refer(address_of(target));
+  return 0;
+}
+
+void visit_labelled(const char*, PyObject* target, void* builder) {
+  static_cast<Builder*>(builder)->refer(address_of(target));
+}
+
+class WalkSink final : public ReferenceSink {
+ public:
+  explicit WalkSink(Builder& builder) : builder_(builder) {}
+  void begin_own() { silent_ = count_; }
+  void python(PyObject* target, Relation, const char*, int64_t) override {
+    if (target == nullptr) return;
+    builder_.refer(address_of(target));
+    ++count_;
+  }
+  void taken(PyObject* target, Relation relation, const char* label) override {
+    builder_.begin_taken();
+    python(target, relation, label, -1);
+  }
+  void keeper(const void* target, uint32_t type, const char* label) override {
+    builder_.keep_wrapper(silent_);
+    native(target, type, label, -1);
+  }
+  void coupled(PyObject* wrapper, const char*) override {
+    builder_.begin_coupled();
+    builder_.refer(address_of(wrapper));
+  }
+  void native(const void* target, uint32_t type, const char*, int64_t) override {
+    if (target != nullptr) builder_.refer(address_of(target), type);
+  }
+  void latent(PyObject* wrapper, PyObject* target, const OnTheWay& first, const OnTheWay& second) override {
+    const auto between = [](const OnTheWay& way) {
+      return Builder::Between{address_of(way.native), way.type, way.owners};
+    };
+    builder_.await(address_of(wrapper), address_of(target), between(first), between(second));
+  }
+
+ private:
+  Builder& builder_;
+  uint32_t count_ = 0;
+  uint32_t silent_ = 0;  // references of a wrapper whose traverse shows none
+};
+
+bool is_below(PyObject* source, const std::string& folder) {
+  if (folder.empty() || !PyUnicode_IS_COMPACT_ASCII(source)) return false;
+  const char* text = reinterpret_cast<const char*>(PyUnicode_DATA(source));
+  return static_cast<size_t>(PyUnicode_GET_LENGTH(source)) > folder.size() &&
+         folder.compare(0, folder.size(), text, folder.size()) == 0;
+}
+
+bool is_number(const PyObject* object) {
+  const PyTypeObject* type = Py_TYPE(object);
+  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type ||
+         object == Py_None || object == Py_Ellipsis;
+}
+
+bool is_plain_constant(PyObject* constant, int levels);
+
+bool are_plain_constants(PyObject* tuple, int levels) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
+    if (!is_plain_constant(PyTuple_GET_ITEM(tuple, i), levels)) return false;
+  return true;
+}
+
+bool are_plain_members(const PySetObject* set, int levels) {
+  for (Py_ssize_t i = 0; i <= set->mask; ++i)
+    if (set->table[i].key != nullptr && !is_plain_constant(set->table[i].key, levels)) return false;
+  return true;
+}
+
+// As a compiler makes them: a program can put anything among the constants of its code.
+bool is_plain_constant(PyObject* constant, int levels) {
+  if (PyUnicode_CheckExact(constant) || PyBytes_CheckExact(constant) || is_number(constant)) return true;
+  if (levels == 0) return false;
+  if (PyTuple_CheckExact(constant)) return are_plain_constants(constant, levels - 1);
+  if (PyFrozenSet_CheckExact(constant)) return are_plain_members(reinterpret_cast<PySetObject*>(constant), levels - 1);
+  return PyCode_Check(constant) &&
+         are_plain_constants(reinterpret_cast<PyCodeObject*>(constant)->co_consts, levels - 1);
+}
+
+bool is_small_atom_at(Address address, size_t least_bytes) {
+  return is_small_atom(static_cast<PyObject*>(pointer_to(address)), least_bytes);
+}
+
+}  // namespace
+
+bool is_small_atom(PyObject* object, size_t least_bytes) {
+  constexpr int most_levels = 8;
+  const PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyUnicode_Type)
+    return static_cast<size_t>(PyUnicode_GET_LENGTH(object)) * static_cast<size_t>(PyUnicode_KIND(object)) <
+           least_bytes;
+  if (type == &PyBytes_Type) return static_cast<size_t>(PyBytes_GET_SIZE(object)) < least_bytes;
+  if (type == &PyCode_Type) return are_plain_constants(reinterpret_cast<PyCodeObject*>(object)->co_consts, most_levels);
+  return is_number(object);
+}
+
+int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument) {
+  int64_t count = 0;
+  bool is_caller = is_argument;  // its argument still stands on its stack, whose height it does not write down
+  gl_frame frame;
+  for (void* at = gl_newest_frame(PyThreadState_Get()); at != nullptr; at = gl_older_frame(at)) {
+    if (gl_read_frame(at, &frame) == 0) continue;
+    if (is_caller && frame.stack_count == 0) ++count;
+    is_caller = false;
+    if (!is_below(frame.code->co_filename, options.hidden_sources)) continue;
+    for (int i = 0; i < frame.fast_count + frame.stack_count; ++i) count += frame.fast[i] == object ? 1 : 0;
+  }
+  return count;
+}
+
+// A budget may be any number: the heap that it is for need not be as large.
+constexpr size_t most_room_ahead = size_t{1} << 19;
+
+Walker::Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers)
+    : graph_(graph),
+      options_(options),
+      providers_(providers),
+      builder_(graph, 2 * std::min(options.budget, most_room_ahead), options.with_leaves),
+      types_(builder_, providers_),
+      modules_(PyImport_GetModuleDict()) {
+  for (const PyObject* object : options.hidden_objects) builder_.hide(address_of(object));
+  if (options.least_atom != 0) builder_.leave_out(is_small_atom_at, options.least_atom);
+}
+
+bool Walker::run() {
+  for (Provider* provider : providers_) provider->start(builder_);
+  add_roots();
+  // Without the tracked objects ahead, the walk goes outwards from the roots.
+  graph_.tracked_begin = graph_.tracked_end = graph_.size();
+  if (options_.budget == 0) add_tracked();
+  const size_t last = options_.budget != 0 ? graph_.size() + options_.budget : SIZE_MAX;
+  size_t node = expand_from(0, last);
+  graph_.is_partial = node < graph_.size();
+  if (options_.with_natives && !graph_.is_partial) {
+    add_natives();
+    node = expand_from(node, last);
+  }
+  for (; node < graph_.size(); ++node) {
+    builder_.begin_next();
+    if (graph_.types[node] == Builder::unknown_type) name_type(static_cast<NodeId>(node));
+  }
+  builder_.resolve();
+  raise_step_costs(graph_, builder_);
+  builder_.finish();
+  return !graph_.is_partial;
+}
+
+// Returns the first node that was not expanded.
+size_t Walker::expand_from(size_t node, size_t last) {
+  constexpr size_t ahead = 12;
+  for (; node < graph_.size() && node < last; ++node) {
+    if (node + ahead < graph_.size()) {
+      const char* next = static_cast<const char*>(pointer_to(graph_.addresses[node + ahead]));
+      __builtin_prefetch(next);
+      __builtin_prefetch(next - 16);
+    }
+    builder_.begin_next();
+    expand(static_cast<NodeId>(node));
+    if (builder_.is_full() || node + 1 == graph_.size() || node + 1 == last) builder_.resolve();
+  }
+  return node;
+}
+
+void Walker::add_natives() {
+  const auto add = [this](const void* object, uint32_t type) {
+    if (builder_.find(address_of(object)) == no_node) builder_.add(address_of(object), type);
+  };
+  for (Provider* provider : providers_) provider->find_natives(add);
+}
+
+// --- roots
+// -------------------------------------------------------------------------------------------------------------
+
+void Walker::add_roots() {
+  roots_.process = builder_.add_type({"process", NodeKind::root, 0, 1});
+  roots_.interpreter = builder_.add_type({"interpreter", NodeKind::root, 0, 0});
+  roots_.thread = builder_.add_type({"thread", NodeKind::root, 0, 2});
+  roots_.frame = builder_.add_type({"running frame", NodeKind::root, 0, 4});
+  types_.add_native_rows();
+  builder_.add(8, roots_.process);  // stands at no address
+  builder_.add(address_of(PyInterpreterState_Get()), roots_.interpreter);
+  add_threads();
+}
+
+void Walker::add_threads() {
+  PyThreadState* thread = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+  for (; thread != nullptr; thread = PyThreadState_Next(thread)) {
+    builder_.add(address_of(thread), roots_.thread);
+    add_frames(thread);
+  }
+}
+
+void Walker::add_frames(PyThreadState* thread) {
+  gl_frame frame;
+  for (void* at = gl_newest_frame(thread); at != nullptr; at = gl_older_frame(at))
+    if (gl_read_frame(at, &frame) != 0 && !is_below(frame.code->co_filename, options_.hidden_sources))
+      builder_.add(address_of(at), roots_.frame);
+}
+
+void Walker::expand_root(NodeId node) {
+  void* address = pointer_to(graph_.addresses[node]);
+  const uint32_t type = graph_.types[node];
+  if (type == roots_.process) {
+    for (size_t root = process_root + 1; root < graph_.tracked_begin; ++root) builder_.refer(graph_.addresses[root]);
+  } else if (type == roots_.interpreter) {
+    gl_visit_interpreter(static_cast<PyInterpreterState*>(address), visit_labelled, &builder_);
+  } else if (type == roots_.thread) {
+    gl_visit_thread(static_cast<PyThreadState*>(address), visit_labelled, &builder_);
+  } else {
+    expand_frame(address);
+  }
+}
+
+// What stands on the stack is distinguished from what was taken off and freed by being known to the collector.
+void Walker::expand_frame(void* address) {
+  gl_frame frame;
+  if (gl_read_frame(address, &frame) == 0) return;
+  if (!frame.is_generator)  // a generator shows these itself
+    for (PyObject* held : {frame.function, frame.locals, frame.frame_object, reinterpret_cast<PyObject*>(frame.code)})
+      visit_reference(held, &builder_);
+  for (int i = 0; i < frame.fast_count; ++i) visit_reference(frame.fast[i], &builder_);
+  const int height = gl_stack_height(address);
+  for (int i = frame.fast_count; i < frame.fast_count + height; ++i)
+    if (i < frame.fast_count + frame.stack_count || graph_.is_tracked(builder_.find(address_of(frame.fast[i]))))
+      visit_reference(frame.fast[i], &builder_);
+}
+
+// --- objects
+// -----------------------------------------------------------------------------------------------------------
+
+void Walker::add_tracked() {
+  graph_.tracked_begin = graph_.size();
+  graph_.addresses.reserve(graph_.size() + gl_estimate_tracked());
+  struct Call {
+    Walker* walker;
+    bool ran_out;  // nothing is thrown through the collector's own code
+  } call{this, false};
+  gl_visit_tracked(
+      [](PyObject* object, void* state) {
+        Call& call = *static_cast<Call*>(state);
+        if (!call.walker->builder_.is_hidden(address_of(object)) && !call.walker->builder_.append(address_of(object)))
+          call.ran_out = true;
+      },
+      &call);
+  if (call.ran_out) throw std::bad_alloc();
+  builder_.index_appended();
+  graph_.tracked_end = graph_.size();
+}
+
+// Everything hangs on sys.modules: the way through it is the one that says least, so it costs nothing.
+uint32_t Walker::modules_row(uint32_t row) {
+  TypeRow free_of_charge = graph_.type_rows[row];
+  free_of_charge.step_cost = 0;
+  return builder_.add_type(std::move(free_of_charge));
+}
+
+// A type of C code is no object to the collector, yet holds what is put into it.
+void Walker::expand_static_type(PyTypeObject* type) {
+#if PY_VERSION_HEX >= 0x030c0000
+  PyObject* names = PyType_GetDict(type);
+  visit_reference(names, &builder_);
+  Py_XDECREF(names);
+#else
+  visit_reference(type->tp_dict, &builder_);
+#endif
+  for (PyObject* held : {type->tp_bases, type->tp_mro, reinterpret_cast<PyObject*>(type->tp_base)})
+    visit_reference(held, &builder_);
+}
+
+void Walker::expand_fields(PyObject* object, const std::vector<Py_ssize_t>& fields) {
+  for (Py_ssize_t offset : fields)
+    visit_reference(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset), &builder_);
+}
+
+void Walker::expand(NodeId node) {
+  const uint32_t type = graph_.types[node];
+  if (type == Builder::unknown_type) {
+    expand_python(node, static_cast<PyObject*>(pointer_to(graph_.addresses[node])));
+  } else if (graph_.type_rows[type].kind == NodeKind::root) {
+    expand_root(node);
+  } else {
+    WalkSink sink(builder_);
+    for (Provider* provider : providers_)
+      if (provider->owns_type(type)) provider->expand_native(pointer_to(graph_.addresses[node]), type, sink);
+  }
+}
+
+uint32_t Walker::name_type(NodeId node) {
+  const auto* object = static_cast<PyObject*>(pointer_to(graph_.addresses[node]));
+  const uint32_t row = types_.row_of(Py_TYPE(object));
+  graph_.types[node] = object == modules_ ? modules_row(row) : row;
+  return row;
+}
+
+void Walker::expand_python(NodeId node, PyObject* object) {
+  const TypeTable::Entry& entry = types_.entry(name_type(node));
+  const bool is_container = graph_.is_tracked(node) || !entry.asks_is_gc || PyObject_IS_GC(object);
+  if (entry.provider != nullptr) return expand_wrapper(object, entry);
+  if (entry.traverse != nullptr && is_container) entry.traverse(object, visit_reference, &builder_);
+  if (!is_container && PyType_Check(object)) {
+    builder_.begin_hidden();
+    expand_static_type(reinterpret_cast<PyTypeObject*>(object));
+  }
+  if (entry.fields.empty()) return;
+  builder_.begin_hidden();
+  expand_fields(object, entry.fields);
+}
+
+namespace {
+
+struct Shown {
+  Builder& builder;
+  const PyObject* type;
+  bool is_empty;  // nothing but its type was shown
+};
+
+int visit_of_wrapper(PyObject* target, void* state) {
+  Shown& shown = *static_cast<Shown*>(state);
+  if (target != shown.type) shown.is_empty = false;
+  return visit_reference(target, &shown.builder);
+}
+
+}  // namespace
+
+void Walker::expand_wrapper(PyObject* object, const TypeTable::Entry& entry) {
+  Shown shown{builder_, reinterpret_cast<PyObject*>(Py_TYPE(object)), true};
+  if (entry.traverse != nullptr && PyObject_IS_GC(object)) entry.traverse(object, visit_of_wrapper, &shown);
+  builder_.begin_hidden();
+  expand_fields(object, entry.fields);
+  WalkSink sink(builder_);
+  if (shown.is_empty) entry.provider->expand_silent(object, sink);
+  sink.begin_own();
+  entry.provider->expand_python(object, sink);
+}
+
+bool walk_heap(Graph& graph, WalkOptions options, const std::vector<Provider*>& providers) {
+  const bool is_whole = Walker(graph, options, providers).run();
+  if (!is_whole || options.budget == 0) return is_whole;
+  options.budget = 0;
+  graph = Graph();
+  return Walker(graph, options, providers).run();
+}
+
+std::string budget_limit(size_t budget) {
+  return "only the " + std::to_string(budget) +
+         " objects nearest to the roots were looked at (the budget): this answer is partial";
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,72 @@
+// One pass over everything that the interpreter holds: the graph of a moment.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <string>
+#include <vector>
+
+#include "heap_py/interpreter/provider.hpp"
+#include "heap_py/interpreter/type_table.hpp"
+#include "heapgraph/graph/builder.hpp"
+
+namespace gradlife::heap {
+
+struct WalkOptions {
+  bool with_leaves = true;     // objects that refer to nothing: numbers, text, bytes
+  size_t least_atom = 0;       // bytes below which numbers, text, bytes and code, with its constants, are left out
+  std::string hidden_sources;  // frames of code below this folder are the tool's own
+  std::vector<PyObject*> hidden_objects;
+  bool with_natives = false;  // also the native objects that nothing known refers to, with what they refer to
+  size_t budget = 0;          // so many objects are looked at, those nearest to the roots; 0: all
+};
+
+// References to an object that stand in the tool's own frames of this thread; with `is_argument`, the call's, too.
+int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument = true);
+
+// Can hold nothing that a leak is made of: text, numbers, and code, whose constants are such again.
+bool is_small_atom(PyObject* object, size_t least_bytes = SIZE_MAX);
+
+// Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and makes no object.
+class Walker {
+ public:
+  Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers);
+  // False: the budget ended before the heap did; then nothing is known of what its last objects refer to, and of those
+  // that no root reaches.
+  bool run();
+
+ private:
+  void add_roots();
+  void add_threads();
+  void add_frames(PyThreadState* thread);
+  void add_tracked();
+  size_t expand_from(size_t node, size_t last);
+  void add_natives();
+  void expand(NodeId node);
+  void expand_root(NodeId node);
+  void expand_frame(void* address);
+  void expand_fields(PyObject* object, const std::vector<Py_ssize_t>& fields);
+  void expand_python(NodeId node, PyObject* object);
+  uint32_t name_type(NodeId node);  // the row of its type proper
+  void expand_wrapper(PyObject* object, const TypeTable::Entry& entry);
+  uint32_t modules_row(uint32_t row);
+  void expand_static_type(PyTypeObject* type);
+
+  Graph& graph_;
+  const WalkOptions& options_;
+  const std::vector<Provider*>& providers_;
+  Builder builder_;
+  TypeTable types_;
+  const PyObject* modules_;
+  struct RootTypes {
+    uint32_t process, interpreter, thread, frame;
+  } roots_{};
+};
+
+// A walk within the budget; where the heap is no larger, all of it, what no root reaches too. False: partial.
+bool walk_heap(Graph& graph, WalkOptions options, const std::vector<Provider*>& providers);
+// What a partial walk did not see, as a sentence.
+std::string budget_limit(size_t budget);
+
+}  // namespace gradlife::heap

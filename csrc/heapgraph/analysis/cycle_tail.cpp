@@ -1,0 +1,134 @@
+#include "heapgraph/analysis/cycle_tail.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace gradlife::heap {
+namespace {
+
+// All that leads to one node and that no root reaches, the nearest first.
+class Above {
+ public:
+  Above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) : graph_(graph) {
+    order_.push_back(node);
+    distance_[node] = 0;
+    for (size_t i = 0; i < order_.size() && order_.size() < most; ++i)
+      for (NodeId referrer : graph.referrers.of(order_[i]))
+        if (!paths.is_reached(referrer) && distance_.emplace(referrer, distance_.at(order_[i]) + 1).second)
+          order_.push_back(referrer);
+    peel();
+    prefer_what_can_be_acted_on();
+  }
+  const std::vector<NodeId>& order() const { return order_; }
+  // What lies in a cycle, or between two of them.
+  bool is_core(NodeId node) const { return core_.count(node) != 0; }
+  // A shortest way; of several the one that comes first in each object's own order, as a program writes it.
+  std::vector<NodeId> way_from(NodeId node) const {
+    std::vector<NodeId> way = {node};
+    while (way.back() != order_.front()) {
+      const Row targets = graph_.references.of(way.back());
+      const size_t nearer = distance_.at(way.back()) - 1;
+      way.push_back(*std::find_if(targets.begin(), targets.end(), [&](NodeId target) {
+        const auto found = distance_.find(target);
+        return found != distance_.end() && found->second == nearer;
+      }));
+    }
+    return way;
+  }
+
+ private:
+  // Among those that are equally near.
+  void prefer_what_can_be_acted_on() {
+    const auto cost = [&](NodeId at) { return graph_.type_of(at).step_cost; };
+    for (auto first = order_.begin(), last = first; first != order_.end(); first = last) {
+      const size_t distance = distance_.at(*first);
+      while (last != order_.end() && distance_.at(*last) == distance) ++last;
+      std::stable_sort(first, last, [&](NodeId a, NodeId b) { return cost(a) < cost(b); });
+    }
+  }
+  // Nodes that nothing here leads to are in no cycle, and so on; nor are those that lead to none that is left.
+  void peel() {
+    for (NodeId node : order_) core_[node] = 0;
+    peel_by([this](NodeId node) { return graph_.referrers.of(node); },
+            [this](NodeId node) { return graph_.references.of(node); });
+    peel_by([this](NodeId node) { return graph_.references.of(node); },
+            [this](NodeId node) { return graph_.referrers.of(node); });
+  }
+  template <class Before, class After>
+  void peel_by(Before before, After after) {
+    std::vector<NodeId> loose;
+    for (auto& [node, count] : core_) {
+      count = 0;
+      for (NodeId other : before(node)) count += core_.count(other);
+      if (count == 0) loose.push_back(node);
+    }
+    while (!loose.empty()) {
+      const NodeId node = loose.back();
+      loose.pop_back();
+      core_.erase(node);
+      for (NodeId other : after(node)) {
+        const auto found = core_.find(other);
+        if (found != core_.end() && --found->second == 0) loose.push_back(other);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<NodeId> order_;
+  std::unordered_map<NodeId, size_t> distance_;  // to the node
+  std::unordered_map<NodeId, size_t> core_;
+};
+
+// A shortest cycle through a node, or through its other half, among those of the core.
+std::vector<NodeId> cycle_in(const Graph& graph, const Above& above, NodeId start) {
+  const NodeId half = other_half(graph, start);
+  const auto is_start = [&](NodeId at) { return at == start || (half != no_node && at == half); };
+  std::unordered_map<NodeId, NodeId> from;
+  std::vector<NodeId> queue = {start};
+  if (half != no_node) {
+    queue.push_back(half);
+    from.emplace(half, start);
+  }
+  for (size_t i = 0; i < queue.size(); ++i) {
+    const NodeId at = queue[i];
+    for (NodeId target : graph.references.of(at)) {
+      if (is_start(target) && (!is_start(at) || (at == start && target == start))) {
+        std::vector<NodeId> cycle = {at};
+        while (cycle.back() != start) cycle.push_back(from.at(cycle.back()));
+        std::reverse(cycle.begin(), cycle.end());
+        if (target != start) cycle.push_back(target);
+        return cycle;
+      }
+      if (!is_start(target) && above.is_core(target) && from.emplace(target, at).second) queue.push_back(target);
+    }
+  }
+  return {};
+}
+
+// A wrapper and its native object refer to each other, and are one thing to whoever asks. Of such a cycle the wrapper,
+// else no_node.
+NodeId wrapper_of_two_halves(const Graph& graph, const std::vector<NodeId>& cycle) {
+  const auto is_python = [&](NodeId node) { return graph.type_of(node).kind == NodeKind::python; };
+  if (cycle.size() != 2 || is_python(cycle[0]) == is_python(cycle[1])) return no_node;
+  return is_python(cycle[0]) ? cycle[0] : cycle[1];
+}
+
+}  // namespace
+
+Hanging cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) {
+  if (paths.is_reached(node)) return {};
+  const Above above(graph, paths, node, most);
+  constexpr size_t most_starts = 4096;  // pairs of halves that are in no cycle
+  size_t starts = 0;
+  for (NodeId at : above.order()) {
+    if (!above.is_core(at)) continue;
+    if (++starts > most_starts) break;
+    std::vector<NodeId> cycle = cycle_in(graph, above, at);
+    const NodeId wrapper = wrapper_of_two_halves(graph, cycle);
+    if (wrapper != no_node) cycle = shortest_cycle(graph, wrapper);
+    if (!cycle.empty()) return {std::move(cycle), above.way_from(at)};
+  }
+  return {};
+}
+
+}  // namespace gradlife::heap

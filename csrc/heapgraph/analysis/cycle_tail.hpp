@@ -1,0 +1,17 @@
+// What hangs on a cycle without being in it: the cycle that keeps an object alive, and the way from there.
+#pragma once
+
+#include "heapgraph/graph/search.hpp"
+
+namespace gradlife::heap {
+
+struct Hanging {
+  std::vector<NodeId> cycle;  // its first node is the one that the way begins at
+  std::vector<NodeId> way;    // from that node to the object itself
+};
+
+// The nearest cycle that leads to a node which no root reaches; empty where none does. Needs the graph's referrers.
+// `most`: nodes looked at, at most.
+Hanging cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most = size_t{1} << 20);
+
+}  // namespace gradlife::heap

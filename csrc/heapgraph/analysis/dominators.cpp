@@ -1,0 +1,146 @@
+#include "heapgraph/analysis/dominators.hpp"
+
+#include <algorithm>
+
+namespace gradlife::heap {
+namespace {
+
+// Works on the numbers of a depth-first search, by which all arrays but one are read in order. Whoever is met first by
+// its tree edge needs no list of referrers: only the other edges are turned round.
+class SemiNca {
+ public:
+  explicit SemiNca(const Graph& graph) : graph_(graph), number_(graph.size(), no_node) {}
+
+  Dominators run() {
+    number_nodes();
+    turn_edges();
+    find_semidominators();
+    for (uint32_t i = 1; i < reached(); ++i) {
+      uint32_t dominator = dominator_[i];
+      while (dominator > semi_[i]) dominator = dominator_[dominator];
+      dominator_[i] = dominator;
+    }
+    return collect();
+  }
+
+ private:
+  static constexpr uint32_t most_ahead = 16;  // of a node's references that are fetched when it is entered
+  struct Frame {
+    uint32_t number;
+    uint32_t next, end;  // of its references
+  };
+  struct Edge {
+    uint32_t from, to;
+  };
+
+  uint32_t reached() const { return static_cast<uint32_t>(node_.size()); }
+
+  void enter(NodeId node, uint32_t parent) {
+    const Edges& edges = graph_.references;
+    const uint32_t first = edges.first[node], end = edges.first[node + 1];
+    for (uint32_t i = first; i < std::min(end, first + most_ahead); ++i) {
+      __builtin_prefetch(&number_[edges.targets[i]]);
+      __builtin_prefetch(&edges.first[edges.targets[i]]);
+    }
+    if (first != end) frames_.push_back({reached(), first, end});
+    number_[node] = reached();
+    node_.push_back(node);
+    parent_.push_back(parent);
+  }
+  void number_nodes() {
+    const NodeId* targets = graph_.references.targets.data();
+    enter(process_root, 0);
+    while (!frames_.empty()) {
+      Frame& frame = frames_.back();
+      if (frame.next == frame.end) {
+        frames_.pop_back();
+        continue;
+      }
+      const NodeId target = targets[frame.next++];
+      if (number_[target] == no_node) {
+        enter(target, frame.number);
+      } else if (number_[target] != 0) {
+        further_.push_back({frame.number, number_[target]});
+      }
+    }
+    number_ = {};
+  }
+  // A counting sort by target.
+  void turn_edges() {
+    first_.assign_zero(reached() + 2);
+    for (const Edge& edge : further_) first_[edge.to + 2] += 1;
+    for (uint32_t i = 2; i < reached() + 2; ++i) first_[i] += first_[i - 1];
+    sources_.resize(further_.size());
+    for (const Edge& edge : further_) sources_[first_[edge.to + 1]++] = edge.from;
+    further_ = {};
+  }
+
+  void find_semidominators() {
+    const uint32_t count = reached();
+    dominator_.resize(count);
+    semi_.resize(count);
+    label_.resize(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      dominator_[i] = parent_[i];
+      semi_[i] = label_[i] = i;
+    }
+    for (uint32_t i = count - 1; i >= 1; --i) {
+      uint32_t semi = dominator_[i];
+      for (uint32_t e = first_[i]; e < first_[i + 1] && semi != 0; ++e)
+        semi = std::min(semi, semi_[evaluate(sources_[e], i + 1)]);
+      semi_[i] = semi;
+    }
+  }
+
+  // The node of least semidominator between `i` and the part of the tree that is done; shortens the path for the next.
+  uint32_t evaluate(uint32_t i, uint32_t last_done) {
+    if (parent_[i] < last_done) return label_[i];
+    path_.clear();
+    do {
+      path_.push_back(i);
+      i = parent_[i];
+    } while (parent_[i] >= last_done);
+    uint32_t above = i;
+    uint32_t best = label_[above];
+    while (!path_.empty()) {
+      const uint32_t at = path_.back();
+      path_.pop_back();
+      parent_[at] = parent_[above];
+      if (semi_[best] < semi_[label_[at]]) {
+        label_[at] = best;
+      } else {
+        best = label_[at];
+      }
+      above = at;
+    }
+    return best;
+  }
+
+  Dominators collect() {
+    Buffer<uint64_t> retained(reached());
+    for (uint32_t i = 0; i < reached(); ++i) retained[i] = graph_.size_of(node_[i]);
+    for (uint32_t i = reached() - 1; i >= 1; --i) retained[dominator_[i]] += retained[i];
+    Dominators result;
+    result.parents.assign(graph_.size(), no_node);
+    result.retained.assign_zero(graph_.size());
+    for (uint32_t i = 0; i < reached(); ++i) {
+      result.parents[node_[i]] = node_[dominator_[i]];
+      result.retained[node_[i]] = retained[i];
+    }
+    return result;
+  }
+
+  const Graph& graph_;
+  Buffer<uint32_t> number_;  // by node
+  Buffer<NodeId> node_;      // by number, as all that follow
+  Buffer<uint32_t> parent_, dominator_, semi_, label_, path_;
+  Buffer<Edge> further_;              // all but those by which nodes were met first
+  Buffer<uint32_t> first_, sources_;  // the same by target
+  Buffer<Frame> frames_;
+};
+
+}  // namespace
+
+Dominators find_dominators(const Graph& graph) { return SemiNca(graph).run(); }
+
+}  // namespace gradlife::heap

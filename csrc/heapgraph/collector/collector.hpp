@@ -1,0 +1,55 @@
+// What the cyclic collector would do with the objects that no root reaches: however often it runs.
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "heapgraph/graph/graph.hpp"
+#include "heapgraph/graph/search.hpp"
+
+namespace gradlife::heap {
+
+enum class Lifetime : uint8_t {
+  held,   // a root reaches it
+  gc,     // the collector would free it, or what it frees would
+  never,  // it would not: something that it does not see holds on
+};
+const char* lifetime_name(Lifetime lifetime);
+
+// An object that no root reaches and whose count is higher than the references that the collector sees.
+struct Leg {
+  NodeId node;
+  int64_t unseen;                 // references that no traverse shows
+  std::vector<NodeId> referrers;  // of those, the ones that the graph knows
+};
+
+struct Fate {
+  Lifetime lifetime = Lifetime::held;
+  std::vector<Leg> legs;  // of `never`: what the collector would start from, the nearest first, 16 at most
+  // Of `never` where no cycle keeps it: from the nearest object with references that nothing in the graph explains.
+  std::vector<NodeId> lead;
+};
+
+using RefCount = std::function<int64_t(NodeId)>;  // the number of known referrers where nothing is counted
+
+// `paths` must be a whole tree, and the graph must have its referrers; both must outlive this.
+class Fates {
+ public:
+  Fates(const Graph& graph, const PathTree& paths, const RefCount& count);
+  Lifetime lifetime(NodeId node) const { return static_cast<Lifetime>(lifetimes_[node] & ~by_cycle); }
+  Fate of(NodeId node) const;
+  size_t bytes() const { return lifetimes_.bytes(); }
+
+ private:
+  static constexpr uint8_t by_cycle = 0x80;
+  std::vector<NodeId> lead_to(NodeId node) const;
+
+  const Graph& graph_;
+  Buffer<uint8_t> lifetimes_;  // with `by_cycle` where a cycle keeps it that the collector cannot break
+  std::unordered_map<NodeId, int64_t> unseen_;  // references that no traverse shows, where there are any
+  std::unordered_set<NodeId> unexplained_;      // those that have references which nothing in the graph explains
+};
+
+}  // namespace gradlife::heap

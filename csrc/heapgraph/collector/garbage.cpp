@@ -1,0 +1,128 @@
+#include "heapgraph/collector/garbage.hpp"
+
+#include <algorithm>
+
+#include "heapgraph/collector/premature_clear.hpp"
+
+namespace gradlife::heap {
+
+Garbage::Garbage(const Graph& graph, const PathTree& paths, const RefCount& count)
+    : graph_(graph), index_(graph.size(), no_node) {
+  for (size_t node = 0; node < graph.size(); ++node) {
+    if (paths.is_reached(static_cast<NodeId>(node))) continue;
+    index_[node] = static_cast<uint32_t>(nodes.size());
+    nodes.push_back(static_cast<NodeId>(node));
+  }
+  for (Buffer<int64_t>* counts : {&count_, &seen_, &known_}) counts->assign_zero(size());
+  is_collectable_.assign_zero(size());
+  has_coupled_.assign_zero(size());
+  for (uint32_t i = 0; i < size(); ++i) {
+    is_collectable_[i] = heap::is_collectable(graph, nodes[i]) ? 1 : 0;
+    count_[i] = count(nodes[i]);
+  }
+  find_halves();
+  find_kept_wrappers();
+  leave_out_taken();
+  for (uint32_t i = 0; i < size(); ++i) add_row(i);
+  references.first.push_back(static_cast<uint32_t>(references.targets.size()));
+  drop_seen_elsewhere();
+}
+
+void Garbage::find_halves() {
+  for (const NodeId native : graph_.coupled) {
+    if (index_[native] == no_node) continue;
+    for (NodeId target : graph_.references.of(native)) {
+      if (index_[target] == no_node || graph_.type_of(target).kind != NodeKind::python) continue;
+      const Row row = graph_.references.of(target);
+      if (std::find(row.begin(), row.end(), native) == row.end()) continue;
+      wrapper_of_[index_[native]] = index_[target];
+      break;
+    }
+  }
+}
+
+void Garbage::find_kept_wrappers() {
+  Buffer<uint8_t> has_owner;
+  has_owner.assign_zero(size());
+  for (const auto& [wrapper, hidden] : graph_.kept_wrappers) {
+    if (index_[wrapper] == no_node) continue;
+    const Row row = graph_.references.of(wrapper);
+    const auto native = std::find_if(row.begin(), row.end(), [&](NodeId target) {
+      return graph_.type_of(target).kind != NodeKind::python && index_[target] != no_node;
+    });
+    if (native == row.end()) continue;
+    kept_by_[index_[*native]] = index_[wrapper];
+    const Row owners = graph_.referrers.of(*native);
+    const bool is_owned = std::any_of(owners.begin(), owners.end(), [&](NodeId owner) { return owner != wrapper; });
+    if (hidden != 0 && !is_owned) ++count_[index_[wrapper]];  // by an owner that the graph does not know
+  }
+}
+
+// The collector takes them at the latest in the run that frees what holds them.
+void Garbage::leave_out_taken() {
+  if (graph_.taken.begin() == graph_.taken.end()) return;
+  for (const uint32_t wrapper : EarlyRuns(graph_, nodes, index_, count_, kept_by_).run()) {
+    const size_t edge = graph_.references.first[nodes[wrapper]] + *graph_.taken.find(nodes[wrapper]);
+    taken_.insert(edge);
+    const uint32_t target = index_[graph_.references.targets[edge]];
+    if (target != no_node) --count_[target];  // else a root holds it, and it lives on
+  }
+}
+
+void Garbage::add(uint32_t to, Sort sort) {
+  references.targets.push_back(to);
+  sorts_.push_back(sort);
+}
+
+void Garbage::add_row(uint32_t from) {
+  references.first.push_back(static_cast<uint32_t>(references.targets.size()));
+  const auto own = wrapper_of_.find(from);
+  const uint32_t* kept = graph_.kept_wrappers.find(nodes[from]);
+  const Row row = graph_.references.of(nodes[from]);
+  size_t visible = is_collectable(from) ? graph_.visible_of(nodes[from]).size() : 0;
+  if (kept != nullptr) visible += *kept;
+  for (size_t i = 0; i < row.size(); ++i) {
+    const uint32_t to = index_[row.first[i]];
+    if (!taken_.empty() && taken_.count(graph_.references.first[nodes[from]] + i) != 0) continue;
+    if (to == no_node || (own != wrapper_of_.end() && own->second == to)) continue;
+    add(to, i < visible ? Sort::seen : Sort::hidden);
+    ++(i < visible ? seen_ : known_)[to];
+    add_owner(from, to);
+  }
+}
+
+// Who owns a native object owns its wrapper, too, or keeps it.
+void Garbage::add_owner(uint32_t from, uint32_t native) {
+  const auto coupled = wrapper_of_.find(native);
+  if (coupled != wrapper_of_.end() && coupled->second != from) {
+    add(coupled->second, Sort::coupled);
+    has_coupled_[coupled->second] = 1;
+  }
+  const auto kept = kept_by_.find(native);
+  if (kept != kept_by_.end() && kept->second != from) add(kept->second, Sort::keeping);
+}
+
+uint32_t Garbage::wrapper_kept_by(uint32_t native) const {
+  const auto coupled = wrapper_of_.find(native);
+  if (coupled != wrapper_of_.end()) return coupled->second;
+  const auto kept = kept_by_.find(native);
+  return kept != kept_by_.end() ? kept->second : no_node;
+}
+
+void Garbage::drop_seen_elsewhere() {
+  uint32_t kept = 0;
+  for (uint32_t from = 0, edge = 0; from < size(); ++from) {
+    references.first[from] = kept;
+    for (; edge < references.first[from + 1]; ++edge) {
+      const uint32_t to = references.targets[edge];
+      const bool is_counted = sorts_[edge] == Sort::hidden || sorts_[edge] == Sort::coupled;
+      if (is_counted && is_collectable(to) && unseen(to) <= 0) continue;
+      references.targets[kept] = to;
+      sorts_[kept++] = sorts_[edge];
+    }
+  }
+  references.first[size()] = kept;
+  references.targets.resize(kept);
+}
+
+}  // namespace gradlife::heap

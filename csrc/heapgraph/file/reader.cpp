@@ -1,0 +1,247 @@
+#include "heapgraph/file/reader.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "heapgraph/file/checks.hpp"
+
+namespace gradlife::heap {
+namespace {
+
+void read_all(int descriptor, uint64_t offset, void* data, size_t bytes) {
+  auto* at = static_cast<char*>(data);
+  while (bytes != 0) {
+    const ssize_t got = ::pread(descriptor, at, std::min<size_t>(bytes, size_t{1} << 30), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw std::system_error(errno, std::generic_category());
+    if (got == 0) throw FileError("ends too early");
+    at += got;
+    offset += static_cast<uint64_t>(got);
+    bytes -= static_cast<size_t>(got);
+  }
+}
+
+uint64_t file_size(int descriptor) {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0) throw std::system_error(errno, std::generic_category());
+  if (!S_ISREG(status.st_mode)) throw FileError("is no ordinary file");
+  return static_cast<uint64_t>(status.st_size);
+}
+
+class Reader {
+ public:
+  explicit Reader(int descriptor) : descriptor_(descriptor), file_bytes_(file_size(descriptor)) {
+    read_header();
+    read_table();
+  }
+
+  std::unique_ptr<FrozenGraph> run() {
+    auto frozen = std::make_unique<FrozenGraph>();
+    read_nodes(frozen->graph);
+    read_references(frozen->graph);
+    read_types(frozen->graph);
+    read_numbers(Section::counts, frozen->counts);
+    check_graph(frozen->graph, header_.nodes, header_.edges);
+    if (has(Section::arrivals)) {
+      frozen->words = std::make_unique<Words>(read_words());
+      check_words(*frozen->words, frozen->graph);
+    }
+    const Buffer<char> notes = read<char>(Section::notes, most_notes);
+    frozen->notes.assign(notes.data(), notes.size());
+    return frozen;
+  }
+
+ private:
+  static constexpr uint64_t most_notes = 1 << 16;
+
+  void read_header() {
+    if (file_bytes_ < sizeof(FileHeader::magic)) throw FileError("is no snapshot of gradlife");
+    read_all(descriptor_, 0, &header_, std::min<uint64_t>(file_bytes_, sizeof header_));
+    if (!std::equal(std::begin(file_magic), std::end(file_magic), header_.magic))
+      throw FileError("is no snapshot of gradlife");
+    if (file_bytes_ < sizeof header_) throw FileError("ends too early");
+    if (header_.byte_order != file_byte_order) throw FileError("is damaged: its byte order is unknown");
+    if (header_.version > file_version)
+      throw FileError("was written by a newer gradlife (format " + std::to_string(header_.version) +
+                      ", known here: " + std::to_string(file_version) + ")");
+    if (header_.version == 0 || header_.checksum != checksum_of(&header_, offsetof(FileHeader, checksum)))
+      throw FileError("is damaged: its header does not add up");
+    if (header_.file_bytes > file_bytes_) throw FileError("ends too early");
+    check_header(header_);
+  }
+
+  void read_table() {
+    table_.resize(header_.sections);
+    const size_t bytes = table_.size() * sizeof(SectionEntry);
+    if (bytes > file_bytes_ - sizeof header_) throw FileError("ends too early");
+    read_all(descriptor_, sizeof header_, table_.data(), bytes);
+    if (header_.table_checksum != checksum_of(table_.data(), bytes))
+      throw FileError("is damaged: its table of sections does not add up");
+    for (const SectionEntry& entry : table_)
+      if (entry.offset > file_bytes_ || entry.bytes > file_bytes_ - entry.offset)
+        throw FileError("is damaged: a section lies outside of it");
+  }
+
+  const SectionEntry* find(Section section) const {
+    for (const SectionEntry& entry : table_)
+      if (entry.section == static_cast<uint32_t>(section)) return &entry;
+    return nullptr;
+  }
+  bool has(Section section) const { return find(section) != nullptr; }
+  const SectionEntry& need(Section section) const {
+    const SectionEntry* entry = find(section);
+    if (entry == nullptr) throw FileError("is damaged: a section is missing");
+    return *entry;
+  }
+
+  // At most so many elements.
+  template <class T>
+  Buffer<T> read(Section section, uint64_t most) {
+    const SectionEntry& entry = need(section);
+    if (entry.element_bytes != sizeof(T) || entry.bytes % sizeof(T) != 0 || entry.bytes / sizeof(T) > most)
+      throw FileError("is damaged: a section has the wrong size");
+    Buffer<T> values(entry.bytes / sizeof(T));
+    read_all(descriptor_, entry.offset, values.data(), entry.bytes);
+    if (entry.checksum != checksum_of(values.data(), entry.bytes))
+      throw FileError("is damaged: a section does not add up");
+    return values;
+  }
+  template <class T>
+  Buffer<T> read_exactly(Section section, uint64_t count) {
+    Buffer<T> values = read<T>(section, count);
+    if (values.size() != count) throw FileError("is damaged: a section has the wrong size");
+    return values;
+  }
+
+  void read_nodes(Graph& graph) {
+    graph.addresses = read_exactly<Address>(Section::addresses, header_.nodes);
+    graph.tracked_begin = header_.tracked_begin;
+    graph.tracked_end = header_.tracked_end;
+    if (need(Section::types).element_bytes == sizeof(uint16_t)) {
+      for (uint16_t type : read_exactly<uint16_t>(Section::types, header_.nodes)) graph.types.push_back(type);
+    } else {
+      graph.types = read_exactly<uint32_t>(Section::types, header_.nodes);
+    }
+    read_sizes(graph);
+  }
+  void read_sizes(Graph& graph) {
+    if (need(Section::sizes).element_bytes == sizeof(uint16_t)) {
+      for (uint16_t bytes : read_exactly<uint16_t>(Section::sizes, header_.nodes))
+        graph.sizes.push_back(bytes != big_short_size ? bytes : Graph::big_size);
+    } else {
+      graph.sizes = read_exactly<uint32_t>(Section::sizes, header_.nodes);
+    }
+    for (const BigSize& big : read<BigSize>(Section::big_sizes, header_.nodes)) {
+      if (big.node >= header_.nodes) throw FileError("is damaged: a size belongs to no object");
+      graph.set_size(static_cast<NodeId>(big.node), big.bytes);
+    }
+  }
+  void read_references(Graph& graph) {
+    if (need(Section::first_references).element_bytes == sizeof(uint8_t)) {
+      graph.references.first = read_row_lengths();
+    } else {
+      graph.references.first = read_exactly<uint32_t>(Section::first_references, header_.nodes + 1);
+    }
+    graph.references.targets = read_exactly<NodeId>(Section::references, header_.edges);
+    read_numbers(Section::first_hidden, graph.first_hidden);
+    if (has(Section::kept_wrappers)) read_numbers(Section::kept_wrappers, graph.kept_wrappers);
+    if (has(Section::taken)) read_numbers(Section::taken, graph.taken);
+    if (has(Section::latent)) graph.latent = read<LatentReference>(Section::latent, no_node);
+    if (has(Section::coupled)) graph.coupled = read<NodeId>(Section::coupled, header_.nodes);
+  }
+  Buffer<uint32_t> read_row_lengths() {
+    const Buffer<uint8_t> lengths = read_exactly<uint8_t>(Section::first_references, header_.nodes);
+    const Buffer<NodeNumber> long_rows = read<NodeNumber>(Section::long_rows, header_.nodes);
+    Buffer<uint32_t> first;
+    first.reserve(lengths.size() + 1);
+    uint64_t sum = 0;
+    const NodeNumber* next = long_rows.begin();
+    for (size_t node = 0; node <= lengths.size(); ++node) {
+      first.push_back(static_cast<uint32_t>(sum));
+      if (node == lengths.size()) break;
+      const bool is_long = lengths[node] == long_row;
+      if (is_long && (next == long_rows.end() || next->node != node))
+        throw FileError("is damaged: a number of references is missing");
+      sum += is_long ? next++->number : lengths[node];
+      if (sum > header_.edges) throw FileError("is damaged: it has more references than it says");
+    }
+    return first;
+  }
+  void read_numbers(Section section, NodeNumbers& numbers) {
+    uint64_t least = 0;
+    for (const NodeNumber& entry : read<NodeNumber>(section, header_.nodes)) {
+      if (entry.node >= header_.nodes) throw FileError("is damaged: a number belongs to no object");
+      if (entry.node < least) throw FileError("is damaged: its numbers are in no order");
+      numbers.add(entry.node, entry.number);
+      least = uint64_t{entry.node} + 1;
+    }
+  }
+  void read_types(Graph& graph) {
+    const Buffer<TypeInfo> info = read<TypeInfo>(Section::type_info, no_node);
+    const Buffer<uint32_t> ends = read_exactly<uint32_t>(Section::type_name_ends, info.size() + 1);
+    const Buffer<char> names = read<char>(Section::type_names, UINT32_MAX);
+    check_ends(ends, names.size());
+    for (size_t i = 0; i < info.size(); ++i) {
+      if (info[i].kind > static_cast<uint32_t>(NodeKind::root) || info[i].step_cost > UINT8_MAX)
+        throw FileError("is damaged: a type is of no known kind");
+      const char *name = names.data() + ends[i], *stop = names.data() + ends[i + 1];
+      if (std::find(name, stop, '\0') != stop) throw FileError("is damaged: the name of a type has a zero byte");
+      graph.type_rows.push_back({std::string(name, stop), static_cast<NodeKind>(info[i].kind), info[i].address,
+                                 static_cast<uint8_t>(info[i].step_cost)});
+    }
+    if (has(Section::type_bases)) read_bases(graph);
+  }
+  void read_bases(Graph& graph) {
+    const Buffer<char> bases = read<char>(Section::type_bases, UINT32_MAX);
+    const char *at = bases.data(), *end = at + bases.size();
+    for (TypeRow& row : graph.type_rows) {
+      const char* stop = std::find(at, end, '\0');
+      if (stop == end) throw FileError("is damaged: bases of a type are missing");
+      row.bases.assign(at, stop);
+      at = stop + 1;
+    }
+  }
+  Words read_words() {
+    Buffer<uint32_t> ends = read<uint32_t>(Section::text_ends, Texts::most + 1);
+    Buffer<char> letters = read<char>(Section::texts, UINT32_MAX);
+    check_ends(ends, letters.size());
+    return Words{Texts(std::move(ends), std::move(letters)),
+                 read_exactly<uint32_t>(Section::descriptions, header_.nodes),
+                 read_exactly<uint32_t>(Section::arrivals, header_.nodes), read_other_labels()};
+  }
+  Buffer<EdgeLabel> read_other_labels() {
+    if (need(Section::other_labels).element_bytes == sizeof(EdgeLabel))
+      return read<EdgeLabel>(Section::other_labels, header_.edges);
+    const Buffer<uint32_t> labels = read<uint32_t>(Section::other_labels, header_.edges);
+    const Buffer<uint8_t> gaps = read_exactly<uint8_t>(Section::label_gaps, labels.size());
+    const Buffer<uint32_t> long_gaps = read<uint32_t>(Section::long_gaps, labels.size());
+    Buffer<EdgeLabel> others;
+    others.reserve(labels.size());
+    uint64_t edge = 0;
+    const uint32_t* next = long_gaps.begin();
+    for (size_t i = 0; i < labels.size(); ++i) {
+      if (gaps[i] == long_gap && next == long_gaps.end())
+        throw FileError("is damaged: the place of a label is missing");
+      edge += gaps[i] == long_gap ? *next++ : gaps[i];
+      if (edge >= header_.edges) throw FileError("is damaged: a label belongs to no reference");
+      others.push_back({static_cast<uint32_t>(edge++), labels[i]});
+    }
+    return others;
+  }
+
+  const int descriptor_;
+  const uint64_t file_bytes_;
+  FileHeader header_ = {};
+  Buffer<SectionEntry> table_;
+};
+
+}  // namespace
+
+std::unique_ptr<FrozenGraph> read_graph(int descriptor) { return Reader(descriptor).run(); }
+
+}  // namespace gradlife::heap

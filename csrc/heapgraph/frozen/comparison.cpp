@@ -1,0 +1,206 @@
+#include "heapgraph/frozen/comparison.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace gradlife::heap {
+namespace {
+
+// --- by identity ---
+
+struct Placed {
+  Address address;
+  NodeId node;
+};
+
+// A radix sort: addresses come in no order, and from files also from people who mean harm to a hash table.
+Buffer<Placed> by_address(const Graph& graph, size_t begin, size_t end) {
+  constexpr unsigned digit_bits = 13;
+  constexpr size_t digits = size_t{1} << digit_bits;
+  Buffer<Placed> sorted(end - begin), other(end - begin);
+  for (size_t i = begin; i < end; ++i) sorted[i - begin] = {graph.addresses[i], static_cast<NodeId>(i)};
+  for (unsigned shift = 0; shift < 64; shift += digit_bits) {
+    Buffer<size_t> first;
+    first.assign_zero(digits + 1);
+    for (const Placed& placed : sorted) ++first[(placed.address >> shift) % digits + 1];
+    if (*std::max_element(first.begin(), first.end()) == sorted.size()) continue;
+    for (size_t i = 0; i < digits; ++i) first[i + 1] += first[i];
+    for (const Placed& placed : sorted) other[first[(placed.address >> shift) % digits]++] = placed;
+    std::swap(sorted, other);
+  }
+  return sorted;
+}
+
+// Rows of both graphs numbered together: the same number for the same name and kind.
+class CommonTypes {
+ public:
+  CommonTypes(const Graph& before, const Graph& after) : before_(number(before)), after_(number(after)) {}
+  uint32_t before(uint32_t row) const { return before_[row]; }
+  uint32_t after(uint32_t row) const { return after_[row]; }
+  std::vector<TypeChange> rows() const {
+    std::vector<TypeChange> rows(numbers_.size());
+    for (const auto& [key, number] : numbers_) rows[number] = {key.first, key.second, {}, {}, {}, {}};
+    return rows;
+  }
+
+ private:
+  std::vector<uint32_t> number(const Graph& graph) {
+    std::vector<uint32_t> numbers;
+    for (const TypeRow& row : graph.type_rows)
+      numbers.push_back(
+          numbers_.emplace(std::make_pair(row.name, row.kind), static_cast<uint32_t>(numbers_.size())).first->second);
+    return numbers;
+  }
+  std::map<std::pair<std::string, NodeKind>, uint32_t> numbers_;
+  std::vector<uint32_t> before_, after_;
+};
+
+uint64_t bytes_of(const Graph& graph, NodeId node) { return graph.sizes.empty() ? 0 : graph.size_of(node); }
+void count(Tally& tally, uint64_t bytes) {
+  tally.count += 1;
+  tally.bytes += bytes;
+}
+
+class ObjectComparison {
+ public:
+  ObjectComparison(const Graph& before, const Graph& after, size_t examples)
+      : before_(before), after_(after), examples_(examples), types_(before, after), rows_(types_.rows()) {}
+
+  std::vector<TypeChange> run() {
+    const size_t shorter = std::min(before_.size(), after_.size());
+    size_t head = 0, tail = 0;
+    for (; head < shorter && is_same(head, head); ++head) meet(static_cast<NodeId>(head), static_cast<NodeId>(head));
+    for (; tail < shorter - head && is_same(before_.size() - 1 - tail, after_.size() - 1 - tail); ++tail)
+      meet(static_cast<NodeId>(before_.size() - 1 - tail), static_cast<NodeId>(after_.size() - 1 - tail));
+    compare_sorted(by_address(before_, head, before_.size() - tail), by_address(after_, head, after_.size() - tail));
+    const auto is_unchanged = [](const TypeChange& row) {
+      return row.appeared.count + row.vanished.count + row.grown.count == 0;
+    };
+    rows_.erase(std::remove_if(rows_.begin(), rows_.end(), is_unchanged), rows_.end());
+    return std::move(rows_);
+  }
+
+ private:
+  // The collector keeps its objects in their order, so most stand at both ends of both graphs as they stood.
+  bool is_same(size_t old, size_t fresh) const { return before_.addresses[old] == after_.addresses[fresh]; }
+
+  void compare_sorted(const Buffer<Placed>& olds, const Buffer<Placed>& news) {
+    size_t at = 0;
+    for (const Placed& fresh : news) {
+      for (; at < olds.size() && olds[at].address < fresh.address; ++at) vanish(olds[at].node);
+      if (at < olds.size() && olds[at].address == fresh.address) {
+        meet(olds[at++].node, fresh.node);
+      } else {
+        appear(fresh.node);
+      }
+    }
+    for (; at < olds.size(); ++at) vanish(olds[at].node);
+  }
+  void vanish(NodeId node) { count(rows_[types_.before(before_.types[node])].vanished, bytes_of(before_, node)); }
+  void appear(NodeId node) {
+    TypeChange& row = rows_[types_.after(after_.types[node])];
+    count(row.appeared, bytes_of(after_, node));
+    if (row.examples.size() < examples_) row.examples.push_back(node);
+  }
+  void meet(NodeId old, NodeId fresh) {
+    const uint32_t type = types_.after(after_.types[fresh]);
+    if (types_.before(before_.types[old]) != type) {
+      vanish(old);
+      appear(fresh);
+    } else if (bytes_of(after_, fresh) > bytes_of(before_, old)) {
+      count(rows_[type].grown, bytes_of(after_, fresh) - bytes_of(before_, old));
+    }
+  }
+
+  const Graph& before_;
+  const Graph& after_;
+  const size_t examples_;
+  CommonTypes types_;
+  std::vector<TypeChange> rows_;
+};
+
+// --- by path ---
+
+uint64_t hash_of(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325ull;
+  for (char letter : text) hash = (hash ^ static_cast<uint8_t>(letter)) * 0x100000001B3ull;
+  return hash;
+}
+uint64_t mixed(uint64_t a, uint64_t b) {
+  uint64_t hash = (a ^ (b * 0x9E3779B97F4A7C15ull)) * 0xFF51AFD7ED558CCDull;
+  return hash ^ (hash >> 32);
+}
+
+// A number per node that stands for what its path reads like; 0 where no root reaches it.
+class PathHashes {
+ public:
+  explicit PathHashes(FrozenGraph& frozen) : graph_(frozen.graph), words_(*frozen.words), paths_(frozen.need_paths()) {
+    for (const TypeRow& row : graph_.type_rows) types_.push_back(hash_of(row.name));
+    for (uint32_t i = 0; i < words_.texts.size(); ++i) {
+      const std::string_view text = words_.texts[i];
+      texts_.push_back(hash_of(text));
+      is_place_.push_back(!text.empty() && std::string_view("-0123456789(").find(text[0]) != std::string_view::npos);
+    }
+    hashes_.assign_zero(graph_.size());
+    hashes_[process_root] = 1;
+    for (size_t node = 0; node < graph_.size(); ++node)
+      if (paths_.is_reached(static_cast<NodeId>(node))) climb(static_cast<NodeId>(node));
+  }
+  Buffer<uint64_t> take() { return std::move(hashes_); }
+
+ private:
+  void climb(NodeId node) {
+    for (; hashes_[node] == 0; node = paths_.parent(node)) path_.push_back(node);
+    while (!path_.empty()) {
+      const NodeId next = path_.back();
+      path_.pop_back();
+      hashes_[next] = mixed(mixed(hashes_[node], label_hash(words_.arrivals[next])), types_[graph_.types[next]]) | 1;
+      node = next;
+    }
+  }
+  uint64_t label_hash(uint32_t label) const {
+    const uint32_t text = PackedLabel::payload(label);
+    const uint64_t relation = PackedLabel::relation(label);
+    return relation == Words::item_relation || is_place_[text] != 0 ? relation : mixed(relation, texts_[text]);
+  }
+
+  const Graph& graph_;
+  const Words& words_;
+  const PathTree& paths_;
+  Buffer<uint64_t> types_, texts_, hashes_;
+  Buffer<uint8_t> is_place_;  // of texts: keys that are numbers or tuples
+  Buffer<NodeId> path_;
+};
+
+}  // namespace
+
+std::vector<TypeChange> compare_objects(const Graph& before, const Graph& after, size_t examples) {
+  return ObjectComparison(before, after, examples).run();
+}
+
+std::vector<PathChange> compare_paths(FrozenGraph& before, FrozenGraph& after) {
+  struct Place {
+    uint64_t hash;
+    NodeId node;
+    bool is_after;
+  };
+  Buffer<Place> places;
+  for (FrozenGraph* frozen : {&after, &before}) {
+    const Buffer<uint64_t> hashes = PathHashes(*frozen).take();
+    for (size_t i = 0; i < hashes.size(); ++i)
+      if (hashes[i] != 0) places.push_back({hashes[i], static_cast<NodeId>(i), frozen == &after});
+  }
+  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.hash < b.hash; });
+  std::vector<PathChange> changes;
+  for (size_t i = 0; i < places.size();) {
+    PathChange row{{}, {}, places[i].node, places[i].is_after};
+    const uint64_t hash = places[i].hash;
+    for (; i < places.size() && places[i].hash == hash; ++i)
+      count(places[i].is_after ? row.after : row.before,
+            bytes_of(places[i].is_after ? after.graph : before.graph, places[i].node));
+    if (row.before.count != row.after.count || row.before.bytes != row.after.bytes) changes.push_back(row);
+  }
+  return changes;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,60 @@
+#include "heapgraph/graph/graph.hpp"
+
+namespace gradlife::heap {
+
+const char* kind_name(NodeKind kind) {
+  static constexpr const char* names[] = {"python", "tensor", "storage", "grad_node", "native", "root"};
+  return names[static_cast<size_t>(kind)];
+}
+
+NodeId Graph::find(Address address) const {
+  for (size_t i = 0; i < addresses.size(); ++i)
+    if (addresses[i] == address) return static_cast<NodeId>(i);
+  return no_node;
+}
+
+void Graph::find_all(std::unordered_map<Address, NodeId>& wanted) const {
+  for (size_t node = 0; node < size(); ++node) {
+    const auto found = wanted.find(addresses[node]);
+    if (found != wanted.end() && found->second == no_node) found->second = static_cast<NodeId>(node);
+  }
+}
+
+Row Graph::visible_of(NodeId node) const {
+  Row row = references.of(node);
+  if (type_of(node).kind != NodeKind::python) return {row.first, row.first};
+  if (const uint32_t* visible = first_hidden.find(node)) row.last = row.first + *visible;
+  return row;
+}
+
+void Graph::set_size(NodeId node, uint64_t bytes) {
+  const bool is_big = bytes >= big_size;
+  sizes[node] = is_big ? big_size : static_cast<uint32_t>(bytes);
+  if (is_big) big_sizes[node] = bytes;
+}
+
+// A counting sort by target: sources come out in ascending order.
+void Graph::build_referrers() {
+  if (has_referrers()) return;
+  const size_t nodes = size();
+  const NodeId* targets = references.targets.data();
+  const size_t edges = references.targets.size();
+  Edges reversed;
+  reversed.first.assign_zero(nodes + 2);
+  uint32_t* first = reversed.first.data();
+  for (size_t e = 0; e < edges; ++e) first[targets[e] + 2] += 1;
+  for (size_t i = 2; i < nodes + 2; ++i) first[i] += first[i - 1];
+  reversed.targets.resize(edges);
+  for (size_t i = 0; i < nodes; ++i)
+    for (NodeId target : references.of(static_cast<NodeId>(i)))
+      reversed.targets[first[target + 1]++] = static_cast<NodeId>(i);
+  reversed.first.resize(nodes + 1);
+  referrers = std::move(reversed);
+}
+
+size_t Graph::bytes() const {
+  return addresses.bytes() + types.bytes() + references.bytes() + referrers.bytes() + sizes.bytes() + coupled.bytes() +
+         latent.bytes() + first_hidden.bytes() + kept_wrappers.bytes() + taken.bytes();
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,99 @@
+// The frozen heap graph: nodes with an address and a type, and their references in compressed rows. No Python here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "heapgraph/graph/buffer.hpp"
+#include "heapgraph/graph/hidden_memory.hpp"
+#include "heapgraph/graph/node_numbers.hpp"
+
+namespace gradlife::heap {
+
+using Address = uint64_t;
+using NodeId = uint32_t;
+constexpr NodeId no_node = UINT32_MAX;
+
+enum class NodeKind : uint8_t { python, tensor, storage, grad_node, native, root };
+const char* kind_name(NodeKind kind);
+
+// What all nodes of one type share.
+struct TypeRow {
+  std::string name;  // "module.Class", or a C++ class
+  NodeKind kind;
+  Address address;  // of the Python type object, 0 for others
+  uint8_t
+      step_cost;  // of a path's step onto a node of this type: people can act on a variable, not on an internal table
+  std::string bases = {};  // of a Python type: its method resolution order between itself and object, a name a line
+};
+
+struct Row {
+  const NodeId* first;
+  const NodeId* last;
+  const NodeId* begin() const { return first; }
+  const NodeId* end() const { return last; }
+  size_t size() const { return static_cast<size_t>(last - first); }
+};
+
+// References in compressed rows: those of node i are targets[first[i] .. first[i + 1]).
+struct Edges {
+  Buffer<uint32_t> first;
+  Buffer<NodeId> targets;
+  Row of(NodeId node) const { return {targets.data() + first[node], targets.data() + first[node + 1]}; }
+  size_t rows() const { return first.empty() ? 0 : first.size() - 1; }
+  size_t bytes() const { return first.bytes() + targets.bytes(); }
+};
+
+// A reference that the collector does not see yet: the wrapper's traverse will show the target once the native objects
+// between them have no owners but the wrapper and one another.
+struct LatentReference {
+  NodeId wrapper, target;
+  NodeId between[2];   // the second `no_node` where there is one only
+  uint32_t owners[2];  // that each of them has beside those now
+};
+static_assert(sizeof(LatentReference) == 24, "as it stands in files");
+
+struct Graph {
+  Buffer<Address> addresses;
+  Buffer<uint32_t> types;  // rows of `type_rows`
+  Edges references;
+  Edges referrers;  // empty until build_referrers
+  std::vector<TypeRow, OwnAllocator<TypeRow>> type_rows;
+  Buffer<uint32_t> sizes;  // shallow bytes, `big_size` where they stand in `big_sizes`; empty until measured
+  std::unordered_map<NodeId, uint64_t> big_sizes;
+  // Where in a Python object's row the references begin that its own traverse does not show.
+  NodeNumbers first_hidden;
+  // Native objects that their wrapper's count has one for, whoever and how many their owners beside the wrapper are.
+  Buffer<NodeId> coupled;
+  // Wrappers that live as long as their native object has other owners: how many references stand first among the
+  // hidden ones because their traverse shows none meanwhile.
+  NodeNumbers kept_wrappers;
+  // Where in such a wrapper's row the reference stands that the collector takes from it all the same (PyTorch 1).
+  NodeNumbers taken;
+  Buffer<LatentReference> latent;
+  size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
+  size_t tracked_end = 0;
+  bool is_partial = false;  // there was more than was looked at
+
+  size_t size() const { return addresses.size(); }
+  const TypeRow& type_of(NodeId node) const { return type_rows[types[node]]; }
+  bool is_tracked(NodeId node) const { return node >= tracked_begin && node < tracked_end; }
+  static constexpr uint32_t big_size = UINT32_MAX;
+  uint64_t size_of(NodeId node) const { return sizes[node] != big_size ? sizes[node] : big_sizes.at(node); }
+  void set_size(NodeId node, uint64_t bytes);
+  // Linear in the number of nodes, some 0.5 ms a million.
+  NodeId find(Address address) const;
+  // The same for many, some 10 ms a million nodes: fills in the nodes of those that are there.
+  void find_all(std::unordered_map<Address, NodeId>& wanted) const;
+  // The references that the collector sees: none of a native object's.
+  Row visible_of(NodeId node) const;
+  bool has_referrers() const { return !referrers.first.empty(); }
+  void build_referrers();
+  size_t bytes() const;
+};
+
+constexpr NodeId process_root = 0;  // refers to every root
+
+}  // namespace gradlife::heap

@@ -1,0 +1,115 @@
+// Memory for large arrays: mapped for each of them, so that it goes back to the system at once and the allocator of the
+// program keeps its habits; in huge pages, for what is looked up in no order misses the translation buffer otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "heapgraph/graph/hidden_memory.hpp"
+
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+#define GRADLIFE_MAPS_ARRAYS 1
+#include <sys/mman.h>
+#endif
+
+namespace gradlife::heap {
+
+#ifdef GRADLIFE_MAPS_ARRAYS
+
+constexpr size_t least_mapped_bytes = size_t{128} << 10;  // from here on malloc maps, too, as long as it is new to it
+constexpr size_t huge_page_bytes = size_t{2} << 20;
+constexpr size_t least_huge_bytes = huge_page_bytes;
+constexpr size_t small_page_bytes = size_t{64} << 10;  // or less: Linux has pages of 4, 16 or 64 KiB
+
+inline bool is_mapped_array(size_t bytes) { return bytes >= least_mapped_bytes; }
+inline size_t whole_pages(size_t bytes) { return (bytes + small_page_bytes - 1) / small_page_bytes * small_page_bytes; }
+
+// Zeros; nullptr: no memory.
+inline void* map_array(size_t bytes) {
+  const size_t length = whole_pages(bytes);
+  const size_t spare = bytes >= least_huge_bytes ? huge_page_bytes : 0;  // to begin at a huge page
+  void* found = mmap(nullptr, length + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (found == MAP_FAILED) return nullptr;
+  if (spare == 0) return found;
+  char* first = static_cast<char*>(found);
+  const size_t skipped = (huge_page_bytes - reinterpret_cast<uintptr_t>(first) % huge_page_bytes) % huge_page_bytes;
+  if (skipped != 0) munmap(first, skipped);
+  if (skipped != spare) munmap(first + skipped + length, spare - skipped);
+  madvise(first + skipped, length, MADV_HUGEPAGE);  // a wish: without it the array is as good
+  return first + skipped;
+}
+
+// What an array of so many bytes grows to, by half or more: large ones by whole huge pages, or their ends would be in
+// small ones for good.
+inline size_t grown_bytes(size_t bytes) {
+  const size_t wanted = bytes + bytes / 2 + 256;
+  return wanted < least_huge_bytes ? wanted : (wanted + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+}
+
+inline void unmap_array(void* data, size_t bytes) { munmap(data, whole_pages(bytes)); }
+
+// nullptr: no memory. What grows large goes where huge pages begin, and stays whole ones as it is moved.
+inline void* remap_array(void* data, size_t old_bytes, size_t bytes) {
+  const size_t old_length = whole_pages(old_bytes), length = whole_pages(bytes);
+  if (length <= old_length || bytes < least_huge_bytes) {
+    void* moved = mremap(data, old_length, length, MREMAP_MAYMOVE);
+    return moved != MAP_FAILED ? moved : nullptr;
+  }
+  void* place = map_array(bytes);
+  if (place == nullptr) return nullptr;
+  if (old_bytes < least_huge_bytes) {
+    std::memcpy(place, data, old_bytes);
+    munmap(data, old_length);
+    return place;
+  }
+  void* moved = mremap(data, old_length, length, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+  if (moved == MAP_FAILED) munmap(place, length);
+  return moved != MAP_FAILED ? moved : nullptr;
+}
+
+#else
+
+inline bool is_mapped_array(size_t) { return false; }
+inline size_t grown_bytes(size_t bytes) { return bytes + bytes / 2 + 256; }
+inline void* map_array(size_t) { return nullptr; }
+inline void unmap_array(void*, size_t) {}
+inline void* remap_array(void*, size_t, size_t) { return nullptr; }
+
+#endif
+
+inline void free_array(void* data, size_t bytes) {
+  forget_own(own_address(data));
+  if (is_mapped_array(bytes)) return unmap_array(data, bytes);
+  wipe(data, bytes);
+  std::free(data);
+}
+
+// nullptr: no memory.
+inline void* allocate_zeros(size_t bytes) {
+  void* data = is_mapped_array(bytes) ? map_array(bytes) : std::calloc(1, bytes);
+  note_own(own_address(data), bytes);
+  return data;
+}
+
+// As realloc; `old_bytes`: as they were asked for. What it leaves behind is wiped.
+inline void* resize_array(void* data, size_t old_bytes, size_t bytes) {
+  void* fresh = nullptr;
+  if (data != nullptr && is_mapped_array(old_bytes) && is_mapped_array(bytes)) {
+    fresh = remap_array(data, old_bytes, bytes);
+    if (fresh == nullptr) return nullptr;
+    forget_own(own_address(data));
+  } else {
+    fresh = is_mapped_array(bytes) ? map_array(bytes) : std::malloc(bytes);
+    if (fresh == nullptr) return nullptr;
+    if (data != nullptr) {
+      std::memcpy(fresh, data, old_bytes < bytes ? old_bytes : bytes);
+      free_array(data, old_bytes);
+    }
+  }
+  note_own(own_address(fresh), bytes);
+  return fresh;
+}
+
+}  // namespace gradlife::heap

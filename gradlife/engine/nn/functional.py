@@ -1,0 +1,67 @@
+"""``torch.nn.functional``: the few functions that layers and stories about lifetimes call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradlife import _engine
+from gradlife.engine.tensors import Tensor
+
+__all__ = ["batch_norm", "linear", "nll_loss", "relu", "relu_", "sigmoid", "softmax", "tanh", "threshold"]
+
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+relu_ = _engine.relu_
+sigmoid = _engine.sigmoid
+softmax = _engine.softmax
+tanh = _engine.tanh
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Replace negative elements by 0."""
+    return _engine.relu_(input) if inplace else _engine.relu(input)
+
+
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """Replace elements that are not above ``threshold`` by ``value``."""
+    return _engine._nn_threshold(input, threshold, value)
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias`` along the last dimension."""
+    return _engine._nn_linear(input, weight, bias)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Give each channel mean 0 and variance 1, then compute ``* weight + bias``.
+
+    In training, the input's own moments are used and the running ones move towards them by ``momentum``. ValueError: a
+    channel of one element has no variance.
+    """
+    if training and input.numel() // input.size(1) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    if eps <= 0.0:
+        raise ValueError(f"batch_norm eps must be positive, but got {eps}")
+    return _engine._nn_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+) -> Any:
+    """The negative log-likelihood of the classes ``target``, from log-probabilities by class in the second dimension."""
+    return _engine._nn_nll_loss(input, target, weight, _reduction(reduction), ignore_index)
+
+
+def _reduction(name: str) -> int:
+    if name not in _REDUCTIONS:
+        raise ValueError(f"{name} is not a valid value for reduction")
+    return _REDUCTIONS[name]

@@ -1,0 +1,87 @@
+"""Makes a virtual environment and has pip fill it; what goes wrong is shown in pip's last words, with a remedy."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from gradlife.environments.ask_interpreter import child_environment
+from gradlife.environments.places import python_of
+from gradlife.environments.shown_command import Shown, run_shown
+from gradlife.errors import EXIT_COULD_NOT_TELL, UsageError, shortened
+
+#: How many of the last lines of pip are shown.
+LINES = 3
+
+#: What pip says, and what helps. The first that is found counts.
+REMEDIES = (
+    (("no space left",), "free some space, and type it again: it goes on where it ended"),
+    (
+        ("name resolution", "max retries", "connection", "timed out", "network is unreachable", "proxy"),
+        "type it again when the network is there: it goes on where it ended",
+    ),
+    (
+        ("no matching distribution", "requires-python", "requires a different python", "is not a supported wheel"),
+        "a version that there is for this Python, or a Python that it was made for: --python PATH",
+    ),
+    (("invalid requirement",), "a package as pip takes it: torch==1.1.0"),
+)
+
+#: Remedies from this one on say that something else must be asked for.
+FIRST_MISTAKE = 2
+
+
+class InstallError(UsageError):
+    """Something could not be installed; a mistake in what was asked for has the exit status of one."""
+
+    def __init__(self, message: str, hint: str, is_mistake: bool) -> None:
+        super().__init__(message, hint)
+        self.is_mistake = is_mistake
+        self.exit_status = UsageError.exit_status if is_mistake else EXIT_COULD_NOT_TELL
+
+
+def make_virtual_environment(base: str, folder: Path) -> None:
+    """A virtual environment with pip in this folder, unless there is one that works."""
+    python = str(python_of(folder))
+    if has_pip(python):
+        return
+    shown = run_shown([base, "-m", "venv", str(folder)], child_environment(base))
+    if shown.exit_code != 0 or not has_pip(python):
+        hint = "the package of that Python with venv and ensurepip, such as python3-venv"
+        raise InstallError(f"{base} makes no virtual environment: {words_of(shown)}", hint, is_mistake=True)
+
+
+def has_pip(python: str) -> bool:
+    """Does this interpreter start, and has it pip?"""
+    try:
+        command = [python, "-m", "pip", "--version"]
+        return not subprocess.run(command, capture_output=True, env=child_environment(python)).returncode
+    except OSError:
+        return False
+
+
+def install(python: str, packages: Sequence[str]) -> None:
+    """Have pip install packages, which it checks by its own rules."""
+    command = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--", *packages]
+    shown = run_shown(command, child_environment(python))
+    if shown.exit_code != 0:
+        raise install_error(shown, packages)
+
+
+def install_error(shown: Shown, packages: Sequence[str]) -> InstallError:
+    """What is reported about a failed pip."""
+    said = "\n".join(shown.lines).lower()
+    number, hint = next(
+        ((number, hint) for number, (signs, hint) in enumerate(REMEDIES) if any(sign in said for sign in signs)),
+        (0, "type it again: it goes on where it ended; pip's own words stand above"),
+    )
+    message = f"pip could not install {shortened(' '.join(packages))}: {words_of(shown)}"
+    return InstallError(message, hint, is_mistake=number >= FIRST_MISTAKE)
+
+
+def words_of(shown: Shown) -> str:
+    """The last lines of a command, those that pip calls errors if it does."""
+    errors = [line for line in shown.lines if line.startswith("ERROR:")]
+    lines = (errors or shown.lines)[-LINES:]
+    return " / ".join(shortened(line, 200) for line in lines) or f"exit code {shown.exit_code}"

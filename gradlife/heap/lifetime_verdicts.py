@@ -1,0 +1,20 @@
+"""The lifetime verdicts of many objects at once, by their addresses, so that asking holds none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradlife import _heap
+from gradlife.heap.torch_layout.torch import ensure_calibrated
+
+
+def lifetimes_at(addresses: Sequence[int]) -> list[str | None]:
+    """What becomes of the living objects at these addresses (`Lifetime` values); None of one that the graph does not have.
+
+    One walk of the whole heap, natively, some 0.1 s in a process with PyTorch. Nothing is hidden: the caller's own frames
+    are roots as all others are.
+    """
+    ensure_calibrated()
+    if not addresses:
+        return []
+    return [None if found is None else found[0] for found in _heap.judge([*addresses], None)]

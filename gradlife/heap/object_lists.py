@@ -1,0 +1,17 @@
+"""Objects of a frozen graph as they are shown in tables."""
+
+from __future__ import annotations
+
+from gradlife.heap.graph import HeapGraph
+from gradlife.heap.steps import merged_steps
+from gradlife.model.heap import LargeObject
+
+
+def large_object(graph: HeapGraph, node: int) -> LargeObject:
+    """A node with its sizes and the path to it."""
+    found = graph.describe(node)
+    raw = graph.path_steps(node)
+    detail = raw[-1].detail if raw else ""
+    return LargeObject(
+        found.type, found.kind, detail, found.address, found.bytes or 0, graph.retained(node), merged_steps(raw)
+    )

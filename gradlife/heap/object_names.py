@@ -1,0 +1,28 @@
+"""Find objects by their name in the program: a variable, an attribute, a key."""
+
+from __future__ import annotations
+
+from gradlife.heap.graph import HeapGraph
+from gradlife.heap.ownership_links import ARGUMENT
+
+#: Of more objects that have the text in their names only those that retain most are looked at.
+MOST_NAMED = 10_000
+
+
+def nodes_named(graph: HeapGraph, name: str) -> list[int]:
+    """Those that the way from a root comes to by exactly this name, most retained first."""
+    found = searched(graph, name, MOST_NAMED) if name else []
+    return [node for node in found if name_of(graph, node) == name]
+
+
+def searched(graph: HeapGraph, text: str, count: int) -> list[int]:
+    """Those that have a text in their type, their description or their name, so many at most, most retained first."""
+    return graph.search(text.encode("utf-8", "replace").decode(), count)[1]
+
+
+def name_of(graph: HeapGraph, node: int) -> str:
+    """The name of the reference by which the way comes to a node; empty where it has none."""
+    path = graph.path(node)[-2:]
+    if len(path) < 2:
+        return ""
+    return graph.steps_along(path)[0].label.removeprefix(ARGUMENT).strip("'")

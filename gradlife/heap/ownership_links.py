@@ -1,0 +1,122 @@
+"""The words for one reference: ``.name``, ``[3]``, ``local variable 'x'``."""
+
+from __future__ import annotations
+
+from gradlife.heap.graph import Reference, References, is_native
+
+Links = References
+#: How a fold reads: the links that it takes, and what stands between the first and what comes after the last.
+Fold = tuple[int, str]
+
+ITS_IMPL = "its C++ object"
+ITS_WRAPPER = "its wrapper"
+#: What a storage calls the owner of memory that is not its own, and what a person reads.
+OWNER_OF_MEMORY = "memory of"
+OWNER_WORDS = "uses the memory of"
+#: A variable that the caller of a function gives says so before its name.
+ARGUMENT = "argument "
+#: What a comprehension or generator expression calls the iterator that it is given.
+IMPLICIT = ".0"
+#: Tensors' tables of hooks, by the attributes that show them.
+HOOK_TABLES = {"tensor hooks": "_backward_hooks", "post-accumulate hooks": "_post_accumulate_grad_hooks"}
+#: What a node holds that is no saved tensor.
+NODE_FIELDS = {
+    "next edge",
+    "hooks",
+    "hook table",
+    "prehooks",
+    "tensor hooks",
+    "metadata",
+    "variable",
+    "context",
+    "pack hook",
+    "unpack hook",
+    "packed",
+    "saved grad_fn",
+    "saved accumulator",
+    "replayed operation",
+    "input metadata",
+}
+
+
+def follows(links: Links, at: int, *relations: str) -> bool:
+    """Do links of these relations come next?"""
+    rest = links[at : at + len(relations)]
+    return len(rest) == len(relations) and all(
+        link.relation == relation for link, relation in zip(rest, relations, strict=True)
+    )
+
+
+def attribute_at(links: Links, at: int) -> Fold | None:
+    """An attribute of an object, in its dict or not: the links that it takes, and its name."""
+    if links[at].relation in {"attribute", "slot"}:
+        return 1, links[at].label
+    if links[at].label == "__dict__" and follows(links, at + 1, "dict_value"):
+        return 2, links[at + 1].label.strip("'")
+    return None
+
+
+def is_half(link: Reference) -> bool:
+    """Is this a C++ object that only stands for its wrapper, the next link?"""
+    return is_native(link) and link.label == ITS_WRAPPER
+
+
+def short_type(name: str) -> str:
+    """``collections.OrderedDict`` is OrderedDict, ``engine::MulBackward0`` is MulBackward0."""
+    head, mark, tail = name.rpartition("<locals>.")
+    return (head and mark and tail) or name.rpartition("::")[2].rpartition(".")[2]
+
+
+def words(link: Reference) -> str:
+    """The words for a reference, as code where there is code for it."""
+    match link.relation:
+        case "attribute" | "slot":
+            return f".{link.label}"
+        case "dict_value":
+            return f"[{link.label}]"
+        case "dict_key":
+            return "a key"
+        case "item":
+            return f"[{link.index}]" if link.index >= 0 else "an item"
+        case "member":
+            return "an element"
+        case "local":
+            return variable_words(link.label)
+        case "stack":
+            return "a value that it computes with"
+        case "cell":
+            return "the closure cell's contents"
+        case "native":
+            return native_words(link)
+        case "unknown":
+            return "a reference without a name"
+    name = link.label.partition(":")[0]
+    return f".{name}" if name.isidentifier() and link.kind == "python" else name
+
+
+def variable_words(label: str) -> str:
+    """A variable of a frame."""
+    if label == ARGUMENT + IMPLICIT:
+        return "what it iterates over"
+    is_argument = label.startswith(ARGUMENT)
+    return f"{'argument' if is_argument else 'local variable'} '{label.removeprefix(ARGUMENT)}'"
+
+
+def native_words(link: Reference) -> str:
+    """A reference in C++."""
+    if link.label == OWNER_OF_MEMORY:
+        return OWNER_WORDS
+    name = link.label if link.index < 0 or link.label == "next edge" else f"{link.label}[{link.index}]"
+    if name.startswith("saved_tensors"):
+        return f".{name}"
+    if link.label.partition("[")[0] == "tensors" and link.type.startswith("engine::"):  # of a custom Function's node
+        return f".saved_{name}"
+    if link.kind != "grad_node" or link.label in NODE_FIELDS:
+        return name
+    return "a saved tensor" if link.label == "saved" else saved_words(name)
+
+
+def saved_words(name: str) -> str:
+    """``indices[0]``, of a node that saved a list, is saved tensor 'indices'[0]."""
+    field, bracket, index = name.partition("[")
+    return f"saved tensor '{field}'{bracket}{index}"

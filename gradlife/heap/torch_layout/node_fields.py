@@ -1,0 +1,177 @@
+"""Where this torch's grad nodes and ctx objects keep their neighbours, their hooks and what was saved: found on toys."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.torch_layout.offset_search import (
+    SEARCHED_BYTES,
+    find,
+    meta_of,
+    node_behind,
+    node_of_context,
+    pointer_to_class,
+    vector_of_class,
+    word_at,
+)
+from gradlife.heap.torch_layout.specimens import Toys
+
+Fields = Iterator[tuple[str, Any]]
+
+#: An offset of what this release does not have.
+NOWHERE = 2**32 - 1
+
+#: The lists of hooks that every node has, and the class of what stands in each.
+HOOK_LISTS = {
+    "tensor_hooks_in_node": "PyFunctionTensorPreHook",
+    "prehooks_in_node": "PyFunctionPreHook",
+    "hooks_in_node": "PyFunctionPostHook",
+}
+
+
+def of_nodes(toys: Toys) -> Fields:
+    """Fields of nodes, their edges and contexts."""
+    node = node_behind(toys.node)
+    yield "node_in_wrapper", pointer_to_class(id(toys.node), "SinBackward0", 48)[0]
+    edges = edges_offset(node)
+    yield "edges_in_node", edges
+    yield "edge_bytes", edge_bytes(toys, edges)
+    yield "slots_in_node", find(node, toys.leaf._cdata, "TensorImpl")
+    yield "wrapper_in_node", find(node, id(toys.node))
+    accumulator = word_at(word_at(node, edges), 0)
+    yield "variable_in_accumulator", find(accumulator, toys.leaf._cdata, "TensorImpl")
+    yield "metadata_in_node", pointer_to_class(node, "PyAnomalyMetadata", 464)[0]
+
+
+def of_shapes(toys: Toys) -> Fields:
+    """Of what a node's outputs are: a vector that has room for two in itself, of sizes with room for a few, or a tensor of
+    them; the byte behind says which.
+    """
+    node = node_behind(toys.twofold.grad_fn)
+    own = [at for at in range(8, 400, 8) if node is not None and word_at(node, at) == node + at + 16]
+    at = next((at for at in own if word_at(node, at + 8) == 2 << 32 | 2), None)
+    yield "shapes_in_node", at
+    if at is None:
+        return
+    sizes = [inner for inner in own if inner > at and (word_at(node, inner + 8) or 0) >> 32 > 2]
+    if len(sizes) != 2:
+        return
+    room = (word_at(node, sizes[0] + 8) or 0) >> 32
+    yield "shape_bytes", sizes[1] - sizes[0]
+    yield "sizes_in_shape", sizes[0] - at - 16
+    yield "sort_in_shape", sizes[0] - at - 16 + 16 + 8 * room
+
+
+def edges_offset(node: int | None) -> int | None:
+    """The vector of edges: its first word points at an edge, whose first word points at the accumulator."""
+    for offset in range(0, 256, 8) if node is not None else ():
+        begin = word_at(node, offset)
+        if not begin or begin % 8 or _heap._class_at(begin):
+            continue
+        accumulator = word_at(begin, 0)
+        if accumulator and "AccumulateGrad" in (_heap._class_at(accumulator) or ""):
+            return offset
+    return None
+
+
+def edge_bytes(toys: Toys, edges: int | None) -> int | None:
+    """The size of one edge: a node of two inputs has two."""
+    address = node_behind(toys.product.grad_fn)
+    begin, end = word_at(address, edges), word_at(address, edges + 8 if edges is not None else None)
+    return (end - begin) // 2 if begin and end and 16 <= (end - begin) // 2 <= 32 else None
+
+
+def of_contexts(toys: Toys) -> Fields:
+    """Fields of the ctx of a custom Function, some of them full while its forward runs only."""
+    ctx = toys.custom.grad_fn
+    yield "node_in_context", pointer_to_class(id(ctx), "PyNode", type(ctx).__basicsize__)[0]
+    places = range(16, type(ctx).__basicsize__, 8)
+    saved = next((at for at in places if word_at(word_at(id(ctx), at), 0) == toys.leaf._cdata), None)
+    yield "saved_in_context", saved
+    yield "slot_bytes", saved_bytes(id(ctx), saved, toys.result._cdata)
+    yield "context_in_node", find(node_of_context(ctx), id(ctx))
+    for name in ("to_save", "saved_for_forward", "non_differentiable", "dirty"):
+        yield f"{name}_in_context", toys.fields_in_forward.get(name)
+
+
+def saved_bytes(ctx: int, saved: int | None, second: int) -> int | None:
+    """The size of one saved tensor's place: a ctx has two of them in a row, and the second has this tensor."""
+    begin, end = word_at(ctx, saved), word_at(ctx, saved + 8 if saved is not None else None)
+    nbytes = (end - begin) // 2 if begin and end else 0
+    return nbytes if 0 < nbytes <= 256 and word_at(begin, nbytes) == second else None
+
+
+def of_hooks(toys: Toys) -> Fields:
+    """Fields of the small objects that hold Python's hooks."""
+    _, hooks = pointer_to_class(meta_of(toys.leaf), "PyFunctionTensorPostAccGradHooks", 184)
+    yield (
+        "post_accumulate_hook_in_meta",
+        pointer_to_class(meta_of(toys.leaf), "PyFunctionTensorPostAccGradHooks", 184)[0],
+    )
+    yield "hooks_in_meta", vector_of_class(meta_of(toys.leaf), "PyFunctionTensorPreHook", 8, 184)
+    node = node_behind(toys.hooked[0].grad_fn)
+    for name, class_name in HOOK_LISTS.items():
+        yield name, vector_of_class(node, class_name, 8, 400)
+    dict_ = toys.leaf._post_accumulate_grad_hooks
+    yield "post_accumulate_hooks_in_wrapper", find(id(toys.leaf), id(dict_), nbytes=64)
+    yield "dict_in_hook", find(hooks, id(dict_), nbytes=32)
+
+
+def of_metadata(toys: Toys) -> Fields:
+    """The dict of a node's metadata."""
+    _, held = pointer_to_class(node_behind(toys.node), "PyAnomalyMetadata", 464)
+    yield "dict_in_metadata", find(held, id(toys.node.metadata), nbytes=128)
+
+
+def of_saved(toys: Toys) -> Fields:
+    """Fields of a saved tensor, and of its pair of hooks."""
+    of_leaf, of_result = (node_behind(packed.grad_fn) for packed in (toys.packed_leaf, toys.packed_result))
+    at, hooks = pointer_to_class(of_leaf, "PySavedVariableHooks", SEARCHED_BYTES)
+    yield "pack_in_hooks", find(hooks, id(toys.pack), nbytes=64)
+    yield "unpack_in_hooks", find(hooks, id(toys.unpack), nbytes=64)
+    yield "packed_in_hooks", find(hooks, id(toys.packed), nbytes=64)
+    slot = find(node_behind(toys.node), toys.leaf._cdata, "TensorImpl")  # of the same class
+    yield "hooks_in_slot", at - slot if at is not None and slot is not None else None
+    for name, node, owner in (
+        ("accumulator_in_slot", of_leaf, "AccumulateGrad"),
+        ("grad_fn_in_slot", of_result, "SinBackward0"),
+    ):
+        found = pointer_to_class(node + at, owner, 64)[0] if node is not None and at is not None else None
+        yield name, at + found - slot if at is not None and found is not None and slot is not None else None
+
+
+def of_saved_tensors(toys: Toys) -> Fields:
+    """Of saved tensors that are objects of Python's: where the slot stands, and the bit that says whose that is."""
+    if not hasattr(toys.torch._C._autograd, "_make_saved_tensor"):  # checkpoints keep their inputs in a ctx
+        yield "saved_tensor_type", toys.torch._C._FunctionBase
+        yield from (("slot_in_saved_tensor", NOWHERE), ("ownership_of_saved_tensor", NOWHERE))
+        return
+    saved, shown = toys.saved, toys.shown
+    places = range(16, type(saved).__basicsize__, 8)
+    at = next((at for at in places if word_at(word_at(id(saved), at), 0) == toys.leaf._cdata), None)
+    bits = {at: tuple((word_at(id(one), at) or 0) & 1 for one in (saved, shown)) for at in reversed(places)}
+    yield "saved_tensor_type", type(saved)
+    yield "slot_in_saved_tensor", at
+    yield "ownership_of_saved_tensor", next((at for at, pair in bits.items() if pair == (1, 0)), None)
+
+
+def saved_names(toys: Toys) -> Fields:
+    """The saved tensors of every node class, in the order in which they stand in it."""
+    yield "saved_names", names_in_classes(toys.torch)
+
+
+@functools.cache
+def names_in_classes(torch: Any) -> dict[str, list[str]]:
+    """By the name of a node's class."""
+    prefix = "_raw_saved_"
+    classes = {name: value for name, value in vars(torch._C._functions).items() if isinstance(value, type)}
+    return {
+        name: [field.removeprefix(prefix) for field in vars(value) if field.startswith(prefix)]
+        for name, value in classes.items()
+    }
+
+
+GROUPS = (of_nodes, of_shapes, of_contexts, of_hooks, of_metadata, of_saved, of_saved_tensors, saved_names)

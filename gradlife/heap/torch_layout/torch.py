@@ -1,0 +1,197 @@
+"""What gradlife knows of the torch that this process has loaded: where its objects keep what no public name shows.
+
+Found once, on toy objects whose parts are known, and checked on them. What the walk then finds at such a place must be of
+the right C++ class, or it is not followed; what was not found, or turned out wrong, is given up and said in every result.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.torch_layout.checks import failed_fields
+from gradlife.heap.torch_layout.fields import CLASSES, find_layout
+from gradlife.heap.torch_layout.specimens import Toys
+
+#: What is unknown without each field of the layout.
+MEANINGS = {
+    "tensor_type": "tensors",
+    "storage_type": "storages",
+    "context_type": "custom Functions",
+    "node_wrapper_type": "grad nodes",
+    "impl_in_wrapper": "what stands behind a tensor",
+    "impl_in_storage_wrapper": "what stands behind a storage",
+    "tensor_hooks_in_wrapper": "names of a tensor's hooks",
+    "post_accumulate_hooks_in_wrapper": "names of a tensor's post-accumulate hooks",
+    "node_in_wrapper": "what stands behind a grad_fn",
+    "node_in_context": "what stands behind a ctx",
+    "context_in_node": "ctx objects",
+    "context_owns_node": "whether a ctx keeps its node",
+    "to_save_in_context": "names of what a running forward saves",
+    "saved_for_forward_in_context": "names of what was saved for forward",
+    "non_differentiable_in_context": "names of outputs that are marked non-differentiable",
+    "dirty_in_context": "names of inputs that are marked dirty",
+    "count_in_target": "what C++ owns of a wrapper",
+    "are_counts_coupled": "what C++ owns of a wrapper",
+    "are_nodes_coupled": "what C++ owns of a grad_fn",
+    "wrapper_in_impl": "what C++ owns of a tensor",
+    "wrapper_in_storage": "what C++ owns of a storage",
+    "wrapper_in_node": "what C++ owns of a grad_fn",
+    "storage_in_impl": "storages of tensors",
+    "meta_in_impl": "what differentiation keeps of a tensor",
+    "bytes_in_storage": "bytes of storages",
+    **dict.fromkeys(
+        (
+            *("data_in_storage", "context_in_storage", "deleter_in_storage", "function_deleter"),
+            *("owner_in_function", "code_in_function", "closures"),
+        ),
+        "whose memory a storage uses",
+    ),
+    "device_in_storage": "devices",
+    "device_names": "devices",
+    "dimensions_in_impl": "sizes of tensors",
+    "sizes_in_impl": "sizes of tensors",
+    "dtype_in_impl": "dtypes",
+    "dtype_names": "dtypes",
+    "grad_in_meta": "gradients",
+    "node_in_meta": "grad_fn of tensors",
+    "base_in_meta": "bases of views",
+    "has_base_in_meta": "bases of views",
+    "hooks_in_meta": "hooks of leaves",
+    "post_accumulate_hook_in_meta": "post-accumulate hooks",
+    "impl_bytes": "parts of tensors that are made of others",
+    "metadata_in_node": "metadata of grad nodes",
+    "tensor_hooks_in_node": "tensor hooks",
+    "prehooks_in_node": "prehooks of grad nodes",
+    "hooks_in_node": "hooks of grad nodes",
+    **dict.fromkeys(
+        ("shapes_in_node", "shape_bytes", "sizes_in_shape", "sort_in_shape"), "sizes of nested tensors in grad nodes"
+    ),
+    "saved_in_context": "what custom Functions have saved",
+    "slot_bytes": "which tensors nodes have saved",
+    "hooks_in_slot": "hooks of packed tensors",
+    "tangents_in_meta": "forward-mode tangents",
+    "list_in_tangents": "forward-mode tangents",
+    "edges_in_node": "next edges",
+    "edge_bytes": "next edges",
+    "variable_in_accumulator": "variables of accumulators",
+    "dict_in_hook": "hooks",
+    "dict_in_metadata": "metadata of grad nodes",
+    "pack_in_hooks": "pack hooks",
+    "unpack_in_hooks": "unpack hooks",
+    "packed_in_hooks": "packed data",
+    "slots_in_node": "which tensors nodes have saved",
+    "grad_fn_in_slot": "grad nodes of packed tensors",
+    "accumulator_in_slot": "accumulators of packed leaves",
+    "saved_tensor_type": "inputs of checkpoints",
+    "slot_in_saved_tensor": "inputs of checkpoints",
+    "ownership_of_saved_tensor": "inputs of checkpoints",
+    "saved_names": "names of saved tensors",
+    **{name: class_name.rpartition("::")[2] for name, class_name in CLASSES.items()},
+}
+
+#: How many toys of each sort are looked at, of which most must agree, and how often that is tried.
+TOYS_EACH = 3
+MOST_TRIES = 3
+
+_state: dict[str, Any] = {}
+
+
+def ensure_calibrated() -> tuple[str, ...]:
+    """Calibrates for the torch that this process has loaded, once; imports nothing. Returns what could not be found."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "_C") or not hasattr(torch, "autograd"):
+        return ()
+    known = torch, "numpy" in sys.modules  # what takes over an array's memory is found on an array
+    if _state.get("known") != known:
+        _state["known"] = known
+        _state["limits"] = calibrate(torch)
+    return tuple(_state["limits"])
+
+
+def missing_fields() -> tuple[str, ...] | None:
+    """The fields of the layout that calibration did not find; None where it failed altogether, or there was none."""
+    found: tuple[str, ...] | None = _state.get("missing")
+    return found
+
+
+def calibrate(torch: Any) -> tuple[str, ...]:
+    """Finds the layout and hands it to the extension. What did not verify is left out, and said."""
+    _state.pop("missing", None)
+    try:
+        layout = undisturbed(lambda: surest_layout(torch))
+    except Exception as error:  # no thread, no memory: no reason to break the question that was asked
+        _heap._set_torch_layout(None)
+        return (
+            f"PyTorch's objects in C++: how they are laid out could not be found ({type(error).__name__}: {error})",
+        )
+    _state["missing"] = missing = tuple(name for name in MEANINGS if name not in layout)
+    return (limit_text(torch, missing),) if missing else ()
+
+
+def limit_text(torch: Any, missing: Iterable[str]) -> str:
+    """What can't be seen in this release, in words."""
+    meanings = dict.fromkeys(MEANINGS[name] for name in missing)
+    fields = ", ".join(missing)
+    return f"in PyTorch {getattr(torch, '__version__', '?')}: {', '.join(meanings)} (not found: {fields})"
+
+
+def surest_layout(torch: Any) -> dict[str, Any]:
+    """The layout that is in use from here on: of several tries, the one that says most.
+
+    A word that was never written may by chance lead where another is looked for, and not again among other objects.
+    """
+    tried: list[tuple[dict[str, Any], list[Toys]]] = []  # the toys too: what is made next stands elsewhere
+    for _ in range(MOST_TRIES):
+        toys = [Toys(torch) for _ in range(TOYS_EACH)]
+        tried.append((verified_layout(toys), toys))
+        if len(tried[-1][0]) == len(MEANINGS):
+            return tried[-1][0]
+    layout = max((layout for layout, _ in tried), key=len)
+    _heap._set_torch_layout(layout)
+    return layout
+
+
+def verified_layout(toys: list[Toys]) -> dict[str, Any]:
+    """What most of these toys show, without what gave a wrong answer on the first of them. It is in use afterwards."""
+    layout = agreed([find_layout(each) for each in toys])
+    while True:
+        _heap._set_torch_layout(layout)
+        failed = failed_fields(toys[0], set(layout))
+        if not failed:
+            return layout
+        layout = {name: value for name, value in layout.items() if name not in failed}
+
+
+def agreed(layouts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of each field the value that more than half of them have."""
+    names = dict.fromkeys(name for layout in layouts for name in layout)
+    found = {name: [layout[name] for layout in layouts if name in layout] for name in names}
+    return {name: value for name, values in found.items() for value in values if 2 * values.count(value) > len(layouts)}
+
+
+def undisturbed(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Does something in a thread of its own: the program's modes, hooks and devices are those of its threads, and neither
+    see what is made there nor take part in it.
+    """
+    results: list[Any] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            results.append(error)
+        finally:
+            done.release()
+
+    _thread.start_new_thread(run, ())
+    done.acquire()
+    result = results.pop()  # the thread may take a moment to end, and keeps the list until then
+    if isinstance(result, BaseException):
+        raise result
+    return dict(result)

@@ -1,0 +1,211 @@
+"""From grown groups and garbage to findings: kind, lifetime, trace and diagnosis of each, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from gradlife import _heap
+from gradlife.hunting.findings.diagnosis import finding
+from gradlife.hunting.findings.holder_path import other_holders, step_that_grows, way_of
+from gradlife.hunting.findings.leak_trace import (
+    best_members,
+    heaviest,
+    held_trace,
+    in_cycle,
+    lost_trace,
+    raw_way,
+    story,
+)
+from gradlife.hunting.growth.garbage import Garbage
+from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.reachable_growth import Grown
+from gradlife.hunting.snapshots.creation_sites import Noted
+from gradlife.hunting.snapshots.native_objects import LEAST_LOOKS, Unreached, grows
+from gradlife.hunting.snapshots.node_weights import plus, weight
+from gradlife.hunting.snapshots.retained import Kept
+from gradlife.hunting.snapshots.retained_types import added_up, types_of, types_retained
+from gradlife.hunting.snapshots.siblings import with_siblings
+from gradlife.hunting.snapshots.step_snapshots import storage_content, tensor_type_names
+from gradlife.model.heap import TypeCount
+from gradlife.model.hunt import Finding, FindingKind, HuntReport, PerStep, Severity
+from gradlife.model.trace import UNHELD, Ledger, Lifetime, Trace
+
+ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.RETAINED, FindingKind.NEEDS_GC]
+
+
+def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
+    """A group that grows."""
+    way = way_of(graph, grown.group, grown.containers)
+    if grown.group.anchor is not None:
+        kind, lifetime, trace = FindingKind.GROWTH, Lifetime.HELD, held_trace(graph, way.node, way.nodes)
+        raw = raw_way(graph, way.node, way.nodes)
+    else:
+        trace = lost_trace(graph, way.node, Lifetime.NEVER)
+        kind, lifetime = FindingKind.NEVER if trace.cycle else FindingKind.NATIVE, Lifetime.NEVER
+        raw = story(graph, way.node)["tail"]
+    return finding(
+        kind,
+        lifetime,
+        with_siblings(graph, trace, raw, grown.group.members),
+        grown.per_step,
+        survivors=len(grown.group.members),
+        retained_bytes=retained(graph, grown.group),
+        retained_types=retained_types(graph, grown.group),
+        created_at=noted.lines(graph, tellers(graph, grown.group, way.node, way.holder)),
+        anchor=step_that_grows(graph, way, grown) if trace.steps else None,
+        also_held_by=other_holders(graph, grown.group, way),
+    )
+
+
+def tellers(graph: _heap.Graph, group: Group, node: int, holder: int | None = None) -> Iterator[Iterable[int]]:
+    """Members of a group by whose lines they are shown: the one that is shown, those that could be, others like it."""
+    yield [node]
+    yield best_members(graph, group, holder)
+    yield heaviest(graph, group.members)
+    kind, name = graph.kind_and_type(node)
+    yield [one for one in group.members if graph.kind_and_type(one) == (kind, name)]
+    yield group.tops
+    yield group.members
+
+
+def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Noted) -> list[Finding]:
+    """A finished step that is still held; in a script the loop's own variables hold the step under way."""
+    shown = teller(graph, kept)
+    trace = with_siblings(graph, held_trace(graph, shown), raw_way(graph, shown), kept.storages)
+    if is_script and is_variable(trace):
+        return []
+    return [
+        finding(
+            FindingKind.RETAINED,
+            Lifetime.HELD,
+            trace,
+            PerStep(),
+            survivors=len(kept.storages),
+            retained_bytes=kept.bytes,
+            retained_types=types_of(graph, kept.storages),
+            created_at=noted.lines(graph, [[shown], kept.storages]),
+        )
+    ]
+
+
+def native_findings(natives: Sequence[Unreached]) -> list[Finding]:
+    """Storages and nodes in memory that nothing in Python reaches, where there are more after every round."""
+    if len(natives) < LEAST_LOOKS or not all(map(grows, natives, natives[1:])):
+        return []
+    rate = natives[-1].since(natives[0])
+    count = natives[-1].counts["storage"] - natives[0].counts["storage"]
+    detail = "of which nothing in Python knows"
+    trace = Trace("StorageImpl" if rate.storages else "grad node", detail, Lifetime.NEVER, (), (), Ledger(0, ()))
+    nbytes = max(0, natives[-1].bytes - natives[0].bytes)
+    return [finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=max(1, count), retained_bytes=nbytes)]
+
+
+def unheld_memory(report: HuntReport) -> Finding:
+    """Memory that malloc gives out in every round, as much for each step, and that no object of any kind has."""
+    trace = Trace(UNHELD, "of malloc, which no object has", Lifetime.NEVER, (), (), Ledger(0, ()))
+    rate = PerStep(bytes=report.unheld_rate, retained_bytes=report.unheld_rate)
+    return finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=0, retained_bytes=0)
+
+
+def teller(graph: _heap.Graph, kept: Kept) -> int:
+    """Of what is kept the largest, as a Python object or a tensor on a short way."""
+    tensors = tensor_type_names()
+    if graph.type(kept.storages[0]) in tensors:  # reported by themselves
+        return kept.keeper
+    most = max(storage_content(graph, node) for node in kept.storages)
+    nodes = [node for node in kept.storages if storage_content(graph, node) == most]
+    paths = [graph.path(node) for node in nodes]
+    way = min((path for path in paths if path), key=len, default=nodes[:1])
+    return next((node for node in reversed(way) if graph.type(node) in tensors), way[-1])
+
+
+def is_variable(trace: Trace) -> bool:
+    """Does a variable of a running frame or of the main module hold it, with nothing but containers between?"""
+    for step in trace.steps[1:]:
+        if step.bases and "torch._C.TensorBase" in step.bases:
+            return True
+        if step.type not in {"list", "tuple", "dict"}:
+            return False
+    return False
+
+
+def garbage_findings(garbage: Garbage, noted: Noted) -> Iterable[Finding]:
+    """What waits for the collector.
+
+    An object at the address of one that is gone passes for that, and its island lacks it: the trace tells the same of both.
+    """
+    found: dict[str, Finding] = {}
+    for group in garbage.groups:
+        one = garbage_finding(garbage.graph, group, garbage.steps, noted)
+        found[one.fingerprint] = together(found[one.fingerprint], one) if one.fingerprint in found else one
+    return found.values()
+
+
+def together(one: Finding, other: Finding) -> Finding:
+    """Two findings of one kind as one, named after the first."""
+    return replace(
+        one,
+        per_step=plus(one.per_step, other.per_step),
+        survivors=one.survivors + other.survivors,
+        retained_bytes=one.retained_bytes + other.retained_bytes,
+        retained_types=added_up((*one.retained_types, *other.retained_types)),
+    )
+
+
+def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) -> Finding:
+    """A group that waits for it."""
+    node = in_cycle(graph, group)
+    trace = with_siblings(graph, lost_trace(graph, node, Lifetime.GC), story(graph, node)["tail"], group.members)
+    rate = weight(graph, group.members, steps)
+    return finding(
+        FindingKind.NEEDS_GC,
+        Lifetime.GC,
+        trace,
+        rate,
+        survivors=len(group.members),
+        retained_bytes=round(rate.bytes * steps),
+        retained_types=types_of(graph, group.members),
+        created_at=noted.lines(graph, tellers(graph, group, node)),
+    )
+
+
+def retained(graph: _heap.Graph, group: Group) -> int:
+    """What would be freed with the group."""
+    if group.anchor is not None:
+        return sum(graph.retained(node) for node in group.tops)
+    return sum(graph.describe(node).bytes or 0 for node in group.members)
+
+
+def retained_types(graph: _heap.Graph, group: Group) -> tuple[TypeCount, ...]:
+    """What that is."""
+    return types_retained(graph, group.tops) if group.anchor is not None else types_of(graph, group.members)
+
+
+def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """By severity, leaks before what waits for the collector; then by bytes a step, by what is retained; keys before values."""
+    ordered = sorted(findings, key=rank)
+    for value in [one for one in ordered if is_kept_for_a_key(one)]:
+        keys = [one for one in ordered if holder(one) == holder(value) and not is_kept_for_a_key(one)]
+        if keys and ordered.index(keys[0]) > ordered.index(value):
+            ordered.remove(keys[0])
+            ordered.insert(ordered.index(value), keys[0])
+    return tuple(ordered)
+
+
+def is_kept_for_a_key(one: Finding) -> bool:
+    """Is it the value of a dict whose key is an object, as an optimizer's state of a parameter is?"""
+    return any(hop.relation == "dict_value" and hop.label[:1] == "<" for step in one.trace.steps for hop in step.hops)
+
+
+def holder(one: Finding) -> tuple[tuple[str, str], ...]:
+    """The way to what holds it, in words."""
+    *way, last = [(step.object, step.via) for step in one.trace.steps[:-1]] or [("", "")]
+    return (*way, (last[0], ""))
+
+
+def rank(one: Finding) -> tuple[int, bool, float, int, int]:
+    """The smaller the worse."""
+    rate = max(one.per_step.bytes, one.per_step.retained_bytes)
+    waits = one.kind is FindingKind.NEEDS_GC
+    return (list(Severity).index(one.severity), waits, -rate, -one.retained_bytes, ORDER.index(one.kind))

@@ -1,0 +1,58 @@
+"""The name of a finding: that of the pattern that fits its trace, with the versions of the libraries at hand."""
+
+from __future__ import annotations
+
+import sys
+
+from gradlife.hunting.stores.patches import patch_for
+from gradlife.hunting.stores.program_sources import program_sources
+from gradlife.hunting.stores.stored_at import stored_at
+from gradlife.model.heap import TypeCount
+from gradlife.model.hunt import Finding, FindingKind, PerStep
+from gradlife.model.trace import Lifetime, Trace
+from gradlife.patterns import diagnose, fingerprint
+
+#: Libraries of which leaks are known.
+LIBRARIES = ("torch", "numpy")
+
+
+def finding(
+    kind: FindingKind,
+    lifetime: Lifetime,
+    trace: Trace,
+    per_step: PerStep,
+    *,
+    survivors: int,
+    retained_bytes: int,
+    anchor: int | None = None,
+    created_at: tuple[str, ...] = (),
+    also_held_by: tuple[str, ...] = (),
+    retained_types: tuple[TypeCount, ...] = (),
+) -> Finding:
+    """A finding with its name, reason and advice. ``anchor``: the step that grows, as in `diagnose`."""
+    diagnosis = diagnose(trace, kind, lifetime, anchor=anchor, versions=versions())
+    printed = fingerprint(trace, anchor=anchor)
+    sources = program_sources() if trace.steps else []
+    stored = stored_at(trace, created_at, sources, anchor)
+    patch = patch_for(diagnosis.code, trace, stored, sources, anchor) if not also_held_by else None
+    return Finding(
+        kind,
+        lifetime,
+        diagnosis,
+        trace,
+        per_step,
+        survivors,
+        retained_bytes,
+        printed,
+        created_at,
+        also_held_by=also_held_by,
+        retained_types=retained_types,
+        stored_at=stored,
+        patch=patch,
+    )
+
+
+def versions() -> dict[str, str]:
+    """Of the libraries that this process has loaded."""
+    loaded = ((name, sys.modules.get(name)) for name in LIBRARIES)
+    return {name: str(getattr(module, "__version__", "")) for name, module in loaded if module is not None}

@@ -1,0 +1,77 @@
+"""A program that dies: what its failed step still holds, and where memory ran out, who has it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from gradlife.heap.diff import path_text
+from gradlife.heap.snapshot import Snapshot
+from gradlife.hunting.findings.builder import teller
+from gradlife.hunting.findings.leak_trace import held_trace
+from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.snapshots.retained import Kept, dominators, is_of_a_step, storages_of
+from gradlife.hunting.snapshots.step_snapshots import NONE, look, storage_content
+from gradlife.model.hunt import Explained
+
+#: Holders that are shown, the largest first.
+MOST = 8
+
+NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory|std::bad_alloc", re.IGNORECASE)
+
+
+def describe_failure(error: BaseException) -> list[Explained]:
+    """What the end of a program leaves to be said, while its exception still holds what it holds."""
+    # Own frames hold it as well; what the trace shows is where the program has it.
+    now = look(0, with_labels=True, collect=NONE)
+    held = in_fork(lambda: list(held_by_failure(now.graph)))
+    if not is_out_of_memory(error):
+        return held
+    devices = in_fork(lambda: Snapshot(now.graph, ()).devices())
+    return [*device_memory(sum(devices.values())), *in_fork(lambda: list(owners(now.graph))), *held]
+
+
+def owners_now() -> list[Explained]:
+    """Who has most, at this moment."""
+    now = look(0, with_labels=True, collect=NONE)
+    return in_fork(lambda: list(owners(now.graph)))
+
+
+def held_by_failure(graph: Any) -> Iterator[Explained]:
+    """Storages that only frames which ended with the exception keep."""
+    found = []
+    for storage in storages_of(graph):
+        frames = [node for node in dominators(graph, storage) if is_of_a_step(graph, node, frozenset())]
+        if any(graph.kind(node) == "python" for node in frames):
+            found.append(storage)
+    found.sort(key=lambda node: -storage_content(graph, node))
+    for storage in found[:MOST]:
+        trace = held_trace(graph, teller(graph, Kept(storage, [storage])))
+        what = f"{path_text(trace.steps)}: {trace.object} {trace.detail}"
+        yield Explained("held by the failed step", what, storage_content(graph, storage))
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Did memory run out, on a device or off it?"""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & {"MemoryError", "OutOfMemoryError"}:
+        return True
+    return isinstance(error, RuntimeError) and NO_MEMORY.search(str(error)) is not None
+
+
+def device_memory(live: int) -> Iterator[Explained]:
+    """What the allocator of the device has reserved and given out, and what live tensors take, all of them."""
+    cuda = sys.modules.get("torch.cuda")
+    if cuda is None or not cuda.is_initialized():
+        return
+    yield Explained("device memory", "reserved by the allocator", cuda.memory_reserved())
+    yield Explained("device memory", "allocated", cuda.memory_allocated())
+    yield Explained("device memory", "contents of live storages, of all devices", live)
+
+
+def owners(graph: Any) -> Iterator[Explained]:
+    """Who retains most of what is alive."""
+    for owner in Snapshot(graph, ()).largest(MOST):
+        yield Explained("owner of live memory", f"{path_text(owner.steps)}: {owner.type}", owner.retained)

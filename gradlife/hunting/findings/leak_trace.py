@@ -1,0 +1,215 @@
+"""The trace of a group: of its members the one that says most, and the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import replace
+from types import MappingProxyType
+
+from gradlife import _heap
+from gradlife.heap.graph import Reference, Story
+from gradlife.heap.steps import short_type
+from gradlife.heap.why import trace_of
+from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.islands import heart
+from gradlife.hunting.snapshots.step_snapshots import tensor_type_names
+from gradlife.model.trace import Lifetime, Trace
+
+#: Members whose paths are compared.
+MOST_COMPARED = 64
+
+#: Objects of one type, each held by the one before, that are a chain.
+LINKS = 3
+
+#: Types of which several stand above one another in any object that is made of others.
+CONTAINERS = frozenset({"dict", "list", "tuple", "set", "frozenset", "cell", "collections.OrderedDict"})
+
+#: The type of tensors that are of no other.
+PLAIN_TENSOR = "torch.Tensor"
+
+#: Bytes from which an object is named rather than what it is a part of.
+LARGE = 4096
+
+#: References that say less than any other way to the same object.
+WEAK_RELATIONS = {"dict_key", "unknown", "member"}
+
+#: Tuples whose first item a runner of tests keeps for them, by their addresses: the name of the value, and its scope. There
+#: a trace begins, for a reader.
+BEGINNINGS: ContextVar[Mapping[int, tuple[str, str]]] = ContextVar("BEGINNINGS", default=MappingProxyType({}))
+
+#: The object that such a trace begins with.
+FIXTURE = "fixture"
+
+
+def held_trace(graph: _heap.Graph, node: int, way: Sequence[int] = (), by: Reference | None = None) -> Trace:
+    """Why a node is alive that a root reaches: by a way or through a referrer if asked for, else by the way that says most."""
+    found = story(graph, node)
+    found["path"] = raw_way(graph, node, way) if by is None else begun_late(path_by(graph, node, by))
+    return trace_of(name_of(graph, node), found, graph, ())
+
+
+def own_cycle_trace(graph: _heap.Graph, node: int, by: Reference) -> Trace:
+    """The cycle that will keep a node when no root reaches it any more: the last in it is below the node, and refers to it."""
+    found = story(graph, node)
+    way = path_by(graph, node, by)[:-1]
+    start = next(at for at, row in enumerate(way) if row.node == node)
+    found.update({"path": [], "cycle": way[start:], "tail": [], "legs": [], "lifetime": Lifetime.GC.value})
+    return trace_of(name_of(graph, node), found, graph, ())
+
+
+def path_by(graph: _heap.Graph, node: int, by: Reference) -> list[Reference]:
+    """The way to a node through one of its referrers, of which the reference is given."""
+    return [*graph.path_steps(by.node)[:-1], by, *graph.path_steps(node)[-1:]]
+
+
+def raw_way(graph: _heap.Graph, node: int, way: Sequence[int] = ()) -> list[Reference]:
+    """A way as it stands in memory; the one that says most where none is given."""
+    return begun_late(graph.steps_along(way)) if way else raw_path(graph, node)
+
+
+def raw_path(graph: _heap.Graph, node: int) -> list[Reference]:
+    """The way that says most, as it stands in memory."""
+    return begun_late(telling_path(graph, graph.path(node)) or graph.path_steps(node))
+
+
+def begun_late(steps: list[Reference]) -> list[Reference]:
+    """The way from the last beginning on that a runner has declared."""
+    known = BEGINNINGS.get()
+    for at in range(len(steps) - 1, -1, -1):
+        found = steps[at]
+        if found.address in known and (found.relation, found.index) == ("item", 0):
+            return [fixture(found, *known[found.address]), *steps[at + 1 :]]
+    return steps
+
+
+def fixture(found: Reference, name: str, scope: str) -> Reference:
+    """The tuple in which a runner keeps a fixture's value, as a root: what a user knows is the fixture's name."""
+    return Reference((found.node, "root", FIXTURE, found.address, f"{name} ({scope})", "local", name, -1, "", ""))
+
+
+def lost_trace(graph: _heap.Graph, node: int, lifetime: Lifetime) -> Trace:
+    """The cycle that keeps a node which no root reaches, and the way from the cycle to it."""
+    return replace(trace_of(name_of(graph, node), story(graph, node), graph, ()), lifetime=lifetime)
+
+
+def story(graph: _heap.Graph, node: int) -> Story:
+    """Everything that the graph knows about why a node is alive."""
+    return graph.story(node)
+
+
+def name_of(graph: _heap.Graph, node: int) -> str:
+    """The type as traces have it."""
+    return short_type(graph.type(node))
+
+
+def telling_path(graph: _heap.Graph, path: Sequence[int]) -> list[Reference] | None:
+    """Another way where the shortest goes through a key: an object is shown by who has it as a value."""
+    steps = graph.path_steps(path[-1]) if path else []
+    for at in range(len(steps) - 1, 0, -1):
+        if steps[at - 1].relation != "dict_key":
+            continue
+        for step in story(graph, path[at])["referrers"]:
+            way = graph.path(step.node)
+            if step.relation not in WEAK_RELATIONS and step.kind == "python" and way and path[at] not in way:
+                return [*graph.path_steps(step.node)[:-1], step, *steps[at:]]
+    return None
+
+
+def representative(graph: _heap.Graph, group: Group) -> int:
+    """The member to tell of where no container grows: a link of a chain of its like, or else a tensor with the most bytes, on
+    a short way through the anchor.
+    """
+    link = chain_link(graph, group)
+    if link is not None:
+        return link
+    best = best_members(graph, group)
+    if group.anchor is None:  # a parameter says more than its gradient
+        best = [node for node in best if graph.type(node) != PLAIN_TENSOR] or best
+    return best[len(best) // 2]
+
+
+def in_cycle(graph: _heap.Graph, group: Group) -> int:
+    """The member to tell of what only waits for the collector: like the others, and in the cycle itself if one is."""
+    inside = heart(graph, group.members)
+    best = best_members(graph, group)
+    best = [node for node in best if node in inside] or best
+    return best[len(best) // 2]
+
+
+def chain_link(graph: _heap.Graph, group: Group) -> int | None:
+    """The first member below so many of its own type that there is no doubt of a chain. What is near the top retains most."""
+    names = tensor_type_names()
+    objects = [node for node in shown_members(graph, group) if graph.kind(node) == "python"]
+    tensors = [node for node in objects if graph.type(node) in names]
+    found = first_link(graph, group, tensors or objects)
+    if found is not None or not tensors:
+        return found
+    return first_link(graph, group, [node for node in objects if graph.type(node) not in CONTAINERS])
+
+
+def first_link(graph: _heap.Graph, group: Group, nodes: Iterable[int]) -> int | None:
+    """The first of these that has enough of its own type above it in the group."""
+    for node in sorted(nodes, key=graph.retained, reverse=True)[:MOST_COMPARED]:
+        kind = graph.kind_and_type(node)
+        if sum(graph.kind_and_type(one) == kind for one in graph.path(node) if one in group.members) >= LINKS:
+            return node
+    return None
+
+
+def best_members(graph: _heap.Graph, group: Group, holder: int | None = None) -> list[int]:
+    """All members that say as much as the one that is shown, or a sample of them: on short paths through what holds them.
+
+    The latest of a list's items is often held by a variable, too, which is not where the others are.
+    """
+    result = shown_members(graph, group)
+    nodes = heaviest(graph, result) or largest(graph, result) or group.tops or list(group.members)
+    sample = nodes[:: max(1, len(nodes) // MOST_COMPARED)]
+    paths = [graph.path(node) for node in sample]
+    costs = [(holder not in path, group.anchor is not None and group.anchor not in path, len(path)) for path in paths]
+    return [node for node, cost in zip(sample, costs, strict=True) if cost == min(costs)]
+
+
+def largest(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
+    """Where there are no tensors: what takes most memory by itself, an array, say."""
+    sizes = {node: graph.describe(node).bytes or 0 for node in members}
+    most = max(sizes.values(), default=0)
+    return sorted(node for node, nbytes in sizes.items() if nbytes == most) if most >= LARGE else []
+
+
+def shown_members(graph: _heap.Graph, group: Group) -> list[int]:
+    """Of a group that a root holds those to which a way is known: native code may hold others."""
+    return [node for node in group.members if group.anchor is None or graph.dominator(node) is not None]
+
+
+def heaviest(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
+    """Tensors, as Python objects where there are such, that hold the largest storages of the group."""
+    held = held_bytes(graph, members)
+    most = max(held.values(), default=0)
+    return sorted(node for node, nbytes in held.items() if nbytes == most)
+
+
+def by_storage(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
+    """All tensors, as Python objects where there are such, those with the largest storages first."""
+    held = held_bytes(graph, members)
+    return sorted(held, key=lambda node: (-held[node], node))
+
+
+def held_bytes(graph: _heap.Graph, members: Iterable[int]) -> dict[int, int]:
+    """Bytes of the storage of each tensor, as a Python object where there are such."""
+    names = tensor_type_names()
+    inside = set(members)
+    tensors = [node for node in inside if graph.type(node) in names]
+    tensors = tensors or [node for node in inside if graph.kind(node) == "tensor"]
+    return {node: storage_bytes(graph, node, inside) for node in tensors}
+
+
+def storage_bytes(graph: _heap.Graph, node: int, inside: set[int]) -> int:
+    """Bytes of the storage that a tensor uses, if it is one of these."""
+    for target in graph.referents(node):
+        found = graph.describe(target)
+        if found.kind == "storage" and target in inside:
+            return found.bytes or 0
+        if found.kind == "tensor" and graph.kind(node) == "python":
+            return storage_bytes(graph, target, inside)
+    return 0

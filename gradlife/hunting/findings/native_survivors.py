@@ -1,0 +1,134 @@
+"""What native code holds, put to the objects that hold it as far as can be known, or that it belongs to.
+
+A capsule, a handle of an extension's: nobody can look into such an object. Where as many of them grow as of tensors that
+nothing known holds, those are taken for the holders, and both are shown as one. The other way round, what native code holds
+of something that grows anyway, as a running thread its method, is no leak beside that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gradlife import _heap
+from gradlife.hunting.findings.leak_trace import name_of
+from gradlife.hunting.growth.groups import held_groups
+from gradlife.hunting.growth.reachable_growth import Evidence, Grown, grown, is_filled
+from gradlife.hunting.snapshots.node_weights import FIELDS, LARGE_BYTES, NATIVE
+from gradlife.model.hunt import PerStep
+
+#: Types whose objects have nothing inside, or nothing but what is seen.
+PLAIN = frozenset(
+    {"str", "int", "float", "complex", "bool", "bytes", "bytearray", "NoneType", "range", "ellipsis", "object", "code"}
+    | {"list", "tuple", "dict", "set", "frozenset", "type", "collections.OrderedDict", "weakref.ReferenceType"}
+)
+
+#: By how much the rates of holders and held may differ from round to round.
+TOLERANCE = 0.2
+
+
+def with_native_parts(evidence: Evidence, groups: Sequence[Grown]) -> list[Grown]:
+    """The groups, those that native code alone holds made parts of those that have as many opaque objects."""
+    lost = [one for one in groups if one.group.anchor is None and not has_cycle(evidence.graph, one)]
+    held = [one for one in groups if one.group.anchor is not None]
+    lost = joined(evidence, held, lost)
+    if lost:
+        others = unlike(evidence, held)
+        lost = joined(evidence, others, lost)
+        held += [one for one in others if one.per_step.tensors]
+    left = {id(one) for one in lost}
+    return [
+        *held,
+        *(one for one in groups if one.group.anchor is None and (id(one) in left or has_cycle(evidence.graph, one))),
+    ]
+
+
+def joined(evidence: Evidence, held: list[Grown], lost: Sequence[Grown]) -> list[Grown]:
+    """Puts what is lost to its holders among `held`; what has none is left."""
+    left = []
+    for one in lost:
+        number = next((number for number, other in enumerate(held) if is_part(evidence, other, one)), None)
+        if number is None:
+            left.append(one)
+        else:
+            held[number] = united(held[number], one)
+    return left
+
+
+def unlike(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
+    """Groups of opaque objects that no leak is made of by themselves, and of which a container gets more all the same."""
+    seen = {one.group.anchor for one in known}
+    rows = []
+    for group in held_groups(evidence.graph, evidence.born):
+        opaque = [evidence.born[node] for node in group.tops if is_opaque(evidence.graph, node)]
+        counts = [opaque.count(number) for number in evidence.judged]
+        if group.anchor not in seen and min(counts) > 0 and is_filled(group, counts, evidence):
+            rows.append(grown(group, evidence))
+    return rows
+
+
+def has_cycle(graph: _heap.Graph, one: Grown) -> bool:
+    """Does a cycle keep the group?"""
+    return bool(graph.story(one.group.tops[0])["cycle"])
+
+
+def united(holder: Grown, part: Grown) -> Grown:
+    """Both as one group."""
+    holder.group.absorb(part.group)
+    rates = (getattr(holder.per_step, name) + getattr(part.per_step, name) for name in FIELDS)
+    return replace(holder, per_step=PerStep(*rates))
+
+
+def is_part(evidence: Evidence, holder: Grown, part: Grown) -> bool:
+    """Are both one leak?"""
+    return holds_as_many(evidence, holder, part) or belongs_to(evidence.graph, holder, part)
+
+
+def belongs_to(graph: _heap.Graph, holder: Grown, part: Grown) -> bool:
+    """Has the one nothing of torch's or of its own size in it, and refers each object of it to one of the other's?"""
+    if any(takes_memory(graph, node) for node in part.group.members):
+        return False
+    others = holder.group.members.keys()
+    return all(not others.isdisjoint(graph.referents(node)) for node in part.group.members)
+
+
+def takes_memory(graph: _heap.Graph, node: int) -> bool:
+    """Is it of torch's, or large?"""
+    kind, _, _, nbytes = graph.describe(node)
+    return kind in NATIVE or (nbytes or 0) >= LARGE_BYTES
+
+
+def holds_as_many(evidence: Evidence, holder: Grown, part: Grown) -> bool:
+    """Are there as many opaque objects of one type in the one as tensors in the other, in each round?"""
+    graph = evidence.graph
+    wanted = rates_of(evidence, (node for node in part.group.members if graph.kind(node) == "tensor"))
+    if not wanted or min(wanted) <= 0:
+        return False
+    opaque = [node for node in holder.group.members if is_opaque(graph, node)]
+    for name in {name_of(graph, node) for node in opaque}:
+        rates = rates_of(evidence, (node for node in opaque if name_of(graph, node) == name))
+        shares = [rate / want for rate, want in zip(rates, wanted, strict=True)]
+        if min(shares) >= 1 - TOLERANCE and max(shares) <= (1 + TOLERANCE) * min(shares):
+            return True
+    return False
+
+
+def rates_of(evidence: Evidence, nodes: Iterable[int]) -> list[float]:
+    """How many of these each step of each judged round made."""
+    rounds = [evidence.born[node] for node in nodes if node in evidence.born]
+    return [rounds.count(number) / evidence.steps(number) for number in evidence.judged]
+
+
+def is_opaque(graph: _heap.Graph, node: int) -> bool:
+    """May this hold what nobody sees?"""
+    kind, name = graph.kind_and_type(node)
+    if kind != "python" or name in PLAIN:
+        return False
+    return all(is_class(graph, node, target) for target in graph.referents(node))
+
+
+def is_class(graph: _heap.Graph, node: int, target: int) -> bool:
+    """Is what an object refers to a class? Its own may be of a class that is derived from `type`."""
+    if graph.type(target) == "type":
+        return True
+    return "type" in graph.steps_along([node, target])[-1].bases.splitlines()

@@ -1,0 +1,122 @@
+"""Which reference to cut to prove a finding: found by the path of its trace, as data for another process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gradlife.model.hunt import Finding, FindingKind
+from gradlife.model.trace import Hop, Lifetime, Step
+from gradlife.patterns.matching.pattern import Case
+from gradlife.patterns.wording import expression, step_family
+
+#: How a reference is cut.
+ITEMS, DETACH, CLEAR, HOOKS = "items", "detach", "clear", "hooks"
+
+#: Chains of a graph: it is cut behind the tensor that is carried on.
+CHAINS = frozenset({"GL403", "GL404", "GL408"})
+
+#: What leads from a Python object to a table of its hooks.
+HOOK_TABLES = frozenset({"_backward_hooks", "_post_accumulate_grad_hooks", "hook table"})
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What is done after each step of the run that proves."""
+
+    how: str
+    root: str  # "module train", "frame loop", or of a ring "each torch.Tensor": all that are new of this type
+    hops: tuple[tuple[str, str, int], ...]  # relation, label and index of each reference from there on
+    text: str  # "items of state.history dropped after each step"
+
+    def dump(self) -> str:
+        """As text."""
+        return json.dumps(asdict(self))
+
+
+def load_cut(text: str) -> Cut:
+    """From text."""
+    words: dict[str, Any] = json.loads(text)
+    return Cut(words["how"], words["root"], tuple(tuple(hop) for hop in words["hops"]), words["text"])
+
+
+def cut_of(finding: Finding) -> Cut | None:
+    """Where to cut; None of what no variable of the program leads to."""
+    steps = finding.trace.steps
+    root = root_of(steps[0]) if steps else ""
+    if not root:
+        return ring_cut(finding.trace.cycle) if not steps else None
+    case = Case(finding.trace, FindingKind.GROWTH, Lifetime.HELD)
+    graph = next((token.step for token in case.path if str(token) == "tensor.grad_fn"), None)
+    head = graph if graph is not None else len(steps) - 1
+    if finding.code in CHAINS:
+        return cut_at(DETACH, root, steps, head, "{} detached after each step")
+    if case.site is not None:
+        step = case.path[case.site].step
+        hops = hops_before(steps, step, container_hop(steps[step]))
+        return Cut(ITEMS, root, hops, f"new items of {expression(steps, step) or 'it'} dropped after each step")
+    last = last_attribute(steps, head)
+    return cut_at(CLEAR, root, steps, last, "{} set to None after each step") if last is not None else None
+
+
+def ring_cut(cycle: tuple[Step, ...]) -> Cut | None:
+    """No variable leads to a ring; but its objects are new in each step, and can be recognized by their type."""
+    for step in cycle:
+        table = next((number for number, hop in enumerate(step.hops) if hop.label in HOOK_TABLES), None)
+        if step.kind != "python" or not (is_settable(step.hops) or table is not None):
+            continue
+        hops = tuple((hop.relation, hop.label, hop.index) for hop in step.hops)
+        if table is not None:
+            return Cut(
+                HOOKS,
+                f"each {step.type}",
+                hops[: table + 1],
+                f"hooks of each new {step.object} removed after each step",
+            )
+        place = step.via.removeprefix(".") or "what it holds"
+        return Cut(CLEAR, f"each {step.type}", hops, f"{place} of each new {step.object} set to None after each step")
+    return None
+
+
+def is_settable(hops: tuple[Hop, ...]) -> bool:
+    """Is the last of these references one that can be given another value?"""
+    if not hops:
+        return False
+    last = hops[-1]
+    return last.relation in {"attribute", "slot", "cell", "dict_value"} or (
+        last.relation == "item" and last.type == "list"
+    )
+
+
+def cut_at(how: str, root: str, steps: tuple[Step, ...], step: int, text: str) -> Cut:
+    """A cut of one reference: the one that leads to this step's object."""
+    return Cut(how, root, hops_before(steps, step, 0), text.format(expression(steps, step) or "it"))
+
+
+def root_of(step: Step) -> str:
+    """Where the way begins, if that can be found again."""
+    if step.kind == "root" and step.object == "running frame":
+        return "frame " + step.detail.partition(" (")[0]
+    return f"module {step.detail}" if step.object == "module" else ""
+
+
+def hops_before(steps: tuple[Step, ...], step: int, more: int) -> tuple[tuple[str, str, int], ...]:
+    """All references up to a step, and so many of its own."""
+    hops: list[Hop] = [hop for one in steps[:step] for hop in one.hops]
+    return tuple((hop.relation, hop.label, hop.index) for hop in [*hops, *steps[step].hops[:more]])
+
+
+def container_hop(step: Step) -> int:
+    """How many references of a step lead to the container inside it: of a module's hooks, those to their dict."""
+    return max(0, len(step.hops) - 1)
+
+
+def last_attribute(steps: tuple[Step, ...], head: int) -> int | None:
+    """The step that the last attribute or variable of the program in front of the object leads to."""
+    found = (
+        number + 1
+        for number in range(head - 1, -1, -1)
+        if step_family(steps[number]) in {"object", "nn", "module"} and steps[number].hops
+    )
+    return next(found, None)

@@ -1,0 +1,98 @@
+"""How bad a finding is: whether it would end the job, and whether it is worth a failed build."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from gradlife.hunting.process.memory_limits import system_limit, usage
+from gradlife.model.hunt import Finding, FindingKind, Severity
+
+#: A job of so many steps is a usual one: a leak that reaches the memory limit earlier would end it.
+HORIZON = 100_000
+
+#: Plain data of Python's below so many bytes a step is minor.
+LEAST_PLAIN_BYTES = 4096
+
+#: What is retained and does not grow is a note below this share of the peak.
+LEAST_SHARE = 0.05
+
+#: A process may have some thousand of these open at a time, whatever they weigh.
+HANDLES = frozenset(
+    {
+        "_io.BufferedReader",
+        "_io.BufferedWriter",
+        "_io.FileIO",
+        "_io.TextIOWrapper",
+        "mmap.mmap",
+        "socket.socket",
+        "subprocess.Popen",
+    }
+)
+
+#: Hooks and handlers that are added again and again: each step runs all of them, and takes longer than the one before.
+RUN_EACH_STEP = frozenset({"GL355", "GL526", "GL605", "GL612"})
+
+#: Where Python keeps threads that run: each has a stack.
+RUNNING_THREADS = "_active"
+
+
+@dataclass(frozen=True)
+class Room:
+    """The memory around a program."""
+
+    free: int  # bytes until the limit
+    peak: float  # bytes of storages at most at any look
+
+
+def room_now(peak: float, limit: int | None = None) -> Room:
+    """The memory around this process."""
+    resident, _ = usage(os.getpid())
+    return Room(max(0, (limit or system_limit()) - resident), peak)
+
+
+def graded(findings: Iterable[Finding], room: Room) -> list[Finding]:
+    """The findings with their severity."""
+    return [with_severity(one, room) for one in findings]
+
+
+def with_severity(one: Finding, room: Room) -> Finding:
+    """A finding with its severity, and the steps until memory runs out where a usual job has as many."""
+    steps = steps_to_limit(one, room)
+    return replace(one, severity=severity_of(one, steps, room.peak), steps_to_limit=steps)
+
+
+def steps_to_limit(one: Finding, room: Room) -> int | None:
+    """Steps until memory runs out at the rate of a finding; None where that is out of reach."""
+    rate = max(one.per_step.bytes, one.per_step.retained_bytes)
+    if one.kind in {FindingKind.RETAINED, FindingKind.NEEDS_GC} or rate * HORIZON < room.free or rate <= 0:
+        return None
+    return int(room.free / rate)
+
+
+def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
+    """How bad it is."""
+    if one.kind is FindingKind.NEEDS_GC:
+        return Severity.MINOR
+    if one.kind is FindingKind.RETAINED:
+        return Severity.MAJOR if one.retained_bytes > LEAST_SHARE * peak else Severity.NOTE
+    if steps is not None:
+        return Severity.CRITICAL
+    return Severity.MINOR if is_small(one) else Severity.MAJOR
+
+
+def is_small(one: Finding) -> bool:
+    """Is it plain data of Python's, and little of it; or tensors whose storages others have?"""
+    rate = one.per_step
+    if one.kind is not FindingKind.GROWTH or one.code in RUN_EACH_STEP or rate.storages or rate.graph_nodes:
+        return False
+    if any(row.type in HANDLES for row in one.retained_types) or is_running(one):
+        return False
+    return max(rate.bytes, rate.retained_bytes) < LEAST_PLAIN_BYTES
+
+
+def is_running(one: Finding) -> bool:
+    """Are these threads that run?"""
+    names = (*one.also_held_by, *(step.via for step in one.trace.steps))
+    return any(RUNNING_THREADS in name for name in names)

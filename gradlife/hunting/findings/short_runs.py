@@ -1,0 +1,66 @@
+"""What to try where too few steps were seen."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradlife.errors import UsageError
+from gradlife.hunting.steps.targets import ScriptTarget, parse
+
+Loop = (ast.For, ast.AsyncFor, ast.While)
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+#: Functions named at most.
+MOST_NAMED = 3
+
+#: Steps with which the rounds of a script come to a verdict.
+WANTED_STEPS = 80
+
+
+def advice(target: str, steps: int, stepped_by: str) -> str:
+    """A line for the report of a script: what lets the next hunt tell more."""
+    if stepped_by:
+        what = f"what grows: {stepped_by} was seen {steps} times, and {WANTED_STEPS} times tell"
+    else:
+        what = "what grows: no step was seen, for no optimizer fired, no DataLoader gave batches and nothing ran backward often"
+    names = [*step_functions(target)][:MOST_NAMED]
+    if not names:
+        instead, name = "put what it repeats in a function and name that", "FUNCTION"
+    else:
+        others = f" (or {', '.join(names[1:])})" if names[1:] else ""
+        instead, name = f"count calls of {names[0]}{others}", names[0]
+    return f"{what}: let it run longer, or {instead} → gradlife hunt --step-on __main__:{name} …"
+
+
+def step_functions(target: str) -> Iterator[str]:
+    """Functions of a script that its own loops call, the outermost loop's first; none where it cannot be read."""
+    try:
+        found = parse(target)
+        if not isinstance(found, ScriptTarget) or found.is_command:
+            return
+        with open(found.path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (UsageError, OSError, SyntaxError, ValueError):
+        return
+    defined = dict(functions_of(tree))
+    called = (name for loop in ast.walk(tree) if isinstance(loop, Loop) for name in names_called(loop))
+    yield from dict.fromkeys(defined[name] for name in called if name in defined)
+
+
+def functions_of(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Functions and methods by the name by which they are called, and as `--step-on` wants them."""
+    for node in tree.body:
+        if isinstance(node, Function):
+            yield node.name, node.name
+        elif isinstance(node, ast.ClassDef):
+            yield from ((one.name, f"{node.name}.{one.name}") for one in node.body if isinstance(one, Function))
+
+
+def names_called(loop: ast.AST) -> Iterator[str]:
+    """Names of functions and methods that are called in a loop."""
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Call):
+            match node.func:
+                case ast.Name(name) | ast.Attribute(attr=name):
+                    yield name

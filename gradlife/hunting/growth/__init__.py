@@ -1,0 +1,1 @@
+"""Growth: survivors grouped by holder, and which groups grow in every round."""

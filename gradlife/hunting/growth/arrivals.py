@@ -1,0 +1,92 @@
+"""What grows on a slower clock than the steps: once an epoch, a trial, a fold. Most rounds add nothing to it.
+
+It is judged over all looks: a place whose members only ever come and never go, in several separate rounds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gradlife import _heap
+from gradlife.hunting.growth.groups import Group, containers, has_variables, held_groups
+from gradlife.hunting.growth.reachable_growth import Evidence, Grown, increments, retained_amounts
+from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
+
+#: Rounds in which something must have come: fewer may be what a program sets up.
+LEAST_ARRIVALS = 4
+
+#: Where the second half of the steps brought less than this share of the first half's, it is a cache that fills.
+LEAST_LATER_SHARE = 0.5
+
+
+def arrived(evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
+    """Groups that grow now and then, those left out that are known."""
+    if len(evidence.looks) <= LEAST_ARRIVALS:
+        return []
+    whole = replace(evidence, rounds=len(evidence.looks) - 1)
+    taken = {node for group in known for node in group.members}
+    found = (grown_rarely(group, whole) for group in held_groups(evidence.graph, evidence.born))
+    return [one for one in found if one is not None and taken.isdisjoint(one.group.members)]
+
+
+def grown_rarely(group: Group, evidence: Evidence) -> Grown | None:
+    """The group with its rate, if its members came in enough rounds and what holds them lost none."""
+    leaking = leak_types()
+    relevant = [node for node in group.members if matters(evidence.graph, node, leaking)]
+    if len({evidence.born[node] for node in relevant}) < LEAST_ARRIVALS:
+        return None
+    held_by = [node for node in containers(evidence.graph, group, evidence.born) if only_gains(node, evidence)]
+    if not held_by and not is_late_chain(group, evidence):
+        return None
+    steps = sum(map(evidence.steps, evidence.judged))
+    return Grown(group, weight(evidence.graph, group.members, steps), tuple(held_by))
+
+
+def only_gains(node: int, evidence: Evidence) -> bool:
+    """Has a container more items after enough rounds, and never less?"""
+    return not has_variables(evidence.graph, node) and has_arrivals(increments(node, evidence), evidence)
+
+
+def is_late_chain(group: Group, evidence: Evidence) -> bool:
+    """Does one top have objects of enough rounds below it, and what holds it retain more and more?"""
+    if not group.anchor or has_variables(evidence.graph, group.anchor):
+        return False
+    if not all_below_one(group, evidence.graph, evidence):
+        return False
+    amounts = retained_amounts(group.anchor, evidence.looks)
+    added = [after - before for before, after in itertools.pairwise(amounts)]
+    return len(added) == len(evidence.judged) and has_arrivals(added, evidence)
+
+
+def all_below_one(group: Group, graph: _heap.Graph, evidence: Evidence) -> bool:
+    """Are objects of enough rounds below the same top?"""
+    rounds: dict[int, set[int]] = {}
+    leaking = leak_types()
+    for node, top in group.members.items():
+        if matters(graph, node, leaking):
+            rounds.setdefault(top, set()).add(evidence.born[node])
+    return any(len(found) >= LEAST_ARRIVALS for found in rounds.values())
+
+
+def has_arrivals(added: Sequence[int], evidence: Evidence) -> bool:
+    """Did enough rounds add something, none take anything away, and the later ones go on?"""
+    if len(added) != len(evidence.judged) or min(added) < 0:
+        return False
+    return sum(count > 0 for count in added) >= LEAST_ARRIVALS and goes_on(added, evidence)
+
+
+def goes_on(added: Sequence[int], evidence: Evidence) -> bool:
+    """Did the second half of the steps bring about as much as the first?"""
+    lengths = [evidence.steps(number) for number in evidence.judged]
+    half = sum(lengths) / 2
+    sums, steps, at = [0.0, 0.0], [0, 0], 0
+    for count, length in zip(added, lengths, strict=True):
+        part = int(at + length / 2 > half)
+        sums[part] += count
+        steps[part] += length
+        at += length
+    if not steps[0] or not steps[1]:
+        return True
+    return sums[1] / steps[1] >= LEAST_LATER_SHARE * sums[0] / steps[0]

@@ -1,0 +1,115 @@
+"""Growth that is meant: a container with a bound that is not reached yet, and tables of libraries that hold no tensors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from gradlife.hunting.snapshots.node_weights import base_types
+from gradlife.model.hunt import Explained, Finding, FindingKind
+from gradlife.model.trace import Step
+
+#: A bound above this many items is none that a run will reach.
+LARGEST_BOUND = 1_000_000
+
+TENSOR = "torch._C.TensorBase"
+
+
+def is_meant(finding: Finding, at: int | None = None) -> bool:
+    """Is this growth no leak? ``at`` is the step of its trace that gets more items, where known, or less than 0 for none."""
+    return is_filling(finding, at) or is_library_table(finding)
+
+
+def is_filling(finding: Finding, at: int | None) -> bool:
+    """A container with a bound fills up with plain tensors; one that is given graphs keeps more than it was made for.
+
+    It is the one with the bound that gets more: ever more such containers, with a few items each, have no bound together.
+    """
+    bounded = bounded_step(finding)
+    if bounded is None or finding.per_step.graph_nodes:
+        return False
+    return at is None or (at >= 0 and finding.trace.steps[at] == bounded)
+
+
+def bounded_step(finding: Finding) -> Step | None:
+    """The container on the way that may not hold more than a number of items, and has room left."""
+    for step in finding.trace.steps:
+        if step.most is not None and step.most <= LARGEST_BOUND and (step.length is None or step.length < step.most):
+            return step
+    return None
+
+
+def is_library_table(finding: Finding) -> bool:
+    """Something of the standard library's or of torch's own, without tensors: source lines of generated code, say."""
+    amounts = finding.per_step
+    steps = finding.trace.steps
+    if amounts.tensors or amounts.storages or amounts.graph_nodes or not steps or steps[0].object != "module":
+        return False
+    if steps[-1].type in base_types():  # a program puts these there
+        return False
+    package = package_of(steps[0])
+    return package in sys.stdlib_module_names or package == "torch"
+
+
+def package_of(step: Step) -> str:
+    """Of the module that a trace begins with; empty where it begins elsewhere."""
+    return step.detail.partition(".")[0] if step.object == "module" else ""
+
+
+def explained(finding: Finding) -> Explained:
+    """In a line: what it is, and how much a step."""
+    steps = finding.trace.steps
+    bounded = bounded_step(finding)
+    if bounded is not None:
+        words = f"{bounded.object} {bounded.detail}".strip()
+        return Explained("bounded cache", f"{words}, not full yet", finding.retained_bytes)
+    return Explained(
+        "table of a library", f"{steps[0].object} {steps[0].detail}: {steps[0].via}", finding.retained_bytes
+    )
+
+
+def replaced(finding: Finding) -> Explained:
+    """In a line: where each step puts something larger, and nothing of what was there before lives on."""
+    what = f"{way_text(finding.trace.steps)}: replaced at each step by a larger one that is not made of it"
+    return Explained("larger in each step", what, finding.retained_bytes)
+
+
+def way_text(steps: Sequence[Step]) -> str:
+    """A way as one would write it."""
+    names = [step.via if step.via[:1] in ".[" else f" {step.via}" for step in steps[:-1]]
+    return "".join(names).strip()
+
+
+def slowed(finding: Finding) -> Explained:
+    """In a line: where something gets less in every round, as a cache does whose keys come again."""
+    steps = finding.trace.steps
+    place = f"{steps[-2].object} {steps[-2].detail}".strip() if len(steps) > 1 else finding.trace.object
+    return Explained("cache that fills", f"{place} gets less in every round", finding.retained_bytes)
+
+
+def is_compilers(finding: Finding) -> bool:
+    """Does a table of torch's compiler keep it; or, without a tensor, one of Python's, or nothing that is known?
+
+    With each version come functions and weak references of the compiler's own. What the program holds itself is its own.
+    """
+    steps = finding.trace.steps
+    if steps and steps[0].object == "module" and steps[0].detail.startswith("torch._"):
+        return True
+    amounts = finding.per_step
+    if amounts.tensors or amounts.storages or amounts.graph_nodes:
+        return False
+    is_unknown = finding.kind in {FindingKind.NATIVE, FindingKind.NEVER}
+    return is_unknown or (
+        bool(steps)
+        and (steps[0].object == "interpreter" or package_of(steps[0]) in {"torch", *sys.stdlib_module_names})
+    )
+
+
+def recompiled(finding: Finding) -> Explained:
+    """In a line: what it is, and where it ends."""
+    config: Any = getattr(sys.modules.get("torch._dynamo"), "config", None)
+    most = getattr(config, "recompile_limit", None) or getattr(config, "cache_size_limit", None)
+    end = f", {most} of a function at most" if isinstance(most, int) else ""
+    words = f"torch.compile makes new versions of the same functions in every round{end}"
+    return Explained("compile cache", words, finding.retained_bytes)

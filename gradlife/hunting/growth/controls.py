@@ -1,0 +1,131 @@
+"""Leaks that the hunt plants itself, and a clean twin: a hunt that judges them wrongly is not to be believed.
+
+What was planted is known by its addresses, which are noted as it is planted. It is judged apart from the program.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+#: The controls make a step for so many of the program's, all at its boundaries, so that its own steps cost nothing more.
+SHARE = 4
+LEAST_STEPS = 3
+
+CYCLE_NAME = "PlantedCycle"
+
+#: Controls of hunts under way: what keeps the held leak, as a variable of a program would.
+planted: list[Controls] = []
+
+
+@contextmanager
+def quiet(torch: Any) -> Iterator[None]:
+    """No mode or hook of the program sees what is planted, and the program's own modes do not change it."""
+    with (
+        torch._C._DisableTorchDispatch(),
+        torch._C.DisableTorchFunction(),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        torch.autograd.graph.saved_tensors_hooks(same, same),
+    ):
+        yield
+
+
+def same(tensor: Any) -> Any:
+    """Packs nothing."""
+    return tensor.detach()
+
+
+#: Tensors of the clean twin that live at a time.
+RING_LENGTH = 2
+
+
+@dataclass(frozen=True)
+class Planting:
+    """Addresses of what was planted by a number of counted steps."""
+
+    steps: int
+    tensors: tuple[int, ...]  # of the list that grows
+    cycles: tuple[tuple[int, int], ...]  # a context, and the tensor that it keeps
+    ring: tuple[int, ...]
+    leaves: tuple[int, ...] = ()  # of the graphs of the cycles, which alone keep them
+
+
+class Controls:
+    """One held leak, one cycle that the collector cannot free, and one clean twin."""
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+        self.ring: deque[Any] = deque(maxlen=RING_LENGTH)
+        self._contexts: list[weakref.ref[Any]] = []
+        self._function: Any = None
+        self.plantings: list[Planting] = []
+        self._early = 0  # steps of the round under way
+
+    @property
+    def are_planted(self) -> bool:
+        """Without torch there is nothing to plant."""
+        return self._function is not None
+
+    def plant(self, steps: int = 0, now: int = 0, *, is_early: bool = False) -> None:
+        """The steps of each control that go with so many of the program's, those since the last look; ``now``: all of them.
+
+        What is planted early, in the midst of a round, is not planted again at its end.
+        """
+        torch = sys.modules.get("torch")
+        if torch is None or not hasattr(torch, "autograd"):
+            return
+        if self._function is None:
+            self._function = planted_function(torch)
+            planted.append(self)
+        wanted = max(LEAST_STEPS, steps // SHARE)
+        with quiet(torch):
+            rows = [self._plant_one(torch) for _ in range(wanted - self._early)]
+        if rows:
+            tensors, rings, cycles, leaves = zip(*rows, strict=True)
+            self.plantings.append(Planting(now, tensors, cycles, rings, leaves))
+        self._early = max(wanted, self._early) if is_early else 0
+
+    def _plant_one(self, torch: Any) -> tuple[int, int, tuple[int, int], int]:
+        self.held.append(torch.ones(4))
+        self.ring.append(torch.ones(4))
+        return id(self.held[-1]), id(self.ring[-1]), *self._plant_cycle(torch)
+
+    def _plant_cycle(self, torch: Any) -> tuple[tuple[int, int], int]:
+        leaf = torch.ones(2, requires_grad=True)
+        result = self._function.apply(leaf)
+        context = result.grad_fn
+        context.kept = result.sin()
+        self._contexts.append(weakref.ref(context))
+        return (id(context), id(context.kept)), id(leaf)
+
+    def uproot(self) -> None:
+        """Takes everything out again."""
+        self.held.clear()
+        self.ring.clear()
+        for reference in self._contexts:
+            context = reference()
+            if context is not None:
+                del context.kept
+        self._contexts.clear()
+        self.plantings.clear()
+        if self in planted:
+            planted.remove(self)
+
+
+def planted_function(torch: Any) -> Any:
+    """The Function whose contexts the cycle goes through."""
+
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2
+
+    names = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(CYCLE_NAME, (torch.autograd.Function,), names)

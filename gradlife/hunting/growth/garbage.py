@@ -1,0 +1,69 @@
+"""What waits for the cyclic collector: seen before it runs, and gone after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.islands import alike, islands
+from gradlife.hunting.snapshots.node_weights import NATIVE
+from gradlife.hunting.snapshots.step_snapshots import Look
+from gradlife.hunting.snapshots.survivors import MOST_OF_A_TYPE
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Looks around a collection, and the one before the steps whose garbage it freed."""
+
+    start: Look
+    before: Look
+    after: Look
+    steps: int
+
+
+@dataclass(frozen=True)
+class Garbage:
+    """Collectable islands with tensors in them."""
+
+    graph: _heap.Graph
+    groups: tuple[Group, ...]
+    steps: int  # that made them
+
+
+def is_waiting(start: Look, now: Look) -> bool:
+    """Is there anything of torch that is new and that no root reaches? Only then it is worth a collection."""
+    graph = now.graph
+    return any(graph.kind(node) in NATIVE and not graph.path(node) for node in appeared(start.graph, graph))
+
+
+def garbage_of(waiting: Waiting) -> Garbage:
+    """Islands that the collection between two looks freed, and that were not there at the start."""
+    graph = waiting.before.graph
+    found = islands(
+        graph, completed(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))
+    )
+    groups = [group for group in alike(graph, found) if holds_tensors(graph, group)]
+    return Garbage(graph, tuple(groups), waiting.steps)
+
+
+def appeared(before: _heap.Graph, after: _heap.Graph) -> set[int]:
+    """Nodes of `after` that `before` has not."""
+    rows = _heap.compare_objects(before, after, MOST_OF_A_TYPE)
+    return {node for _, kind, _, _, _, nodes in rows if kind != "root" for node in nodes}
+
+
+def completed(graph: _heap.Graph, nodes: set[int]) -> set[int]:
+    """With the rest of the garbage they refer to: at its address there may have been another of its type before."""
+    front = [node for node in nodes if graph.dominator(node) is None]
+    found = set(nodes)
+    while front:
+        fresh = {node for node in graph.referents(front.pop()) if node not in found and graph.dominator(node) is None}
+        found |= fresh
+        front += fresh
+    return found
+
+
+def holds_tensors(graph: _heap.Graph, group: Group) -> bool:
+    """Is there anything of torch in it?"""
+    return any(graph.kind(node) in NATIVE for node in group.members)

@@ -1,0 +1,137 @@
+"""Places that hold one thing which takes more after every round: a tensor that `torch.cat` makes longer each step, a view of
+a storage that grows. Their count stays what it was, so that no survivors tell of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.reachable_growth import Evidence, Grown, is_steady
+from gradlife.hunting.snapshots.retained import dominators
+from gradlife.hunting.snapshots.stale_activations import bytes_of
+from gradlife.hunting.snapshots.step_snapshots import Look, sized, tensor_type_names
+from gradlife.model.hunt import PerStep
+
+#: Rounds in each of which a place must have grown: a batch may be larger than the last by chance a few times.
+LEAST_ROUNDS = 4
+
+#: What is smaller than this share of the largest at a place is not what grows there.
+LEAST_SHARE = 0.5
+
+Place = tuple[str, str, int]  # kind, type and address of the nearest object of Python that was there at every look
+
+
+@dataclass(frozen=True)
+class Body:
+    """What takes memory, and the objects of Python that alone hold it, the nearest first."""
+
+    node: int
+    bytes: int
+    places: tuple[Place, ...]
+
+
+def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
+    """Places that took more in every round, those left out of which is shown already."""
+    looks = evidence.looks
+    if len(looks) <= LEAST_ROUNDS or not has_new_sizes(looks):
+        return []
+    found = [bodies_of(look.graph) for look in looks]
+    lasting = set.intersection(*({place for body in one for place in body.places} for one in found))
+    amounts = [amounts_of(one, lasting) for one in found]
+    members = {node for one in known for node in one.group.members}.union(evidence.planted)
+    rows = []
+    for place in amounts[-1]:
+        if place is not None and is_swelling([before[place] for before in amounts], evidence):
+            here = [body for body in found[-1] if first_of(body, lasting) == place]
+            if members.isdisjoint(body.node for body in here):
+                rows.append(grown_at(evidence, place, here, [before[place] for before in amounts]))
+    return rows
+
+
+def has_new_sizes(looks: Sequence[Look]) -> bool:
+    """Has anything a size at the last look that nothing had before? What grows has; in most programs nothing does."""
+    return bool(looks[-1].sizes.difference(*(look.sizes for look in looks[:-1])))
+
+
+def bodies_of(graph: _heap.Graph) -> list[Body]:
+    """All that takes memory, with its places."""
+    tensors = tensor_type_names()
+    return [Body(node, nbytes, tuple(places_above(graph, node, tensors))) for node, nbytes in sized(graph)]
+
+
+def places_above(graph: _heap.Graph, node: int, tensors: Set[str]) -> Iterator[Place]:
+    """Dominators that stay where they are. A tensor is none: the next one often stands at the address of the last."""
+    for above in dominators(graph, node):
+        kind, name, address, _ = graph.describe(above)
+        if kind == "python" and name not in tensors:
+            yield kind, name, address
+
+
+def first_of(body: Body, lasting: Set[Place]) -> Place | None:
+    """The nearest place of those that were there at every look."""
+    return next((place for place in body.places if place in lasting), None)
+
+
+def amounts_of(bodies: Iterable[Body], lasting: Set[Place]) -> Counter[Place | None]:
+    """The bytes at each place."""
+    sums: Counter[Place | None] = Counter()
+    for body in bodies:
+        sums[first_of(body, lasting)] += body.bytes
+    return sums
+
+
+def is_swelling(amounts: Sequence[int], evidence: Evidence) -> bool:
+    """Is there more after every round, and about as much more for each step?"""
+    added = [after - before for before, after in itertools.pairwise(amounts)]
+    return all(one > 0 for one in added) and is_steady(added[evidence.judged.start :], evidence)
+
+
+def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: Sequence[int]) -> Grown:
+    """The new things at a place, the largest first, with the rate of the place."""
+    graph = evidence.graph
+    largest, *others = sorted(bodies, key=lambda one: -one.bytes)
+    group = Group(graph.find(place[2]))
+    for body in (largest, *(one for one in others if one.node in evidence.born)):
+        way = way_below(graph, body, place)
+        group.tops.append(way[-1])
+        group.members.update(dict.fromkeys(way, way[-1]))
+    steps = sum(map(evidence.steps, evidence.judged))
+    more = (amounts[-1] - amounts[evidence.judged.start]) / steps
+    return Grown(group, PerStep(bytes=more, retained_bytes=more), is_swelling=True)
+
+
+def way_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
+    """From what takes memory up to the place, which is left out."""
+    way = [body.node]
+    for above in dominators(graph, body.node):
+        if graph.describe(above)[:3] == place:
+            break
+        way.append(above)
+    return way
+
+
+def place_of(graph: _heap.Graph, one: Grown) -> Place:
+    """Where a group that swells is, as any look knows it."""
+    return graph.describe(one.group.anchor or 0)[:3]
+
+
+def tensors_at(graph: _heap.Graph, places: Iterable[Place]) -> dict[int, Place]:
+    """The large ones of the objects of tensors that these places alone hold, by address."""
+    found: dict[Place, dict[int, int]] = {place: {} for place in places}
+    names = tensor_type_names() if found else frozenset()
+    for name in names:
+        for node in graph.nodes("python", name):
+            place = next((above for above in places_above(graph, node, names) if above in found), None)
+            if place is not None:
+                found[place][graph.describe(node).address] = bytes_of(graph, node)
+    return {
+        address: place
+        for place, sizes in found.items()
+        for address, nbytes in sizes.items()
+        if nbytes >= LEAST_SHARE * max(sizes.values())
+    }

@@ -1,0 +1,111 @@
+"""Survivors that no root reaches: those together that refer to one another, and the cycle at the heart of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gradlife import _heap
+from gradlife.hunting.growth.groups import Group
+
+Node = int
+
+
+def islands(graph: _heap.Graph, nodes: Iterable[int]) -> list[Group]:
+    """Nodes that no root reaches, those together that refer to one another."""
+    waiting = {node for node in nodes if graph.dominator(node) is None}
+    around = neighbours(graph, waiting)
+    found = []
+    while waiting:
+        start = waiting.pop()
+        members, front = [start], [start]
+        while front:
+            fresh = around[front.pop()] & waiting
+            waiting -= fresh
+            members += fresh
+            front += fresh
+        found.append(Group(None, [start], dict.fromkeys(members, start)))
+    return found
+
+
+def neighbours(graph: _heap.Graph, nodes: set[int]) -> dict[int, set[int]]:
+    """Among these nodes, who refers to whom, in both directions."""
+    around: dict[int, set[int]] = {node: set() for node in nodes}
+    for node in nodes:
+        for target in graph.referents(node):
+            if target in around:
+                around[node].add(target)
+                around[target].add(node)
+    return around
+
+
+def alike(graph: _heap.Graph, found: Sequence[Group]) -> list[Group]:
+    """Islands with the same heart as one group: each of them is one time that the same thing leaked."""
+    hearts: dict[frozenset[tuple[str, str]], frozenset[tuple[str, str]]] = {}
+    groups: dict[frozenset[tuple[str, str]], Group] = {}
+    for island in found:
+        names = type_names(graph, island.members)
+        if names not in hearts:
+            hearts[names] = type_names(graph, heart(graph, island.members) or island.members)
+        group = groups.setdefault(hearts[names], Group(None))
+        group.tops += island.tops
+        group.members.update(island.members)
+    return list(groups.values())
+
+
+def type_names(graph: _heap.Graph, nodes: Iterable[int]) -> frozenset[tuple[str, str]]:
+    """The kinds and types of some nodes."""
+    return frozenset(graph.kind_and_type(node) for node in nodes)
+
+
+def heart(graph: _heap.Graph, members: Iterable[int]) -> set[int]:
+    """The members that are in a cycle; a wrapper and its C++ object alone are none."""
+    inside = set(members)
+    found: set[int] = set()
+    for part in cyclic_parts(graph, inside):
+        kinds = {graph.kind(node) for node in part}
+        if len(part) > 2 or kinds == {"python"}:
+            found |= part
+    return found
+
+
+def cyclic_parts(graph: _heap.Graph, nodes: set[int]) -> list[set[int]]:
+    """Strongly connected parts of more than one node, after Tarjan, without recursion."""
+    order: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    on_stack: set[int] = set()
+    parts: list[set[int]] = []
+    for start in nodes:
+        if start in order:
+            continue
+        work = [(start, iter(graph.referents(start)))]
+        order[start] = low[start] = len(order)
+        stack.append(start)
+        on_stack.add(start)
+        while work:
+            node, targets = work[-1]
+            for target in targets:
+                if target not in nodes:
+                    continue
+                if target not in order:
+                    order[target] = low[target] = len(order)
+                    stack.append(target)
+                    on_stack.add(target)
+                    work.append((target, iter(graph.referents(target))))
+                    break
+                if target in on_stack:
+                    low[node] = min(low[node], order[target])
+            else:
+                work.pop()
+                if work:
+                    above = work[-1][0]
+                    low[above] = min(low[above], low[node])
+                if low[node] == order[node]:
+                    part = set()
+                    while node not in part:
+                        last = stack.pop()
+                        on_stack.discard(last)
+                        part.add(last)
+                    if len(part) > 1:
+                        parts.append(part)
+    return parts

@@ -1,0 +1,75 @@
+"""Small views of large storages that a finished step left: nothing grows, but far more is kept than anything can see.
+
+A view owns the whole storage. Where all tensors that the program still names show only a small part of a storage that is made
+anew in the rounds, the rest of it is memory that the program takes for free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gradlife import _heap
+from gradlife.hunting.growth.reachable_growth import Evidence, Grown
+from gradlife.hunting.snapshots.retained import Kept, dominators, kept_by_steps, storages_of, together
+from gradlife.hunting.snapshots.step_snapshots import storage_content
+from gradlife.hunting.snapshots.survivors import Births
+
+#: A storage is this many times as large as all that is shown of it, and so many bytes of it are seen by nothing.
+MUCH = 4
+LEAST_UNSEEN_BYTES = 64 * 1024
+
+
+def finished_steps(evidence: Evidence, grown: Sequence[Grown]) -> list[Kept]:
+    """What finished steps left, though it does not grow: their graphs and frames, and storages behind small views.
+
+    What hangs on the same container as something that grows is a part of that, from before the first look.
+    """
+    known = {node for one in grown for node in (*one.group.members, *one.containers)}
+    kept = kept_by_steps(evidence.looks[-1], known)
+    known = known.union(*(one.storages for one in kept))
+    return kept + kept_by_slices(evidence.graph, evidence.born, known)
+
+
+def kept_by_slices(graph: _heap.Graph, born: Births, skipped: Iterable[int]) -> list[Kept]:
+    """Storages that were made in a round, and of which a small part is all that the program names."""
+    outside = set(skipped)
+    found = []
+    for storage in storages_of(graph):
+        content = storage_content(graph, storage)
+        if content < LEAST_UNSEEN_BYTES or storage not in born or graph.dominator(storage) is None:
+            continue
+        shown = shown_of(graph, storage)
+        if shown is None or MUCH * shown > content or content - shown < LEAST_UNSEEN_BYTES:
+            continue
+        if outside.isdisjoint([storage, *dominators(graph, storage)]):
+            found.append(Kept(storage, [storage], content))
+    return together(graph, found)
+
+
+def shown_of(graph: _heap.Graph, storage: int) -> int | None:
+    """Bytes of a storage that named tensors show; None where it is used in a way that does not tell."""
+    from gradlife.patterns.rules.modules import shown_bytes  # with it come all patterns
+
+    total = 0
+    for impl in graph.referrers(storage):
+        if graph.kind(impl) != "tensor":
+            return None
+        if is_named(graph, impl, storage):
+            shown = shown_bytes(graph.path_steps(impl)[-1].detail) if graph.path(impl) else None
+            if shown is None:
+                return None
+            total += shown
+    return total
+
+
+def is_named(graph: _heap.Graph, impl: int, storage: int) -> bool:
+    """Does anything refer to a tensor, or to its Python object, but views of it and the two each other?
+
+    A tensor that refers to it without being of the same storage is no view: it has it as its gradient.
+    """
+    wrappers = {node for node in graph.referents(impl) if graph.kind(node) == "python"}
+    own = {impl, *wrappers}
+    users = [node for node in graph.referrers(impl) if node not in own]
+    if any(graph.kind(node) != "tensor" or storage not in graph.referents(node) for node in users):
+        return True
+    return any(node not in own for wrapper in wrappers for node in graph.referrers(wrapper))

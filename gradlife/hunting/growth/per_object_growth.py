@@ -1,0 +1,104 @@
+"""Many old objects that get one new thing each: samples that cache their features, records that are given their outputs.
+
+No container of theirs gets longer, and none of the objects has more after each round; together they keep what every step makes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from gradlife import _heap
+from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.snapshots.retained import dominators
+
+#: So many objects that got one each are no accident.
+LEAST_PLACES = 10
+
+#: More than so many in one object are a container's.
+MOST_IN_ONE = 4
+
+#: Objects of which it is asked what they had before, and the share of them that must have had less.
+MOST_ASKED = 40
+LEAST_SHARE = 0.9
+
+#: References whose names tell one place of an object from another; those of items and values do not.
+NAMED = frozenset({"attribute", "slot", "dict_value"})
+
+#: What a tensor has from the beginning or never: one that has it where none had it is another tensor at that address.
+FROM_THE_BEGINNING = ("native", "base")
+
+Place = tuple[str, str, str, str]  # type of the object, relation and name of the reference, type of what it got
+
+
+def spread(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) -> list[Group]:
+    """Groups that hang on the same place of many objects, together, where most of these objects had less at an earlier look.
+
+    What hangs there must have been born after that.
+    """
+    alike: defaultdict[Place, list[Group]] = defaultdict(list)
+    for group in groups:
+        if group.anchor and len(group.tops) <= MOST_IN_ONE:
+            for place in place_of(graph, group.anchor, group.tops[0]):
+                alike[place].append(group)
+    return [
+        together(graph, ones) for ones in alike.values() if len(ones) >= LEAST_PLACES and have_got(graph, ones, earlier)
+    ]
+
+
+def place_of(graph: _heap.Graph, holder: int, top: int) -> Iterator[Place]:
+    """Where an object has what it got; nothing where others are between the two."""
+    if holder in graph.referrers(top):
+        relation, name = graph.steps_along([holder, top])[0][5:7]
+        if (relation, name) == FROM_THE_BEGINNING:
+            return
+        yield (graph.type(holder), relation, name if relation in NAMED else "", graph.type(top))
+
+
+def have_got(graph: _heap.Graph, groups: Sequence[Group], earlier: _heap.Graph) -> bool:
+    """Had most of these objects less of the kind? What only replaces something is as many as before."""
+    sample = groups[:: max(1, len(groups) // MOST_ASKED)]
+    return sum(has_got(graph, group, earlier) for group in sample) >= LEAST_SHARE * len(sample)
+
+
+def has_got(graph: _heap.Graph, group: Group, earlier: _heap.Graph) -> bool:
+    """Was the object there before, with less of the kind?"""
+    holder = group.anchor or 0
+    before = earlier.find(graph.describe(holder).address)
+    if before is None or earlier.kind_and_type(before) != graph.kind_and_type(holder):
+        return False
+    kind = graph.kind_and_type(group.tops[0])
+    return count_of(earlier, before, kind) < count_of(graph, holder, kind)
+
+
+def count_of(graph: _heap.Graph, holder: int, kind: tuple[str, str]) -> int:
+    """References of an object to objects of a kind."""
+    return sum(graph.kind_and_type(node) == kind for node in graph.referents(holder))
+
+
+def together(graph: _heap.Graph, groups: Sequence[Group]) -> Group:
+    """As one, hanging on the nearest of what dominates all the objects."""
+    whole = Group(common_dominator(graph, [group.anchor or 0 for group in groups]))
+    for group in groups:
+        whole.tops.extend(group.tops)
+        whole.places.update(dict.fromkeys(group.tops, group.anchor or 0))
+        whole.absorb(group)
+    return whole
+
+
+def way_to_place(graph: _heap.Graph, group: Group) -> tuple[int, ...]:
+    """The path to one of the objects and to what it got: as most paths are, for a variable often has the newest, too."""
+    paths = [(*graph.path(holder), top) for top, holder in group.places.items()]
+    shapes = [tuple(graph.kind_and_type(node) for node in way) for way in paths]
+    ((usual, _),) = Counter(shapes).most_common(1)
+    alike = [way for way, shape in zip(paths, shapes, strict=True) if shape == usual]
+    return alike[len(alike) // 2]
+
+
+def common_dominator(graph: _heap.Graph, nodes: Sequence[int]) -> int:
+    """The nearest object that all paths to these go through; 0, the root of all, where there is no other."""
+    shared = list(dominators(graph, nodes[0]))
+    for node in nodes[1:]:
+        above = set(dominators(graph, node))
+        shared = [one for one in shared if one in above]
+    return shared[0] if shared else 0

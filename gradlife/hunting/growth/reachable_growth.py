@@ -1,0 +1,341 @@
+"""Which groups grow in every round, and which are full or were a passing crowd."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from gradlife import _heap
+from gradlife.hunting.growth.groups import Group, containers, held_groups
+from gradlife.hunting.growth.islands import alike, islands
+from gradlife.hunting.growth.per_object_growth import spread
+from gradlife.hunting.growth.unreachable_growth import lasting
+from gradlife.hunting.snapshots.node_weights import LEAST_PLAIN_BYTES, leak_types, matters, plain_bytes, weight
+from gradlife.hunting.snapshots.step_snapshots import Look, tensor_type_names
+from gradlife.hunting.snapshots.survivors import Births, births
+from gradlife.model.hunt import PerStep
+
+#: Growth must hold in so many last rounds; those before may be a cache that fills.
+ROUNDS = 3
+
+#: A round may add less for each step than the one that added most; a leak that comes every few steps does.
+LEAST_SHARE = 0.25
+
+#: Something that gets less in every round than in the one before, and in the last this share of the first, fills up: a
+#: cache whose keys repeat. One whose rate falls by less is in doubt.
+SLOWED_SHARE = 0.6
+DOUBTED_SHARE = 0.9
+
+#: Steps of a last round that is long enough to tell so.
+LEAST_TELLING = 29
+
+#: A container that keeps what it is given grows by as much; one that is full does not grow.
+LEAST_GROWTH = 0.5
+
+
+#: Objects a step of a chain: a link has several, and comes every few steps. Of what is replaced all the time, too, a few
+#: stand where others stood at every look.
+LEAST_LINKS = 0.1
+
+#: A round of less than this share of the one before it, as those for natives and lines are, is no round by itself: what
+#: comes every few steps only may leave nothing in it.
+LEAST_LENGTH = 0.5
+
+#: Looks that are not given up for longer rounds.
+LEAST_KEPT = 3
+
+#: Containers that cannot be distinguished from the one before, and the items from which on one has too many for a state that is
+#: carried on.
+REMADE = frozenset({"list", "tuple", "dict", "set", "frozenset", "collections.OrderedDict", "collections.deque"})
+LEAST_ITEMS = 10
+
+#: Of so many items that are new one at least is known to be.
+MOST_MISSING = 2.0
+
+#: Bytes that tell of an object more: what is held may come out larger by less from round to round.
+LEAST_GATHERED = 64
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A group of which every one of the last rounds left something behind."""
+
+    group: Group
+    per_step: PerStep
+    containers: tuple[int, ...] = ()  # that have more items after every round; none where a graph or a chain grows
+    is_swelling: bool = False  # there are no more of them, but they are larger
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What several looks tell together."""
+
+    looks: Sequence[Look]
+    born: Births
+    rounds: int = ROUNDS  # by which growth is judged at most
+    lengths: Sequence[int] = ()  # what counts as the steps of each round, where that is not the program's
+    planted: Births = field(default_factory=dict)  # what the hunt planted: none of the program's
+
+    @property
+    def graph(self) -> _heap.Graph:
+        """The last look's."""
+        return self.looks[-1].graph
+
+    @property
+    def judged(self) -> range:
+        """The rounds by which growth is judged: the last ones."""
+        count = len(self.looks) - 1
+        return range(max(0, count - self.rounds), count)
+
+    @property
+    def foreign(self) -> Counter[tuple[str, str]]:
+        """Objects by type that the hunt left in the judged rounds."""
+        found = (node for node, number in self.planted.items() if number in self.judged)
+        return Counter(map(self.graph.kind_and_type, found))
+
+    def steps(self, number: int) -> int:
+        """Steps of a round."""
+        if self.lengths:
+            return max(1, self.lengths[number])
+        return self.looks[number + 1].steps - self.looks[number].steps
+
+
+def evidence_of(looks: Sequence[Look], rounds: int = ROUNDS) -> Evidence:
+    """The looks with what was born between them."""
+    looks = far_apart(looks)
+    return Evidence(looks, births(looks), rounds)
+
+
+def far_apart(looks: Sequence[Look]) -> Sequence[Look]:
+    """The looks without those that make a round much shorter than the one before: it counts with the next one, the last round
+    with the one before.
+    """
+    kept = list(looks[:2])
+    for number, look in enumerate(looks[2:], 2):
+        before = kept[-1].steps - kept[-2].steps
+        is_last = number == len(looks) - 1
+        if look.steps - kept[-1].steps >= LEAST_LENGTH * before or (is_last and len(kept) <= LEAST_KEPT):
+            kept.append(look)
+        elif is_last:
+            kept[-1] = look
+    return kept
+
+
+def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
+    """Groups that grow in every judged round, and those that grow in some of them only."""
+    sure: list[Group] = []
+    unsure: list[Group] = []
+    others: list[Group] = []
+    for group in held_groups(evidence.graph, evidence.born):
+        counts = counted(group, evidence)
+        if is_filled(group, counts, evidence) or (are_many(counts, evidence) and is_chain(group, evidence)):
+            (unsure if is_slowing(group, evidence) else sure).append(group)
+        else:
+            others.append(group)
+            if sum(count > 0 for count in counts[:-1]) and gathers(group, evidence):
+                unsure.append(group)
+    late = [group for group in others if evidence.born[group.tops[0]] in evidence.judged]
+    for group in spread(late, evidence.graph, evidence.looks[evidence.judged.start].graph):
+        counts = counted(group, evidence)
+        if are_many(counts, evidence):
+            (unsure if slows(counts, evidence, SLOWED_SHARE) else sure).append(group)
+    lost = alike(evidence.graph, islands(evidence.graph, evidence.born))
+    steady = [group for group in lost if is_steady(counted(group, evidence), evidence)]
+    graphs = [look.graph for look in evidence.looks[evidence.judged.start :]]
+    sure += lasting(steady, graphs, evidence.born, evidence.judged, evidence.foreign)
+    return without_items([grown(group, evidence) for group in sure], evidence.graph), unsure
+
+
+def without_items(found: Sequence[Grown], graph: _heap.Graph) -> list[Grown]:
+    """The groups without those that hang on a tensor which a growing container has: it is new, at the address of an older one,
+    and does not grow itself.
+    """
+    items = {item for one in found for container in one.containers for item in graph.referents(container)}
+    tensors = tensor_type_names()
+    return [one for one in found if one.group.anchor not in items or graph.type(one.group.anchor) not in tensors]
+
+
+def grown(group: Group, evidence: Evidence) -> Grown:
+    """The group with its rate."""
+    members = [node for node in group.members if evidence.born[node] in evidence.judged]
+    steps = sum(map(evidence.steps, evidence.judged))
+    rate = weight(evidence.graph, members, steps)
+    if is_plain(group, evidence.graph):
+        rate = replace(rate, bytes=plain_bytes(evidence.graph, members) / steps)
+    held_by = containers(evidence.graph, group, evidence.born) if group.anchor is not None else []
+    growing = [node for node in held_by if grows(node, group, evidence)]
+    rate = replace(rate, retained_bytes=max(rate.retained_bytes, retained_rate(group, growing, evidence) / steps))
+    return Grown(group, rate, tuple(growing or remade(group, evidence)))
+
+
+def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> float:
+    """Bytes that would be freed with the new items of a container that grows; 0 where none does.
+
+    An item at the address of an object that is gone passes for old: the length of the container shows how many are missing.
+    """
+    tops = [top for top in group.tops if evidence.born[top] in evidence.judged]
+    if not growing or not tops:
+        return 0.0
+    items = evidence.graph.referents(growing[0])
+    seen = sum(evidence.born.get(item, -1) in evidence.judged for item in items)
+    more = sum(increments(growing[0], evidence))
+    missing = min(MOST_MISSING, max(1.0, more / seen)) if seen else 1.0
+    return missing * sum(evidence.graph.retained(top) for top in tops)
+
+
+def remade(group: Group, evidence: Evidence) -> list[int]:
+    """Lists, tuples and dicts that are made anew of all that was in the one before, with more: the last of each."""
+    if group.anchor is None or group.places:
+        return []
+    found = [node for node in group.members if evidence.graph.type(node) in REMADE]
+    return [node for node in found if has_many_of_each(node, evidence)]
+
+
+def has_many_of_each(node: int, evidence: Evidence) -> bool:
+    """Were many of its items born in the judged rounds, and about as many in each step?"""
+    rounds = [evidence.born.get(item) for item in evidence.graph.referents(node)]
+    counts = [rounds.count(number) for number in evidence.judged]
+    return sum(counts) >= LEAST_ITEMS and is_steady(counts, evidence)
+
+
+def counted(group: Group, evidence: Evidence) -> list[int]:
+    """Members that matter, born in each judged round; where none does, all of them if they come to much in each."""
+    leaking = leak_types()
+    rounds = [evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)]
+    if not rounds and is_much(group, evidence):
+        rounds = [evidence.born[node] for node in group.members]
+    return [rounds.count(number) for number in evidence.judged]
+
+
+def is_plain(group: Group, graph: _heap.Graph) -> bool:
+    """Has it nothing but plain data of Python's?"""
+    leaking = leak_types()
+    return not any(matters(graph, node, leaking) for node in group.members)
+
+
+def is_much(group: Group, evidence: Evidence) -> bool:
+    """Do small things come to many bytes in each step of every judged round?"""
+    sums: Counter[int] = Counter()
+    for node in group.members:
+        sums[evidence.born[node]] += evidence.graph.describe(node).bytes or 0
+    return all(sums[number] >= LEAST_PLAIN_BYTES * evidence.steps(number) for number in evidence.judged)
+
+
+def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
+    """Did every judged round leave its share?"""
+    rates = [count / evidence.steps(number) for count, number in zip(counts, evidence.judged, strict=True)]
+    return len(rates) > 1 and min(rates) > LEAST_SHARE * max(rates)
+
+
+def are_many(counts: Sequence[int], evidence: Evidence) -> bool:
+    """Are they steady, and more than what passes for survivors by chance?"""
+    steps = sum(map(evidence.steps, evidence.judged))
+    return is_steady(counts, evidence) and sum(counts) >= LEAST_LINKS * steps
+
+
+def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE) -> bool:
+    """Does everything that grows and holds the group get ever less?"""
+    held_by = [node for node in containers(evidence.graph, group, evidence.born) if grows(node, group, evidence)]
+    return bool(held_by) and all(slows(increments(node, evidence), evidence, share) for node in held_by)
+
+
+def slows(added: Sequence[int], evidence: Evidence, share: float) -> bool:
+    """Did every judged round add no more for each step than the one before, and the last one clearly less?"""
+    rates = [count / evidence.steps(number) for count, number in zip(added, evidence.judged, strict=True)]
+    falls = all(after <= before for before, after in itertools.pairwise(rates))
+    is_told = len(rates) >= ROUNDS and evidence.steps(evidence.judged[-1]) >= LEAST_TELLING
+    return is_told and falls and rates[-1] <= share * rates[0]
+
+
+def gathers(group: Group, evidence: Evidence) -> bool:
+    """Does something grow that holds the group: a container by its items, or a chain by its links?
+
+    Objects that come and go at the same addresses pass for survivors; what holds them stays as large as it was.
+    """
+    if group.anchor and has_gathered(group.anchor, evidence):
+        return True
+    return is_chain(group, evidence) or any(
+        grows(node, group, evidence) for node in containers(evidence.graph, group, evidence.born)
+    )
+
+
+def is_filled(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
+    """Does a container that holds the group get its share in every judged round?
+
+    Its length tells it even where new objects stand at the addresses of old ones, and pass for these.
+    """
+    held_by = containers(evidence.graph, group, evidence.born)
+    return any(
+        grows(node, group, evidence)
+        and (is_steady(counts, evidence) or (sum(counts) > 0 and is_steady(increments(node, evidence), evidence)))
+        for node in held_by
+    )
+
+
+def is_chain(group: Group, evidence: Evidence) -> bool:
+    """Does one top have objects of every judged round below it, and what holds it retain more after each?"""
+    rounds: dict[int, set[int]] = {}
+    leaking = leak_types()
+    for node, top in group.members.items():
+        if matters(evidence.graph, node, leaking):
+            rounds.setdefault(top, set()).add(evidence.born[node])
+    return any(found.issuperset(evidence.judged) for found in rounds.values()) and retains_more(group, evidence)
+
+
+def retains_more(group: Group, evidence: Evidence) -> bool:
+    """A chain is renewed at its end each step; what it hangs on stays, and retains more and more.
+
+    Links that hold many items each, as those of itertools.tee, are not full after every round.
+    """
+    if group.anchor is None or group.anchor == 0:
+        return True
+    amounts = retained_amounts(group.anchor, evidence.looks[evidence.judged.start :])
+    return has_grown(amounts) and amounts[-1] > amounts[-2]
+
+
+def has_gathered(node: int, evidence: Evidence) -> bool:
+    """Does an object retain more after each round? Of most that do not, the first look and the last tell it."""
+    looks = evidence.looks[evidence.judged.start :]
+    ends = retained_amounts(node, [looks[0], looks[-1]])
+    is_worth_while = len(ends) < 2 or ends[1] - ends[0] >= LEAST_GATHERED
+    return is_worth_while and has_grown(retained_amounts(node, looks))
+
+
+def has_grown(amounts: Sequence[int]) -> bool:
+    """Never less than before, and more in the end."""
+    return amounts == sorted(amounts) and len(amounts) > 1 and amounts[-1] > amounts[0]
+
+
+def retained_amounts(node: int, looks: Sequence[Look]) -> list[int]:
+    """The bytes that an object of the last one retained at each look, as far as it was there."""
+    kind, name, address, _ = looks[-1].graph.describe(node)
+    found = ((look.graph, look.graph.find(address)) for look in looks)
+    return [graph.retained(at) for graph, at in found if at is not None and graph.kind_and_type(at) == (kind, name)]
+
+
+def increments(container: int, evidence: Evidence) -> list[int]:
+    """By how many references a container had more after each judged round; empty if it was not there before."""
+    kind, name, address, _ = evidence.graph.describe(container)
+    lengths = []
+    for look in evidence.looks[evidence.judged.start :]:
+        node = look.graph.find(address)
+        if node is None or look.graph.kind_and_type(node) != (kind, name):
+            return []
+        lengths.append(len(look.graph.referents(node)))
+    return [after - before for before, after in itertools.pairwise(lengths)]
+
+
+def grows(container: int, group: Group, evidence: Evidence) -> bool:
+    """Does a container have more items after every judged round, about as many as it was given?
+
+    An item at the address of one that an earlier round made passes for that one, so that only sums from a round on compare.
+    """
+    added = increments(container, evidence)
+    inside = set(evidence.graph.referents(container)).intersection(group.tops)
+    rounds = [evidence.born[node] for node in inside]
+    return min(added, default=0) > 0 and all(
+        sum(added[at:]) >= LEAST_GROWTH * sum(number >= first for number in rounds)
+        for at, first in enumerate(evidence.judged)
+    )

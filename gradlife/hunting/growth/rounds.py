@@ -1,0 +1,126 @@
+"""What the rounds added, and how the hunt judged what it planted in them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gradlife import _heap
+from gradlife.hunting.growth.controls import RING_LENGTH, Controls, Planting
+from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.reachable_growth import Evidence, Grown, grown_groups
+from gradlife.hunting.snapshots.node_weights import minus, weight
+from gradlife.hunting.snapshots.step_snapshots import Look, tensor_type_names
+from gradlife.hunting.snapshots.survivors import Births
+from gradlife.model.hunt import Control, Round
+
+HELD, CYCLE, RING = "held", "cycle", "clean"
+
+
+@dataclass(frozen=True)
+class Planted:
+    """What the hunt planted, as nodes of the last look."""
+
+    born: Births  # each with the round in which it was planted
+    lengths: tuple[int, ...]  # so many were planted in each round
+    contexts: frozenset[int]
+    ring: frozenset[int] = frozenset()  # the clean twin: as much of it was there at each look
+
+
+def planted_in(looks: Sequence[Look], controls: Controls) -> Planted:
+    """What was planted by the time of the last look, found again by its addresses."""
+    graph = looks[-1].graph
+    born: Births = {}
+    lengths = [0] * (len(looks) - 1)
+    contexts = set()
+    plantings = [one for one in controls.plantings if one.steps <= looks[-1].steps]
+    ring = [one for planting in plantings for one in planting.ring][-RING_LENGTH:]
+    for planting in plantings:
+        number = next(at for at, look in enumerate(looks) if planting.steps <= look.steps) - 1
+        members, found = members_of(graph, planting, ring)
+        born.update(dict.fromkeys(members, number))
+        contexts |= found
+        if number >= 0:
+            lengths[number] += len(planting.cycles)
+    return Planted(born, tuple(lengths), frozenset(contexts), frozenset(below(graph, found_in(graph, ring))))
+
+
+def members_of(graph: _heap.Graph, planting: Planting, ring: Sequence[int]) -> tuple[set[int], set[int]]:
+    """The nodes that were planted together, and the contexts among them. ``ring``: those of the clean twin that still live,
+    for the program may have objects at the addresses of the others.
+    """
+    living = [one for one in planting.ring if one in ring]
+    tensors = found_in(graph, [*planting.tensors, *living, *planting.leaves])
+    contexts = found_in(graph, [context for context, _ in planting.cycles])
+    kept = found_in(graph, [one for _, one in planting.cycles])
+    members = below(graph, tensors | contexts | kept)
+    tables = {one for node in contexts for one in graph.referents(node) if not kept.isdisjoint(graph.referents(one))}
+    return members | tables, contexts
+
+
+def found_in(graph: _heap.Graph, addresses: Sequence[int]) -> set[int]:
+    """The nodes at some addresses."""
+    return set(graph.find_all(list(addresses)).values())
+
+
+def below(graph: _heap.Graph, nodes: set[int]) -> set[int]:
+    """Objects of Python, and what they have in C++: what the program ties to them in Python is its own."""
+    found, front = set(nodes), list(nodes)
+    while front:
+        holder = front.pop()
+        for one in graph.referents(holder):
+            if one not in found and (graph.kind(one) not in {"python", "root"} or is_packed(graph, holder, one)):
+                found.add(one)
+                front.append(one)
+    return found
+
+
+def is_packed(graph: _heap.Graph, holder: int, one: int) -> bool:
+    """Is it the tensor that a saved-tensor hook made for a grad node?"""
+    return graph.kind(holder) == "grad_node" and graph.type(one) in tensor_type_names()
+
+
+def without_planted(evidence: Evidence, planted: Planted) -> Evidence:
+    """What is the program's own."""
+    born = {node: number for node, number in evidence.born.items() if node not in planted.born}
+    return replace(evidence, born=born, planted=planted.born)
+
+
+def rounds_of(evidence: Evidence, planted: Planted) -> Iterator[Round]:
+    """What each round added, what the hunt planted in it left out."""
+    members: dict[int, list[int]] = {}
+    for node, number in planted.born.items():
+        if node not in planted.ring:
+            members.setdefault(number, []).append(node)
+    for number, (before, after) in enumerate(itertools.pairwise(evidence.looks)):
+        mine = weight(evidence.graph, members.get(number, ()))
+        added = minus(minus(after.totals, before.totals), mine)
+        yield Round(after.steps - before.steps, added, after.malloc_per_step)
+
+
+def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) -> list[Control]:
+    """How the hunt judges what it planted: as it judges the program, but by what was planted in each round alone."""
+    if not controls.are_planted:
+        return []
+    born = {node: number for node, number in planted.born.items() if number >= 0}
+    sure, _ = grown_groups(replace(evidence, born=born, lengths=planted.lengths, planted={}))
+    found = {planted_name(evidence.graph, one, planted, controls) for one in sure}
+    return [
+        Control("a list that keeps a tensor each step", "growth", "growth" if HELD in found else "clean"),
+        Control("a context in a cycle through C++", "never", "never" if CYCLE in found else "clean"),
+        Control("a ring of two tensors", "clean", "growth" if RING in found else "clean"),
+    ]
+
+
+def planted_name(graph: _heap.Graph, grown: Grown, planted: Planted, controls: Controls) -> str:
+    """Which control a group of planted objects is."""
+    if grown.group.anchor is None:
+        return CYCLE if is_cycle(grown.group, planted) else ""
+    holders = {graph.find(id(controls.held)): HELD, graph.find(id(controls.ring)): RING}
+    return next((holders[node] for node in (grown.group.anchor, *grown.containers) if node in holders), "")
+
+
+def is_cycle(group: Group, planted: Planted) -> bool:
+    """Are planted contexts in it?"""
+    return not planted.contexts.isdisjoint(group.members)

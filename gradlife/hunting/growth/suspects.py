@@ -1,0 +1,81 @@
+"""What seems to leak before it is known for sure: of its types it is worth while to record where objects are created.
+
+Where nothing seems to, that is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.hunting.growth.arrivals import arrived
+from gradlife.hunting.growth.controls import Controls
+from gradlife.hunting.growth.garbage import Garbage
+from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.inplace_growth import Place, place_of, swollen
+from gradlife.hunting.growth.oversized_storages import finished_steps
+from gradlife.hunting.growth.reachable_growth import evidence_of, grown_groups
+from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_of, without_planted
+from gradlife.hunting.snapshots.stale_activations import has_fresh_attributes
+from gradlife.hunting.snapshots.step_snapshots import Look
+from gradlife.model.hunt import Control, Round
+
+
+@dataclass(frozen=True)
+class Clear:
+    """What there is to tell of looks that show no leak."""
+
+    looks: int
+    rounds: tuple[Round, ...]
+    controls: tuple[Control, ...]
+    limits: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """What the looks so far tell."""
+
+    grow: bool  # something grows, or seems to, that the hunt did not plant
+    types: frozenset[str]  # of Python objects among those that grow
+    fresh_attributes: bool  # modules have tensors of the last round
+    clear: Clear | None  # None: something grows, or a finished step is still held
+    swelling: tuple[Place, ...] = ()  # what has one thing in it that is larger after each round
+
+
+def suspects(looks: Sequence[Look], controls: Controls) -> Suspects:
+    """Reads the graphs: call it in a fork."""
+    graph = looks[-1].graph
+    whole = evidence_of(looks)
+    planted = planted_in(whole.looks, controls)
+    evidence = without_planted(whole, planted)
+    sure, unsure = grown_groups(evidence)
+    swelling = swollen(evidence, sure)
+    sure += swelling
+    rare = arrived(evidence, [*unsure, *(one.group for one in sure)])
+    groups = [one.group for one in (*sure, *rare)] + unsure
+    groups = [group for group in groups if not is_own(graph, group)]
+    types = type_names(graph, (node for group in groups for node in group.members))
+    clear = None
+    if not groups and not finished_steps(evidence, sure):
+        rounds = tuple(rounds_of(evidence, planted))
+        clear = Clear(len(looks), rounds, tuple(judged_controls(evidence, planted, controls)), tuple(looks[-1].limits))
+    latest = [node for node, number in evidence.born.items() if number == len(evidence.looks) - 2]
+    places = tuple(place_of(graph, one) for one in swelling)
+    return Suspects(bool(groups), types, has_fresh_attributes(graph, latest), clear, places)
+
+
+def is_own(graph: _heap.Graph, group: Group) -> bool:
+    """Does it hang on the hunt itself?"""
+    steps = graph.path_steps(group.tops[0]) if group.anchor is not None else []
+    return any(step.type.startswith("gradlife.hunting.") for step in steps)
+
+
+def types_of(garbage: Garbage) -> frozenset[str]:
+    """Of what waits for the collector."""
+    return type_names(garbage.graph, (node for group in garbage.groups for node in group.members))
+
+
+def type_names(graph: _heap.Graph, nodes: Iterable[int]) -> frozenset[str]:
+    """Of the Python objects among these."""
+    return frozenset(name for kind, name, _, _ in map(graph.describe, nodes) if kind == "python")

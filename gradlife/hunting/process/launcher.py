@@ -1,0 +1,63 @@
+"""Python processes that a launcher starts (`accelerate launch`): each joins the hunt as it starts, and the first that takes
+steps claims it. The report is left in the hunt's folder.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from gradlife.hunting.process.settings import Settings
+
+#: The environment variable with the settings of the hunt that a started Python joins.
+VARIABLE = "GRADLIFE_LAUNCHED_HUNT"
+
+#: The file whose maker is hunted: it has the number of the process.
+CLAIM = "claim"
+
+#: What each Python imports as it starts. The environment's own module of that name is imported, too.
+SITECUSTOMIZE = """\
+import sys
+own = sys.modules.pop("sitecustomize")
+sys.path[:] = [path for path in sys.path if path != {folder!r}]
+try:
+    import sitecustomize
+except ImportError:
+    sys.modules["sitecustomize"] = own
+try:
+    from gradlife.hunting.run.launched import join_hunt
+except ImportError:  # a Python without gradlife
+    pass
+else:
+    join_hunt()
+"""
+
+
+def follow_children(settings: Settings) -> None:
+    """From here on each Python that this process starts, or becomes, joins the hunt."""
+    folder = os.path.join(settings.folder, "site")
+    os.makedirs(folder, exist_ok=True)
+    Path(folder, "sitecustomize.py").write_text(SITECUSTOMIZE.format(folder=folder), encoding="utf-8")
+    paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    os.environ[VARIABLE] = replace(settings, channel=-1, requests=-1, is_interactive=False).dump()
+
+
+def claim(folder: str) -> bool:
+    """Is this process the one that is hunted? The first that asks is."""
+    path = os.path.join(folder, CLAIM)
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        os.write(descriptor, str(os.getpid()).encode())
+        os.close(descriptor)
+        return True
+    return is_claimed_by(folder) == os.getpid()
+
+
+def is_claimed_by(folder: str) -> int | None:
+    """The process that is hunted; None before any is."""
+    with suppress(OSError, ValueError):
+        return int(Path(folder, CLAIM).read_text(encoding="ascii"))
+    return None

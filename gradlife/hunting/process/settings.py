@@ -1,0 +1,33 @@
+"""What a hunt was asked for, as it goes from the command to the process that it runs in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The words of the command line."""
+
+    target: str
+    arguments: tuple[str, ...] = ()
+    steps: int | None = None  # counted steps, the warm-up's among them
+    step_on: str = ""  # module:function
+    lines: bool = False  # where objects are created is recorded from the first counted step on
+    is_interactive: bool = False  # a session at the first leak
+    memory_limit: int | None = None  # bytes; None: the system's
+    cut: str = ""  # a reference that is cut after each step, to prove that it is the cause
+    folder: str = ""  # where reports are left
+    channel: int = -1  # a descriptor: a line for each report that was left
+    requests: int = -1  # a descriptor: a byte for each report that is asked for
+
+    def dump(self) -> str:
+        """As text."""
+        return json.dumps(asdict(self))
+
+
+def load_settings(text: str) -> Settings:
+    """From text."""
+    words = json.loads(text)
+    return Settings(**{**words, "arguments": tuple(words["arguments"])})

@@ -1,0 +1,39 @@
+"""`gradlife.hunt(callable)`: a hunt in this process."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.session.report import report_of
+from gradlife.hunting.session.step_counter import Counter
+from gradlife.hunting.steps.loop import loop_for
+from gradlife.hunting.steps.schedule import Schedule, schedule_for
+from gradlife.hunting.steps.targets import Stepper
+from gradlife.model.hunt import HuntReport
+
+
+def hunt(step: Callable[..., object], *, steps: int | None = None, lines: bool = False) -> HuntReport:
+    """Calls ``step`` again and again, with the step's number if it takes one, and tells what grows.
+
+    Where something grows, the last rounds record where it is created; with ``lines`` every round does.
+    """
+    return hunt_stepper(Stepper(step), getattr(step, "__qualname__", "a callable"), steps, lines)
+
+
+def hunt_stepper(
+    stepper: Stepper, target: str, steps: int | None, lines: bool = False, schedule: Schedule | None = None
+) -> HuntReport:
+    """Prepares, steps, judges, cleans up."""
+    under_way = Hunt(schedule or schedule_for(steps, is_endless=True), has_lines=lines)
+    counter = Counter(under_way)
+    state = stepper.setup() if stepper.setup is not None else None
+    try:
+        loop_for(stepper)(state, stepper.step, itertools.count(), counter.step)
+        return report_of(under_way, About(target, f"call of {getattr(stepper.step, '__qualname__', 'it')}"))
+    finally:
+        under_way.close()
+        if stepper.teardown is not None:
+            stepper.teardown(state)

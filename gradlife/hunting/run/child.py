@@ -1,0 +1,395 @@
+"""The process that the program runs in: hunts while it runs, and leaves reports for the process that watches it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import CodeType
+from typing import NoReturn
+
+from gradlife.errors import GradlifeError
+from gradlife.hunting.process.import_watch import when_imported
+from gradlife.hunting.process.launcher import claim, follow_children, is_claimed_by
+from gradlife.hunting.process.memory_limits import system_limit
+from gradlife.hunting.process.oom_reserve import Reserve
+from gradlife.hunting.process.settings import Settings, load_settings
+from gradlife.hunting.run.script import INTERRUPTED, Ended, Program, exit_status, prepared, run_script, tell
+from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.interim_report import Stock
+from gradlife.hunting.session.last_snapshot import Returns
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.session.report import report_of, with_late_growth
+from gradlife.hunting.session.step_counter import Counter, EnoughSteps
+from gradlife.hunting.steps.backward_passes import BackwardSteps
+from gradlife.hunting.steps.batches import BatchSteps
+from gradlife.hunting.steps.function_calls import DECORATOR, MAIN, CallSteps
+from gradlife.hunting.steps.loop import loop_for
+from gradlife.hunting.steps.optimizers import OptimizerSteps
+from gradlife.hunting.steps.schedule import LEAST_ROUNDS, schedule_for
+from gradlife.hunting.steps.targets import (
+    AskedWrongly,
+    FunctionTarget,
+    ProgramTarget,
+    ScriptTarget,
+    Stepper,
+    load,
+    parse,
+)
+from gradlife.model import hunt_codec
+from gradlife.model.hunt import HuntReport, HuntVerdict
+
+#: What a report's file is called, by the moment at which it was left.
+ANSWER, STOCK, END = "answer", "stock", "end"
+
+#: What is done with a hunt that knows enough, and a way to its report: more steps may be wanted.
+Afterwards = Callable[[Hunt, Callable[[], HuntReport]], Iterator[int]]
+
+
+class Child:
+    """One hunt in this process."""
+
+    def __init__(self, settings: Settings, afterwards: Afterwards | None = None) -> None:
+        self._settings = settings
+        self._afterwards = afterwards
+        self._hunt = self._new_hunt()
+        self._reserve = Reserve()
+        self._has_ended = False
+        self._stepped_by = ""
+        self._answered: HuntReport | None = None
+        self._is_final = False  # later steps do not change the answer
+        self._step: Callable[[], bool] | None = None
+        self._has_followed = False
+        self._is_script = True
+        self._lock = threading.RLock()
+        self._returns: Returns | None = None
+        self._is_copy = False  # of the process, which the program has forked
+        self._is_launcher = False  # another process may be the one that takes steps
+        self._is_launched = False  # as one of those
+        self.counter: Counter | None = None
+
+    # --- targets ---
+
+    def run(self) -> int:
+        """Runs the target to its end; the status of the process."""
+        target = parse(self._settings.target, self._settings.arguments)
+        Stock(self, self._settings.requests).start()
+        self._stay_alone()
+        ended = self._run_function(target) if isinstance(target, FunctionTarget) else self._run_script(target)
+        return ended.status
+
+    def join(self) -> None:
+        """Waits for steps in a process that a launcher started."""
+        self._is_launcher = self._is_launched = True
+        Stock(self, self._settings.requests).start()
+        self._stay_alone()
+        if not self._settings.step_on:
+            self._hear_torch()
+        else:
+            counted = CallSteps(self._settings.step_on, self._begin_again)
+            when_imported(counted.module, counted.attach)
+
+    def _run_function(self, target: FunctionTarget) -> Ended:
+        self._is_script = False
+        sys.argv[:] = [target.place, *self._settings.arguments]
+        found: list[Stepper] = []
+        ended = guarded(lambda: found.append(load(target)))
+        if not found:
+            self.leave(END, ended.status, ended.error)
+            return ended
+        return self._run_steps(found[0], target.function)
+
+    def _run_steps(self, stepper: Stepper, name: str) -> Ended:
+        self._hunt.schedule = schedule_for(self._settings.steps, is_endless=True)
+        loop = loop_for(stepper)
+
+        def run() -> None:
+            state = stepper.setup() if stepper.setup is not None else None
+            done = self.begin(f"call of {name}")
+            loop(state, stepper.step, itertools.count(), lambda: done() or self._answered is not None)
+            if stepper.teardown is not None:
+                stepper.teardown(state)
+
+        ended = guarded(run)
+        self.leave(END, None if ended.status == 0 else ended.status, ended.error)
+        self._hunt.close()
+        return ended
+
+    def _run_script(self, target: ProgramTarget) -> Ended:
+        counted = None
+        if self._settings.step_on:
+            counted = CallSteps(self._settings.step_on, self._begin_again)
+        else:
+            self._hear_torch()
+        if not isinstance(target, ScriptTarget) or target.is_command:
+            self._is_launcher = True
+            follow_children(self._settings)
+        program = prepared(target)
+        code = program.code
+        if counted is not None:
+            code = self._count_calls(counted, program) or code
+        ended = run_script(code, program.main)
+        self.leave(END, ended.status, ended.error)
+        self._hunt.close()
+        return ended
+
+    def _hear_torch(self) -> None:
+        """Optimizers that fire; until one does that lives on, batches that are taken; where there are none, backward passes."""
+
+        def begin_by_batches(stepped_by: str) -> Callable[[], bool]:
+            passes.is_wanted = False
+            return self._begin_again(stepped_by)
+
+        def begin_by_optimizer(stepped_by: str) -> Callable[[], bool]:
+            batches.is_wanted = passes.is_wanted = False
+            return self._begin_again(stepped_by)
+
+        passes = BackwardSteps(self._begin_again)
+        batches = BatchSteps(begin_by_batches)
+        optimizers = OptimizerSteps(begin_by_optimizer, self._go_on)
+        when_imported("torch.optim.optimizer", optimizers.attach)
+        when_imported("torch.optim", passes.attach_optimizer)
+        when_imported("torch.utils.data.dataloader", batches.attach)
+        when_imported("torch.autograd", passes.attach)
+
+    def _count_calls(self, counted: CallSteps, program: Program) -> CodeType | None:
+        """Has the calls of one function counted; the program's code where it is the main module's own."""
+        if counted.module != MAIN:
+            when_imported(counted.module, counted.attach)
+            return None
+        program.main.__dict__[DECORATOR] = counted.counting
+        with open(program.source, "rb") as file:
+            return counted.decorated(file.read(), program.source)
+
+    # --- copies of this process ---
+
+    def _stay_alone(self) -> None:
+        """What the program starts is not hunted in, and `os._exit` still leaves a report."""
+        for descriptor in (self._settings.channel, self._settings.requests):
+            if descriptor >= 0:
+                os.set_inheritable(descriptor, False)
+        os.register_at_fork(after_in_child=self._become_copy)
+        exit_now = os._exit
+
+        def leave_and_exit(status: int) -> NoReturn:
+            if not self._is_copy and not self._has_ended:
+                self.leave(END, status, None)
+            exit_now(status)
+
+        os._exit = leave_and_exit
+
+    def _become_copy(self) -> None:
+        """No step counts any more. A copy that the hunt made itself to work in takes none."""
+        self._is_copy = True
+        if self._returns is not None:
+            self._returns.stop()
+        if self.counter is not None:
+            self.counter.left = -1
+
+    # --- stepping ---
+
+    def _begin_again(self, stepped_by: str) -> Callable[[], bool]:
+        if self._answered is not None or self._is_copy:  # the hunt is over
+            return lambda: True
+        if self._is_launcher and not claim(self._settings.folder):  # it is in another process
+            self._is_copy = True
+            return lambda: True
+        if self._stepped_by:
+            self._hunt.close()
+            self._hunt = self._new_hunt()
+        return self.begin(stepped_by)
+
+    def _go_on(self, stepped_by: str) -> Callable[[], bool]:
+        """Another optimizer follows on the one that was counted: its steps are steps of the same hunt.
+
+        What grew up to the first time is reported then, for the other's steps may not show it.
+        """
+        if self._step is None:
+            return self._begin_again(stepped_by)
+        is_first, self._has_followed = not self._has_followed, True
+        if is_first and self._answered is None and not self._is_copy and len(self._hunt.looks) > LEAST_ROUNDS:
+            report = self._report(None, None)
+            if report.verdict is HuntVerdict.LEAK:
+                self._hunt.close()
+                self._answered = report
+                self._is_final = True
+                write_report(report, self._settings, ANSWER)
+        return self._step
+
+    def _new_hunt(self) -> Hunt:
+        hunt = Hunt(schedule_for(self._settings.steps, is_endless=False), has_lines=self._settings.lines)
+        if self._afterwards is not None:
+            afterwards = self._afterwards
+            hunt.afterwards = lambda hunt: afterwards(hunt, lambda: self._report(None, None))
+        return hunt
+
+    def begin(self, stepped_by: str) -> Callable[[], bool]:
+        """From here on steps are counted."""
+        self._stepped_by = stepped_by
+        counter = self.counter = Counter(self._hunt, self._lock)
+        counter.on_done = self._answer
+        if self._settings.steps is None:
+            self._hunt.on_known = self._answer
+        step = self._returns_around(counter.step) if self._is_script else counter.step
+        self._step = cutting(self._settings.cut, step) if self._settings.cut else step
+        return self._step
+
+    def _returns_around(self, step: Callable[[], bool]) -> Callable[[], bool]:
+        if self._returns is not None:
+            self._returns.stop()
+        self._returns = Returns(self._hunt, self._lock)
+        return self._returns.around(step)
+
+    def _answer(self) -> None:
+        if self._answered is None:
+            self._answered = self._report(None, None)
+            is_open = self._answered.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC)
+            self._hunt.goes_on = self._is_script and is_open and self._settings.steps is None
+            self._is_final = not self._hunt.goes_on
+            write_report(self._answered, self._settings, ANSWER if self._is_final else STOCK)
+        if self._settings.steps is not None:
+            raise EnoughSteps
+
+    # --- reports ---
+
+    def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
+        """Writes a report of what is known by now, and tells the process that watches."""
+        if self._is_copy or not self._is_mine():
+            return
+        with self._lock:
+            if moment == STOCK and self._has_ended:  # asked for before the end, and too late
+                return
+            self._has_ended = self._has_ended or moment == END
+            report = self._report(status, error)
+            if moment == STOCK and not report.findings:
+                report = with_owners(report)
+            write_report(report, self._settings, moment)
+
+    def _is_mine(self) -> bool:
+        """Is the report this process's to leave? Of a launcher's processes it is that of the one that took steps."""
+        owner = is_claimed_by(self._settings.folder) if self._is_launcher else None
+        return not self._is_launched if owner is None else owner == os.getpid()
+
+    def _report(self, status: int | None, error: BaseException | None) -> HuntReport:
+        if error is not None:
+            self._reserve.release()
+        trouble = trouble_of(error, self._hunt.steps_now)
+        about = About(
+            self._settings.target,
+            self._stepped_by,
+            status,
+            trouble,
+            self._is_script,
+            has_failed=error is not None,
+            memory_limit=self._settings.memory_limit,
+        )
+        with self._lock:
+            if self._answered is None:
+                report = safely(self._hunt, about)
+            else:  # the hunt was over, and knows no more by now
+                report = replace(self._answered, script_status=status, trouble=trouble)
+                report = report if self._is_final else with_late_growth(self._hunt, report, about.memory_limit)
+            report = with_limit(report, about.memory_limit)
+            return report if error is None else with_failure(report, error)
+
+
+def cutting(cut: str, step: Callable[[], bool]) -> Callable[[], bool]:
+    """A step after which a reference is cut."""
+    from gradlife.hunting.findings.reference_cuts import load_cut
+    from gradlife.hunting.run.reference_cutter import Cutter
+
+    cutter = Cutter(load_cut(cut))
+
+    def cut_and_step() -> bool:
+        cutter.cut()
+        return step()
+
+    return cut_and_step
+
+
+def trouble_of(error: BaseException | None, steps: int) -> str:
+    """What the program died of, in a line."""
+    return "" if error is None else f"the program ended with {type(error).__name__} after {steps} counted steps"
+
+
+def with_limit(report: HuntReport, limit: int | None) -> HuntReport:
+    """The report with the memory limit in bytes, where a finding would reach it. ``limit``: the one that was asked for."""
+    if all(one.steps_to_limit is None for one in report.findings):
+        return report
+    return replace(report, settings={**report.settings, "memory_limit": str(limit or system_limit())})
+
+
+def with_failure(report: HuntReport, error: BaseException) -> HuntReport:
+    """The report with what the failed step still holds."""
+    try:
+        from gradlife.hunting.findings.failed_program import describe_failure
+
+        return replace(report, explained=(*describe_failure(error), *report.explained))
+    except Exception as own:  # memory may be short
+        limit = f"what the failed step holds is unknown: {type(own).__name__}"
+        return replace(report, limits=(limit, *report.limits))
+
+
+def with_owners(report: HuntReport) -> HuntReport:
+    """Before growth is known: who has most of what there is."""
+    try:
+        from gradlife.hunting.findings.failed_program import owners_now
+
+        return replace(report, explained=(*owners_now(), *report.explained))
+    except Exception:  # memory may be short: there is the rest
+        return report
+
+
+def safely(hunt: Hunt, about: About) -> HuntReport:
+    """The report; an error of the hunt's own is shown in it, for the program must go on."""
+    try:
+        return report_of(hunt, about)
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        words = f"the hunt itself failed: {type(error).__name__}: {error} ({os.path.basename(place.filename)}:{place.lineno})"
+        return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), trouble=words)
+
+
+def guarded(run: Callable[[], None]) -> Ended:
+    """A part of the program to its end, its errors printed as Python prints them; the command's own are raised."""
+    try:
+        run()
+    except EnoughSteps:
+        return Ended(0)
+    except AskedWrongly:
+        raise
+    except SystemExit as error:
+        return Ended(exit_status(error.code))
+    except BaseException as error:
+        tell(error)
+        return Ended(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, error)
+    return Ended(0)
+
+
+def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
+    """Leaves a report whole or not at all."""
+    path = os.path.join(settings.folder, moment)
+    with open(f"{path}.partial", "w", encoding="utf-8") as file:
+        file.write(hunt_codec.dumps(report))
+    os.replace(f"{path}.partial", path)
+    if settings.channel >= 0:
+        os.write(settings.channel, f"{moment}\n".encode())
+
+
+def main() -> int:
+    """What the watching process starts."""
+    return start(Child)
+
+
+def start(kind: Callable[[Settings], Child]) -> int:
+    """Hunts; what was asked wrongly is shown in a line, as the command tells it. The status of the process."""
+    settings = load_settings(sys.argv.pop())
+    try:
+        return kind(settings).run()
+    except GradlifeError as error:
+        print(f"gradlife: error: {error}", file=sys.stderr, flush=True)
+        return error.exit_status

@@ -1,0 +1,41 @@
+"""The hunt in a Python process that a launcher started. It waits until the program takes steps."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from gradlife.hunting.process.launcher import VARIABLE
+from gradlife.hunting.process.settings import Settings, load_settings
+from gradlife.hunting.run.child import END, Child
+from gradlife.hunting.session.step_counter import EnoughSteps
+
+
+def join_hunt() -> None:
+    """Called in a Python that a launcher started, before its program. Whatever fails, the program runs."""
+    text = os.environ.get(VARIABLE)
+    with suppress(Exception):
+        if text is not None and os.path.isdir(load_settings(text).folder):
+            listen(load_settings(text))
+
+
+def listen(settings: Settings) -> None:
+    """Waits for steps in this process, and leaves a report at its end."""
+    child = Child(settings)
+    child.join()
+    failed: list[BaseException] = []
+    plain = sys.excepthook
+
+    def heard(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
+        if isinstance(error, EnoughSteps):
+            sys.stdout.flush()
+            os._exit(0)  # which leaves the report
+        failed.append(error)
+        return plain(kind, error, trace)
+
+    sys.excepthook = heard
+    atexit.register(lambda: child.leave(END, 1 if failed else None, failed[0] if failed else None))

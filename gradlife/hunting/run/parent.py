@@ -1,0 +1,148 @@
+"""The process that watches: starts the program in a child, watches its memory, and has the last word if it is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import FrameType
+
+from gradlife.hunting.process.memory_limits import Memory
+from gradlife.hunting.process.settings import Settings
+from gradlife.model import hunt_codec
+from gradlife.model.codec import CodecError
+from gradlife.model.hunt import HuntReport
+
+#: Seconds between two looks at the child's memory.
+INTERVAL = 0.1
+
+#: Signals that are meant for the program. A terminal sends its own to the child as well.
+PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+START = "import sys; from gradlife.{}.child import main; sys.exit(main())"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How the program ended, and the last report that it left."""
+
+    status: int  # as a shell tells it: 128 and the number of the signal that killed it
+    report: HuntReport | None
+    was_killed: bool
+
+
+class Guard:
+    """Watches one program."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        memory: Memory,
+        on_answer: Callable[[HuntReport], None],
+        is_quiet: bool = False,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._silence = subprocess.DEVNULL if is_quiet else None  # of a program that is run once more
+        self._settings = settings
+        self._memory = memory
+        self._on_answer = on_answer
+        self._meanwhile = meanwhile  # done once the program runs
+        self._latest: HuntReport | None = None
+
+    def run(self) -> Result:
+        """Runs the program to its end."""
+        with tempfile.TemporaryDirectory(prefix="gradlife-hunt-") as folder:
+            child_end, requests = os.pipe()
+            channel, child_channel = os.pipe()
+            settings = replace(self._settings, folder=folder, channel=child_channel, requests=child_end)
+            with passing_on() as forward:
+                child = subprocess.Popen(
+                    command(settings), pass_fds=(child_end, child_channel), stdout=self._silence, stderr=self._silence
+                )
+                forward(child)
+                os.close(child_end)
+                os.close(child_channel)
+                self._meanwhile()
+                self._watch(child, channel, requests, folder)
+            os.close(channel)
+            os.close(requests)
+            self._latest = self._latest or left_report(folder)
+            return self._result(child.returncode)
+
+    def _watch(self, child: subprocess.Popen[bytes], channel: int, requests: int, folder: str) -> None:
+        is_open = True
+        while child.poll() is None:
+            if is_open and select.select([channel], [], [], INTERVAL)[0]:
+                is_open = self._hear(channel, folder)
+            elif not is_open:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(INTERVAL)
+            if self._memory.is_time(child.pid):
+                with contextlib.suppress(OSError):
+                    os.write(requests, b"?")
+        while is_open and select.select([channel], [], [], 0)[0]:  # what the program has left running may keep it open
+            is_open = self._hear(channel, folder)
+
+    def _hear(self, channel: int, folder: str) -> bool:
+        """Reads one message; False at the end."""
+        text = os.read(channel, 4096)
+        for moment in text.decode().split():
+            report = read_report(os.path.join(folder, moment))
+            if report is not None:
+                self._latest = report
+                if moment == "answer":
+                    self._on_answer(report)
+        return bool(text)
+
+    def _result(self, code: int) -> Result:
+        if code >= 0:
+            return Result(code, self._latest, was_killed=False)
+        trouble = f"killed by signal {-code} at {self._memory.words}"
+        report = replace(self._latest, trouble=trouble) if self._latest is not None else None
+        return Result(128 - code, report, was_killed=True)
+
+
+def command(settings: Settings) -> list[str]:
+    """How the child is started: by the same interpreter with the same options."""
+    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    part = "interactive" if settings.is_interactive else "hunting.run"
+    return [sys.executable, *options, "-c", START.format(part), settings.dump()]
+
+
+def read_report(path: str) -> HuntReport | None:
+    """A report that was left, if it is one."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return hunt_codec.loads(file.read())
+    except (OSError, CodecError):
+        return None
+
+
+def left_report(folder: str) -> HuntReport | None:
+    """The last report of a process that a launcher started, which has no channel to this one."""
+    found = (read_report(os.path.join(folder, moment)) for moment in ("end", "answer", "stock"))
+    return next((report for report in found if report is not None), None)
+
+
+@contextlib.contextmanager
+def passing_on():  # type: ignore[no-untyped-def]
+    """Signals to this process go to the child; the keyboard's reach it anyway."""
+    children: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        for child in children:
+            child.send_signal(number)
+
+    before = {number: signal.signal(number, pass_on) for number in PASSED_ON}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield children.append
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,173 @@
+"""Cuts one reference of the program after each step: in the process that proves, never in a hunt."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import deque
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from gradlife.errors import UsageError
+from gradlife.hunting.findings.reference_cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut, cut_of
+from gradlife.model.hunt import Finding
+
+Hops = tuple[tuple[str, str, int], ...]
+
+
+def cutter_of(finding: Finding) -> Cutter:
+    """Cuts what keeps a finding's survivors, now and whenever it is asked to; UsageError where nothing is there to cut."""
+    found = cut_of(finding)
+    if found is None:
+        raise UsageError("no variable of the program leads to it: there is nothing to cut from outside", "why N")
+    cutter = Cutter(found)
+    cutter.cut()  # what a container has by now is left in it
+    return cutter
+
+
+class NotThere(Exception):
+    """The way leads nowhere yet, or no more."""
+
+
+class Cutter:
+    """Makes the same cut again and again."""
+
+    def __init__(self, cut: Cut) -> None:
+        self._cut = cut
+        self._size: int | None = None  # of the container when it was first seen
+        self._old: frozenset[int] | None = None  # objects of the type that were there before the first cut
+        self.count = 0  # how often something was cut
+
+    @property
+    def promise(self) -> str:
+        """What will be cut, for whoever steps on."""
+        return f"from now on: {self._cut.text}; `step N` tells what is still added"
+
+    def cut(self) -> None:
+        """Once; nothing where the way is not there."""
+        for start in self._starts():
+            try:
+                self._make(start)
+                self.count += 1
+            except (NotThere, AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError):
+                continue
+
+    def _starts(self) -> Iterator[Any]:
+        """Where the way begins: the one root, or all objects of a type that are new."""
+        kind, _, name = self._cut.root.partition(" ")
+        if kind != "each":
+            try:
+                yield root_of(self._cut.root)
+            except (NotThere, KeyError):
+                return
+            return
+        found = [one for one in gc.get_objects() if type_name(type(one)) == name]
+        if self._old is None:
+            self._old = frozenset(map(id, found))
+        yield from (one for one in found if id(one) not in self._old)
+
+    def _make(self, start: Any) -> None:
+        if self._cut.how == ITEMS:
+            self._drop_items(follow(start, self._cut.hops))
+        elif self._cut.how == DETACH:
+            detach(start, self._cut.hops)
+        elif self._cut.how == CLEAR:
+            put(start, self._cut.hops, None)
+        elif self._cut.how == HOOKS:
+            follow(start, self._cut.hops).clear()
+
+    def _drop_items(self, container: Any) -> None:
+        if self._size is None:
+            self._size = len(container)
+        while len(container) > self._size:
+            drop_last(container)
+
+
+def drop_last(container: Any) -> None:
+    """Takes the newest item out of a container, without asking a class of the program."""
+    takes: tuple[tuple[type, Any], ...] = ((list, list.pop), (deque, deque.pop), (dict, dict.popitem), (set, set.pop))
+    take = next((take for kind, take in takes if isinstance(container, kind)), None)
+    if take is None:
+        raise NotThere
+    take(container)
+
+
+def detach(start: Any, hops: Hops) -> None:
+    """Takes the graph off a tensor where it is; a view cannot be, and is replaced."""
+    tensor = follow(start, hops)
+    try:
+        tensor.detach_()
+    except RuntimeError:
+        put(start, hops, tensor.detach())
+
+
+def put(start: Any, hops: Hops, value: object) -> None:
+    """Another value in the place that the last reference stands for."""
+    holder = follow(start, hops[:-1])
+    relation, label, index = hops[-1]
+    if relation == "dict_value":
+        holder[key_of(holder, label)] = value
+    elif relation in {"attribute", "slot"}:
+        object.__setattr__(holder, label, value)
+    elif relation == "item" and isinstance(holder, list):
+        holder[index] = value
+    elif relation == "cell":
+        holder.cell_contents = value
+    else:
+        raise NotThere
+
+
+def type_name(kind: type) -> str:
+    """A type as traces call it, without asking its metaclass."""
+    module = type.__dict__["__module__"].__get__(kind)
+    qualified = type.__dict__["__qualname__"].__get__(kind)
+    return qualified if module == "builtins" else f"{module}.{qualified}"
+
+
+def root_of(text: str) -> Any:
+    """The module, or the frame that runs a function of this name."""
+    kind, _, name = text.partition(" ")
+    if kind == "module":
+        return sys.modules[name]
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_qualname == name:
+            return frame
+        frame = frame.f_back
+    raise NotThere
+
+
+def follow(start: Any, hops: Hops) -> Any:
+    """The object that a way leads to."""
+    at = start
+    for relation, label, index in hops:
+        at = next_object(at, relation, label, index)
+    return at
+
+
+def next_object(at: Any, relation: str, label: str, index: int) -> Any:
+    """What one reference leads to."""
+    if relation == "local":
+        return at.f_locals[label.removeprefix("argument ")]
+    if relation == "internal" and label == "f_locals":
+        return at.f_locals
+    if relation == "dict_value":
+        return at[key_of(at, label)]
+    if relation == "item":
+        return at[index]
+    if relation == "cell":
+        return at.cell_contents
+    if label == "its C++ object":
+        return at
+    if relation in {"attribute", "slot"}:
+        return object.__getattribute__(at, label)
+    return getattr(at, "_backward_hooks" if label == "hook table" else label.partition(":")[0])
+
+
+def key_of(container: Any, label: str) -> Any:
+    """The key that a label tells of."""
+    for key in list(container):
+        if label in (repr(key), f"'{key}'", f"<{type(key).__qualname__}>"):
+            return key
+    raise NotThere

@@ -1,0 +1,170 @@
+"""A script run as `python SCRIPT` runs it, or a module as `python -m MODULE` does: as the main module, with its own
+arguments, output, errors and status.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import threading
+import traceback
+import types
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+
+import gradlife
+from gradlife.errors import UsageError
+from gradlife.hunting.session.step_counter import EnoughSteps
+from gradlife.hunting.steps.targets import AskedWrongly, ModuleTarget, ProgramTarget, ScriptTarget
+from gradlife.output import reason
+
+INTERRUPTED = 130
+OWN_FOLDER = os.path.dirname(os.path.abspath(gradlife.__file__)) + os.sep
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a script came to its end."""
+
+    status: int
+    error: BaseException | None = None  # what it died of; its traceback holds the frames
+
+
+def compiled(path: str) -> types.CodeType:
+    """The script's code; UsageError where there is none."""
+    try:
+        with open(path, "rb") as file:
+            return compile(file.read(), path, "exec", dont_inherit=True)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {reason(error)}", "the name of a Python script") from None
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{path} is no Python script: {error}", f"python {path}") from None
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is run as the main module."""
+
+    code: types.CodeType
+    main: types.ModuleType
+    source: str  # the file that the code is from
+
+
+def prepared(target: ProgramTarget) -> Program:
+    """The program, with the main module, the arguments and the path that it expects."""
+    return prepared_module(target) if isinstance(target, ModuleTarget) else prepared_script(target)
+
+
+def prepared_script(target: ScriptTarget) -> Program:
+    """A script; like Python, it has its absolute path in `__file__`."""
+    code = compiled(target.path)
+    main = become_main({"__file__": os.path.abspath(target.path), "__cached__": None})
+    sys.argv[:] = [target.path, *target.arguments]
+    sys.path[0] = os.path.dirname(os.path.realpath(target.path))
+    return Program(code, main, target.path)
+
+
+def prepared_module(target: ModuleTarget) -> Program:
+    """A module, found from the working folder on; the packages that it lies in are imported first."""
+    sys.argv[:] = ["-m", *target.arguments]
+    sys.path[0] = os.getcwd()
+    spec, code = located(target.name)
+    path = os.path.abspath(spec.origin or target.name)
+    main = become_main(
+        {
+            "__file__": path,
+            "__cached__": spec.cached,
+            "__loader__": spec.loader,
+            "__package__": spec.parent,
+            "__spec__": spec,
+        }
+    )
+    sys.argv[0] = path
+    return Program(code, main, path)
+
+
+def located(name: str) -> tuple[ModuleSpec, types.CodeType]:
+    """Where a module is and its code; of a package, those of its `__main__`."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        spec = None
+    if spec is None:
+        raise AskedWrongly(f"there is no module {name}", "gradlife hunt -m module")
+    if spec.submodule_search_locations is not None:
+        if importlib.util.find_spec(f"{name}.__main__") is None:
+            raise AskedWrongly(f"{name} is a package without a __main__", f"gradlife hunt -m {name}.MODULE")
+        return located(f"{name}.__main__")
+    code = getattr(spec.loader, "get_code", lambda name: None)(name)
+    if code is None:
+        raise AskedWrongly(f"the module {name} has no Python code", "gradlife hunt -m module")
+    return spec, code
+
+
+def become_main(names: dict[str, object]) -> types.ModuleType:
+    """Makes a new main module with these names."""
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__builtins__=__builtins__, **names)
+    sys.modules["__main__"] = main
+    return main
+
+
+def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:
+    """Runs to the end of the script; what it raises is shown as Python tells it."""
+    try:
+        exec(code, main.__dict__)
+        wait_for_threads()
+    except SystemExit as error:
+        return Ended(exit_status(error.code))
+    except EnoughSteps:
+        return Ended(0)
+    except AskedWrongly:
+        raise
+    except BaseException as error:  # an interrupt too: the report comes first
+        tell(error)
+        return Ended(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, error)
+    return Ended(0)
+
+
+def wait_for_threads() -> None:
+    """Threads that the script left running belong to it: Python waits for them, too."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+def exit_status(code: object) -> int:
+    """What `sys.exit(code)` means."""
+    if code is None or isinstance(code, int):
+        return (code or 0) & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def tell(error: BaseException) -> None:
+    """Prints what the script died of, through its own hook if it has one, without the frames that ran it."""
+    strip_own_frames(error)
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    if sys.version_info >= (3, 12):
+        sys.last_exc = error
+    try:
+        sys.excepthook(type(error), error, error.__traceback__)
+    except Exception:
+        traceback.print_exc()
+    sys.stderr.flush()
+
+
+def strip_own_frames(error: BaseException) -> None:
+    """Takes the frames of gradlife off the top of a traceback."""
+    trace = error.__traceback__
+    while trace is not None and is_own(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    error.__traceback__ = trace if trace is not None else error.__traceback__
+
+
+def is_own(file: str) -> bool:
+    """Is this code gradlife's?"""
+    return file == "<hunt>" or file.startswith(OWN_FOLDER)

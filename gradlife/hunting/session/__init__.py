@@ -1,0 +1,1 @@
+"""One hunt from warm-up to report."""

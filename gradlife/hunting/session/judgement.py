@@ -1,0 +1,162 @@
+"""What looks tell: findings apart from controls, rounds, limits. It reads graphs, and is loaded in the copy that does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from gradlife import _heap
+from gradlife.hunting.findings.builder import (
+    garbage_findings,
+    growth_finding,
+    native_findings,
+    retained_finding,
+    worst_first,
+)
+from gradlife.hunting.findings.holder_path import step_that_grows, way_of
+from gradlife.hunting.findings.native_survivors import with_native_parts
+from gradlife.hunting.findings.severity import graded, room_now
+from gradlife.hunting.findings.short_runs import advice
+from gradlife.hunting.growth import caches
+from gradlife.hunting.growth.arrivals import arrived
+from gradlife.hunting.growth.garbage import garbage_of
+from gradlife.hunting.growth.groups import Group
+from gradlife.hunting.growth.inplace_growth import place_of, swollen
+from gradlife.hunting.growth.oversized_storages import finished_steps
+from gradlife.hunting.growth.reachable_growth import (
+    ROUNDS,
+    Evidence,
+    Grown,
+    evidence_of,
+    grown,
+    grown_groups,
+    is_slowing,
+)
+from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_of, without_planted
+from gradlife.hunting.growth.suspects import Clear, is_own
+from gradlife.hunting.session.clean_report import About, cleared, limits_of_waiting
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.snapshots.compile_caches import is_bounded
+from gradlife.hunting.snapshots.creation_sites import Noted
+from gradlife.hunting.snapshots.stale_activations import unread
+from gradlife.hunting.snapshots.step_snapshots import Look
+from gradlife.model.hunt import Finding, HuntReport
+
+#: Two rounds at least: one tells nothing.
+LEAST_LOOKS = 3
+
+
+def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
+    """What looks tell."""
+    if len(looks) < LEAST_LOOKS:
+        few = about.trouble or f"only {hunt.steps} steps were seen: too few to tell growth from warming up"
+        limits = (advice(about.target, hunt.steps, about.stepped_by),) if about.is_script else ()
+        return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
+    whole = evidence_of(looks, about.rounds or ROUNDS)
+    planted = planted_in(whole.looks, hunt.controls)
+    evidence = without_planted(whole, planted)
+    sure, unsure = grown_groups(evidence)
+    swelling = swollen(evidence, sure)
+    replaced = [one for one in swelling if place_of(evidence.graph, one) in hunt.replaced]
+    sure = with_native_parts(evidence, [*sure, *(one for one in swelling if one not in replaced)])
+    rare = rare_growth(hunt, evidence, [*unsure, *(one.group for one in sure)])
+    mine = [one for one in (*sure, *rare) if not is_own(evidence.graph, one.group)]
+    findings, meant = apart(evidence.graph, mine, hunt.noted)
+    explained = [caches.explained(one) for one in meant]
+    explained += [caches.replaced(growth_finding(evidence.graph, one, hunt.noted)) for one in replaced]
+    explained += [caches.slowed(growth_finding(evidence.graph, one, hunt.noted)) for one in slowing(evidence, unsure)]
+    for kept in [] if about.has_failed else finished_steps(evidence, [*sure, *replaced]):
+        if about.is_test and evidence.born.keys().isdisjoint(kept.storages):
+            continue
+        findings += retained_finding(evidence.graph, kept, about.is_script, hunt.noted)
+    known = {evidence.graph.describe(node).address for one in sure for node in one.containers}
+    findings += found_later(hunt, about, known)
+    if is_bounded([evidence.looks[number].compiled for number in (*evidence.judged, len(evidence.looks) - 1)]):
+        explained += [caches.recompiled(one) for one in findings if caches.is_compilers(one)][:1]
+        findings = [one for one in findings if not caches.is_compilers(one)]
+    room = room_now(peak_of(looks), about.memory_limit)
+    return HuntReport(
+        target=about.target,
+        stepped_by=about.stepped_by,
+        warmup_steps=hunt.warmup_steps,
+        rounds=tuple(rounds_of(evidence, planted)),
+        findings=worst_first(graded(findings, room)),
+        explained=tuple(explained),
+        controls=tuple(judged_controls(evidence, planted, hunt.controls)),
+        limits=(*looks[-1].limits, *limits_of_lines(hunt, findings), *limits_of_waiting(hunt)),
+        script_status=about.script_status,
+        trouble=about.trouble,
+    )
+
+
+def peak_of(looks: Sequence[Look]) -> float:
+    """Bytes of storages at the look that had most."""
+    return max(one.totals.bytes for one in looks)
+
+
+def late_growth(hunt: Hunt, looks: Sequence[Look], report: HuntReport, memory_limit: int | None) -> HuntReport:
+    """The report of a hunt that had found nothing by then, with what the looks since then show."""
+    whole = evidence_of(looks)
+    planted = planted_in(whole.looks, hunt.controls)
+    evidence = without_planted(whole, planted)
+    mine = [one for one in rare_growth(hunt, evidence, []) if not is_own(evidence.graph, one.group)]
+    found, meant = apart(evidence.graph, mine, hunt.noted)
+    explained = report.explained or tuple(map(caches.explained, meant))
+    if not found:
+        return replace(report, explained=explained)
+    findings = graded(found, room_now(peak_of(looks), memory_limit))
+    return replace(
+        report,
+        rounds=(*report.rounds, *[*rounds_of(evidence, planted)][len(report.rounds) :]),
+        findings=worst_first([*report.findings, *findings]),
+        explained=explained,
+        limits=(*report.limits, *limits_of_lines(hunt, findings)),
+    )
+
+
+def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[list[Finding], list[Finding]]:
+    """What grows: leaks, and what is meant to."""
+    leaks: list[Finding] = []
+    meant: list[Finding] = []
+    for one in groups:
+        result = growth_finding(graph, one, noted)
+        at = step_that_grows(graph, way_of(graph, one.group, one.containers), one)
+        (meant if caches.is_meant(result, at) else leaks).append(result)
+    return leaks, meant
+
+
+def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
+    """What grows now and then, without the tables of a compiler that makes a new version now and then."""
+    found = arrived(evidence, known)
+    if evidence.looks[-1].compiled.versions <= evidence.looks[0].compiled.versions:
+        return found
+    return [one for one in found if not caches.is_compilers(growth_finding(evidence.graph, one, hunt.noted))]
+
+
+def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
+    """What is to be shown where the looks show no leak, but other rounds may."""
+    room = room_now(peak_of(hunt.looks[-1:]), about.memory_limit)
+    findings = graded(found_later(hunt, about), room)
+    report = cleared(hunt, clear, about)
+    return replace(report, findings=worst_first(findings), limits=(*report.limits, *limits_of_lines(hunt, findings)))
+
+
+def found_later(hunt: Hunt, about: About, known: Collection[int] = ()) -> Iterator[Finding]:
+    """What the rounds tell that come after the looks."""
+    if hunt.left_behind is not None:
+        for kept in unread(hunt.left_behind, known):
+            yield from retained_finding(hunt.left_behind.look.graph, kept, about.is_script, hunt.noted)
+    yield from native_findings(hunt.natives)
+    if hunt.waiting is not None:
+        yield from garbage_findings(garbage_of(hunt.waiting), hunt.noted)
+
+
+def limits_of_lines(hunt: Hunt, findings: Sequence[Finding]) -> Iterator[str]:
+    """Where the program ended before it was recorded where the survivors are created."""
+    if findings and not hunt.noted:
+        yield "where the survivors are created: the program ended before that was recorded → gradlife hunt --lines …"
+
+
+def slowing(evidence: Evidence, groups: Sequence[Group]) -> list[Grown]:
+    """Of groups that grow in some rounds only those that get less in every one."""
+    return [grown(one, evidence) for one in groups if is_slowing(one, evidence) and not is_own(evidence.graph, one)]

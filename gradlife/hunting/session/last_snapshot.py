@@ -1,0 +1,79 @@
+"""The last look of a script that takes few steps: before the function returns that takes them, and with it go its variables.
+
+Python calls a profile function at each return, which costs a step some per cent: so only until a look of the hunt's own has
+names.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import FrameType
+
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.session.report import labelled, parting_looks
+
+#: A function in which so many steps are taken has their loop.
+LEAST_STEPS = 2
+
+#: Looks of this kind at most: each epoch may be a function of its own.
+MOST_LOOKS = 4
+
+#: What gives its value and goes on returns none for good.
+PAUSING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+class Returns:
+    """Watches one thread: the one that takes the steps."""
+
+    def __init__(self, hunt: Hunt, lock: AbstractContextManager[object]) -> None:
+        self._hunt = hunt
+        self._lock = lock
+        self._steps: Counter[int] = Counter()  # by the address of the frame in which they were taken
+        self._looks = 0
+        self._is_over = False
+
+    def around(self, step: Callable[[], bool]) -> Callable[[], bool]:
+        """The step, which notes in which functions it is taken."""
+
+        def step_within() -> bool:
+            if not self._is_over:
+                self._note(sys._getframe(1))
+            return step()
+
+        return step_within
+
+    def _note(self, frame: FrameType | None) -> None:
+        if not self._steps and sys.getprofile() is None:
+            sys.setprofile(self._heard)
+        if sys.getprofile() != self._heard or any(one.has_labels for one in self._hunt.looks):
+            self.stop()
+            return
+        while frame is not None:
+            if frame.f_code.co_name != "<module>" and not frame.f_code.co_flags & PAUSING:
+                self._steps[id(frame)] += 1
+            frame = frame.f_back
+
+    def _heard(self, frame: FrameType, event: str, argument: object) -> None:
+        if event == "return" and self._steps.pop(id(frame), 0) >= LEAST_STEPS:
+            self._look()
+
+    def _look(self) -> None:
+        try:
+            with self._lock:
+                if len(self._hunt.looks) > 1 and not parting_looks(self._hunt):  # its caller has taken no step since
+                    self._hunt.parting = (self._hunt.steps_now, labelled(self._hunt))
+                    self._looks += 1
+        except Exception:  # the program goes on, and has its report at its end
+            self._looks = MOST_LOOKS
+        if self._looks == MOST_LOOKS:
+            self.stop()
+
+    def stop(self) -> None:
+        """Ends it."""
+        self._is_over = True
+        if sys.getprofile() == self._heard:
+            sys.setprofile(None)

@@ -1,0 +1,275 @@
+"""The method: warm-up, rounds with a look after each, a round without the collector, and what the looks tell together.
+
+It is a plan that is shown when so many steps are done: what steps, a loop or an optimizer's hook, only counts down.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gradlife.hunting.growth.controls import Controls
+from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
+from gradlife.hunting.growth.inplace_growth import Place, tensors_at
+from gradlife.hunting.growth.reachable_growth import DOUBTED_SHARE, evidence_of, grown_groups, is_slowing
+from gradlife.hunting.growth.suspects import Clear, Suspects, suspects, types_of
+from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.process.malloc_usage import Malloc
+from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
+from gradlife.hunting.snapshots.creation_sites import Noted
+from gradlife.hunting.snapshots.native_objects import LEAST_LOOKS as LEAST_NATIVE_LOOKS
+from gradlife.hunting.snapshots.native_objects import Unreached, grows, unreached
+from gradlife.hunting.snapshots.stale_activations import LeftBehind, Watch, addresses_of, undeclared
+from gradlife.hunting.snapshots.step_snapshots import ALL, NONE, YOUNG, Look, look
+from gradlife.hunting.steps.schedule import LEAST_ROUNDS, MOST_EXTENSION, PATIENCE, Clock, Schedule
+
+#: Steps of a late round: this many, and this share of all steps so far.
+LATE_LEAST = 31
+LATE_SHARE = 0.3
+
+#: Late looks that are kept: where there would be more, every other one is given up.
+MOST_LATE_LOOKS = 16
+
+
+@dataclass
+class Hunt:
+    """A hunt under way."""
+
+    schedule: Schedule
+    warmup_steps: int = 0
+    looks: list[Look] = field(default_factory=list)
+    waiting: Waiting | None = None
+    natives: list[Unreached] = field(default_factory=list)
+    left_behind: LeftBehind | None = None
+    controls: Controls = field(default_factory=Controls)
+    clock: Clock = field(default_factory=Clock)
+    malloc: Malloc = field(default_factory=Malloc)
+    recording: Recording = field(default_factory=Recording)
+    noted: Noted = field(default_factory=Noted)
+    has_lines: bool = False  # from the first counted step on it is recorded where objects are created
+    has_natives: bool = True  # where malloc has given out more, C++ objects are counted
+    suspects: Suspects | None = None  # the last time that they were asked for
+    steps: int = 0
+    left: Callable[[], int] = lambda: 0  # of the round under way
+    parting: tuple[int, Sequence[Look]] | None = None  # steps, and the looks as they were when their function returned
+    afterwards: Callable[[Hunt], Iterator[int]] | None = None  # what may want more steps when enough is known
+    replaced: frozenset[Place] = (
+        frozenset()
+    )  # where each step puts something larger, made without what was there before
+    _swelling: tuple[Place, ...] = ()
+    shortage: str = ""  # why it ended before it knew enough
+    _asked_for: int = 0
+    has_rested: bool = False  # the collector, in a round of its own
+    on_known: Callable[[], None] = lambda: None  # called when enough is known of what grows with the steps
+    goes_on: bool = False  # after that, for what grows on a slower clock: the program may run for long
+    early_looks: int = 0  # of those by then; 0: it is not known yet
+
+    def plan(self) -> Iterator[int]:
+        """Yields how many steps to take before it is resumed; ends when enough is known."""
+        self.clock.start()
+        yield from self._steps(self.schedule.warmup)
+        self.warmup_steps = self.steps
+        if self.has_lines:
+            self.recording.start(USUAL)
+        self._look(collect=ALL)
+        for number, length in enumerate(self.schedule.rounds):
+            if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.lines):
+                self._suspect()
+            if number == LEAST_ROUNDS and self.schedule.may_end:
+                yield from self._collector_round()
+            yield from self._round(length)
+            is_last = number + 1 == len(self.schedule.rounds) or self._is_enough(number + 1)
+            self._look(with_labels=is_last and self.recording.is_on, collect=ALL if is_last else YOUNG)
+            if is_last:
+                break
+        yield from self._native_rounds()
+        if not self.schedule.is_known:
+            self._suspect()
+        yield from self._extension()
+        yield from self._lines_round()
+        yield from self._collector_round()
+        yield from self._watched_round()
+        self.recording.stop()
+        if self.afterwards is not None:
+            yield from self.afterwards(self)
+        self.early_looks = len(self.looks)
+        self.on_known()
+        while self.goes_on:
+            yield from self._late_round()
+
+    def _late_round(self) -> Iterator[int]:
+        """Longer than any before, so that there are few of them however long the program runs. Nothing is planted in it."""
+        yield from self._steps(max(LATE_LEAST, int(LATE_SHARE * self.steps)))
+        self.clock.stop()
+        if len(self.looks) - self.early_looks >= MOST_LATE_LOOKS:
+            del self.looks[self.early_looks + 1 :: 2]
+        self.looks.append(look(self.steps, with_labels=True))
+        self.clock.start()
+
+    def close(self) -> None:
+        """Leaves nothing behind in the program."""
+        self.recording.stop()
+        self.controls.uproot()
+
+    @property
+    def steps_now(self) -> int:
+        """Counted steps, those of the round under way among them."""
+        return self.steps + max(0, self._asked_for - max(0, self.left()))
+
+    def _steps(self, count: int) -> Iterator[int]:
+        if count < 1:
+            return
+        self._asked_for = count
+        yield count
+        self._asked_for = 0
+        self.steps += count
+
+    def _round(self, length: int) -> Iterator[int]:
+        """Steps with a look after them."""
+        yield from self._steps(1)
+        self.malloc.begin_round(self.steps)
+        yield from self._steps(length - 1)
+
+    def _is_enough(self, rounds: int) -> bool:
+        return rounds >= LEAST_ROUNDS and self.clock.seconds > PATIENCE
+
+    def _look(self, with_labels: bool = False, collect: int = ALL) -> None:
+        self.clock.stop()
+        steps = self.steps - (self.looks[-1].steps if self.looks else 0)
+        gc.collect(collect)
+        self.malloc.end_round(self.steps)
+        self.controls.plant(steps, self.steps)
+        with_labels |= self.schedule.may_end and len(self.looks) >= LEAST_ROUNDS  # it may be the last one
+        self.looks.append(look(self.steps, with_labels=with_labels, collect=NONE))
+        self.looks[-1].malloc_per_step = self.malloc.per_step
+        self.note(self.looks[-1])
+        if self.has_natives and not self.natives and self.malloc.keeps_changing:
+            self._count_natives()
+        self.clock.start()
+
+    def note(self, latest: Look) -> None:
+        """Keeps what was recorded by the time of a look that was taken just now."""
+        if latest.has_labels and self.recording.is_on:
+            self.noted.add(latest, self.recording.notes())
+
+    def _count_natives(self) -> None:
+        if self.natives and self.natives[-1].steps == self.steps:
+            return
+        found = unreached(self.looks[-1])
+        if found is not None:
+            self.natives.append(found)
+
+    def _native_rounds(self) -> Iterator[int]:
+        """Where there is more in memory that nothing reaches, more rounds tell whether it grows."""
+        if not self.natives:
+            return
+        self._count_natives()
+        for _ in range(LEAST_NATIVE_LOOKS - len(self.natives)):
+            if len(self.natives) > 1 and not grows(*self.natives[-2:]):
+                return
+            yield from self._round(self.schedule.rounds[0])
+            self._look()
+            self._count_natives()
+
+    def _extension(self) -> Iterator[int]:
+        """Longer rounds where something grows: a cache that fills slowly shows that it does."""
+        is_wanted = self.suspects is not None and self.suspects.grow
+        if self._affords(self.schedule.extension) and is_wanted:
+            yield from self._longer(self.schedule.extension)
+            if self._affords(self.schedule.confirmation) and self._slows():
+                yield from self._longer(self.schedule.confirmation)
+
+    def _longer(self, lengths: tuple[int, ...]) -> Iterator[int]:
+        for length in lengths:
+            yield from self._round(length)
+            is_last = length == lengths[-1]
+            self._look(with_labels=is_last, collect=ALL if is_last else YOUNG)
+
+    def _affords(self, lengths: tuple[int, ...]) -> bool:
+        per_step = self.clock.seconds / max(1, self.steps)
+        return bool(lengths) and per_step * sum(lengths) <= MOST_EXTENSION
+
+    def _suspect(self) -> None:
+        """Does anything grow, or seem to, that the hunt did not plant? From here on its like is recorded as it is made."""
+        self.clock.stop()
+        self.suspects = in_fork(lambda: suspects(self.looks, self.controls))
+        self._swelling = self.suspects.swelling
+        if self.suspects.clear is None:
+            self.recording.start(self.suspects.types)
+        self.clock.start()
+
+    @property
+    def clear(self) -> Clear | None:
+        """What there is to tell where no look shows a leak; None where one does, or where that was not asked yet."""
+        found = self.suspects.clear if self.suspects is not None else None
+        return found if found is not None and found.looks == len(self.looks) else None
+
+    def _lines_round(self) -> Iterator[int]:
+        """Where no round was recorded that should have been, one more is."""
+        if self.recording.is_on and self.schedule.lines and not self.noted:
+            yield from self._round(self.schedule.lines)
+            self._look(with_labels=True)
+
+    def _slows(self) -> bool:
+        """Does anything grow that gets less in every round?"""
+
+        def found() -> bool:
+            evidence = evidence_of(self.looks)
+            sure, unsure = grown_groups(evidence)
+            groups = [*unsure, *(one.group for one in sure)]
+            return any(is_slowing(group, evidence, DOUBTED_SHARE) for group in groups)
+
+        return in_fork(found)
+
+    def _collector_round(self) -> Iterator[int]:
+        """A few steps in which the collector rests, to see what waits for it; once more to see where that is created."""
+        if not self.schedule.collector or self.has_rested:
+            return
+        self.has_rested = True
+        yield from self._rest_collector(self.looks[-1])
+        first = self.waiting
+        if first is not None and not self.recording.is_on and self.schedule.lines:
+            self.recording.start(in_fork(lambda: types_of(garbage_of(first))))
+            yield from self._rest_collector(first.after)
+
+    def _rest_collector(self, start: Look) -> Iterator[int]:
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield from self._steps(self.schedule.collector)
+            self.clock.stop()
+            now = look(self.steps, collect=NONE)
+            if in_fork(lambda: is_waiting(start, now)):
+                before = look(self.steps, with_labels=True, collect=NONE)
+                self.note(before)
+                self.waiting = Waiting(start, before, look(self.steps), self.schedule.collector)
+        finally:
+            if was_enabled:
+                gc.enable()
+        self.clock.start()
+
+    def _watched_round(self) -> Iterator[int]:
+        """Where modules have tensors in attributes that they never declared, or one tensor is replaced by ever larger ones:
+        does a step read what was there before?
+        """
+        places = self._swelling
+        if not places and (self.suspects is None or not self.suspects.fresh_attributes):
+            return
+        now = look(self.steps, with_labels=True)
+        self.note(now)
+        wanted, swelling = in_fork(
+            lambda: (addresses_of(now, undeclared(self.looks[-2], now)), tensors_at(now.graph, places))
+        )
+        if not wanted and not swelling:
+            return
+        watch = Watch([*wanted, *swelling])
+        watch.start()
+        try:
+            yield from self._steps(self.schedule.watched)
+        finally:
+            watch.stop()
+        read = frozenset(node for address, node in wanted.items() if address in watch.read)
+        self.left_behind = LeftBehind(now, tuple(wanted.values()), read)
+        fed = {place for address, place in swelling.items() if address in watch.read}
+        self.replaced = frozenset(swelling.values()) - fed

@@ -1,0 +1,123 @@
+"""The report of a hunt, from what is known by now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gradlife.hunting.growth.suspects import Clear
+from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.session.clean_report import About, cleared
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.snapshots.step_snapshots import Look, look
+from gradlife.model.hunt import HuntReport, HuntVerdict
+
+
+def report_of(hunt: Hunt, about: About) -> HuntReport:
+    """What is known by now. The graphs, and all that tells of leaks, are gone with the copy of the process that has them."""
+    about = replace(about, trouble=about.trouble or hunt.shortage)
+    clear = None if about.has_failed or has_another_round(hunt) else hunt.clear
+    if clear is None:
+        return in_doubt(judged_aside(hunt, about), about)
+    if hunt.waiting is None and hunt.left_behind is None and not hunt.natives:
+        return in_doubt(cleared(hunt, clear, about), about)
+    return in_doubt(judged_later_aside(hunt, clear, about), about)
+
+
+def in_doubt(report: HuntReport, about: About) -> HuntReport:
+    """The report, with why it can't call a program clean that adds as much each step and shows nothing that grows.
+
+    Memory that nothing at all has is a leak of native code.
+    """
+    if report.unheld_rate:
+        return with_unheld_memory(report, about)
+    if not report.unexplained or report.trouble:
+        return report
+    names = " and ".join(name.replace("_", " ") for name in report.unexplained)
+    return replace(report, trouble=f"each step adds as many {names} as any other, and nothing was found to hold them")
+
+
+def with_unheld_memory(report: HuntReport, about: About) -> HuntReport:
+    """The report with the memory that native code takes and keeps. What names it is loaded in a copy of the process."""
+
+    def work() -> HuntReport:
+        from gradlife.hunting.findings.builder import unheld_memory
+        from gradlife.hunting.findings.severity import graded, room_now
+
+        room = room_now(0.0, about.memory_limit)
+        return replace(report, findings=tuple(graded([unheld_memory(report)], room)))
+
+    return in_fork(work)
+
+
+def judged_aside(hunt: Hunt, about: About) -> HuntReport:
+    """What the looks tell, and all else."""
+    looks = parting_looks(hunt) or labelled(hunt)
+
+    def work() -> HuntReport:
+        from gradlife.hunting.session.judgement import judged
+
+        return judged(hunt, looks, about)
+
+    return in_fork(work)
+
+
+def judged_later_aside(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
+    """What other rounds tell than those with a look after them."""
+
+    def work() -> HuntReport:
+        from gradlife.hunting.session.judgement import judged_later
+
+        return judged_later(hunt, clear, about)
+
+    return in_fork(work)
+
+
+def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -> HuntReport:
+    """The report with what grew on a slower clock, by the looks that were taken after it and one that is taken now.
+
+    What the variables of a function held is gone at the program's end, and is in the look before.
+    """
+    if hunt.early_looks == 0 or hunt.steps_now == hunt.looks[hunt.early_looks - 1].steps:
+        return report
+    looks = hunt.looks
+    now = look(hunt.steps_now, with_labels=True)
+
+    def work() -> HuntReport:
+        from gradlife.hunting.session.judgement import late_growth
+
+        last = late_growth(hunt, [*looks, now], report, memory_limit)
+        if last.verdict is HuntVerdict.LEAK or len(looks) == hunt.early_looks:
+            return last
+        return late_growth(hunt, looks, report, memory_limit)
+
+    try:
+        return in_fork(work)
+    except Exception as error:
+        limit = f"growth on a slower clock could not be judged: {type(error).__name__}"
+        return replace(report, limits=(limit, *report.limits))
+
+
+def has_another_round(hunt: Hunt) -> bool:
+    """Were there enough steps since the last look to be one more round?"""
+    looks = hunt.looks
+    return len(looks) > 1 and hunt.steps_now - looks[-1].steps >= (looks[-1].steps - looks[-2].steps) / 2
+
+
+def parting_looks(hunt: Hunt) -> Sequence[Look]:
+    """Those of when the function returned that took the steps, if none was taken since."""
+    steps, looks = hunt.parting or (-1, ())
+    return looks if steps == hunt.steps_now else ()
+
+
+def labelled(hunt: Hunt) -> Sequence[Look]:
+    """The looks, the last of them with labels, which it lacks where the hunt was cut short."""
+    looks = hunt.looks
+    if len(looks) < 2 or looks[-1].has_labels:
+        return looks
+    is_another = has_another_round(hunt)
+    if is_another:
+        hunt.controls.plant(hunt.steps_now - looks[-1].steps, hunt.steps_now, is_early=True)
+    now = look(hunt.steps_now, with_labels=True)
+    hunt.note(now)
+    return [*looks, now] if is_another else [*looks[:-1], now]

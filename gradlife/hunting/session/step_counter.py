@@ -1,0 +1,75 @@
+"""Counting steps: as little as can be done for each, and the plan resumed when a round is full."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from gradlife.hunting.session.method import Hunt
+
+
+class EnoughSteps(BaseException):
+    """Ends a program that was asked for so many steps."""
+
+
+#: Why a hunt ended before it knew enough.
+SHORTAGE = "there was not enough memory for one more look: this is what was seen before"
+
+
+class Counter:
+    """Counts down the steps of a round."""
+
+    def __init__(self, hunt: Hunt, lock: threading.RLock | None = None) -> None:
+        self._hunt = hunt
+        self._plan = hunt.plan()
+        hunt.left = lambda: self.left + self._rest
+        self._lock = lock or threading.RLock()
+        self._errand: Callable[[], object] | None = None
+        self._rest = 0  # of a round that an errand interrupts
+        self.is_done = False
+        self.on_done: Callable[[], None] = lambda: None
+        self.left = 0
+        self._resume()
+
+    def step(self) -> bool:
+        """One step is done. True when the hunt knows enough."""
+        self.left -= 1
+        if self.left == 0:
+            self._stop()
+        return self.is_done
+
+    def _stop(self) -> None:
+        errand, self._errand = self._errand, None
+        self.left, self._rest = self._rest, 0
+        if errand is not None:
+            errand()
+        if self.left <= 0 and not self.is_done:
+            self._resume()
+
+    def _resume(self) -> None:
+        with self._lock:
+            try:
+                self.left = next(self._plan, -1)
+            except MemoryError:  # a look's own: the program must not die of it
+                self._hunt.shortage = SHORTAGE
+                self.left = -1
+        if self.left < 0:
+            self.is_done = True
+            self.on_done()
+
+    # --- from another thread ---
+
+    def interrupt(self, errand: Callable[[], object]) -> None:
+        """Has something done at the next step."""
+        self._errand = errand
+        self.hurry()
+
+    def hurry(self) -> None:
+        """The next step stops, whatever is left of the round."""
+        if self._errand is not None and self.left > 1:
+            self._rest, self.left = self._rest + self.left - 1, 1
+
+    def withdraw(self) -> bool:
+        """True if the errand was done; else it is none any more."""
+        was_done, self._errand = self._errand is None, None
+        return was_done

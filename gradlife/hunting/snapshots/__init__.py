@@ -1,0 +1,1 @@
+"""The heap between steps: snapshots, what survived, what it weighs, where it was created."""

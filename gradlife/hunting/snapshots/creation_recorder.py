@@ -1,0 +1,174 @@
+"""Recording where objects are created, while the program takes steps: what is wanted, and what is no part of the program."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.scan import OWN_FOLDER
+from gradlife.heap.torch_layout.torch import ensure_calibrated, undisturbed
+from gradlife.hunting.snapshots.creation_sites import Notes
+from gradlife.hunting.snapshots.node_weights import LEAK_TYPES
+from gradlife.hunting.snapshots.step_snapshots import ARRAY, full_name, subclasses, tensor_type_names
+
+#: What is recorded beside tensors before it is known what grows; instances of the others have many sizes.
+USUAL = (LEAK_TYPES | {ARRAY}) - {"frame", "generator", "coroutine", "async_generator", "type"}
+
+#: Python makes these again from what was freed, without its allocator: the block tells nothing of who made them last.
+REUSED = frozenset({"list", "dict", "tuple", "float", "int", "slice", "Context", "_contextvars.Context"})
+
+#: A function of torch's that tells the number which the thread's next grad node gets, by its name in the library.
+NEXT_SEQUENCE = "_ZN2at15sequence_number4peekEv"
+
+#: What runs the program: gradlife, and its loop.
+RUNNERS = ("<hunt>", OWN_FOLDER)
+
+#: Files that nobody wrote: frozen modules, generated code.
+NO_FILES = ("<frozen ", "<eval_with_key>", "<__array_function__ internals>")
+
+#: Code that has no file: what a process was started with, methods that Python itself wrote.
+GIVEN = "<string>"
+
+#: Bytes of a node within which its number stands.
+NODE_HEAD = 64
+
+
+class Recording:
+    """One recording of this process; it holds no object of the program."""
+
+    def __init__(self, launcher: str | None = None) -> None:
+        self._runners = (*RUNNERS, launcher) if launcher else RUNNERS  # a script that only starts the program
+        self.is_on = False
+        self.was_on = False
+        self._before: dict[str, int] = {}  # bytes of a block in front of the object, by the name of its type
+        self._offset = 0  # of a node's number
+
+    def start(self, names: Iterable[str] = ()) -> None:
+        """Records from here on: tensors, and objects of these types."""
+        if not self.is_on:
+            ensure_calibrated()
+            torch = sys.modules.get("torch")
+            watch = tensor_watch(torch) if torch is not None else None
+            self._offset = watch[1] if watch is not None else 0
+            try:
+                _heap.start_recording(self._runners, library_files(), foreign_files(), watch)
+            except RuntimeError:  # another hunt records, or there are other interpreters
+                return
+            self.is_on = self.was_on = True
+        self._want({*names, *tensor_type_names()} - REUSED)
+
+    def _want(self, names: set[str]) -> None:
+        for kind in [] if names <= self._before.keys() else subclasses(object):
+            name = full_name(kind)
+            if name in names:
+                _heap.want_type(kind)
+                self._before[name] = _heap.bytes_before(kind)
+
+    def notes(self) -> Notes:
+        """What is noted by now. A node is known again by its number, which is read while it lives."""
+        addresses, sites, noted, stacks = _heap.recorded()
+        rows = memoryview(noted).cast("Q")
+        nodes = {
+            rows[at]: rows[at + 2]
+            for at in range(0, len(rows), 3)
+            if _heap._read_word(rows[at] + self._offset) == rows[at + 1]
+        }
+        return Notes(addresses, sites, nodes, stacks, dict(self._before))
+
+    def nodes_since(self, first: int) -> tuple[int, list[int]]:
+        """The number that the next grad node gets, and the addresses of those from a number on that are alive: as far as a
+        tensor showed them when they were new. 0, and none, where nothing is recorded of nodes. Some 20 µs.
+        """
+        return _heap.living_nodes(first) if self.is_on else (0, [])
+
+    def is_since(self, node: int, first: int) -> bool:
+        """Has the grad node at an address this number or a later one, as far as nodes have numbers here? Those of other threads
+        have numbers of their own.
+        """
+        number = _heap._read_word(node + self._offset) if self._offset else first
+        return number is not None and number >= first
+
+    def rest(self) -> None:
+        """What is made until `resume` is none of the program's."""
+        if self.is_on:
+            _heap.rest_recording()
+
+    def resume(self) -> None:
+        """To be called by what runs the program: the stack of who called that is not looked at, until it rests again."""
+        if self.is_on:
+            _heap.resume_recording(2)
+
+    def stop(self) -> None:
+        """Ends it."""
+        if self.is_on:
+            self.is_on = False
+            _heap.stop_recording()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Others may record in here; what was noted before is forgotten."""
+        was_on = self.is_on
+        self.stop()
+        try:
+            yield
+        finally:
+            if was_on:
+                self.start(USUAL)
+
+
+def library_files() -> tuple[str, ...]:
+    """What the names of files begin with that are torch's or Python's."""
+    torch = getattr(sys.modules.get("torch"), "__file__", None)
+    folders = [os.path.dirname(os.__file__), os.path.dirname(torch) if torch else None]
+    return (*NO_FILES, *(os.path.join(folder, "") for folder in folders if folder))
+
+
+def foreign_files() -> tuple[str, ...]:
+    """Those of installed packages, and code that has no file: named where there is no other."""
+    paths = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+    paths |= {path for path in sys.path if os.path.basename(path) in {"site-packages", "dist-packages"}}
+    return (GIVEN, *(os.path.join(path, "") for path in sorted(paths)))
+
+
+def tensor_watch(torch: Any) -> tuple[tuple[type, ...], int, int] | None:
+    """How a new tensor's node is shown; None where this release does not show it."""
+    try:
+        next_sequence = address_of_next_sequence(torch)
+        offset: int = undisturbed(lambda: {"offset": sequence_offset(torch)})["offset"]
+    except (OSError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+        return None
+    return tensor_types(torch), offset, next_sequence
+
+
+def tensor_types(torch: Any) -> tuple[type, ...]:
+    """The classes of wrappers, that of most of them first."""
+    return (torch.Tensor, *(kind for kind in subclasses(torch._C.TensorBase) if kind is not torch.Tensor))
+
+
+def address_of_next_sequence(torch: Any) -> int:
+    """Of the function, in the library that torch has loaded."""
+    folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+    suffix = ".dylib" if sys.platform == "darwin" else ".so"
+    library = ctypes.CDLL(os.path.join(folder, f"libtorch_cpu{suffix}"))
+    address = ctypes.cast(getattr(library, NEXT_SEQUENCE), ctypes.c_void_p).value
+    if address is None:
+        raise LookupError(NEXT_SEQUENCE)
+    return address
+
+
+def sequence_offset(torch: Any) -> int:
+    """Where a node has its number: the same place in several."""
+    leaf = torch.ones(1, requires_grad=True)
+    found = set()
+    for result in [leaf * 2 for _ in range(12)][-4:]:  # small numbers stand elsewhere, too
+        [address] = [row[3] for row in _heap._torch_references(result.grad_fn) if row[2] == "grad_node"]
+        found.add(_heap._find_word(address, NODE_HEAD, result.grad_fn._sequence_nr()))
+    if len(found) != 1 or None in found:
+        raise LookupError("the number of a grad node")
+    return int(found.pop() or 0)

@@ -1,0 +1,141 @@
+"""Where the objects of a graph were created: the lines of the program, the innermost first, by what a recording noted.
+
+Of what stands in C++ alone the line of its operation is shown, and none where that is not sure: of a node that no tensor
+showed when it was new, of a tensor that was saved without being its operation's own result.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gradlife import _heap
+from gradlife.hunting.snapshots.step_snapshots import Look, tensor_type_names
+
+Stack = Sequence[tuple[str, int, str]]  # file, line, function; the innermost first
+
+#: Members of a group that are looked up at most.
+MOST_ASKED = 500
+
+#: What torch calls that which a node saves of what it made itself.
+OWN_RESULT = "result"
+
+NO_SITE = -1
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What a recording had noted by the time of a look: numbers only."""
+
+    addresses: bytes  # of blocks, ascending: 8 bytes each
+    sites: bytes  # 4 bytes each
+    nodes: dict[int, int]  # address of a living grad node -> site
+    stacks: Sequence[Stack]
+    before: dict[str, int]  # bytes of a block in front of the object, by type
+
+
+class Noted:
+    """The notes of several looks."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Look, Notes]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def add(self, look: Look, notes: Notes) -> None:
+        """Keeps the notes of the latest look."""
+        self._known.append((look, notes))
+
+    def lines(self, graph: _heap.Graph, candidates: Iterable[Iterable[int]]) -> tuple[str, ...]:
+        """As `Creations.lines`; nothing of a graph of which nothing was noted."""
+        found = next((notes for look, notes in reversed(self._known) if look.opened is graph), None)
+        return Creations(graph, found).lines(candidates) if found is not None else ()
+
+
+@dataclass(frozen=True)
+class Creations:
+    """The notes of a look, asked of the nodes of its graph."""
+
+    graph: _heap.Graph
+    notes: Notes
+
+    def lines(self, candidates: Iterable[Iterable[int]]) -> tuple[str, ...]:
+        """Of the first group of nodes of which any line is known, where most of them were created."""
+        for nodes in candidates:
+            sites = Counter(site for site in map(self.site, spread(nodes)) if site != NO_SITE)
+            if sites:
+                [(site, _)] = sites.most_common(1)
+                return tuple(words(*place) for place in self.notes.stacks[site])
+        return ()
+
+    def site(self, node: int) -> int:
+        """Where a node of the graph was created."""
+        kind, name, address, _ = self.graph.describe(node)
+        if kind == "python":
+            return self._site_of_block(name, address)
+        if kind == "grad_node":
+            return self._site_of_node(node)
+        return self._site_of_tensor(node) if kind in {"tensor", "storage"} else NO_SITE
+
+    def _site_of_block(self, type_: str, address: int) -> int:
+        before = self.notes.before.get(type_)
+        if before is None:
+            return NO_SITE
+        addresses = memoryview(self.notes.addresses).cast("Q")
+        at = bisect_left(addresses, address - before)
+        is_noted = at < len(addresses) and addresses[at] == address - before
+        return int(memoryview(self.notes.sites).cast("I")[at]) if is_noted else NO_SITE
+
+    def _site_of_node(self, node: int) -> int:
+        """Its own, or that of the context which a Function's node has."""
+        found = self._noted_node(node)
+        contexts = (self.graph.describe(target) for target in self.graph.referents(node) if found == NO_SITE)
+        names = (self._site_of_block(name, address) for kind, name, address, _ in contexts if kind == "python")
+        return next((site for site in names if site != NO_SITE), found)
+
+    def _noted_node(self, node: int) -> int:
+        kind, _, address, _ = self.graph.describe(node)
+        return self.notes.nodes.get(address, NO_SITE) if kind == "grad_node" else NO_SITE
+
+    def _site_of_tensor(self, node: int) -> int:
+        """By its wrapper, its grad node, or the node that saved it as its own result."""
+        graph, names = self.graph, tensor_type_names()
+        around = [(one, graph.describe(one)) for one in graph.referrers(node)]
+        if graph.kind(node) == "storage":
+            tensors = [one for one, (kind, *_) in around if kind == "tensor"]
+            return next((site for site in map(self._site_of_tensor, tensors) if site != NO_SITE), NO_SITE)
+        sites = [self._site_of_block(name, address) for _, (_, name, address, _) in around if name in names]
+        sites += [self._noted_node(one) for one in graph.referents(node)]
+        sites += [self._noted_node(one) for one in self._makers(node)]
+        return next((site for site in sites if site != NO_SITE), NO_SITE)
+
+    def _makers(self, tensor: int) -> list[int]:
+        """Nodes that saved a tensor which they had made."""
+        if not self.graph.has_labels:
+            return []
+        rows = self.graph.story(tensor)["referrers"]
+        return [row[0] for row in rows if row[1] == "grad_node" and row[6].startswith(OWN_RESULT)]
+
+
+def spread(nodes: Iterable[int]) -> Sequence[int]:
+    """Some of many, all over."""
+    known = list(nodes)
+    return known[:: max(1, len(known) // MOST_ASKED)]
+
+
+def words(file: str, line: int, function: str) -> str:
+    """``train.py:41 in step``; by its name from here where the file lies below."""
+    return f"{short_path(file)}:{line} in {function}"
+
+
+def short_path(file: str) -> str:
+    """From here where it lies below, else its name."""
+    try:
+        path = os.path.relpath(file) if os.path.isabs(file) else file
+    except OSError:  # the working folder is gone
+        return os.path.basename(file)
+    return os.path.basename(file) if path.startswith(os.pardir) else path

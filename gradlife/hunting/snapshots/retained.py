@@ -1,0 +1,88 @@
+"""What a finished step still holds, though nothing grows: its graph, its frames, or activations that nothing reads.
+
+At a settled boundary a step's graph has done its work. Storages that only a grad node, a dead frame, or an attribute that a
+module never declared keeps alive are memory that the program takes for free.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from gradlife import _heap
+from gradlife.hunting.snapshots.step_snapshots import Look, context_type_names, storage_content
+
+#: Bytes below which nothing is shown.
+LEAST_BYTES = 8 * 1024
+
+#: Python types that only a step that failed leaves behind.
+FRAMES = {"frame", "traceback"}
+
+
+@dataclass
+class Kept:
+    """Storages that one object of a finished step keeps."""
+
+    keeper: int
+    storages: list[int] = field(default_factory=list)
+    bytes: int = 0
+
+
+def kept_by_steps(look: Look, grown: Iterable[int]) -> list[Kept]:
+    """Storages of which every way from the root leads through a grad node or a dead frame, by the first of these."""
+    graph = look.graph
+    skipped, contexts = set(grown), context_type_names()
+    found: dict[int, Kept] = {}
+    for storage in storages_of(graph):
+        way = [storage, *dominators(graph, storage)]
+        keepers = [node for node in way if is_of_a_step(graph, node, contexts)]
+        if not keepers or not skipped.isdisjoint(way) or way[-1] != 0:
+            continue
+        kept = found.setdefault(keepers[-1], Kept(keepers[-1]))
+        kept.storages.append(storage)
+        kept.bytes += storage_content(graph, storage)
+    return together(graph, list(found.values()))
+
+
+def together(graph: _heap.Graph, found: list[Kept]) -> list[Kept]:
+    """Those that hang on the same object once; the small ones left out."""
+    places: defaultdict[int, list[Kept]] = defaultdict(list)
+    for kept in found:
+        places[holder_above(graph, kept.keeper)].append(kept)
+    rows = []
+    for parts in places.values():
+        first = max(parts, key=lambda one: one.bytes)
+        storages = [storage for part in parts for storage in part.storages]
+        rows.append(Kept(first.keeper, storages, sum(part.bytes for part in parts)))
+    return sorted((row for row in rows if row.bytes >= LEAST_BYTES), key=lambda row: -row.bytes)
+
+
+def holder_above(graph: _heap.Graph, node: int) -> int:
+    """The nearest dominator that is a Python object other than a tensor."""
+    for above in dominators(graph, node):
+        kind, name = graph.kind_and_type(above)
+        if kind in {"python", "root"} and name != "torch.Tensor":
+            return above
+    return 0
+
+
+def is_of_a_step(graph: _heap.Graph, node: int, contexts: frozenset[str]) -> bool:
+    """Is this a part of a step, which ends with it: a grad node, its context, a frame that returned?"""
+    kind, name = graph.kind_and_type(node)
+    return kind == "grad_node" or (kind == "python" and (name in FRAMES or name in contexts))
+
+
+def storages_of(graph: _heap.Graph) -> Iterator[int]:
+    """All storages."""
+    for name, kind, _, _ in graph.census():
+        if kind == "storage":
+            yield from graph.of_type(name)
+
+
+def dominators(graph: _heap.Graph, node: int) -> Iterator[int]:
+    """The dominators of a node, the nearest first."""
+    at = graph.dominator(node)
+    while at is not None and at != node:
+        yield at
+        node, at = at, graph.dominator(at)

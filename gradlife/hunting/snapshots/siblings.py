@@ -1,0 +1,63 @@
+"""What stands beside an object that is named: other names by which the same holder keeps as much."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from gradlife import _heap
+from gradlife.heap.graph import Reference
+from gradlife.heap.steps import merged_steps
+from gradlife.hunting.snapshots.stale_activations import bytes_of
+from gradlife.model.trace import Step, Trace
+
+#: Names that are named at most.
+MOST = 3
+
+#: What is smaller than this share of what is shown is left out.
+LEAST_SHARE = 0.5
+
+#: References by a name of the program's.
+NAMED = {"attribute", "slot", "local", "cell"}
+
+
+def with_siblings(graph: _heap.Graph, trace: Trace, raw: Sequence[Reference], members: Collection[int]) -> Trace:
+    """The trace with what its holder keeps beside the object; `raw` are its steps as they stand in memory."""
+    names = list(dict.fromkeys(names_beside(graph, raw, set(members))))
+    if not names:
+        return trace
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    text = f"{trace.detail}, beside it {', '.join(names[:MOST])}{more}"
+    steps, tail = with_detail(trace.steps, text), with_detail(trace.tail, text)
+    return replace(trace, detail=text, steps=steps, tail=tail)
+
+
+def with_detail(steps: tuple[Step, ...], detail: str) -> tuple[Step, ...]:
+    """The steps, the last of which is described so."""
+    return (*steps[:-1], replace(steps[-1], detail=detail)) if steps else ()
+
+
+def names_beside(graph: _heap.Graph, raw: Sequence[Reference], members: set[int]) -> Iterator[str]:
+    """How a program would write what the same object refers to by other names."""
+    if len(raw) < 2 or not is_named(raw[-2]):
+        return
+    shown = raw[-1].node
+    least = LEAST_SHARE * bytes_of(graph, shown)
+    nodes = [step.node for step in raw[:-1]]
+    for way in ways_beside(graph, raw, nodes):
+        if way[-1] != shown and way[-1] in members and least and bytes_of(graph, way[-1]) >= least:
+            yield merged_steps(graph.steps_along(way))[-2].via
+
+
+def is_named(step: Reference) -> bool:
+    """Does it refer by a name, and not as a container does to one item among many?"""
+    return step.relation in NAMED or (step.relation == "dict_value" and step.label[:1] in {"'", '"'})
+
+
+def ways_beside(graph: _heap.Graph, raw: Sequence[Reference], nodes: list[int]) -> Iterator[list[int]]:
+    """Ways to all that the same object refers to; of a function that is what its other cells have."""
+    if raw[-2].relation != "cell":
+        yield from ([*nodes, target] for target in graph.referents(nodes[-1]))
+        return
+    for cell in graph.referents(nodes[-2]) if len(nodes) > 1 else ():
+        yield from ([*nodes[:-1], cell, target] for target in graph.referents(cell))

@@ -1,0 +1,174 @@
+"""Activations that stay in attributes which a module never declared, and that no later step reads.
+
+A hidden state is such an attribute, too, but the next step reads it. So a few steps are watched: what is read before it is
+replaced is state, and what nothing reads was left behind.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gradlife import _heap
+from gradlife.hunting.snapshots.retained import LEAST_BYTES, Kept
+from gradlife.hunting.snapshots.step_snapshots import Look, storage_content, tensor_type_names
+from gradlife.hunting.snapshots.survivors import births
+
+MODULE = "torch.nn.modules.module.Module"
+
+#: Attributes in which a module declares what belongs to it, or that hold hooks.
+DECLARED = ("_parameters", "_buffers", "_modules", "_forward", "_backward", "_state_dict", "_load_state", "_full")
+
+#: Candidates that are watched at most.
+MOST = 500
+
+
+def undeclared(before: Look, after: Look) -> dict[int, list[int]]:
+    """Tensors born since, by the module in whose own attribute they are, as nodes of the later look."""
+    graph = after.graph
+    tensors = tensor_type_names()
+    found: dict[int, list[int]] = {}
+    for node in births([before, after]):
+        if len(found) < MOST and graph.type(node) in tensors:
+            module = module_of(graph, node)
+            if module is not None:
+                found.setdefault(module, []).append(node)
+    return found
+
+
+def has_fresh_attributes(graph: _heap.Graph, nodes: Iterable[int]) -> bool:
+    """May any of these nodes be a tensor in a module's attribute? Only then labels are worth while, which tell of which."""
+    tensors = tensor_type_names()
+    return any(graph.type(node) in tensors and is_below_module(graph, node) for node in nodes)
+
+
+def is_below_module(graph: _heap.Graph, node: int) -> bool:
+    """Is there a module above an object, with nothing but Python objects between?"""
+    for step in reversed(graph.path_steps(node)[:-1]):
+        if step.kind != "python":
+            return False
+        if MODULE in step.bases.split("\n"):
+            return True
+    return False
+
+
+def module_of(graph: _heap.Graph, node: int) -> int | None:
+    """The module in one of whose undeclared attributes an object is, itself or in containers."""
+    steps = graph.path_steps(node)
+    for at in range(len(steps) - 3, -1, -1):
+        if steps[at][1] != "python":
+            return None
+        if MODULE in steps[at][8].split("\n") and steps[at][6] == "__dict__":
+            name = steps[at + 1][6].strip("'")
+            return None if name.startswith(DECLARED) else int(steps[at][0])
+    return None
+
+
+@dataclass(frozen=True)
+class LeftBehind:
+    """What modules were found to have, and what of it was read in the steps that followed."""
+
+    look: Look
+    nodes: tuple[int, ...]
+    read: frozenset[int]  # of these
+
+
+def addresses_of(look: Look, found: dict[int, list[int]]) -> dict[int, int]:
+    """What is to be watched, each address with its node."""
+    return {look.graph.describe(node).address: node for nodes in found.values() for node in nodes}
+
+
+class Watch:
+    """Notices which of some tensors a step reads. They are shown by their addresses."""
+
+    def __init__(self, wanted: Iterable[int]) -> None:
+        self._wanted = frozenset(wanted)
+        self._alive: dict[int, weakref.ref[Any]] = {}
+        self._mode: Any = None
+        self.read: set[int] = set()
+
+    def start(self) -> None:
+        """Begins to watch calls of torch on this thread."""
+        torch = sys.modules["torch"]
+        for obj in gc.get_objects():
+            if id(obj) in self._wanted and isinstance(obj, torch._C.TensorBase):
+                self._alive[id(obj)] = weakref.ref(obj)
+        self._mode = watching_mode(torch, self._saw)
+        self._mode.__enter__()
+
+    def stop(self) -> None:
+        """Ends it."""
+        if self._mode is not None:
+            self._mode.__exit__(None, None, None)
+            self._mode = None
+
+    def _saw(self, tensor: Any) -> None:
+        reference = self._alive.get(id(tensor))
+        if reference is not None and reference() is tensor:
+            self.read.add(id(tensor))
+
+
+def watching_mode(torch: Any, saw: Any) -> Any:
+    """A mode that shows every tensor that a function is called with."""
+
+    def function(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        for value in leaves((args, kwargs)):
+            if isinstance(value, torch._C.TensorBase):
+                saw(value)
+        return func(*args, **(kwargs or {}))
+
+    kind = type("Watching", (torch.overrides.TorchFunctionMode,), {"__torch_function__": function})
+    return kind()
+
+
+def leaves(value: Any, depth: int = 4) -> Iterator[Any]:
+    """What is in nested arguments."""
+    if depth and isinstance(value, (tuple, list)):
+        for item in value:
+            yield from leaves(item, depth - 1)
+    elif depth and isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item, depth - 1)
+    else:
+        yield value
+
+
+def unread(found: LeftBehind, known: Collection[int] = ()) -> list[Kept]:
+    """What no step read, with the modules' shares put together; named after the module that has most.
+
+    What hangs on these addresses, of containers that grow, is shown already.
+    """
+    graph = found.look.graph
+    growing = {node for node in map(graph.find, known) if node is not None}
+    nodes = [node for node in found.nodes if node not in found.read and growing.isdisjoint(graph.path(node))]
+    sizes = {node: bytes_of(graph, node) for node in nodes}
+    whole = sum(sizes.values())
+    if whole < LEAST_BYTES:
+        return []
+    shares: Counter[int | None] = Counter()
+    for node in nodes:
+        shares[module_of(graph, node)] += sizes[node]
+    ((module, _),) = shares.most_common(1)
+    its = [node for node in nodes if module_of(graph, node) == module]
+    return [Kept(max(its, key=lambda node: (sizes[node], place_of(graph, node))), nodes, whole)]
+
+
+def place_of(graph: _heap.Graph, node: int) -> int:
+    """Its place in what holds it: the later an attribute was written the larger."""
+    path = graph.path(node)
+    return graph.referents(path[-2]).index(node) if len(path) > 1 else 0
+
+
+def bytes_of(graph: _heap.Graph, node: int) -> int:
+    """Bytes of the storage behind a tensor object."""
+    for impl in graph.referents(node):
+        if graph.kind(impl) == "tensor":
+            for storage in graph.referents(impl):
+                if graph.kind(storage) == "storage":
+                    return storage_content(graph, storage)
+    return 0

@@ -1,0 +1,40 @@
+"""Objects that were born in a round and are still alive at the end, known again by address and type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradlife import _heap
+from gradlife.hunting.snapshots.step_snapshots import Look
+
+#: So many new objects of one type are followed in a round; more of them are alike.
+MOST_OF_A_TYPE = 100_000
+
+#: Looks, counted from the last, whose graphs are asked for again: those between the rounds that are judged.
+KEPT = 4
+
+#: Node of the last look -> index of the round in which it was born; round 0 lies between looks 0 and 1.
+Births = dict[int, int]
+
+
+def births(looks: Sequence[Look]) -> Births:
+    """Who was born between the first look and the last, and lives at the last."""
+    found: Births = {}
+    last = looks[-1].graph
+    for number in range(len(looks) - 1):
+        before, after = looks[number].graph, looks[number + 1].graph
+        rows = _heap.compare_objects(before, after, MOST_OF_A_TYPE)
+        new = [(node, (kind, name)) for name, kind, _, _, _, nodes in rows if kind != "root" for node in nodes]
+        found.update(dict.fromkeys(living(last, after, new), number))
+        if number + KEPT < len(looks):
+            looks[number].forget()
+    return found
+
+
+def living(last: _heap.Graph, graph: _heap.Graph, new: Sequence[tuple[int, tuple[str, str]]]) -> list[int]:
+    """Nodes of an earlier graph as nodes of the last one, those that are gone left out."""
+    if graph is last:
+        return [node for node, _ in new]
+    types = {graph.describe(node).address: type_ for node, type_ in new}
+    found = last.find_all(list(types))
+    return [node for address, node in found.items() if last.kind_and_type(node) == types[address]]

@@ -1,0 +1,70 @@
+"""`--step-on MODULE:FUNCTION`: a step is one call of a function of the program's own."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from gradlife.errors import UsageError
+from gradlife.hunting.steps.targets import UnknownFunction
+
+MAIN = "__main__"
+
+#: The name under which the main module finds what counts its calls.
+DECORATOR = "__gradlife_step__"
+
+Step = Callable[[], object]
+
+
+class CallSteps:
+    """Counts calls of one function, as they return."""
+
+    def __init__(self, place: str, begin: Callable[[str], Step]) -> None:
+        module, mark, function = place.partition(":")
+        if not mark or not function:
+            raise UsageError(f"{place!r} names no function", "--step-on module:function, or __main__:function")
+        self.module = module
+        self._way = function.split(".")
+        self._begin = functools.partial(begin, f"call of {function}")
+        self._step: Step | None = None
+
+    def counting(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, each of whose calls is a step."""
+
+        @functools.wraps(plain)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = plain(*args, **kwargs)
+            if self._step is None:
+                self._step = self._begin()
+            else:
+                self._step()
+            return result
+
+        return call
+
+    def attach(self, module: Any) -> None:
+        """Puts it in the place of the function, in a module that has just been imported."""
+        owner = found = module
+        for name in self._way:
+            owner, found = found, getattr(found, name, None)
+        if not callable(found):
+            names = [name for name, value in vars(module).items() if callable(value)]
+            raise UnknownFunction("function", ".".join(self._way), names, f"a function of {self.module}")
+        setattr(owner, self._way[-1], self.counting(found))
+
+    def decorated(self, source: bytes, path: str) -> CodeType:
+        """The main module's code, in which the function is counted from its definition on."""
+        tree = ast.parse(source, path)
+        body: list[ast.stmt] = tree.body
+        found: ast.stmt | None = None
+        for name in self._way:
+            found = next((node for node in body if getattr(node, "name", None) == name), None)
+            body = getattr(found, "body", [])
+        if not isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            raise UsageError(f"{path} defines no function {'.'.join(self._way)}", "--step-on __main__:function")
+        name_node = ast.Name(DECORATOR, ast.Load())
+        found.decorator_list.insert(0, ast.copy_location(name_node, found))
+        return compile(tree, path, "exec", dont_inherit=True)

@@ -1,0 +1,136 @@
+"""What is a step of a script: one firing of the optimizer that fires least often, of those that live on.
+
+Where it is gone, or fires no more, the next one takes its place and the steps go on: a program may make one for each trial.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+#: Firings after which an optimizer is taken for one that lives on.
+WARMUP_FIRINGS = 4
+
+#: Firings of the chosen one during which a rarer one may still take its place.
+DOUBT = 200
+
+#: Firings of others, and how many times as many as ever before, after which the chosen one has had its time: a program that
+#: trains one model and then another.
+QUIET = 40
+QUIETER = 4
+
+#: Another that begins after the last firing of the chosen one follows on it, once that waits so many times as long as before.
+SUCCESSION = 2
+
+Step = Callable[[], object]
+
+
+@dataclass
+class Known:
+    """One optimizer that fired."""
+
+    alive: weakref.ref[Any]
+    name: str
+    firings: int = 0
+    first: int = 0  # firings of all at its first one
+    chosen_before: int = 0  # firings of the chosen one when this one fired first
+    last: int = 0  # firings of all at its last one
+    longest: int = 0  # firings of all between two of its own, at most
+
+    def fired(self, now: int) -> None:
+        """Once more, the so-manieth firing of all."""
+        self.longest = max(self.longest, now - self.last) if self.firings else 0
+        self.first = self.first or now
+        self.firings += 1
+        self.last = now
+
+    def is_quiet(self, now: int) -> bool:
+        """Does it fire no more?"""
+        return now - self.last > max(QUIET, QUIETER * self.longest)
+
+    def is_followed_by(self, other: Known, now: int) -> bool:
+        """Has the other one begun when this one had ended?"""
+        is_later = other.first > self.last and other.firings >= WARMUP_FIRINGS
+        return is_later and now - self.last > SUCCESSION * self.longest
+
+
+class OptimizerSteps:
+    """Hears every optimizer through torch's global hook, and steps with the rarest that lives on."""
+
+    def __init__(self, begin: Callable[[str], Step], go_on: Callable[[str], Step] | None = None) -> None:
+        self._begin = begin
+        self._go_on = go_on or begin  # where the chosen one has had its time
+        self._has_followed = False  # one on another: no rarer one begins the hunt anew
+        self._all = 0
+        self._step: Step | None = None
+        self._known: dict[int, Known] = {}
+        self._chosen = 0
+        self._handle: Any = None
+
+    def attach(self, optimizer_module: Any) -> None:
+        """Registers the hook, which torch has since 2.1."""
+        self._handle = optimizer_module.register_optimizer_step_post_hook(self._fired)
+
+    def detach(self) -> None:
+        """Takes the hook away."""
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+
+    def _fired(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        key = id(optimizer)
+        known = self._known.get(key)
+        if known is None or known.alive() is not optimizer:
+            known = self._add(key, optimizer)
+        self._all += 1
+        known.fired(self._all)
+        if key == self._chosen and self._step is not None:
+            self._step()
+        else:
+            self._consider(key, known)
+
+    def _add(self, key: int, optimizer: Any) -> Known:
+        before = self._known[self._chosen].firings if self._chosen in self._known else 0
+        if key == self._chosen:  # the chosen one is gone, and another stands in its place
+            self._chosen = 0
+        self._forget_dead()
+        self._known[key] = known = Known(weakref.ref(optimizer), type(optimizer).__name__, chosen_before=before)
+        return known
+
+    def _consider(self, key: int, known: Known) -> None:
+        """Another one than the chosen fired: should it be the one?"""
+        chosen = self._known.get(self._chosen)
+        if chosen is None or chosen.alive() is None:
+            self._replace_missing(key, known)
+        elif chosen.is_quiet(self._all) or chosen.is_followed_by(known, self._all):
+            if known.firings >= WARMUP_FIRINGS:
+                self._follow(key, known)
+        elif known.firings >= WARMUP_FIRINGS and not self._has_followed and self._is_rarer(chosen, known):
+            self._chosen = key
+            self._step = self._begin(f"{known.name}.step")
+
+    def _replace_missing(self, key: int, known: Known) -> None:
+        """None is chosen, or it is gone."""
+        if self._step is not None:
+            self._follow(key, known)
+            self._step()
+        elif known.firings >= WARMUP_FIRINGS:
+            self._chosen = key
+            self._step = self._begin(f"{known.name}.step")
+
+    def _follow(self, key: int, known: Known) -> None:
+        self._chosen, self._has_followed = key, True
+        self._step = self._go_on(f"{known.name}.step")
+
+    def _is_rarer(self, chosen: Known, known: Known) -> bool:
+        return chosen.firings <= DOUBT and 2 * known.firings <= chosen.firings - chosen_since(chosen, known) + 1
+
+    def _forget_dead(self) -> None:
+        self._known = {key: known for key, known in self._known.items() if known.alive() is not None}
+
+
+def chosen_since(chosen: Known, known: Known) -> int:
+    """Firings of the chosen one before the other's first."""
+    return min(chosen.firings, known.chosen_before)

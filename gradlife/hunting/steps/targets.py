@@ -1,0 +1,169 @@
+"""What to hunt in: a script, a module, a command of a package, or a function that is called once a step."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from gradlife.errors import UnknownNameError, UsageError
+
+Step = Callable[..., object]
+
+#: What stands before a module's name in the text of a target.
+MODULE_MARK = "-m "
+
+
+class AskedWrongly(UsageError):
+    """The command names what its program does not have: no failure of the program itself."""
+
+
+class UnknownFunction(AskedWrongly, UnknownNameError):
+    """A function that a file or a module does not have."""
+
+
+@dataclass(frozen=True)
+class ScriptTarget:
+    """A Python file, run from end to end."""
+
+    path: str
+    arguments: tuple[str, ...]
+    is_command: bool = False  # a console script of a package, found on PATH
+
+
+@dataclass(frozen=True)
+class ModuleTarget:
+    """A module, run as `python -m` runs it."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+ProgramTarget = ScriptTarget | ModuleTarget
+
+
+@dataclass(frozen=True)
+class FunctionTarget:
+    """A function in a file or a module."""
+
+    place: str  # file.py, or a module's name
+    function: str
+    is_file: bool
+
+
+def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | FunctionTarget:
+    """The target that a command line names."""
+    if text.startswith(MODULE_MARK):
+        return ModuleTarget(text.removeprefix(MODULE_MARK), arguments)
+    path, mark, function = text.partition("::")
+    if mark:
+        return FunctionTarget(path, function, is_file=True)
+    if os.path.exists(text) or text.endswith(".py"):
+        return ScriptTarget(text, arguments)
+    module, mark, function = text.partition(":")
+    if mark and function:
+        return FunctionTarget(module, function, is_file=False)
+    command = find_command(text)
+    if command is not None:
+        return ScriptTarget(command, arguments, is_command=True)
+    raise UsageError(f"{text!r} is nothing to hunt in", "script.py, -m module, file.py::function or module:function")
+
+
+def find_command(name: str) -> str | None:
+    """The path of a console script, on PATH or beside this interpreter; UsageError where it is no script of this Python."""
+    beside = os.path.dirname(sys.executable)
+    path = shutil.which(name) or shutil.which(name, path=beside)
+    if path is None or os.path.basename(name) != name:
+        return None
+    found = interpreter_of(path)
+    if found is None:
+        raise UsageError(f"{path} is no Python program", "script.py, -m module, or a console script of a package")
+    if os.path.isabs(found) and os.path.realpath(os.path.dirname(found)) != os.path.realpath(beside):
+        own = shutil.which(name, path=beside)
+        if own is None or interpreter_of(own) is None:
+            raise UsageError(f"{path} belongs to another Python, {found}", "install gradlife there, and hunt with it")
+        path = own
+    return path
+
+
+#: The first lines of a Python script. Where the interpreter's path is long, pip writes a shell script that starts it.
+SHEBANG = re.compile(
+    rb"#!\s*(?:/bin/sh\n'{3}exec' )?(?:/usr/bin/env (?:-\S+ )*)?"
+    rb"(?:\"(?P<quoted>[^\"\n]*python[0-9.]*)\"|(?P<bare>[^\s\"]*python[0-9.]*))\s"
+)
+
+
+def interpreter_of(path: str) -> str | None:
+    """The Python that a script names in its first lines; None where it is no Python script."""
+    with open(path, "rb") as file:
+        found = SHEBANG.match(file.read(1024))
+    return os.fsdecode(found["quoted"] or found["bare"]) if found is not None else None
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """A function that makes steps, with what prepares it and cleans up after it."""
+
+    step: Step
+    setup: Callable[[], object] | None = None
+    teardown: Callable[[Any], object] | None = None
+
+    def arguments(self) -> int:
+        """How many positional arguments the step takes, of state and number."""
+        return count_parameters(self.step)
+
+
+def load(target: FunctionTarget) -> Stepper:
+    """Imports the module and finds the functions."""
+    module = load_file(target.place) if target.is_file else load_module(target.place)
+    step = getattr(module, target.function, None)
+    if not callable(step):
+        names = [name for name, value in vars(module).items() if callable(value)]
+        raise UnknownFunction("function", target.function, names, f"a function of {target.place}")
+    return Stepper(step, getattr(module, "setup", None), getattr(module, "teardown", None))
+
+
+def load_file(path: str) -> ModuleType:
+    """A file as a module of its own name, its folder first on the path as for a script."""
+    if not os.path.isfile(path):
+        raise AskedWrongly(f"there is no file {path}", "file.py::function")
+    name = os.path.splitext(os.path.basename(path))[0]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise AskedWrongly(f"{path} is no Python file", "file.py::function")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def load_module(name: str) -> ModuleType:
+    """A module by name; the working folder comes first on the path, as with `python -m`."""
+    sys.path.insert(0, os.getcwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise AskedWrongly(f"there is no module {name}", "module:function") from None
+
+
+def count_parameters(step: Step) -> int:
+    """How many arguments a step is called with: two at most."""
+    try:
+        parameters = inspect.signature(step).parameters.values()
+    except (TypeError, ValueError):
+        return 0
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return 2
+    required = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    return min(2, len(required))

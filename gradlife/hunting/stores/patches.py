@@ -1,0 +1,65 @@
+"""The patch of a finding: the rewrite of its pattern, as a unified diff, where that is safe."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Sequence
+
+from gradlife.hunting.snapshots.creation_sites import short_path
+from gradlife.hunting.stores.place import container_in, is_tensor, place_of
+from gradlife.hunting.stores.program_sources import Source
+from gradlife.model.hunt import Confidence, Patch, StoredAt
+from gradlife.model.trace import Trace
+from gradlife.patterns.rewrites.kept_loss import keep_number
+
+#: A tensor with its graph in a container that grows.
+KEPT_GRAPH = "GL402"
+
+#: How a tensor of one number is shown.
+SCALAR = " []"
+
+
+def patch_for(
+    code: str, trace: Trace, stored: StoredAt | None, sources: Sequence[Source], anchor: int | None = None
+) -> Patch | None:
+    """The patch; None where no safe one is known."""
+    place = place_of(trace, anchor)
+    if code != KEPT_GRAPH or place is None or stored is None or stored.confidence is not Confidence.SURE:
+        return None
+    source = next((one for one in sources if short_path(one.file) == stored.file), None)
+    if source is None or not holds_scalars(trace, anchor):
+        return None
+    changed = keep_number(source.text, stored.line, place.name, [one.tree for one in sources])
+    return patch_of(stored.file, source.text, changed) if changed is not None and lies_below(source.file) else None
+
+
+def holds_scalars(trace: Trace, anchor: int | None) -> bool:
+    """Is what the list holds a tensor of one number itself, and that the survivor?"""
+    held = container_in(trace.steps, anchor)
+    if held is None or held != len(trace.steps) - 2 or trace.steps[held].type != "list":
+        return False
+    return is_tensor(trace.steps[-1]) and trace.steps[-1].detail.endswith(SCALAR)
+
+
+def lies_below(file: str) -> bool:
+    """Is the file in the working folder, where a diff of it can be applied?"""
+    return not os.path.relpath(file).startswith(os.pardir)
+
+
+def patch_of(file: str, before: str, after: str) -> Patch:
+    """The change from one text to the other."""
+    name = file.replace(os.sep, "/")
+    rows = list(difflib.unified_diff(lines_of(before), lines_of(after), f"a/{name}", f"b/{name}"))
+    ended = (row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n" for row in rows)
+    return Patch("".join(ended), changed_lines(rows, "-"), changed_lines(rows, "+"))
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines with their ends, as git counts them."""
+    return [f"{line}\n" for line in text.split("\n")[:-1]] + ([text.rpartition("\n")[2]] if text[-1:] != "\n" else [])
+
+
+def changed_lines(rows: Iterable[str], sign: str) -> tuple[str, ...]:
+    """The lines of a diff with that sign, without it and their indentation."""
+    return tuple(row[1:].strip() for row in list(rows)[2:] if row.startswith(sign))

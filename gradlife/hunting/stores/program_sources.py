@@ -1,0 +1,79 @@
+"""The sources of the program: the files of the modules that it loaded, without Python's and the libraries'."""
+
+from __future__ import annotations
+
+import ast
+import os
+import site
+import sys
+import sysconfig
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+#: Files and characters that are read at most.
+MOST_FILES, MOST_CHARACTERS = 1_000, 1_000_000
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of the program."""
+
+    module: str
+    file: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Its syntax tree, made where it is asked for; an empty one where it is no Python."""
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError):
+            return ast.Module([], [])
+
+    def line(self, number: int) -> str:
+        """A line without its indentation."""
+        return self.text.splitlines()[number - 1].strip()
+
+
+def program_sources() -> list[Source]:
+    """The sources that can be read; no code of theirs runs."""
+    found = ((name, vars(module).get("__file__")) for name, module in newest_modules() if is_module(module))
+    files = {str(file): name for name, file in found if isinstance(file, str) and is_program(file)}
+    return list(readable((name, file) for file, name in list(files.items())[:MOST_FILES]))
+
+
+def newest_modules() -> list[tuple[str, object]]:
+    """The loaded modules, the script first, then the latest import: a large program's own files come last."""
+    modules = list(sys.modules.items())[::-1]
+    return sorted(modules, key=lambda module: module[0] != "__main__")
+
+
+def is_module(module: object) -> bool:
+    """Is it a plain module, whose attributes no code of the program answers for?"""
+    return type(module) is type(sys)
+
+
+def is_program(file: str) -> bool:
+    """Is it neither a library's nor Python's nor gradlife's own?"""
+    return file.endswith(".py") and not os.path.abspath(file).startswith(foreign_folders())
+
+
+def foreign_folders() -> tuple[str, ...]:
+    """Folders of what is installed."""
+    folders = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")}
+    folders |= {site.getusersitepackages(), os.path.dirname(os.path.dirname(os.path.dirname(__file__)))}
+    return tuple(os.path.join(folder, "") for folder in folders)
+
+
+def readable(files: Iterator[tuple[str, str]]) -> Iterator[Source]:
+    """The files of no unusual size."""
+    for module, file in files:
+        try:
+            with tokenize.open(file) as opened:
+                text = opened.read(MOST_CHARACTERS + 1)
+            if len(text) <= MOST_CHARACTERS:
+                yield Source(module, file, text)
+        except (OSError, SyntaxError, ValueError):
+            continue

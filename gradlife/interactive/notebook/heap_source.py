@@ -1,0 +1,90 @@
+"""What a session in a notebook is about: this process, its variables, and the cell that was hunted in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradlife.errors import UsageError
+from gradlife.heap import Snapshot, snapshot, why
+from gradlife.hunting.run.reference_cutter import Cutter, cutter_of
+from gradlife.hunting.snapshots.node_weights import minus
+from gradlife.hunting.snapshots.step_snapshots import look
+from gradlife.interactive.notebook.ipython_outputs import notes
+from gradlife.model.hunt import Finding, HuntReport, Round
+from gradlife.model.trace import Trace
+
+
+class NotebookPatient:
+    """The process of a notebook. It keeps no object of it."""
+
+    title = "this notebook"
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = names
+        self.report: HuntReport | None = None
+        self.rounds: tuple[Round, ...] = ()
+        self.notes: tuple[str, ...] = ()  # on the last trace
+        self.last: Snapshot | None = None  # what `diff` compares with
+        self._step: Callable[[], object] | None = None
+        self._cuts: list[Cutter] = []
+        self._now: Snapshot | None = None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The heap as it is now: one for each question."""
+        if self._now is None:
+            self._now = snapshot()
+        return self._now
+
+    def keep(self, taken: Snapshot) -> None:
+        """Keeps a snapshot to compare with: its graph alone, which no later snapshot has among its objects."""
+        self.last = Snapshot(taken._graph, taken.notes)
+
+    def rest(self) -> None:
+        """The question was answered: by the next one there may be other objects."""
+        self._now, self.notes = None, ()
+
+    def value(self, expression: str) -> Any:
+        """What Python makes of an expression, in the notebook's variables."""
+        try:
+            return eval(expression, self.names)
+        except Exception as error:
+            raise UsageError(f"{expression!r} gives {type(error).__name__}: {error}", "a variable, a type") from None
+
+    def why(self, expression: str) -> Trace | None:
+        """Why what an expression gives is alive."""
+        return self.note_limits(why(self.value(expression)))
+
+    def note_limits(self, trace: Trace) -> Trace:
+        """A trace, with a note where it leads through what IPython keeps."""
+        self.notes = tuple(notes(trace, self.names))
+        return trace
+
+    # --- the cell that was hunted in ---
+
+    def hunted(self, step: Callable[[], object], report: HuntReport) -> None:
+        """`leaks` and numbers are about this report from here on."""
+        self.report, self._step, self._cuts = report, step, []
+
+    def step(self, count: int) -> None:
+        """Runs the cell so many times, with the cuts that were asked for after each round, and takes stock."""
+        if self._step is None:
+            raise UsageError("no cell was hunted in yet", "%%gradlife hunt")
+        before = look(0)
+        for _ in range(count):
+            self._step()
+        for cutter in self._cuts:
+            cutter.cut()
+        self.rounds = (Round(count, minus(look(count).totals, before.totals)),)
+
+    def cut(self, finding: Finding) -> str:
+        """Has the suspect reference taken away after each round of steps from here on."""
+        cutter = cutter_of(finding)
+        self._cuts.append(cutter)
+        return cutter.promise
+
+
+def lines_of(notes: tuple[str, ...]) -> Iterator[str]:
+    """Notes as they stand below a trace."""
+    yield from (f"note: {one}" for one in notes)

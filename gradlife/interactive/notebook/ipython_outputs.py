@@ -1,0 +1,112 @@
+"""Objects that IPython itself keeps alive: outputs of cells, the last exception. They are reported as kept by IPython."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gradlife.heap import refs
+from gradlife.model.trace import Trace
+
+#: Names under which a session keeps what cells displayed.
+OUTPUT = re.compile(r"_{1,3}|_[0-9]+|Out|_oh")
+#: And those of the exception that ended a cell last.
+EXCEPTION = frozenset({"last_value", "last_traceback", "last_exc"})
+
+#: Types of IPython's own objects that keep either.
+OUTPUT_TYPES = frozenset({"IPython.core.displayhook.DisplayHook"})
+EXCEPTION_TYPES = ("IPython.core.ultratb.", "IPython.core.interactiveshell.ExecutionResult")
+SHELL = "IPython.core.interactiveshell.InteractiveShell"
+
+#: A key that several outputs share: the second has no name.
+NAMELESS = "a reference without a name"
+
+FORGET_EXCEPTION = (
+    "import sys; sys.last_value = sys.last_traceback = sys.last_exc = get_ipython().InteractiveTB.tb = None"
+)
+
+
+def notes(trace: Trace, names: Mapping[str, Any]) -> Iterator[str]:
+    """Where a way leads through what IPython keeps: what that is, who else holds it, and how to have it let go."""
+    name = output_name(trace)
+    if name:
+        yield from output_notes(name, names)
+    elif is_of_exception(trace):
+        yield "The way leads through the last exception: IPython keeps it, with every frame of its traceback, for %debug and %tb."
+        yield f"To let go of it: {FORGET_EXCEPTION}"
+
+
+def output_name(trace: Trace) -> str:
+    """The name under which the way begins, if it is one of an output; else nothing."""
+    for step in trace.steps[:3]:
+        if step.type in OUTPUT_TYPES:
+            return "_"
+        for hop in step.hops:
+            label = hop.label.strip("'")
+            is_variable = hop.relation == "dict_value" and (step.object == "module" or step.is_a(SHELL))
+            if is_variable and label not in {"__dict__", "user_ns"}:
+                return label if OUTPUT.fullmatch(label) else ""
+    return ""
+
+
+def is_of_exception(trace: Trace) -> bool:
+    """Does the way lead through the exception that ended a cell?"""
+    for step in trace.steps:
+        if step.type.startswith(EXCEPTION_TYPES):
+            return True
+        is_sys = (step.object == "module" and step.detail == "sys") or step.kind == "root"
+        if is_sys and any(hop.label.strip("'") in EXCEPTION for hop in step.hops):
+            return True
+    return False
+
+
+def output_notes(name: str, names: Mapping[str, Any]) -> list[str]:
+    """Which output it is, and who else holds it."""
+    number = output_number(name, names)
+    lines = [f"The way leads through Out[{number}]" if number else f"The way leads through {name}"]
+    lines[0] += f": IPython keeps what a cell displays, under Out, _ and _{number or 'N'}."
+    outputs = names.get("_oh", {})
+    others = other_holders(outputs.get(number, names.get(name)), names)
+    if others:
+        lines.append(f"Beside IPython it is held by {', '.join(others)}: letting go of the output does not free it.")
+    elif number:
+        lines.append(
+            f"To let go of it: %xdel _{number}, which is del Out[{number}] and all its names; of all: %reset -f out"
+        )
+    else:
+        lines.append("To let go of it: %reset -f out")
+    return lines
+
+
+def output_number(name: str, names: Mapping[str, Any]) -> int:
+    """The number of the cell whose output has this name; 0 where it is not to be shown."""
+    if re.fullmatch(r"_[0-9]+", name):
+        return int(name[1:])
+    outputs = names.get("_oh", {})
+    return next((number for number, value in outputs.items() if value is names.get(name)), 0)
+
+
+def other_holders(value: object, names: Mapping[str, Any]) -> list[str]:
+    """Who refers to an output beside what IPython keeps it under: names first."""
+    variables: list[str] = []
+    for name in names:  # neither in a generator nor in a closure, which would be reported too
+        if names[name] is value and not OUTPUT.fullmatch(name):
+            variables.append(name)
+    found = [f"your variable {name!r}" for name in variables]
+    for one in refs(value).referrers:
+        is_name = re.fullmatch(r"\['?(\w+)'?\]", one.via)
+        is_ours = one.object in {"ExecutionResult", "running frame"} or one.object.endswith("DisplayHook")
+        if (
+            is_ours
+            or one.via == NAMELESS
+            or (is_name and one.object == "dict" and is_of_ipython(is_name[1], variables))
+        ):
+            continue
+        found.append(f"{one.object} {one.detail}".strip() + f" ({one.via})")
+    return found
+
+
+def is_of_ipython(key: str, variables: list[str]) -> bool:
+    """Is it a name of an output, or its number in Out, or a variable that is shown already?"""
+    return bool(OUTPUT.fullmatch(key)) or key.isdecimal() or key in variables

@@ -1,0 +1,174 @@
+"""The verbs of the interactive session, answered for this process, and those that a notebook has beside them."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
+
+from rich.console import Console
+
+from gradlife.errors import UnknownNameError, UsageError
+from gradlife.heap import open_snapshot
+from gradlife.hunting.run.api import hunt_stepper
+from gradlife.hunting.steps.targets import Stepper
+from gradlife.interactive.notebook.heap_source import NotebookPatient, lines_of
+from gradlife.interactive.session import ROWS, Session, rows_of
+from gradlife.interactive.session import VERBS as SESSION_VERBS
+from gradlife.model.hunt import Finding, HuntReport
+from gradlife.model.trace import Trace
+from gradlife.reports.heap import session as reports
+from gradlife.reports.heap.diff import print_diff
+from gradlife.reports.hunt.terminal import print_hunt
+from gradlife.reports.values import counted, size
+
+#: Verbs of the session that end it: in a notebook there is nothing to end.
+ENDING = {"quit", "continue"}
+#: In the order of the help.
+VERBS = ("hunt", "snapshot", "diff", *(verb for verb in SESSION_VERBS if verb not in ENDING))
+
+
+class NotebookSession(Session):
+    """One question: its text goes to the console, what it is about is the answer."""
+
+    verbs: ClassVar[tuple[str, ...]] = VERBS
+
+    def __init__(self, patient: NotebookPatient, console: Console, cell: Callable[[], object] | None = None) -> None:
+        super().__init__(patient, stdin=io.StringIO(), stdout=io.StringIO())
+        self._patient: NotebookPatient = patient
+        self._console = console
+        self._cell = cell
+        self.answer: Any = None
+
+    def ask(self, line: str) -> Any:
+        """Answers a line. Raises what goes wrong as GradlifeError."""
+        verb, _, rest = (line.strip() or "help").partition(" ")
+        if verb not in self.verbs:
+            raise UnknownNameError("verb", verb, self.verbs, "%gradlife help")
+        if self._cell is not None and verb != "hunt":
+            raise UsageError(f"{verb!r} takes no cell", "%%gradlife hunt")
+        try:
+            getattr(self, f"do_{verb}")(rest.strip())
+            return self.answer
+        finally:
+            self._patient.rest()
+
+    # --- verbs that the session has not ---
+
+    def do_hunt(self, text: str) -> None:
+        """hunt [--steps N] [--lines] [FUNCTION]: call it, or below %%gradlife run the cell, again and again; what grows?"""
+        options = hunt_options(text)
+        step = self._cell
+        if step is None:
+            if not options.function:
+                raise UsageError("hunt in what?", "%%gradlife hunt over a cell, or %gradlife hunt FUNCTION")
+            step = self._patient.value(options.function)
+            if not callable(step):
+                raise UsageError(f"{options.function!r} is no function", "%%gradlife hunt over a cell")
+        elif options.function:
+            raise UsageError("below %%gradlife hunt the cell is the step", "%gradlife hunt FUNCTION")
+        name = options.function or "the cell"
+        report = hunt_stepper(Stepper(step), name, options.steps, options.lines)
+        self._patient.hunted(step, report)
+        self.answer = report
+        print_hunt(self._console, report, then=next_magics)
+
+    def do_snapshot(self, text: str) -> None:
+        """snapshot [FILE]: freeze the heap as it is now; `diff` then tells what has changed since."""
+        if text:
+            self.do_save(text)
+        taken = self.answer = self._patient.snapshot
+        self._patient.keep(taken)
+        self._say(
+            f"{counted(taken.objects, 'object')}, {size(taken.bytes)}: `%gradlife diff` tells what changes from here on"
+        )
+
+    def do_diff(self, text: str) -> None:
+        """diff [FILE]: what is new, gone and grown since the last snapshot, or since one in a file."""
+        before = open_snapshot(text) if text else self._patient.last
+        if before is None:
+            raise UsageError("there is no snapshot yet to compare with", "%gradlife snapshot")
+        self.answer = before.diff(self._patient.snapshot)
+        print_diff(self._console, self.answer, ROWS)
+
+    # --- those that need more than the session knows ---
+
+    def do_why(self, text: str) -> None:
+        """why WHAT: what keeps it alive. WHAT is the number of a leak, an address, a type, or Python: a variable."""
+        super().do_why(text)
+        self._note()
+
+    def do_refs(self, text: str) -> None:
+        """refs WHAT: who refers to it, and how many references nothing explains."""
+        super().do_refs(text)
+        if isinstance(self.answer, Trace):
+            self.answer = self.answer.ledger
+        self._note()
+
+    def do_cut(self, text: str) -> None:
+        """cut N: take the suspect reference of a leak away; `step 7` then tells whether that was it."""
+        if self._patient.report is None:
+            raise UsageError("nothing was hunted in yet", "%%gradlife hunt")
+        super().do_cut(text)
+
+    def do_step(self, text: str) -> bool:
+        """step [N]: run the cell that was hunted in so many times, and tell what that adds."""
+        self._patient.step(rows_of(text or "1"))
+        self._show(reports.round_lines(self._patient.rounds))
+        return False
+
+    def _finding(self, text: str) -> Finding | None:
+        found = super()._finding(text)
+        if found is not None:
+            self.answer = found
+            self._patient.note_limits(found.trace)
+        return found
+
+    def _trace(self, text: str) -> Trace:
+        trace = super()._trace(text)
+        if not self._patient.notes:
+            self._patient.note_limits(trace)
+        self.answer = trace
+        return trace
+
+    def _note(self) -> None:
+        for line in lines_of(self._patient.notes):
+            self._say(line)
+
+
+def next_magics(report: HuntReport) -> list[tuple[str, str]]:
+    """What to do next in a notebook."""
+    if not report.findings:
+        return []
+    return [
+        ("%gradlife cut 1", "takes the suspect reference away from here on"),
+        ("%gradlife step 7", "runs it seven times more, and tells what that adds"),
+        ("%gradlife why 1", "tells the first leak again; refs 1 and cycle 1 tell more"),
+    ]
+
+
+class Options(argparse.ArgumentParser):
+    """Options of a verb; a complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, "%gradlife help hunt")
+
+
+def hunt_options(text: str) -> argparse.Namespace:
+    """Options first; the rest is an expression of Python, whatever stands in it."""
+    parser = Options(prog="hunt", add_help=False, allow_abbrev=False)
+    parser.add_argument("--steps", type=number, metavar="N")
+    parser.add_argument("--lines", action="store_true")
+    parser.add_argument("function", nargs=argparse.REMAINDER)
+    options = parser.parse_args(text.split())
+    options.function = " ".join(options.function)
+    return options
+
+
+def number(text: str) -> int:
+    """A number of steps."""
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps")
+    return int(text)

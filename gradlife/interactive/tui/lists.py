@@ -1,0 +1,247 @@
+"""The lists of the application: holders as a tree, found objects, types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+
+from gradlife.heap.browsing import PROCESS, UNREACHED, Browser
+from gradlife.interactive.tui.palette import NARROW, numbers, printable, row_text
+from gradlife.interactive.tui.rows import RowList
+from gradlife.model.heap import TypeCount
+from gradlife.reports.values import size
+
+#: Columns that one level is set in, and levels after which it is not set in further.
+INDENT, MOST_LEVELS = 2, 12
+
+
+class NodeList(RowList):
+    """Objects, each as it stands below one that they have in common."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self.browser: Browser | None = None
+        self.nodes: Sequence[int] = ()
+        self._holder: int | None = None
+        self._is_turned = False
+
+    def fill(
+        self, nodes: Sequence[int], holder: int | None = None, *, is_turned: bool = False, cursor: int = 0
+    ) -> None:
+        """Other objects: found ones, what a holder refers to, or turned round who refers to it."""
+        self.nodes, self._holder, self._is_turned = nodes, holder, is_turned
+        self.rows_changed(cursor)
+
+    def count(self) -> int:
+        """How many objects there are."""
+        return len(self.nodes)
+
+    def node_at(self, index: int) -> int | None:
+        """The object of a row."""
+        return self.nodes[index] if 0 <= index < len(self.nodes) else None
+
+    def row(self, index: int, width: int) -> Text:
+        """What it retains, how it is referred to, what it is."""
+        assert self.browser is not None
+        node = self.nodes[index]
+        if self._is_turned:
+            assert self._holder is not None
+            found = self.browser.referrer(node, self._holder)
+        else:
+            found = self.browser.row(node, self._holder)
+        text = Text(numbers(found, self.browser.bytes, width) + "  ", no_wrap=True)
+        return text.append_text(row_text(found, self.colour("quiet"), self.colour("accent"), width))
+
+
+class HolderTree(RowList):
+    """What would be freed with what: below each object those that only it keeps, most first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right,l", "open", "Open", show=False),
+        Binding("left,h", "close", "Close", show=False),
+        Binding("space", "choose", "Open or close", show=False),
+    ]
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self.browser: Browser | None = None
+        self._rows_open: list[int] = []
+        self._levels: list[int] = []
+        self._holders: list[int] = []  # of each row the node that keeps it
+
+    def fill(self, browser: Browser) -> None:
+        """The outermost objects, and a row for all that no root reaches."""
+        self.browser = browser
+        self._rows_open = browser.kept(PROCESS)
+        if browser.kept_count(UNREACHED):
+            self._rows_open.append(UNREACHED)
+        self._levels = [0] * len(self._rows_open)
+        self._holders = [PROCESS] * len(self._rows_open)
+        self.rows_changed()
+
+    def count(self) -> int:
+        """How many rows are open."""
+        return len(self._rows_open)
+
+    def node_at(self, index: int) -> int | None:
+        """The object of a row; None of the one that stands for many."""
+        node = self._rows_open[index] if 0 <= index < len(self._rows_open) else UNREACHED
+        return node if node != UNREACHED else None
+
+    # --- opening and closing ---
+
+    def is_open(self, index: int) -> bool:
+        """Do rows below it belong to it?"""
+        return index + 1 < len(self._levels) and self._levels[index + 1] > self._levels[index]
+
+    def open_row(self, index: int) -> bool:
+        """Shows what it keeps. False where that is nothing."""
+        assert self.browser is not None
+        if self.is_open(index):
+            return True
+        kept = self.browser.kept(self._rows_open[index])
+        self._rows_open[index + 1 : index + 1] = kept
+        self._levels[index + 1 : index + 1] = [self._levels[index] + 1] * len(kept)
+        self._holders[index + 1 : index + 1] = [self._rows_open[index]] * len(kept)
+        return bool(kept)
+
+    def close_row(self, index: int) -> None:
+        """Hides what it keeps."""
+        end = index + 1
+        while end < len(self._levels) and self._levels[end] > self._levels[index]:
+            end += 1
+        del self._rows_open[index + 1 : end], self._levels[index + 1 : end], self._holders[index + 1 : end]
+
+    def reveal(self, node: int) -> bool:
+        """Opens all that is above a node and goes there. False where it is nowhere in the tree."""
+        assert self.browser is not None
+        chain = self.browser.above(node) or [UNREACHED, node]
+        index, level = 0, 0
+        for number, one in enumerate(chain):
+            if number and not self.open_row(index):
+                return False
+            start = index + 1 if number else 0
+            found = self._find(one, start, level)
+            if found is None:
+                return False
+            index, level = found, level + 1
+        self.rows_changed(index)
+        return True
+
+    def _find(self, node: int, start: int, level: int) -> int | None:
+        """The row of a node among those of one level, below an open row."""
+        index = start
+        while True:
+            try:
+                index = self._rows_open.index(node, index)
+            except ValueError:
+                return None
+            if self._levels[index] == level:
+                return index
+            index += 1
+
+    def action_choose(self) -> None:
+        """Opens or closes."""
+        if not self.count():
+            return
+        if self.is_open(self.cursor):
+            self.close_row(self.cursor)
+        else:
+            self.open_row(self.cursor)
+        self.rows_changed(self.cursor)
+
+    def action_open(self) -> None:
+        """Opens; where it is open, goes to the first row below."""
+        if self.is_open(self.cursor):
+            self.cursor += 1
+        elif self.count() and self.open_row(self.cursor):
+            self.rows_changed(self.cursor)
+
+    def action_close(self) -> None:
+        """Closes; where it is closed, goes to the row above that keeps it."""
+        if self.is_open(self.cursor):
+            self.close_row(self.cursor)
+            self.rows_changed(self.cursor)
+            return
+        level = self._levels[self.cursor] if self.count() else 0
+        for index in range(self.cursor - 1, -1, -1):
+            if self._levels[index] < level:
+                self.cursor = index
+                return
+
+    # --- drawing ---
+
+    def row(self, index: int, width: int) -> Text:
+        """What it retains, a mark where it can be opened, how it is referred to, what it is."""
+        assert self.browser is not None
+        node, level = self._rows_open[index], self._levels[index]
+        if node == UNREACHED:
+            mark = "▾" if self.is_open(index) else "▸"
+            blank = " " * len(numbers(self.browser.row(PROCESS), self.browser.bytes, width))
+            count = f"{self.browser.kept_count(UNREACHED):,}"
+            return Text.assemble(f"{blank} {mark} ", ("no root reaches these", "italic"), f"  {count} objects")
+        found = self.browser.row(node, self._holders[index])
+        mark = "▾" if self.is_open(index) else "▸" if found.keeps else " "
+        lead = f"{numbers(found, self.browser.bytes, width)} {self._indent(level, width)}{mark} "
+        return Text(lead, no_wrap=True).append_text(row_text(found, self.colour("quiet"), self.colour("accent"), width))
+
+    def _indent(self, level: int, width: int) -> str:
+        """Deep rows are not set in further: they say how deep they are."""
+        most = MOST_LEVELS if width >= NARROW else MOST_LEVELS // 3
+        return " " * (INDENT * level) if level <= most else " " * (INDENT * most) + f"{level}·"
+
+    def clicked(self, index: int, x: int, *, was_there: bool) -> None:
+        """A click on the mark opens and closes at once."""
+        lead = self.row(index, self.columns).plain[: x + 2]
+        if was_there or lead.rstrip()[-1:] in ("▸", "▾"):
+            self.action_choose()
+
+
+#: In what order types are shown.
+ORDERS = ("bytes", "objects", "name")
+
+
+class TypeList(RowList):
+    """Types with how many objects and bytes there are of each."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("s", "sort", "Sort")]
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._types: Sequence[TypeCount] = ()
+        self.order = ORDERS[0]
+
+    def fill(self, types: Sequence[TypeCount]) -> None:
+        """All types of a snapshot."""
+        self._types = types
+        self.rows_changed()
+
+    def count(self) -> int:
+        """How many types there are."""
+        return len(self._types)
+
+    def type_at(self, index: int) -> TypeCount | None:
+        """The type of a row."""
+        return self._types[index] if 0 <= index < len(self._types) else None
+
+    def row(self, index: int, width: int) -> Text:
+        """Objects, bytes, name."""
+        one = self._types[index]
+        text = Text(f"{one.count:>11,} {size(one.bytes):>8}  ", no_wrap=True)
+        text.append(printable(one.type), "bold")
+        if one.kind not in {"python", "root"}:
+            text.append(f"  {one.kind}", self.colour("quiet"))
+        return text
+
+    def action_sort(self) -> None:
+        """The next order."""
+        self.order = ORDERS[(ORDERS.index(self.order) + 1) % len(ORDERS)]
+        keys = {
+            "bytes": lambda row: (-row.bytes, -row.count, row.type),
+            "objects": lambda row: (-row.count, -row.bytes, row.type),
+            "name": lambda row: (row.type.lower(), row.type, row.kind),
+        }
+        self.fill(sorted(self._types, key=keys[self.order]))

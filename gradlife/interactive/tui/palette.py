@@ -1,0 +1,126 @@
+"""How the application looks: two palettes, and names as data, whatever stands in them."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.theme import Theme
+
+from gradlife.heap.browsing import HeapNode
+from gradlife.heap.ownership_links import short_type
+from gradlife.model.trace import Part
+from gradlife.reports.values import size
+
+#: Every colour has a contrast of 4.5 and more on the ground, on the panel and under the cursor.
+COLOURS = {
+    "gradlife-dark": {
+        "ground": "#16181d",
+        "panel": "#20242c",
+        "cursor": "#2f3b52",
+        "text": "#e6e8ec",
+        "quiet": "#a3abb8",
+        "accent": "#7fb8ff",
+        "held": "#5fd0dc",
+        "gc": "#e59aef",
+        "never": "#ff8f8f",
+        "warning": "#f2c063",
+    },
+    "gradlife-light": {
+        "ground": "#fbfbfa",
+        "panel": "#eeeff1",
+        "cursor": "#d5e3f7",
+        "text": "#1d2026",
+        "quiet": "#535b69",
+        "accent": "#0b4fa0",
+        "held": "#00606b",
+        "gc": "#8a1f96",
+        "never": "#b3141c",
+        "warning": "#7a4a00",
+    },
+}
+DARK, LIGHT = COLOURS
+
+#: In fewer columns less is said.
+NARROW = 60
+
+#: Characters of a name: more are no name any more.
+MOST_LETTERS = 400
+
+
+def themes() -> list[Theme]:
+    """The two palettes as Textual takes them."""
+    return [
+        Theme(
+            name=name,
+            dark=name == DARK,
+            primary=colours["accent"],
+            accent=colours["accent"],
+            warning=colours["warning"],
+            error=colours["never"],
+            foreground=colours["text"],
+            background=colours["ground"],
+            surface=colours["panel"],
+            panel=colours["panel"],
+            variables={
+                "quiet": colours["quiet"],
+                "cursor-ground": colours["cursor"],
+                "footer-background": colours["panel"],
+                "footer-key-foreground": colours["accent"],
+                "footer-description-foreground": colours["text"],
+                "input-cursor-background": colours["text"],
+                "scrollbar": colours["cursor"],
+                "scrollbar-background": colours["panel"],
+                "text-muted": colours["quiet"],
+                "text-disabled": colours["quiet"],
+            },
+        )
+        for name, colours in COLOURS.items()
+    ]
+
+
+def styles_of(theme: str) -> dict[Part, str]:
+    """The parts of a trace in a palette's colours."""
+    colours = COLOURS.get(theme, COLOURS[DARK])
+    return {
+        Part.PLAIN: "",
+        Part.TITLE: "bold",
+        Part.HELD: f"bold {colours['held']}",
+        Part.GC: f"bold {colours['gc']}",
+        Part.NEVER: f"bold {colours['never']}",
+        Part.UNKNOWN: "bold",
+        Part.SUSPECT: f"underline {colours['never']}",
+        Part.ASIDE: colours["quiet"],
+        Part.WARNING: colours["warning"],
+    }
+
+
+def printable(text: str) -> str:
+    """A name as it can be shown: what would move the cursor, turn the direction or begin a sequence is spelt out."""
+    text = text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "..."
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
+def title(row: HeapNode) -> str:
+    """An object in a few words."""
+    return printable(f"{short_type(row.type)} {row.detail}".strip())
+
+
+def row_text(row: HeapNode, quiet: str, accent: str, width: int) -> Text:
+    """How the object above refers to it, and what it is; where that one does not, what it is comes first."""
+    via = row.via if width >= NARROW else row.via.rpartition(" variable ")[2]
+    what = Text.assemble((printable(short_type(row.type)), "bold"), f" {printable(row.detail)}".rstrip())
+    if row.kind not in {"python", "root"}:
+        what.append(f"  {row.kind}", quiet)
+    if not via:
+        return what
+    if row.is_shared:
+        return Text.assemble(what, "  ", (printable(via), f"italic {quiet}"))
+    return Text.assemble((printable(via), accent), "  ", what)
+
+
+def numbers(row: HeapNode, total: int, width: int) -> str:
+    """What it retains, and where there is room the share of all."""
+    retained = f"{size(row.retained or row.bytes):>8}"
+    share = f"{100 * row.retained / total:4.0f}%" if total and row.retained >= total / 200 else ""
+    return f"{retained} {share:5}" if width >= NARROW else retained

@@ -1,0 +1,67 @@
+"""Why the object under the cursor is alive: its sizes, the sentence, the path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from gradlife.heap.browsing import HeapNode
+from gradlife.interactive.tui.palette import printable, styles_of
+from gradlife.model.trace import Line, Part, Trace, trace_lines
+from gradlife.reports.layout import Hanging
+from gradlife.reports.values import counted, size
+
+#: What stands before the words of a line and stays there where the line is folded.
+LEADS = ("┌─ ", "├─ ", "╰→ ", "│    ", "┌→ ", "│  ", "╰─── ", "  ")
+#: And what stands below it.
+BELOW = {"┌─ ": "│  ", "├─ ": "│  ", "│    ": "│      ", "┌→ ": "│  ", "│  ": "│  "}
+
+
+class TracePane(VerticalScroll, can_focus=True):
+    """The pane. Scrolls by itself where the trace is longer."""
+
+    BORDER_TITLE = "Why it is alive"
+
+    def __init__(self, id: str) -> None:
+        super().__init__(Static(id="trace"), id=id)
+        self._shown: tuple[HeapNode, Trace] | None = None
+
+    def show(self, row: HeapNode, trace: Trace) -> None:
+        """An object's facts and its trace."""
+        is_another = self._shown is None or self._shown[0].node != row.node
+        self._shown = (row, trace)
+        self.query_one(Static).update(Group(*rendered(row, trace, styles_of(self.app.theme))))
+        if is_another:
+            self.scroll_home(animate=False)
+
+    def show_words(self, words: str) -> None:
+        """What is to be said where no object is."""
+        self._shown = None
+        self.query_one(Static).update(Text(printable(words)))
+
+    def repaint(self) -> None:
+        """The same in the colours of the palette that holds now."""
+        if self._shown is not None:
+            self.show(*self._shown)
+
+
+def rendered(row: HeapNode, trace: Trace, styles: dict[Part, str]) -> Iterator[RenderableType]:
+    """The lines of the pane."""
+    yield Text(printable(row.type) + f" at {row.address:#x}", styles[Part.TITLE])
+    facts = [f"retains {size(row.retained)}", f"{size(row.bytes)} itself", f"keeps {counted(row.keeps, 'object')}"]
+    yield Text(", ".join(facts), styles[Part.ASIDE])
+    yield Text("")
+    for line in trace_lines(trace):
+        yield hanging(line, styles)
+
+
+def hanging(line: Line, styles: dict[Part, str]) -> RenderableType:
+    """A line whose folded parts stay to the right of the path's stem."""
+    text = Text.assemble(*((printable(words), styles[part]) for words, part in line))
+    lead = next((lead for lead in LEADS if text.plain.startswith(lead)), "")
+    below = BELOW.get(lead, " " * len(lead))
+    return Hanging(Text(lead), text[len(lead) :], Text(below)) if lead else text

@@ -1,0 +1,83 @@
+"""Diagnosis of a trace: the first pattern of the table that fits, with its sentences in the program's own names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gradlife.model.hunt import UNKNOWN_CODE, Advice, Diagnosis, FindingKind
+from gradlife.model.trace import Lifetime, Trace
+from gradlife.patterns.known_leaks import library_of
+from gradlife.patterns.matching.matcher import find, find_around
+from gradlife.patterns.matching.pattern import NO_CONTAINER, SPREAD, SWELLING, Case, Fit, Pattern
+from gradlife.patterns.rules.table import PATTERNS
+from gradlife.patterns.unknown import unknown
+from gradlife.patterns.wording import Wording
+
+
+def diagnose(
+    trace: Trace,
+    kind: FindingKind,
+    lifetime: Lifetime | None = None,
+    *,
+    anchor: int | None = None,
+    versions: Mapping[str, str] | None = None,
+    created_at: tuple[str, ...] = (),
+) -> Diagnosis:
+    """Find what kind of leak a trace shows, why it is one, and its fix.
+
+    ``anchor`` is the step of the trace whose container holds more after each round, or NO_CONTAINER, SWELLING or SPREAD, if
+    known. ``versions`` of libraries, ``{"torch": "2.13.0"}``, find their known bugs. A trace that no pattern fits gets the code
+    GL000.
+    """
+    case = Case(trace, kind, lifetime or trace.lifetime, anchor)
+    for pattern in PATTERNS:
+        fit = next(fits(pattern, case), None)
+        if fit is not None:
+            return describe_fit(pattern, case, fit, versions or {}, created_at)
+    return unknown(case)
+
+
+def fits(pattern: Pattern, case: Case) -> Iterator[Fit]:
+    """Yield the places where a pattern fits a case."""
+    if case.kind not in pattern.kinds or (pattern.when is not None and not pattern.when(case)):
+        return
+    if case.cycle and not case.trace.steps:
+        yield from cycle_fits(pattern, case)
+    elif case.path:
+        yield from path_fits(pattern, case)
+    elif not pattern.paths and not pattern.cycles:
+        yield Fit((), 0, 0)
+
+
+def cycle_fits(pattern: Pattern, case: Case) -> Iterator[Fit]:
+    """Yield where a pattern of cycles fits, from any start in the cycle."""
+    for row in pattern.cycles:
+        start = find_around(row, case.cycle)
+        if start is not None:
+            turn = case.cycle[start].step
+            steps = (*case.trace.cycle[turn:], *case.trace.cycle[:turn])
+            yield Fit(steps, 0, len(steps) - 1)
+
+
+def path_fits(pattern: Pattern, case: Case) -> Iterator[Fit]:
+    """Yield where a pattern of paths fits, at or below the container that grows."""
+    for row in pattern.paths:
+        found = find(row, case.path, case.site)
+        if found is None:
+            continue
+        first, last = case.path[found.start].step, case.path[found.stop - 1].step
+        if case.anchor is None or last >= case.anchor:
+            yield Fit(case.steps, first, last)
+
+
+def describe_fit(
+    pattern: Pattern, case: Case, fit: Fit, versions: Mapping[str, str], created_at: tuple[str, ...]
+) -> Diagnosis:
+    """Fill the pattern's sentences with the names of the case."""
+    words = Wording(case, fit, created_at)
+    advice = Advice(words.fill(pattern.advice), words.fill_code(pattern.fix), pattern.links)
+    library = library_of(pattern.code, case, versions)
+    return Diagnosis(pattern.code, pattern.title, words.fill(pattern.reason), advice, library)
+
+
+__all__ = ["NO_CONTAINER", "SPREAD", "SWELLING", "UNKNOWN_CODE", "diagnose"]

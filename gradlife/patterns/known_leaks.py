@@ -1,0 +1,96 @@
+"""Known leaks of libraries, as data: the bug of a library behind a diagnosed trace."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gradlife.patterns.matching.matcher import find, find_around
+from gradlife.patterns.matching.pattern import Case
+
+
+@dataclass(frozen=True)
+class KnownLeak:
+    """A bug of a library: the pattern of its traces, the versions that have it, and its issue."""
+
+    library: str
+    versions: str  # a specifier, "<2.12"
+    link: str
+    what: str
+    codes: tuple[str, ...] = ()  # codes that it explains; empty: any
+    path: str = ""  # in the language of `matching`; empty: any
+    cycle: str = ""
+    types: tuple[str, ...] = ()  # full names; one must be on the path
+    file: str = ""  # a function on the path must be defined in it
+
+    @property
+    def text(self) -> str:
+        """Return one line: "torch <2.12, pytorch/pytorch#183211: what"."""
+        return f"{self.library} {self.versions}, {self.link}: {self.what}"
+
+
+@functools.cache
+def known_leaks() -> tuple[KnownLeak, ...]:
+    """Read all known leaks."""
+    from importlib import resources  # slow to load, as is `packaging`: most hunts find nothing
+
+    text = resources.files(__package__).joinpath("known_leaks.toml").read_text(encoding="utf-8")
+    rows: list[dict[str, Any]] = tomllib.loads(text)["leak"]
+    return tuple(KnownLeak(**{key: of_toml(value) for key, value in row.items()}) for row in rows)
+
+
+def of_toml(value: Any) -> Any:
+    """Make a list a tuple."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def library_of(code: str, case: Case, versions: Mapping[str, str]) -> str:
+    """Return the known bug that a diagnosed trace shows, or an empty text."""
+    return next((leak.text for leak in known_leaks() if shows(leak, code, case, versions)), "")
+
+
+def shows(leak: KnownLeak, code: str, case: Case, versions: Mapping[str, str]) -> bool:
+    """Does the trace show this leak, in a version that has it?"""
+    if leak.codes and code not in leak.codes:
+        return False
+    if leak.path and find(leak.path, case.path) is None:
+        return False
+    if leak.cycle and (not case.cycle or find_around(leak.cycle, case.cycle) is None):
+        return False
+    steps = (*case.trace.cycle, *case.steps)
+    if leak.types and not any(step.is_a(*leak.types) or step.detail in leak.types for step in steps):
+        return False
+    if leak.file and not any(f"({leak.file}:" in step.detail for step in steps):
+        return False
+    return has_bug(leak, versions.get(leak.library, ""))
+
+
+def has_bug(leak: KnownLeak, version: str) -> bool:
+    """Does the version have the bug? Local parts and pre-release marks are ignored."""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        release = Version(version).base_version
+    except InvalidVersion:
+        return False
+    return SpecifierSet(leak.versions).contains(release, prereleases=True)
+
+
+def meets(requirement: str, versions: Mapping[str, str]) -> bool:
+    """Is a requirement such as "torch>=2.10" met? Raise ValueError if it cannot be parsed."""
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        wanted = Requirement(requirement)
+    except InvalidRequirement as error:
+        raise ValueError(str(error)) from None
+    try:
+        release = Version(versions.get(wanted.name, "")).base_version
+    except InvalidVersion:
+        return False
+    return wanted.specifier.contains(release, prereleases=True)

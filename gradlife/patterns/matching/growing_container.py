@@ -1,0 +1,51 @@
+"""The container on a path that grows: it holds one more item after each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradlife.model.trace import Step
+from gradlife.patterns.matching.path_tokens import Token
+
+CONTAINERS = frozenset({"list", "deque", "set", "dict", "queue", "cycle"})
+#: One that is only made anew with more in it, and of which that is to be known: most are as long as they are.
+REMADE = "tuple"
+PLACES = frozenset({"item", "value", "key"})
+
+#: A container with fewer items is not considered, unless it is known to grow.
+FEWEST = 3
+
+
+def site_of(path: Sequence[Token], steps: Sequence[Step], anchor: int | None) -> int | None:
+    """Return the token of the container that grows; None if a graph or a chain grows instead.
+
+    If nothing is known about the growth, it is the fullest container before the first graph.
+    """
+    if anchor is not None:
+        return next((i for i, token in enumerate(path) if token.step == anchor and may_grow(token)), None)
+    graph = next((i for i, token in enumerate(path) if str(token) == "tensor.grad_fn"), len(path))
+    places = [i for i, token in enumerate(path[:graph]) if is_place(token) and fullness(steps[token.step]) >= FEWEST]
+    tables = [i for i in range(1, graph) if is_place(path[i]) and is_hook_table(path[i - 1])]
+    return max(places, key=lambda i: fullness(steps[path[i].step]), default=next(iter(tables), None))
+
+
+def is_hook_table(token: Token) -> bool:
+    """Does this reference lead to a table of hooks, whose size no step has?"""
+    return "hooks" in token.word or "hooks" in token.name
+
+
+def is_place(token: Token) -> bool:
+    """Is this a reference from a container?"""
+    return token.family in CONTAINERS and token.word in PLACES
+
+
+def may_grow(token: Token) -> bool:
+    """Is this a reference from a container, or from one that replaces a shorter one?"""
+    return is_place(token) or (token.family == REMADE and token.word in PLACES)
+
+
+def fullness(step: Step) -> int:
+    """Return the length of a container; a dict of names is likely a record, which does not grow."""
+    last = step.hops[-1]
+    is_record = last.relation == "dict_value" and last.label.startswith(("'", "<str>"))
+    return (step.length or 0) // (4 if is_record else 1)

@@ -1,0 +1,80 @@
+"""The pattern language: regular expressions over the tokens of a trace.
+
+A pattern is a row of items, one per token: ``list.item tensor.grad_fn``. In an item ``|`` separates alternatives, ``*``
+matches any letters, and a word in braces is one of `CLASSES`. After an item ``+`` means one or more, ``?`` one or none,
+``~`` any number. ``...`` matches any number of any tokens. ``@`` marks the reference whose holder grows, and ``=tensor``
+matches the object at the end. A pattern may start and end anywhere in a path, unless it starts with ``^`` or ends with
+``$``. It must match a cycle as a whole, from any start.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+
+from gradlife.patterns.matching.path_tokens import Token
+
+CLASSES = {
+    "growing": "list.item|tuple.item|deque.item|set.item|dict.value|dict.key",
+    "inside": "list.item|deque.item|set.item|dict.value|dict.key|tuple.item|object.attr|wrapping.*",
+    "call": "function.closure|function.default|method.self|partial.*|wrapping.*|function.attr",
+    "graph": "node.next|node.saved|node.ctx|tensor.grad_fn|ctx.next|ctx.saved|tensor.base|node.variable",
+}
+
+
+#: Marks the token whose holder grows; patterns without it ignore the mark.
+SITE = "@"
+
+
+@functools.cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern to a regular expression over tokens, each followed by a space."""
+    items = pattern.removeprefix("^").removesuffix("$").split()
+    body = "".join(map(item_expression, items))
+    return re.compile(
+        ("^" if pattern.startswith("^") else r"(?:^|(?<= ))") + body + ("$" if pattern.endswith("$") else "")
+    )
+
+
+def item_expression(item: str) -> str:
+    """Return one item as a regular expression."""
+    if item == "...":
+        return r"(?:\S+ )*?"
+    if item == SITE:
+        return "@ "
+    for name, meaning in CLASSES.items():
+        item = item.replace("{" + name + "}", meaning)
+    repeat = item[-1] if item[-1] in "+?~" else ""
+    either = "|".join(map(choice_expression, item.removesuffix(repeat).split("|")))
+    return f"(?:(?:@ )?(?:{either}) ){repeat.replace('~', '*')}"
+
+
+def choice_expression(choice: str) -> str:
+    """Return one alternative; an attribute without a name matches only the program's own attributes."""
+    return re.escape(choice).replace(r"\*", r"[^\s]*")
+
+
+def text_of(tokens: Sequence[Token], site: int | None = None) -> str:
+    """Return tokens as the text that patterns match."""
+    return "".join(f"{'@ ' if number == site else ''}{token} " for number, token in enumerate(tokens))
+
+
+def find(pattern: str, tokens: Sequence[Token], site: int | None = None) -> range | None:
+    """Return the range of tokens that a pattern matches: the last match, nearest to the leaked object."""
+    text = text_of(tokens, site)
+    found = None
+    for match in compiled(pattern).finditer(text):
+        found = range(tokens_in(text[: match.start()]), tokens_in(text[: match.end()]))
+    return found
+
+
+def tokens_in(text: str) -> int:
+    """Count the tokens of a text, without marks."""
+    return sum(word != SITE for word in text.split())
+
+
+def find_around(pattern: str, cycle: Sequence[Token]) -> int | None:
+    """Return the token from which a pattern matches the whole cycle."""
+    whole = compiled("^" + pattern + "$")
+    return next((i for i in range(len(cycle)) if whole.match(text_of([*cycle[i:], *cycle[:i]]))), None)

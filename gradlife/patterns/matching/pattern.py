@@ -1,0 +1,90 @@
+"""A row of the table of patterns, and the case that it is matched with."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gradlife.model.hunt import FindingKind
+from gradlife.model.trace import Lifetime, Step, Trace
+from gradlife.patterns.matching.growing_container import site_of
+from gradlife.patterns.matching.path_tokens import Token, tokens_of
+
+#: Instead of the step that grows: no container grows, but a graph or a chain of objects.
+NO_CONTAINER = -1
+
+#: Instead of the step that grows: the held object itself gets larger.
+SWELLING = -2
+
+#: Instead of the step that grows: each step stores something on objects that had nothing.
+SPREAD = -3
+
+
+@dataclass(frozen=True)
+class Case:
+    """A trace to diagnose: the kind of its finding, and where it grows if that is known."""
+
+    trace: Trace
+    kind: FindingKind
+    lifetime: Lifetime
+    anchor: int | None = None  # the step whose object was there before and holds more after each round
+
+    @functools.cached_property
+    def path(self) -> tuple[Token, ...]:
+        """The tokens of the path from the root, or from the cycle that holds the object."""
+        return tokens_of(self.steps)
+
+    @functools.cached_property
+    def cycle(self) -> tuple[Token, ...]:
+        """The tokens of the cycle, if there is one."""
+        return tokens_of(self.trace.cycle)
+
+    @functools.cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the path."""
+        return self.trace.steps or self.trace.tail
+
+    @functools.cached_property
+    def site(self) -> int | None:
+        """The token whose holder grows."""
+        return site_of(self.path, self.steps, self.anchor) if self.kind is FindingKind.GROWTH else None
+
+    @property
+    def has_graph(self) -> bool:
+        """Does the tensor have a graph, or does the path lead through one?"""
+        tensor = self.trace.tensor
+        return bool(tensor and tensor.grad_fn) or any(str(token) == "tensor.grad_fn" for token in self.path)
+
+
+Condition = Callable[[Case], bool]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A match of a pattern: steps of the path or of the cycle."""
+
+    steps: tuple[Step, ...]
+    first: int  # the step that holds what it should not
+    last: int
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One kind of leak: how its trace looks, why it is one, and what to do.
+
+    `reason`, `advice` and `fix` are templates with the names of `wording`. A row with `paths` matches objects that a root
+    reaches, a row with `cycles` unreachable ones, and a row with neither objects that native code holds.
+    """
+
+    code: str
+    title: str
+    reason: str
+    advice: str
+    fix: str = ""
+    paths: tuple[str, ...] = ()
+    cycles: tuple[str, ...] = ()
+    when: Condition | None = None
+    kinds: frozenset[FindingKind] = field(default_factory=lambda: frozenset(FindingKind))
+    links: tuple[str, ...] = ()
+    example: str = ""  # of a trace, for `gradlife explain`

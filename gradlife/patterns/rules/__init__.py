@@ -1,0 +1,1 @@
+"""The catalogue of leak patterns, one row each."""

@@ -1,0 +1,396 @@
+"""GL5xx: Python holders: exceptions, caches, closures, frames, queues, registries."""
+
+from __future__ import annotations
+
+from gradlife.model.hunt import FindingKind
+from gradlife.patterns.matching.chains import backbone
+from gradlife.patterns.matching.pattern import SPREAD, SWELLING, Case, Pattern
+
+GROWTH = frozenset({FindingKind.GROWTH})
+RETAINED = frozenset({FindingKind.RETAINED})
+FORGET = """\
+except RuntimeError as error:
+    {holder_code}.append(str(error))  # or error.with_traceback(None)"""
+
+
+def is_plain_chain(case: Case) -> bool:
+    """Is it a chain of at least three objects of one type, each held by the one before?"""
+    kinds = [step.type for step in case.steps if step.kind == "python" and step.length is None]
+    return case.site is None and any(kinds.count(kind) >= 3 for kind in set(kinds))
+
+
+def is_swelling(case: Case) -> bool:
+    """Does the held object itself get larger?"""
+    return case.anchor == SWELLING and is_without_graph(case)
+
+
+def is_spread(case: Case) -> bool:
+    """Did each of many objects get one?"""
+    return case.anchor == SPREAD
+
+
+def is_spread_with_graph(case: Case) -> bool:
+    """Did each of many objects get a result with its graph?"""
+    return is_spread(case) and case.has_graph
+
+
+def is_without_graph(case: Case) -> bool:
+    """Is there no graph on the path or on the kept object?"""
+    return not case.has_graph and not backbone(case)
+
+
+def is_collectable(case: Case) -> bool:
+    """Does the collector free it?"""
+    return case.lifetime == "gc"
+
+
+SPREAD_PATHS = (
+    Pattern(
+        "GL527",
+        "each of many objects keeps a result with its graph",
+        "Each step stores a result that still has its graph ({node}) on other objects, for example {kept}. No container gets "
+        "longer: together the objects keep the graphs of all steps.",
+        "Store a number or a detached tensor.",
+        "{keeping}",
+        paths=("*.* ...",),
+        when=is_spread_with_graph,
+        kinds=GROWTH,
+        example="module train global variable 'rows' → list [41] → dict ['out'] → Tensor (MseLossBackward0)",
+    ),
+    Pattern(
+        "GL527",
+        "each of many objects keeps what a step stored on it",
+        "Each step stores something on other objects, for example {kept}. No container gets longer: the growth ends only when "
+        "every object has its own.",
+        "Use a cache with a limit instead, or compute it again.",
+        "@functools.lru_cache(maxsize=128)  # in place of the attribute",
+        paths=("*.* ...",),
+        when=is_spread,
+        kinds=GROWTH,
+        example="module train global variable 'samples' → list [41] → Sample .features → Tensor",
+    ),
+)
+
+HOLDER_CYCLES = (
+    Pattern(
+        "GL501",
+        "an exception and the frame that caught it hold one another",
+        "A local variable of {catching} keeps the exception. Its traceback keeps that frame with all its local variables.",
+        "Delete the name in a finally clause, or keep only the text of the exception.",
+        "try:\n    ...\nexcept RuntimeError as error:\n    message = str(error)  # not `error` itself",
+        cycles=("exception.* ...", "traceback.* ...", "... exception.traceback ..."),
+        links=("pytorch/pytorch#10348", "pytorch/pytorch#27600"),
+        example="frame of load local variable 'error' → RuntimeError __traceback__ → traceback tb_frame → the same frame",
+    ),
+    Pattern(
+        "GL507",
+        "a suspended generator or coroutine is in a cycle",
+        "The frame of {frame} is suspended, and one of its local variables leads back to it.",
+        "Close the generator, or let it end.",
+        "generator.close()",
+        cycles=("generator.* ...", "task.* ...", "future.* ..."),
+        example="coroutine handle local variable 'reply' → Event → Future → Task → the same coroutine",
+    ),
+    Pattern(
+        "GL517",
+        "a local variable keeps its own frame",
+        "A local variable of {frame} is the frame of the same call, or leads to it. The call has returned, but its frame lives "
+        "on with all local variables, and so do its callers' frames.",
+        "Delete the name in a finally clause, or read what you need without keeping the frame.",
+        "frame = inspect.currentframe()\ntry:\n    ...\nfinally:\n    del frame",
+        cycles=("frame.*+",),
+        when=is_collectable,
+        links=("pytorch/pytorch#195586",),
+        example="frame of caller_line local variable 'here' → the same frame",
+    ),
+    Pattern(
+        "GL506",
+        "each call creates a class",
+        "The class {class_} is defined inside a function that runs at each step. Every class is in a cycle (its method "
+        "resolution order and attributes refer to it), and its methods keep their closures ({variable}).",
+        "Define the class once, outside the function, and pass what varies to its methods.",
+        "class {class_short}(torch.autograd.Function):  # at module level; what varies is an argument of forward()",
+        cycles=("class.* ...",),
+        links=("pytorch/pytorch#195397",),
+        example="type Masked .forward → function closure variable 'mask' → Tensor",
+    ),
+    Pattern(
+        "GL504",
+        "an inner function that calls itself",
+        "{function} refers to itself through its closure, a cycle that only the collector frees. The closure also keeps "
+        "{variable}.",
+        "Move it to module level, or pass it to itself as an argument.",
+        "",
+        cycles=("function.closure {inside}~", "function.closure {inside}~ function.closure|function.default {inside}~"),
+        links=("keras-team/keras#23110",),
+        example="function helper closure variable 'helper' → the same function",
+    ),
+    Pattern(
+        "GL505",
+        "an object keeps one of its own methods",
+        "The attribute {attribute} of {owner} is a bound method of the same object, and the method holds the object.",
+        "Store the method's name, or a plain function that takes the object.",
+        'self.{attribute} = "method_name"      # and getattr(self, self.{attribute})(...)',
+        cycles=(
+            "object.attr|nn.attr|optimizer.attr {inside}~ partial.*~ method.self",
+            "object.attr|nn.attr|optimizer.attr {inside}~ function.closure {inside}~ method.self",
+        ),
+        links=("pytorch/pytorch#128211",),
+        example="Pooler .impl → method mean_pool → the same Pooler",
+    ),
+    Pattern(
+        "GL516",
+        "objects that refer to one another",
+        "A reference cycle runs through {cycle}. It waits for the cyclic collector, and so do all tensors that it holds.",
+        "Make one of the references weak, or clear it after use.",
+        "import weakref\n\nself.{attribute} = weakref.ref(parent)  # and self.{attribute}() where you need it",
+        cycles=("...",),
+        when=is_collectable,
+        example="Node .children → list [0] → Node .parent → the first Node",
+    ),
+)
+
+EXCEPTION_PATHS = (
+    Pattern(
+        "GL501",
+        "a kept exception keeps the frames of its traceback",
+        "{holder} keeps {exception}. Its traceback holds the frame of {frame} with the local variable {variable}.",
+        "Keep the text of the exception, or remove its traceback.",
+        FORGET,
+        paths=(
+            "exception.traceback|exception.cause|exception.field ...",
+            "traceback.* ...",
+            "logrecord.attr:exc_info ...",
+        ),
+        links=("pytorch/pytorch#10348", "pytorch/pytorch#27600"),
+        example="state .failures → list [3] → RuntimeError __traceback__ → traceback → frame of trial → Tensor",
+    ),
+    Pattern(
+        "GL517",
+        "a kept frame keeps its local variables",
+        "{holder} keeps a frame of {frame}, and the frame keeps the local variable {variable}.",
+        "Keep only what you need of the frame: its name, its line.",
+        "",
+        paths=("frame.local ...",),
+        example="state .callers → list [2] → frame of step local variable 'batch' → Tensor",
+    ),
+)
+
+HOLDER_PATHS = (
+    Pattern(
+        "GL526",
+        "each use adds a handler to a logger",
+        "{holder} has {count} entries: each use adds a handler or a filter and removes none. Every record goes through all of "
+        "them.",
+        "Add it once, at the start of the program, or remove it after use.",
+        "logger.addHandler(handler)\ntry:\n    ...\nfinally:\n    logger.removeHandler(handler)\n    handler.close()",
+        paths=("logger.attr:handlers|logger.attr:filters|loghandler.attr:filters @ list.item ...",),
+        kinds=GROWTH,
+        example="Logger .handlers → list [41] → StreamHandler",
+    ),
+    Pattern(
+        "GL508",
+        "log records wait in a buffer with their arguments",
+        "{holder} is a handler that buffers log records, and a record keeps its arguments.",
+        "Log numbers and texts, not tensors, or flush the handler.",
+        'logger.info("loss %f", loss.item())',
+        paths=("loghandler.* ...", "logrecord.* ..."),
+        links=("Tribler/tribler#8530",),
+        example="state .handler → MemoryHandler .buffer → list [7] → LogRecord .args → tuple [1] → Tensor",
+    ),
+    Pattern(
+        "GL519",
+        "itertools.cycle or tee keeps everything that went through it",
+        "{holder} keeps every item of its first pass to repeat it.",
+        "Iterate again instead of repeating.",
+        "def forever(loader):\n    while True:\n        yield from loader",
+        paths=("cycle.* ...",),
+        links=("pytorch/pytorch#23900",),
+        example="state .batches → itertools.cycle → list [41] → Tensor",
+    ),
+    Pattern(
+        "GL509",
+        "a queue is filled and not emptied",
+        "Each step adds more to the queue {holder} than its consumer removes.",
+        "Set a maxsize, so that the producer waits, and check that the consumer runs.",
+        "queue.Queue(maxsize=16)",
+        paths=("queue.* ...", "sender.attr:_buffer ...", "work.* ..."),
+        example="state .writer → Writer .events → Queue .queue → deque [41] → dict ['values'] → Tensor",
+    ),
+    Pattern(
+        "GL503",
+        "an entry of a weak dictionary holds its own key",
+        "{holder} removes an entry when its key dies. But the entry's value leads to the key, or to a part of it, so the key "
+        "never dies.",
+        "Store names, numbers or weak references in the value.",
+        "{holder_code}[model] = [name for name, _ in model.named_modules()]",
+        paths=("weakdict.attr:data dict.value ...",),
+        links=("python/cpython#88846", "pytorch/pytorch#112301"),
+        example="module profiles → WeakKeyDictionary .data → dict → list [0] → Linear .weight → Parameter",
+    ),
+    Pattern(
+        "GL502",
+        "a cache has objects among its keys",
+        "{cache} keeps its arguments as keys, and one key leads to {what}. The cache of a method belongs to the class and has "
+        "`self` in every key.",
+        "Cache on the object, or in a function that takes only the real key.",
+        "self.{attribute} = {}  # one dictionary per object, in __init__",
+        paths=(
+            "lru.cache|lru.field dict.key ...",
+            "lru.cache|lru.field tuple.item ...",
+            "lru.cache|lru.field object.* ...",
+            "lru.cache|lru.field nn.* ...",
+        ),
+        links=("meta-pytorch/botorch#1650", "huggingface/transformers#45412", "pytorch/pytorch#127686"),
+        example="type Kernel .grid → lru_cache → a key → tuple [0] → Kernel .lengthscale → Tensor",
+    ),
+    Pattern(
+        "GL513",
+        "a cache keeps every result",
+        "{cache} keeps a result for each different call, {most}.",
+        "Set a maxsize, or clear the cache after use.",
+        "@functools.lru_cache(maxsize=32)",
+        paths=("lru.* ...",),
+        example="module global variable 'encode' → lru_cache → dict → Tensor",
+    ),
+    Pattern(
+        "GL507",
+        "a suspended generator, coroutine or task keeps its local variables",
+        "{frame} is suspended, and {holder} keeps it. Its local variable {variable} lives until it ends.",
+        "Let it end: cancel the task, close the generator, or complete what it waits for.",
+        "task.cancel()          # for a generator: generator.close()",
+        paths=("generator.* ...", "task.* ..."),
+        example="state .reply → Event → Future → Task → coroutine handle local variable 'image' → Tensor",
+    ),
+    Pattern(
+        "GL520",
+        "a mock keeps the arguments of its calls",
+        "{holder} is a mock of unittest.mock. It keeps the arguments of every call.",
+        "Reset it, or use a plain function instead.",
+        "{holder_code}.reset_mock()",
+        paths=("mock.* ...",),
+        example="state .callback → MagicMock .mock_calls → call → Tensor",
+    ),
+    Pattern(
+        "GL521",
+        "a registered callback keeps its arguments",
+        "A registered callback ({registry}) keeps {what} until it is called.",
+        "Unregister it when you no longer need it, and pass plain data as arguments.",
+        "finalizer.detach()          # or atexit.unregister(function)",
+        paths=("finalizer.* ...", "interpreter.root:* function.*|partial.*|method.*|tuple.*|dict.* ..."),
+        example="type finalize ._registry → dict → finalize._Info .args → tuple [0] → Tensor",
+    ),
+    Pattern(
+        "GL522",
+        "a context variable or thread-local data keeps it",
+        "{holder} belongs to a thread or a context that has not ended.",
+        "Reset it after the step.",
+        "token = variable.set(value)\n...\nvariable.reset(token)",
+        paths=(
+            "threadlocal.* ...",
+            "context.* ...",
+            "threadstate.root:context ...",
+            "threadstate.root:thread-locals ...",
+        ),
+        example="thread context → Context → dict → Tensor",
+    ),
+    Pattern(
+        "GL522",
+        "thread-local or context data grows",
+        "{holder} has {count} entries: each step adds one, and nothing removes any. It belongs to a thread or a context that has "
+        "not ended.",
+        "Clear it after the step, or end the thread or the context.",
+        "{holder_code}.clear()",
+        paths=("threadlocal.* dict.value~ @ {growing} ...", "threadstate.root:context context.*~ @ {growing} ..."),
+        when=is_without_graph,
+        kinds=GROWTH,
+        example="module workers global variable 'store' → _local .kept → list [41] → Tensor",
+    ),
+    Pattern(
+        "GL523",
+        "a thread that has not ended keeps its arguments",
+        "The thread {holder} has not ended, or is still referenced, and keeps its arguments.",
+        "Let the thread end, and drop the reference to it.",
+        "thread.join()",
+        paths=("thread.* ...",),
+        example="state .workers → list [4] → Thread ._args → tuple [0] → Tensor",
+    ),
+    Pattern(
+        "GL510",
+        "an interactive session keeps its results",
+        "The session keeps what each cell displayed (`Out`, `_`, `_7`).",
+        "End the line with a semicolon, or reset the history.",
+        "%reset -f out",
+        paths=("session.* ...",),
+        links=("jupyter/notebook#2201",),
+        example="InteractiveShell .user_ns → dict ['Out'] → dict [7] → Tensor",
+    ),
+    Pattern(
+        "GL524",
+        "torch.compile's own caches keep it",
+        "A cache of torch.compile ({holder}) keeps what it compiled, and with it {what}.",
+        "Do not compile at each step, and clear the caches when the model is gone.",
+        "torch.compiler.reset()",
+        paths=("compilermodule.* ...", "compiler.* ..."),
+        links=("pytorch/pytorch#119607", "pytorch/pytorch#112090"),
+        example="module torch._dynamo.… global variable → dict → … → Tensor",
+    ),
+)
+
+PLAIN_PATHS = (
+    Pattern(
+        "GL511",
+        "each step adds an entry to a dictionary",
+        "The dictionary {holder} has {count} entries: each step adds one under a new key, and nothing removes any.",
+        "Remove the entry together with its owner, or bound the dictionary.",
+        "weakref.finalize(owner, {holder_code}.pop, key, None)",
+        paths=("@ dict.value|dict.key ...",),
+        kinds=GROWTH,
+        links=("flashinfer-ai/flashinfer#3709",),
+        example="module global variable '_PREPARED' → dict [(140…, 3)] → Tensor",
+    ),
+    Pattern(
+        "GL512",
+        "each step appends to a list",
+        "{holder} has {count} items: each step appends to it, and nothing removes any.",
+        "Keep only the last few, or only what you need of each.",
+        "{holder_code} = collections.deque(maxlen=100)",
+        paths=("@ {growing} ...",),
+        kinds=GROWTH,
+        example="state .samples → list [41] → Tensor",
+    ),
+    Pattern(
+        "GL518",
+        "each object of a chain keeps the one before",
+        "{holder} leads to an object of the same type, which leads to the next: the newest keeps all earlier ones.",
+        "Cut the chain: keep only what you need of the previous object.",
+        "self.{attribute} = None  # when the next object is created",
+        paths=("object.* ...",),
+        when=is_plain_chain,
+        kinds=GROWTH,
+        example="state .current → Step .previous → Step .previous → Step …",
+    ),
+    Pattern(
+        "GL704",
+        "a tensor is made longer at each step",
+        "Each step replaces {holder} ({what}) by a longer one that contains it. It grows without end, and each step copies all "
+        "of it.",
+        "Keep only the last part, or fill a tensor of a fixed size in place.",
+        "{holder_code} = torch.cat([{holder_code}, new])[-10_000:].clone()",
+        paths=("=tensor$", "=array$"),
+        when=is_swelling,
+        kinds=GROWTH,
+        example="state .seen → Tensor float32 [4096, 64], [4104, 64], [4112, 64] …",
+    ),
+    Pattern(
+        "GL525",
+        "an attribute keeps what the last step left there",
+        "{holder} still refers to {what} after the step, until the next step replaces it.",
+        "Set it to None at the end of the step, or keep it in a local variable.",
+        "{holder_code} = None",
+        paths=("object.attr|*.global|class.attr|function.* {inside}~ =*$",),
+        when=is_without_graph,
+        kinds=RETAINED,
+        example="state .last_output → Tensor",
+    ),
+)

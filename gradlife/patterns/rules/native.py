@@ -1,0 +1,128 @@
+"""GL8xx and GL9xx: references that native code holds, devices and processes."""
+
+from __future__ import annotations
+
+from gradlife.model.hunt import FindingKind
+from gradlife.model.trace import UNHELD
+from gradlife.patterns.matching.pattern import Case, Pattern
+
+NATIVE = frozenset({FindingKind.NATIVE, FindingKind.NEVER, FindingKind.GROWTH})
+
+
+def is_held_unseen(case: Case) -> bool:
+    """Is it referenced although no visible object leads to it?"""
+    return not case.steps and not case.cycle
+
+
+def is_of_torchscript(case: Case) -> bool:
+    """Does TorchScript hold it?"""
+    holders = [holder.description + holder.symbol for holder in case.trace.ledger.native]
+    return is_held_unseen(case) and any("jit::" in text or "CompilationUnit" in text for text in holders)
+
+
+def is_memory(case: Case) -> bool:
+    """Is it memory without an object?"""
+    return is_held_unseen(case) and case.trace.object == UNHELD
+
+
+def is_wrapperless(case: Case) -> bool:
+    """Is it a tensor or a storage without a Python object?"""
+    return is_held_unseen(case) and case.trace.object in {"TensorImpl", "StorageImpl"}
+
+
+NATIVE_PATHS = (
+    Pattern(
+        "GL802",
+        "TorchScript keeps the constants of a compiled graph",
+        "No Python object refers to it. A compiled TorchScript graph keeps the weights as constants in a compilation unit, "
+        "and the unit outlives the Python object.",
+        "Compile once, and load new weights into the compiled module.",
+        "traced = torch.jit.trace(model, example)  # once\ntraced.load_state_dict(weights)",
+        when=is_of_torchscript,
+        kinds=NATIVE,
+        links=("pytorch/pytorch#96726",),
+        example="(no Python referrer) CompilationUnit → Graph → Node → Tensor",
+    ),
+    Pattern(
+        "GL803",
+        "C++ code keeps tensors that Python no longer has",
+        "No Python object and no visible root refers to it: a container or a static variable in C++ holds the tensor.",
+        "Look for what compiled or extension code creates in each step: a compiled graph, a cache, a communicator.",
+        "",
+        when=is_wrapperless,
+        kinds=NATIVE,
+        links=("pytorch/pytorch#96726",),
+        example="(no Python referrer) StorageImpl",
+    ),
+    Pattern(
+        "GL806",
+        "native code allocates memory at each step and frees none",
+        "malloc hands out about the same amount in every step, and no object of Python or PyTorch owns it: C or C++ code keeps "
+        "it or has lost it.",
+        "Find the allocating function with a native memory profiler, and free the memory there.",
+        "memray run --native -o run.bin train.py\nmemray flamegraph --leaks run.bin",
+        when=is_memory,
+        kinds=NATIVE,
+        example="(no object) malloc: 20 kB more for each step",
+    ),
+    Pattern(
+        "GL801",
+        "native code took a reference and never released it",
+        "References to {what}: {count}, {unseen} of them unaccounted for. An extension function took a reference and did not "
+        "release it.",
+        "Check the extension functions that return or take such objects for an extra INCREF or a missing DECREF.",
+        "",
+        when=is_held_unseen,
+        kinds=NATIVE,
+        links=("pytorch/pytorch#167124", "pytorch/pytorch#188034"),
+        example="Tensor: 1 reference, 0 of them known",
+    ),
+    Pattern(
+        "GL804",
+        "a profiler keeps what it recorded",
+        "{holder} is a profiler that is still open, or whose results are kept.",
+        "Close the profiler, and keep its summary.",
+        "",
+        paths=("profiler.* ...",),
+        example="state .profiles → list [3] → profile → …",
+    ),
+    Pattern(
+        "GL805",
+        "unused capsules keep their tensors",
+        "{holder} has {count} capsules. A capsule owns a tensor until native code takes it over.",
+        "Pass each capsule on at once, or drop it.",
+        "imported = torch.from_dlpack(capsule)",
+        paths=("@ {growing} {inside}~ =capsule$",),
+        kinds=frozenset({FindingKind.GROWTH}),
+        links=("https://dmlc.github.io/dlpack/latest/python_spec.html",),
+        example="state .exported → list [41] → PyCapsule",
+    ),
+    Pattern(
+        "GL901",
+        "memory shared with another process is still registered",
+        "{holder} of torch.multiprocessing keeps memory that was shared with another process.",
+        "Let the receiving process release it, and join it.",
+        "",
+        paths=("sharing*.* ...", "*.global:shared_cache ..."),
+        links=("pytorch/pytorch#27975", "pytorch/pytorch#145703"),
+        example="module torch.multiprocessing.reductions global variable 'shared_cache' → …",
+    ),
+    Pattern(
+        "GL902",
+        "a distributed operation was never waited for",
+        "{holder} is a handle of torch.distributed. It keeps the tensors of its operation until someone waits for it.",
+        "Wait for the operation, and drop the handle.",
+        "work.wait()",
+        paths=("distributed*.* ...",),
+        example="state .works → list [41] → Work → …",
+    ),
+    Pattern(
+        "GL903",
+        "a device object keeps device memory",
+        "{holder} belongs to a device's runtime: a captured graph, a memory pool, a stream.",
+        "Drop it, or capture once and replay.",
+        "",
+        paths=("device*.* ...",),
+        example="state .graphs → list [3] → CUDAGraph → …",
+    ),
+)

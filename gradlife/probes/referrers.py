@@ -1,0 +1,80 @@
+"""What Python-level tools see of a subject that nothing frees: a chain to a module, a dead end, or nothing.
+
+Reads: `gc.get_referrers`, by breadth-first search from the subject, and `objgraph.find_backref_chain` if objgraph is
+installed. Cannot see: references that C++ code owns, and owners that the collector does not track; that is the point of
+the instrument. Cost: each visited object is one pass over all objects that the collector tracks, about 10 ms with
+PyTorch loaded, so at most `MOST_VISITED` are visited. Only living subjects are asked about, after a collection.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+import types
+from typing import Any
+
+ROOT = "root"  # a chain of referrers leads to a module
+DEAD_END = "dead end"  # referrers, but none of them leads to a module
+NOTHING = "nothing"  # no referrer
+
+#: Objects whose referrers are asked for, at most. A subject that needs more is inconclusive.
+MOST_VISITED = 60
+#: As objgraph's default.
+LONGEST_CHAIN = 20
+
+
+def referrers_of(subject: Any) -> str:
+    """What `gc.get_referrers` leads to from a subject: `ROOT`, `DEAD_END` or `NOTHING`; "inconclusive" if it is too much."""
+    ignored = own_ids()
+    queue = [subject]
+    ignored.add(id(queue))
+    visited = set()
+    has_referrer = False
+    for _ in range(MOST_VISITED):
+        if not queue:
+            return DEAD_END if has_referrer else NOTHING
+        target = queue.pop(0)
+        visited.add(id(target))
+        found = gc.get_referrers(target)
+        ignored.add(id(found))
+        for referrer in found:
+            if is_module(referrer):
+                return ROOT
+            if id(referrer) in ignored:
+                continue
+            has_referrer = True
+            if id(referrer) not in visited:
+                visited.add(id(referrer))
+                queue.append(referrer)
+        del target, found
+    return "inconclusive"
+
+
+def objgraph_chain(subject: Any) -> str | None:
+    """What `objgraph.find_backref_chain` answers about a subject, in the same words; None without objgraph."""
+    try:
+        objgraph = importlib.import_module("objgraph")
+    except ImportError:
+        return None
+    ignored = own_ids()
+    chain = objgraph.find_backref_chain(subject, is_module, max_depth=LONGEST_CHAIN, extra_ignore=ignored)
+    if is_module(chain[0]):
+        return ROOT
+    referrers = [referrer for referrer in gc.get_referrers(subject) if id(referrer) not in ignored]
+    return DEAD_END if any(referrer is not chain for referrer in referrers) else NOTHING
+
+
+def is_module(obj: Any) -> bool:
+    """Is this a module that the program can import? Such an object is a root for objgraph, too."""
+    return isinstance(obj, types.ModuleType) and sys.modules.get(obj.__name__) is obj
+
+
+def own_ids() -> set[int]:
+    """Identities of the frames that ask: they refer to the subject only because it is asked about."""
+    ids: set[int] = set()
+    frame = sys._getframe()
+    while frame is not None:
+        ids.add(id(frame))
+        frame = frame.f_back  # type: ignore[assignment]
+    return ids

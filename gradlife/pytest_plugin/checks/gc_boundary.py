@@ -1,0 +1,192 @@
+"""What was made since a moment and is alive: all that is older is hidden from the collector by a freeze of our own.
+
+So a look costs what is new, not what torch has loaded.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import operator
+import types
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+from gradlife import _heap
+from gradlife.hunting.snapshots.node_weights import LEAK_TYPES
+from gradlife.hunting.snapshots.step_snapshots import full_name, native_classes
+
+#: The classes of what carries memory of torch's, by their names in C++.
+TENSOR = "TensorBase"
+OTHERS = ("StorageBase", "_FunctionBase")
+
+#: What grad nodes alone have.
+NODE_ATTRIBUTE = "next_functions"
+
+#: Who makes functions and partials of its own for each run of a test.
+RUNNERS = ("_pytest.", "pluggy.", "pytest_", "xdist.", "gradlife.pytest_plugin")
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """What there is at one moment that was made since the last one."""
+
+    tensors: tuple[weakref.ref[Any], ...]  # before the collector ran
+    others: tuple[weakref.ref[Any], ...]  # storages, grad nodes and contexts
+    collected: int  # of all of these that there ever were, the collector freed so many
+    plain: int  # functions, frames and such: how many there are of all times
+    malloc: int | None  # bytes in use; None where that is unknown
+    is_blind: bool = False  # somebody else froze or thawed the collector meanwhile
+
+
+class Young:
+    """Looks at what was made since a moment, again and again."""
+
+    def __init__(self) -> None:
+        self._new: list[Any] = []
+        self._old: list[Any] = []  # hidden from the collector
+        self._known: dict[int, weakref.ref[Any]] = {}
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """From here on it is shown what is new; in the end the collector gets back what was hidden from it."""
+        self._old = [[]]
+        gc.collect()
+        gc.freeze()
+        self._new = [[]]
+        self.start = self.boundary()
+        try:
+            yield
+        finally:
+            self._known.clear()
+            gc.unfreeze()
+
+    def boundary(self) -> Boundary:
+        """What is new since the last boundary, and what the collector then frees of it and of what came before."""
+        malloc = _heap.malloc_bytes()
+        objects = gc.get_objects()
+        is_blind = not has(objects, self._new) or has(objects, self._old)
+        tensors = self._fresh(references(objects, is_tensor))
+        others = self._fresh(references(objects, is_carrier))
+        del objects
+        before = alive(self._known.values())
+        gc.collect()
+        collected = before - alive(self._known.values())
+        plain = sum(map(is_of_program, instances(gc.get_objects(), is_plain)))
+        return Boundary(tensors, others, collected, plain, malloc, is_blind)
+
+    def begin_again(self) -> None:
+        """All that there is by now is old: what was loaded meanwhile is looked through no more. A run must follow that is not
+        counted: cycles that it lets go are hidden from the collector, too.
+        """
+        gc.collect()
+        gc.freeze()
+        self._new = [[]]
+        self._known.clear()
+
+    def _fresh(self, found: Iterable[weakref.ref[Any]]) -> tuple[weakref.ref[Any], ...]:
+        """Those that were not there at an earlier boundary. Addresses are used again, so an old one must be alive."""
+        fresh = []
+        for one in found:
+            address = id(one())
+            known = self._known.get(address)
+            if known is None or known() is None:
+                fresh.append(one)
+                self._known[address] = one
+        return tuple(fresh)
+
+
+def alive(references: Iterable[weakref.ref[Any]]) -> int:
+    """How many of these lead to an object."""
+    return sum(one() is not None for one in references)
+
+
+def has(objects: list[Any], wanted: object) -> bool:
+    """Is this very object among these?"""
+    return any(map(operator.is_, objects, itertools.repeat(wanted)))
+
+
+def references(objects: list[Any], is_wanted: Callable[[type], bool]) -> Iterator[weakref.ref[Any]]:
+    """Weak references to the objects of some types."""
+    for one in instances(objects, is_wanted):
+        try:
+            yield weakref.ref(one)
+        except TypeError:
+            continue
+
+
+def instances(objects: list[Any], is_wanted: Callable[[type], bool]) -> Iterator[Any]:
+    """The objects of some types. Some 50 ns an object: every test's are looked through."""
+    kinds = list(map(type, objects))
+    keys = list(map(id, kinds))  # a metaclass may compare its classes with code of its own
+    wanted = {key for key, kind in dict(zip(keys, kinds, strict=True)).items() if is_wanted(kind)}
+    return itertools.compress(objects, map(wanted.__contains__, keys)) if wanted else iter(())
+
+
+class Family(StrEnum):
+    """What a class of torch's is."""
+
+    TENSOR = "tensor"
+    CARRIER = "carrier"  # of memory of torch's, but no tensor: storages, grad nodes, contexts
+    NONE = ""
+
+
+#: Of classes that were asked for before, by address. The class itself is not kept: another one may be there by now.
+_families: dict[int, tuple[weakref.ref[type], Family]] = {}
+
+
+def family_of(kind: type) -> Family:
+    """What a class is; found out once."""
+    known = _families.get(id(kind))
+    if known is None or known[0]() is not kind:
+        known = _families[id(kind)] = (weakref.ref(kind), found_family(kind))
+    return known[1]
+
+
+def found_family(kind: type) -> Family:
+    """From what it is derived, without asking its metaclass."""
+    line = type.__dict__["__mro__"].__get__(kind)
+    above = {id(one) for one in line}
+    if any(id(base) in above for base in native_classes(TENSOR)):
+        return Family.TENSOR
+    is_other = any(id(base) in above for name in OTHERS for base in native_classes(name))
+    return Family.CARRIER if is_other or any(NODE_ATTRIBUTE in namespace(one) for one in line) else Family.NONE
+
+
+def is_tensor(kind: type) -> bool:
+    """Is this a class of tensors?"""
+    return family_of(kind) is Family.TENSOR
+
+
+def is_carrier(kind: type) -> bool:
+    """Is this a class of storages, grad nodes or contexts?"""
+    return family_of(kind) is Family.CARRIER
+
+
+def namespace(kind: type) -> Any:
+    """What a class itself defines."""
+    return type.__dict__["__dict__"].__get__(kind)
+
+
+def is_plain(kind: type) -> bool:
+    """Is this a class of what leaks without tensors?"""
+    return full_name(kind) in LEAK_TYPES
+
+
+def is_of_program(one: object) -> bool:
+    """Does this come from elsewhere than what runs tests?"""
+    return not module_of(one).startswith(RUNNERS)
+
+
+def module_of(one: Any) -> str:
+    """Where a function, a method or a partial comes from, as far as that can be read without running anything."""
+    while type(one) in (partial, types.MethodType):
+        one = one.func if type(one) is partial else one.__func__
+    if type(one) is types.FunctionType:
+        return str(one.__globals__.get("__name__", ""))
+    return str(getattr(type(one), "__module__", "")) if type(one) is not type else ""

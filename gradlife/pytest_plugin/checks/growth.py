@@ -1,0 +1,34 @@
+"""Does a function leave more and more behind when it is called again and again?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradlife.errors import UsageError
+from gradlife.hunting.run.api import hunt_stepper
+from gradlife.hunting.steps.schedule import Schedule
+from gradlife.hunting.steps.targets import Stepper
+from gradlife.model.hunt import HuntReport, HuntVerdict
+from gradlife.pytest_plugin.outcomes import messages
+from gradlife.pytest_plugin.outcomes.results import Checked, Entry, is_waiting
+
+#: Rounds without which growth is not reported.
+LEAST_ROUNDS = 3
+
+
+def hunted(step: Callable[..., object], rounds: int, calls: int, warmup: int) -> HuntReport:
+    """The hunt."""
+    if rounds < LEAST_ROUNDS or calls < 1 or warmup < 0:
+        raise UsageError(f"no_growth(rounds={rounds}, calls={calls}, warmup={warmup}): {LEAST_ROUNDS} rounds at least")
+    schedule = Schedule(warmup, (calls,) * rounds, (), (), lines=1, collector=min(5, calls), watched=min(5, calls))
+    return hunt_stepper(Stepper(step), getattr(step, "__qualname__", "a callable"), None, True, schedule)
+
+
+def verdict_text(report: HuntReport, cycles: str) -> str:
+    """What a failed assertion says; empty where nothing grows."""
+    if report.verdict is HuntVerdict.INCONCLUSIVE:
+        return f"it is unknown whether anything grows: {report.trouble or 'a control was judged wrongly'}"
+    found = [one for one in report.findings if cycles == "fail" or not is_waiting(one)]
+    if not found:
+        return ""
+    return messages.failure(Checked(report.target, entries=tuple(map(Entry, found)))).replace("a run:", "a call:")

@@ -1,0 +1,26 @@
+"""Does reading an object of C++ give one Python object, and does what was put on it survive?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradlife.probes.identity import keeps_attribute, keeps_weak_reference
+
+#: Reads that are held at once.
+READS = 8
+
+
+def unstable_aspects(getter: Callable[[], object]) -> list[str]:
+    """What changes from one read to the next, a sentence each."""
+    found = []
+    held = [getter() for _ in range(READS)]
+    different = len({id(one) for one in held})
+    kinds = sorted({type(one).__qualname__ for one in held})
+    del held
+    if different > 1:
+        found.append(f"{READS} reads gave {different} different objects of type {' and '.join(kinds)}")
+    if keeps_weak_reference(getter) is False:
+        found.append("a weak reference to it dies as soon as no name holds it")
+    if keeps_attribute(getter) is False:
+        found.append("an attribute that is put on it is gone when it is read again")
+    return found

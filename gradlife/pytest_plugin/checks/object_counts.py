@@ -1,0 +1,56 @@
+"""How many objects there are, and which tensors are new."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.steps import short_type
+from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.snapshots.step_snapshots import full_name, subclasses, tensor_type_names, walked
+from gradlife.pytest_plugin.checks.gc_boundary import has, is_tensor
+
+#: Objects of C++, by what the graph calls them.
+NATIVE = ("tensor", "storage", "grad_node")
+
+#: New objects of one type whose addresses are asked for.
+MOST = 1000
+
+
+def count(kind: type | str) -> int:
+    """How many objects of a type, of one derived from it, or of a kind in C++ are alive."""
+    ensure_calibrated()
+    rows = walked().census()
+    if isinstance(kind, type):
+        names = {full_name(one) for one in subclasses(kind)}
+        return sum(number for name, family, number, _ in rows if family == "python" and name in names)
+    if kind in NATIVE:
+        return sum(number for _, family, number, _ in rows if family == kind)
+    return sum(number for name, _, number, _ in rows if kind in (name, short_type(name)))
+
+
+class Tensors:
+    """The tensors of now. The collector must rest until the new ones are asked for."""
+
+    def __init__(self) -> None:
+        ensure_calibrated()
+        gc.collect(0)
+        self._mark: list[Any] = [[]]  # among the youngest, unless somebody collects
+        self._before = walked()
+
+    def new(self) -> list[int]:
+        """The addresses of those that were made since; those that are in C++ alone where no Python object is new."""
+        youngest = gc.get_objects(generation=0)
+        is_told = has(youngest, self._mark)
+        found = [id(one) for one in youngest if is_told and is_tensor(type(one))]
+        del youngest
+        now = walked()
+        native = []
+        for name, kind, _, _, _, nodes in _heap.compare_objects(self._before, now, MOST):
+            addresses = [now.describe(node).address for node in nodes]
+            if kind == "tensor":
+                native += addresses
+            elif not is_told and kind == "python" and name in tensor_type_names():
+                found += addresses
+        return found or native

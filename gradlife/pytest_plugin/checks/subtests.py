@@ -1,0 +1,53 @@
+"""Subtests of a test that is run again: only the first run reports them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+
+class Untold:
+    """The hooks of a test, but for those that tell of it: what failed is kept here."""
+
+    def __init__(self, hooks: Any) -> None:
+        self._hooks = hooks
+        self.failed: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._hooks, name)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keeps the failure of a subtest in a line."""
+        if report.failed:
+            name = str(getattr(report, "head_line", "") or report.nodeid)
+            crash = getattr(report.longrepr, "reprcrash", None)
+            self.failed.append(f"{name}: {str(crash.message).partition(chr(10))[0]}" if crash is not None else name)
+
+    def pytest_exception_interact(self, **of: object) -> None:
+        """Nobody is to be asked about it."""
+
+
+@contextmanager
+def untold(item: pytest.Item) -> Iterator[Untold]:
+    """Subtests are shown to nobody in here, and those that fail do not fail the test."""
+    session, known = item.session, failures(item.config)
+    hooks, counts = Untold(item.ihook), dict(known)
+    vars(session)["gethookproxy"] = lambda path: hooks  # where an item gets its hooks from
+    try:
+        yield hooks
+    finally:
+        del vars(session)["gethookproxy"]
+        known.clear()
+        known.update(counts)
+
+
+def failures(config: pytest.Config) -> dict[str, int]:
+    """How many subtests of each test failed: pytest fails those that have some."""
+    module = sys.modules.get("_pytest.subtests")
+    key = getattr(module, "failed_subtests_key", None)
+    found: dict[str, int] = config.stash.get(key, {}) if key is not None else {}
+    return found

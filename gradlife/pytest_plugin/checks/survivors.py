@@ -1,0 +1,177 @@
+"""Who keeps what a test left behind, and which of it is meant to stay."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from gradlife import _heap
+from gradlife.hunting.findings.builder import garbage_finding, growth_finding, worst_first
+from gradlife.hunting.findings.diagnosis import versions
+from gradlife.hunting.growth import caches
+from gradlife.hunting.growth.groups import Group, containers, held_groups
+from gradlife.hunting.growth.islands import alike, islands
+from gradlife.hunting.growth.reachable_growth import Grown
+from gradlife.hunting.snapshots.creation_recorder import Recording
+from gradlife.hunting.snapshots.node_weights import NATIVE, weight
+from gradlife.hunting.snapshots.retained import dominators
+from gradlife.hunting.snapshots.survivors import Births
+from gradlife.model.hunt import UNKNOWN_CODE, Explained, Finding, FindingKind
+from gradlife.model.trace import Lifetime, Trace
+from gradlife.patterns import diagnose
+from gradlife.pytest_plugin.checks.native_survivors import LEAST
+from gradlife.pytest_plugin.checks.why_alive import RUNNING, Heap, heap_of_now
+
+#: Types whose attributes keep what belongs to a model: gradients, moments.
+OPTIMIZER = "torch.optim.optimizer.Optimizer"
+
+#: Who runs tests: what its own objects keep goes when it goes on.
+RUNNERS = ("_pytest.", "pluggy.", "xdist.", "pytest_")
+
+
+@dataclass(frozen=True)
+class Outliving:
+    """What a test left behind."""
+
+    findings: tuple[Finding, ...] = ()
+    explained: tuple[Explained, ...] = ()
+
+
+def outliving(
+    young: Sequence[int], nodes: Collection[int], recording: Recording, unshown: Collection[int] = ()
+) -> Outliving:
+    """What keeps the objects, and the new grad nodes, at these addresses, and what hangs on them; and what no young object
+    shows, as far as it is large enough to be this test's. Ask for it in a fork.
+    """
+    nodes = {*nodes, *unshown}
+    heap = heap_of_now(recording)
+    if len(heap.graph.find_all(list(nodes))) < len(nodes):  # nothing in Python leads to some
+        heap = heap_of_now(recording, has_natives=True)
+    graph = heap.graph
+    fresh = set(graph.find_all(list(young)).values())
+    made = {node for node in graph.find_all(list(nodes)).values() if not is_wrapped(graph, node)}
+    hidden = set(graph.find_all(list(unshown)).values()) - fresh
+    born: Births = dict.fromkeys((*carrying(graph, fresh), *made), 0)
+    held = [group for group in held_groups(graph, born) if not is_of_runner(graph, group, fresh)]
+    lost = [group for group in alike(graph, islands(graph, born)) if not (fresh | made).isdisjoint(group.members)]
+    found: list[Finding] = []
+    explained: list[Explained] = []
+    for group in (*held, *lost):
+        if has_natives(graph, group):
+            result = finding_of(heap, group, born)
+            is_hidden = not hidden.isdisjoint(group.members) and fresh.isdisjoint(group.members)
+            is_unsure = is_hidden and group.anchor is None and result.retained_bytes < LEAST
+            why = unsure(result) if is_unsure else meant(result)
+            if why is None:
+                found.append(as_left_once(result))
+            else:
+                explained.append(why)
+    return Outliving(worst_first(found), tuple(explained))
+
+
+def carrying(graph: _heap.Graph, fresh: set[int]) -> set[int]:
+    """Of young objects those that no root reaches, and those on which alone something of torch's hangs; and that itself."""
+    natives = [node for name, kind, _, _ in graph.census() if kind in NATIVE for node in graph.nodes(kind, name)]
+    found = {node for node in fresh if not graph.path(node)}
+    for node in natives:
+        way = [node, *dominators(graph, node)]
+        first = next((at for at, one in enumerate(way) if graph.kind(one) == "python"), len(way))
+        above = itertools.takewhile(fresh.__contains__, way[first:])
+        kept = [*way[:first], *above] if first < len(way) and way[first] in fresh else []
+        found.update(kept)
+        if not graph.path(node):
+            found.add(node)
+    return found
+
+
+def is_wrapped(graph: _heap.Graph, node: int) -> bool:
+    """Is this a tensor that a Python object shows? An old one's is older than the test, or a wider fixture's."""
+    if graph.kind(node) != "tensor":
+        return False
+    return any(graph.kind(one) == "python" for one in graph.referrers(node))
+
+
+def has_natives(graph: _heap.Graph, group: Group) -> bool:
+    """Is there a tensor, a storage or a grad node among it?"""
+    return any(graph.kind(node) in NATIVE for node in group.members)
+
+
+def is_of_runner(graph: _heap.Graph, group: Group, fresh: set[int]) -> bool:
+    """Is it kept by what runs the tests, or by a module that was imported meanwhile?"""
+    if group.anchor is None:
+        return False
+    way = graph.path(group.tops[0])
+    if any(node in fresh and graph.type(node) == "module" for node in way):
+        return True
+    rows = graph.path_steps(group.tops[0])
+    starts = rows[0].kind == "root" and rows[0].type == RUNNING and rows[0].detail in running_here()
+    last = max((at for at, row in enumerate(rows) if row.type.startswith(RUNNERS)), default=-1)
+    is_fixture = 0 <= last < len(rows) - 1 and any("cached_result" in row.label for row in rows[last : last + 2])
+    return (starts or last >= 0) and not is_fixture
+
+
+def running_here() -> set[str]:
+    """The functions of this thread that have not returned, as the graph tells them: pytest's, once the test has returned."""
+    found = set()
+    frame = sys._getframe()
+    while frame is not None:
+        code = frame.f_code
+        found.add(f"{code.co_name} ({os.path.basename(code.co_filename)}:{frame.f_lineno})")
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
+
+
+def finding_of(heap: Heap, group: Group, born: Births) -> Finding:
+    """A group as a finding; one that no root reaches waits for the collector, where this frees it."""
+    graph = heap.graph
+    if group.anchor is None and graph.story(next(iter(group.members)))["lifetime"] == Lifetime.GC.value:
+        return garbage_finding(graph, group, 1, heap.noted)
+    held_by = tuple(containers(graph, group, born)) if group.anchor is not None else ()
+    return growth_finding(graph, Grown(group, weight(graph, group.members), held_by), heap.noted)
+
+
+def as_left_once(found: Finding) -> Finding:
+    """A finding whose pattern tells no more than one run shows: what stands in a variable or an attribute was left there, and
+    need not be more after the next one.
+    """
+    if found.kind is not FindingKind.GROWTH or is_in_container(found.trace):
+        return found
+    diagnosis = diagnose(found.trace, FindingKind.RETAINED, found.lifetime, versions=versions())
+    return found if diagnosis.code == UNKNOWN_CODE else replace(found, kind=FindingKind.RETAINED, diagnosis=diagnosis)
+
+
+def is_in_container(trace: Trace) -> bool:
+    """Is the last name that Python has on the way to it the item of a container?"""
+    names = [step.via for step in trace.steps if step.via.startswith((".", "[")) or "variable" in step.via]
+    return bool(names) and names[-1].startswith("[")
+
+
+def unsure(finding: Finding) -> Explained:
+    """What native code has of this test or of one before it: so little was not looked for then."""
+    return Explained("too little to tell whose it is", "held by native code", round(finding.per_step.bytes))
+
+
+def meant(finding: Finding) -> Explained | None:
+    """Why something that stays is no leak."""
+    steps = finding.trace.steps
+    if caches.is_meant(finding):
+        return caches.explained(finding)
+    for step, after in itertools.pairwise(steps):
+        if step.via == "grad" and after.object in {"Tensor", "TensorImpl"} and not finding.per_step.graph_nodes:
+            return Explained("gradient", f"of {step.object} {step.detail}".strip(), finding.retained_bytes)
+        if step.is_a(OPTIMIZER) and step.via.startswith(".state"):
+            return Explained("optimizer state", step.object, finding.retained_bytes)
+    if steps and steps[0].object == "module" and is_of_library(steps[0].detail):
+        return Explained(
+            "kept by a library", f"{steps[0].object} {steps[0].detail}: {steps[0].via}", finding.retained_bytes
+        )
+    return None
+
+
+def is_of_library(module: str) -> bool:
+    """Is this a module of torch or of Python's own library?"""
+    package = module.partition(".")[0]
+    return package == "torch" or package in sys.stdlib_module_names

@@ -1,0 +1,178 @@
+"""What outlives a test that ran once: a look at what is young, and only where there is something a look at the heap."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
+from gradlife.pytest_plugin.checks.gc_boundary import Family, family_of, has, instances, references
+from gradlife.pytest_plugin.checks.native_survivors import Unshown
+from gradlife.pytest_plugin.checks.survivors import Outliving, outliving
+
+#: When so many objects were hidden from the collector since it last saw everything, or there are so many bytes more, it sees
+#: everything again: what was in use when a test ended may be in cycles by now.
+MANY = 50_000
+MUCH = 64 * 1024 * 1024
+
+#: A number that no grad node has: only the next one's is asked for.
+NO_NODE = 2**63
+
+BLIND = "the collector was frozen or thawed while the test ran: new objects cannot be distinguished from old ones"
+
+
+class Blind(Exception):
+    """Somebody else froze or thawed the collector since the test began."""
+
+
+@dataclass
+class Sweep:
+    """A session's tests, one after the other. What a test leaves is old for the next one."""
+
+    recording: Recording = field(default_factory=lambda: Recording(launcher()))
+    is_open: bool = False
+    _mark: list[Any] = field(default_factory=list)  # made since the last test ended
+    _old: list[Any] = field(default_factory=list)  # hidden from the collector
+    _aged: int = 0
+    _malloc: int = 0
+    _has_torch: bool = False
+    _spared: list[weakref.ref[Any]] = field(default_factory=list)  # made by fixtures that outlive the test
+    _spared_nodes: set[int] = field(default_factory=set)
+    _first_node: int = 0  # the number of the test's first grad node
+    _unshown: Unshown = field(default_factory=Unshown)
+
+    def begin(self) -> None:
+        """A test begins: what there is now is old."""
+        if not self.is_open:
+            self.is_open = True
+            self._old = [[]]
+            self._age()
+            self._aged = 0
+            self._malloc = _heap.malloc_bytes() or 0
+        if self._has_torch != ("torch" in sys.modules):
+            self._has_torch = "torch" in sys.modules
+            self.recording.stop()
+        if not self.recording.is_on:
+            self.recording.start(USUAL)
+            self.recording.rest()
+            self._first_node, _ = self.recording.nodes_since(NO_NODE)
+        self._unshown.begin()
+
+    def interrupt(self) -> None:
+        """A test is checked in another way, and in the end the collector sees everything: the next one begins anew."""
+        self.is_open = False
+        self._unshown.outdate()
+
+    def close(self) -> None:
+        """The session ends."""
+        if self.is_open:
+            self.is_open = False
+            self.recording.stop()
+            gc.unfreeze()
+
+    # --- during a test ------------------------------------------------------------------------------------------------
+
+    def carriers(self) -> set[int]:
+        """Tensors, storages, grad nodes and contexts that are young and alive, by address, and grad nodes that are in C++
+        alone; those of fixtures of wider scope left out. Raises `Blind`.
+        """
+        objects = gc.get_objects()
+        if not has(objects, self._mark) or has(objects, self._old):
+            raise Blind
+        return (carriers_of(objects) - addresses(self._spared)) | self._nodes()
+
+    def _nodes(self) -> set[int]:
+        """Grad nodes of the test that are alive: an old tensor may have them, which no young object shows."""
+        return set(self.recording.nodes_since(self._first_node)[1]) - self._spared_nodes
+
+    def carriers_set_up(self) -> set[int]:
+        """The same before the test itself runs; that nothing can be seen is found out again when it has run."""
+        try:
+            return self.carriers()
+        except Blind:
+            return set()
+
+    @contextmanager
+    def sparing(self) -> Iterator[None]:
+        """What is made in here belongs to a fixture that outlives the test."""
+        before, nodes = carriers_of(gc.get_objects()), self._nodes()
+        yield
+        self._spared += [one for one in carriers_in(gc.get_objects()) if id(one()) not in before]
+        self._spared_nodes |= self._nodes() - nodes
+        if self._unshown.has_more():
+            self._unshown.renew()
+
+    def has_more_memory(self) -> bool:
+        """May the test have left what no young object shows?"""
+        return self._unshown.has_more()
+
+    def unshown(self, may_collect: bool) -> set[int]:
+        """Tensors and grad nodes of the test that no young object shows, where memory says that there may be some: those in
+        cycles among them, unless the collector may run.
+        """
+        found = self._unshown.left(may_collect)
+        return {at for at, family in found if family == "tensor" or self.recording.is_since(at, self._first_node)}
+
+    def judged(self, unshown: Collection[int] = ()) -> Outliving:
+        """What is alive of the test, and who keeps it: before the collector runs."""
+        ensure_calibrated()
+        spared, recording = addresses(self._spared), self.recording
+        young = [id(one) for one in gc.get_objects()]
+        nodes = self._nodes()
+        found = in_fork(lambda: outliving([one for one in young if one not in spared], nodes, recording, unshown))
+        if found.findings and not unshown:
+            self._unshown.outdate()
+        return found
+
+    def end(self) -> None:
+        """The test is over: what is left of it is old."""
+        self._spared.clear()
+        self._spared_nodes.clear()
+        malloc = _heap.malloc_bytes() or 0
+        if self._aged > MANY or malloc > self._malloc + MUCH:
+            gc.unfreeze()
+            self._age()
+            self._aged = 0  # what it just saw is not hidden since: with torch loaded that alone is more than many
+            self._malloc = _heap.malloc_bytes() or 0
+        else:
+            self._age()
+
+    def _age(self) -> None:
+        gc.collect()
+        self._aged += len(gc.get_objects())
+        gc.freeze()
+        self._mark = [[]]
+        self._first_node, _ = self.recording.nodes_since(NO_NODE)
+
+
+def launcher() -> str | None:
+    """The script that pytest was started by: no line of it made anything of a test's."""
+    return getattr(sys.modules["__main__"], "__file__", None)
+
+
+def addresses(references: Iterable[weakref.ref[Any]]) -> set[int]:
+    """Where those stand that are alive. Weak references themselves compare what they lead to, with the program's own code."""
+    return {id(found) for one in references if (found := one()) is not None}
+
+
+def carriers_in(objects: list[Any]) -> list[weakref.ref[Any]]:
+    """Weak references to tensors, storages, grad nodes and contexts."""
+    return [*references(objects, is_seen)]
+
+
+def carriers_of(objects: list[Any]) -> set[int]:
+    """Where they stand."""
+    return set(map(id, instances(objects, is_seen)))
+
+
+def is_seen(kind: type) -> bool:
+    """Is this a class of what carries memory of torch's, whose objects can be referred to weakly?"""
+    return family_of(kind) is not Family.NONE and type.__dict__["__weakrefoffset__"].__get__(kind) != 0

@@ -1,0 +1,141 @@
+"""Explain what keeps one object of a test alive, in a forked copy of the process: no graph stays in this one."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gradlife import _heap
+from gradlife.heap.graph import Reference, moved_to
+from gradlife.heap.scan import OWN_FOLDER
+from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.findings.diagnosis import finding
+from gradlife.hunting.findings.leak_trace import held_trace, lost_trace, own_cycle_trace
+from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.snapshots.creation_recorder import Recording
+from gradlife.hunting.snapshots.creation_sites import Noted
+from gradlife.hunting.snapshots.retained import dominators
+from gradlife.hunting.snapshots.step_snapshots import Look
+from gradlife.model.hunt import Finding, FindingKind, PerStep
+from gradlife.model.trace import Lifetime, Trace
+
+#: What a frame is called whose function has not returned.
+RUNNING = "running frame"
+
+#: What functions that can be left and entered again keep their variables in, and what tells that they run.
+GENERATORS = {"generator": "gi_running", "coroutine": "cr_running", "async_generator": "ag_running"}
+
+KINDS = {
+    Lifetime.HELD: FindingKind.GROWTH,
+    Lifetime.NEVER: FindingKind.NEVER,
+    Lifetime.GC: FindingKind.NEEDS_GC,
+    Lifetime.UNKNOWN: FindingKind.NATIVE,
+}
+
+
+@dataclass(frozen=True)
+class Heap:
+    """The labelled graph of now."""
+
+    graph: _heap.Graph
+    noted: Noted
+
+    def explain(self, node: int) -> Finding:
+        """Why a node is alive."""
+        graph = self.graph
+        is_held = bool(graph.path(node))
+        trace = held_trace(graph, node) if is_held else lost_trace(graph, node, Lifetime(graph.story(node)["lifetime"]))
+        return self.named(trace, node)
+
+    def named(self, trace: Trace, node: int) -> Finding:
+        """A trace with its name, and the line where the object was made."""
+        made = self.noted.lines(self.graph, [[node]])
+        nbytes = (trace.tensor.storage_bytes if trace.tensor is not None else None) or 0
+        kind = KINDS[trace.lifetime]
+        if kind is FindingKind.NEVER and not trace.cycle:
+            kind = FindingKind.NATIVE
+        return finding(kind, trace.lifetime, trace, PerStep(), survivors=1, retained_bytes=nbytes, created_at=made)
+
+    def beyond_names(self, node: int, referrers: Iterable[Reference]) -> Finding | None:
+        """Explain what keeps a node alive besides variables of running functions: something else, or a cycle. None where
+        that is unknown before they return.
+        """
+        graph = self.graph
+        cycles = []
+        for row in referrers:
+            one = row.node
+            way = graph.path(one)
+            if is_executing(graph, one):
+                continue
+            if is_below(graph, one, node):
+                cycles += [row] if row.kind == "python" else []
+            elif way and not any(is_running(graph, at) for at in way):
+                return self.named(held_trace(graph, node, by=row), node)
+        return self.named(own_cycle_trace(graph, node, cycles[0]), node) if cycles else None
+
+    def referrers_of(self, obj: object) -> Iterator[Reference]:
+        """Who refers to an object, with the names that the references have: the graph keeps those of shortest paths only."""
+        _, found = _heap.investigate(obj, False, OWN_FOLDER, (), False, 0)
+        for row in found["referrers"] if found is not None else ():
+            node = self.graph.find(row.address)
+            if node is not None:
+                yield moved_to(node, row)
+
+
+def is_running(graph: _heap.Graph, node: int) -> bool:
+    """Is this the frame of a function that has not returned?"""
+    return graph.kind_and_type(node) == ("root", RUNNING)
+
+
+def is_executing(graph: _heap.Graph, node: int) -> bool:
+    """Is this a generator or a coroutine whose function runs at this moment? Its variables are those of a running function."""
+    found = graph.describe(node)
+    if found.kind != "python" or found.type not in GENERATORS:
+        return False
+    one: Any = ctypes.cast(
+        found.address, ctypes.py_object
+    ).value  # the copy of the process in which this is asked has it
+    return bool(getattr(one, GENERATORS[found.type]))
+
+
+def is_below(graph: _heap.Graph, node: int, above: int) -> bool:
+    """Does every way from a root to a node lead through another one?"""
+    return above in dominators(graph, node)
+
+
+def heap_of_now(recording: Recording, has_natives: bool = False) -> Heap:
+    """The graph with its labels, and what was recorded of creations; with the objects of C++ to which nothing in Python
+    leads where they are asked for.
+    """
+    ensure_calibrated()
+    look = Look(0, True, opened=_heap.freeze(True, True, OWN_FOLDER, 0, 0, has_natives))
+    noted = Noted()
+    if recording.is_on:
+        noted.add(look, recording.notes())
+    return Heap(look.graph, noted)
+
+
+def why_at(address: int, recording: Recording) -> Finding | None:
+    """Why what stands at an address is alive, be it an object of C++; None where the graph has none."""
+    ensure_calibrated()
+
+    def work() -> Finding | None:
+        heap = heap_of_now(recording)
+        node = heap.graph.find(address)
+        return heap.explain(node) if node is not None else None
+
+    return in_fork(work)
+
+
+def why_beyond_names(obj: object, recording: Recording) -> Finding | None:
+    """What will keep an object when the running functions have returned, where that is sure."""
+    ensure_calibrated()
+
+    def work() -> Finding | None:
+        heap = heap_of_now(recording)
+        node = heap.graph.find(id(obj))
+        return heap.beyond_names(node, [*heap.referrers_of(obj)]) if node is not None else None
+
+    return in_fork(work)

@@ -1,0 +1,1 @@
+"""What becomes of a check: results, baseline, messages, summary, annotations."""

@@ -1,0 +1,186 @@
+"""Leaks that are known: fingerprints in a file, each with a reason, a link and a day until which it is let pass."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from gradlife.errors import UsageError
+from gradlife.model.from_json import built
+from gradlife.model.hunt import Finding
+from gradlife.pytest_plugin.outcomes.results import Checked, Section
+
+FORMAT = "gradlife.leaks-baseline/1"
+
+#: Of a fingerprint, in summaries.
+SHOWN_DIGITS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One leak that is known."""
+
+    fingerprint: str
+    code: str = ""
+    title: str = ""
+    tests: tuple[str, ...] = ()  # that were seen to leak so
+    reason: str = ""
+    link: str = ""
+    until: str = ""  # "2027-01-31"; empty: for good
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the day is over."""
+        return bool(self.until) and datetime.date.today() > datetime.date.fromisoformat(self.until)
+
+    @property
+    def words(self) -> str:
+        """In short: baseline, until 2027-01-31, gh#123: reason."""
+        parts = ["baseline", f"until {self.until}" if self.until else "", self.link]
+        return ", ".join(part for part in parts if part) + (f": {self.reason}" if self.reason else "")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """All that are known, by their fingerprints."""
+
+    entries: dict[str, Known] = field(default_factory=dict)
+
+    def known(self, fingerprint: str) -> Known | None:
+        """Its entry, which may have been written by hand from the first digits that a summary shows."""
+        exact = self.entries.get(fingerprint)
+        if exact is not None:
+            return exact
+        short = (one for one in self.entries.values() if len(one.fingerprint) >= SHOWN_DIGITS)
+        return next((one for one in short if fingerprint.startswith(one.fingerprint)), None)
+
+    def excuse(self, finding: Finding, nodeid: str) -> tuple[bool, str]:
+        """Whether a finding is known and let pass; and in words why, or why no more."""
+        known = self.known(finding.fingerprint)
+        if known is None or (not has_way(finding) and bare(nodeid) not in known.tests):
+            return False, ""
+        if known.has_expired:
+            return False, f"expired: {known.words}"
+        return True, known.words
+
+    def unused(self, checked: Iterable[Checked]) -> list[Known]:
+        """Those whose tests were all checked, and did not leak so."""
+        seen: set[str] = set()
+        ran: set[str] = set()
+        for one in checked:
+            ran.add(bare(one.nodeid))
+            found = (self.known(entry.finding.fingerprint) for entry in one.entries)
+            seen.update(known.fingerprint for known in found if known is not None)
+        return [one for one in self.entries.values() if one.fingerprint not in seen and ran.issuperset(one.tests)]
+
+    @property
+    def expired(self) -> list[Known]:
+        """Those that are let pass no more."""
+        return [one for one in self.entries.values() if one.has_expired]
+
+
+def has_way(finding: Finding) -> bool:
+    """Does its fingerprint tell it from others? Without a way and a cycle it says little more than a type."""
+    return bool(finding.trace.steps or finding.trace.cycle)
+
+
+def bare(nodeid: str) -> str:
+    """A test's name as it is the same in every run: without the group that xdist adds."""
+    return nodeid.partition("@")[0] if "@" in nodeid.rpartition("]")[2] else nodeid
+
+
+def merged(parts: Iterable[Known]) -> Baseline:
+    """Several baselines as one: the tests of both, the earlier day, the first reason and link."""
+    entries: dict[str, Known] = {}
+    for one in parts:
+        old = entries.get(one.fingerprint)
+        entries[one.fingerprint] = one if old is None else both(old, one)
+    return Baseline(entries)
+
+
+def both(one: Known, other: Known) -> Known:
+    """Two entries of one leak."""
+    days = [day for day in (one.until, other.until) if day]
+    return replace(
+        one,
+        tests=tuple(sorted({*one.tests, *other.tests})),
+        reason=one.reason or other.reason,
+        link=one.link or other.link,
+        until=min(days, default=""),
+    )
+
+
+def read(paths: Sequence[str | os.PathLike[str]], *, may_lack: bool = False) -> Baseline:
+    """The baselines in some files, as one. A file that is none is refused in one line."""
+    return merged(one for path in paths for one in read_one(Path(path), may_lack))
+
+
+def read_one(path: Path, may_lack: bool) -> list[Known]:
+    """The entries of a file."""
+    if may_lack and not path.exists():
+        return []
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(document, dict):
+            raise ValueError('it is no object with "format" and "entries"')
+        if document["format"] != FORMAT:
+            raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
+        found = [entry_of(item) for item in document["entries"]]
+    except OSError as error:
+        raise UsageError(
+            f"the baseline {path} can't be read: {error.strerror}", "--leaks-update-baseline makes it"
+        ) from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        why = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        raise UsageError(f"{path} is no baseline: {why}") from None
+    return found
+
+
+def entry_of(item: dict[str, Any]) -> Known:
+    """One entry; people edit them, so that what is no field, and no day, is shown. Raises ValueError."""
+    unknown = sorted(item.keys() - {one.name for one in fields(Known)})
+    if unknown:
+        raise ValueError(f"an entry has no {unknown[0]!r}, but {', '.join(one.name for one in fields(Known))}")
+    found: Known = built(Known, item)
+    try:
+        datetime.date.fromisoformat(found.until or "2000-01-01")
+    except ValueError:
+        raise ValueError(f"\"until\": {found.until!r} is no day such as '2027-03-01'") from None
+    return found
+
+
+def updated(baseline: Baseline, checked: Sequence[Checked]) -> Baseline:
+    """The baseline with what leaks now, and without what no longer does where its tests were all checked."""
+    gone = {one.fingerprint for one in baseline.unused(checked)}
+    now = list(leaks_of(checked))
+    kept = [whole(one, now) for one in baseline.entries.values() if one.fingerprint not in gone]
+    return merged([*kept, *now])
+
+
+def whole(known: Known, leaks: Iterable[Known]) -> Known:
+    """An entry with all digits of its fingerprint, if it was written with the first ones only and leaks now."""
+    if len(known.fingerprint) < SHOWN_DIGITS:
+        return known
+    longer = (one.fingerprint for one in leaks if one.fingerprint.startswith(known.fingerprint))
+    return replace(known, fingerprint=next(longer, known.fingerprint))
+
+
+def leaks_of(checked: Iterable[Checked]) -> Iterator[Known]:
+    """An entry for each leak that a test has now."""
+    for one in checked:
+        for entry in one.of(Section.NEW, Section.LIBRARY, Section.KNOWN):
+            finding = entry.finding
+            if not entry.why.startswith("allowed"):
+                yield Known(finding.fingerprint, finding.code, finding.title, (bare(one.nodeid),))
+
+
+def dumps(baseline: Baseline) -> str:
+    """As text: an entry a line, in a fixed order, so that files of several branches merge."""
+    rows = sorted(baseline.entries.values(), key=lambda one: (one.tests, one.fingerprint))
+    lines = ",\n".join(f"  {json.dumps(asdict(one), ensure_ascii=False)}" for one in rows)
+    return f'{{"format": "{FORMAT}",\n "entries": [\n{lines}\n ]}}\n'

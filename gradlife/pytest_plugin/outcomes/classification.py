@@ -1,0 +1,103 @@
+"""Whose affair is a finding: new, a library's, known, within the limits, or only to be shown?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gradlife.hunting.findings.diagnosis import versions
+from gradlife.model.hunt import Finding
+from gradlife.patterns import meets
+from gradlife.pytest_plugin.outcomes.baseline import Baseline
+from gradlife.pytest_plugin.outcomes.results import Entry, Section, amount_of, is_waiting
+from gradlife.pytest_plugin.settings.marks import Terms
+from gradlife.pytest_plugin.settings.options import ALLOW, WARN
+
+#: Hexadecimal digits of a fingerprint that name it.
+LEAST_DIGITS = 6
+
+#: A link of PyTorch's own tracker may be written short.
+SHORT_LINKS = {"pt#": "pytorch/pytorch#"}
+
+
+def sorted_out(findings: Sequence[Finding], nodeid: str, terms: Terms, baseline: Baseline) -> tuple[Entry, ...]:
+    """Each finding in its section; those without an excuse as new."""
+    entries = [sorted_one(one, nodeid, terms, baseline) for one in findings]
+    if is_within(entries, terms):
+        entries = [within(one, terms) for one in entries]
+    return tuple(entries)
+
+
+def sorted_one(finding: Finding, nodeid: str, terms: Terms, baseline: Baseline) -> Entry:
+    """The section of one finding, without its limits."""
+    if is_waiting(finding) and terms.cycles == ALLOW:
+        return Entry(finding, Section.WITHIN, "cycles are allowed")
+    known, why = baseline.excuse(finding, nodeid)
+    if known:
+        return Entry(finding, Section.KNOWN, why)
+    if is_allowed(finding, terms):
+        words = allowance(terms)
+        if not terms.has_expired:
+            return Entry(finding, Section.KNOWN, words)
+        why = f"was {words}"
+    if is_waiting(finding) and (terms.cycles == WARN or finding.per_step.bytes < terms.least_cycle):
+        return Entry(finding, Section.CYCLE, why)
+    return Entry(finding, Section.LIBRARY if finding.diagnosis.library else Section.NEW, why)
+
+
+def is_allowed(finding: Finding, terms: Terms) -> bool:
+    """Does the marker name it, or everything until a day?"""
+    if not terms.allow:
+        return terms.until is not None
+    return any(names(one, finding) for one in terms.allow)
+
+
+def names(allowed: str, finding: Finding) -> bool:
+    """Is this the finding: by its fingerprint, its code, or a library's version with a link?"""
+    if allowed == finding.code:
+        return True
+    if len(allowed) >= LEAST_DIGITS and re.fullmatch("[0-9a-f]+", allowed):
+        return finding.fingerprint.startswith(allowed)
+    requirement, mark, link = allowed.partition(":")
+    try:
+        is_met = bool(mark) and meets(requirement, versions())
+    except ValueError:
+        return False
+    lines = (*finding.diagnosis.advice.links, finding.diagnosis.library)
+    return is_met and any(in_full(link) in one for one in lines)
+
+
+def in_full(link: str) -> str:
+    """``pytorch/pytorch#94990`` for ``pt#94990``."""
+    for short, whole in SHORT_LINKS.items():
+        if link.startswith(short):
+            return whole + link.removeprefix(short)
+    return link
+
+
+def allowance(terms: Terms) -> str:
+    """By whom, how long, and why."""
+    until = f" until {terms.until.isoformat()}" if terms.until is not None else ""
+    return f"allowed by the marker{until}" + (f": {terms.reason}" if terms.reason else "")
+
+
+def is_within(entries: Sequence[Entry], terms: Terms) -> bool:
+    """Do all that are no cycles stay below the limits together?"""
+    counted = [one for one in entries if one.section in (Section.NEW, Section.LIBRARY) and not is_waiting(one.finding)]
+    if not counted or (terms.tensors, terms.bytes) == (0, 0):
+        return False
+    total = amount_of(counted)
+    has_some = all(one.finding.per_step.tensors or one.finding.per_step.bytes for one in counted)
+    limits = ((total.tensors, terms.tensors), (total.bytes, terms.bytes))
+    return has_some and all(limit is None or amount <= limit for amount, limit in limits)
+
+
+def within(entry: Entry, terms: Terms) -> Entry:
+    """The entry as one that the limits let pass."""
+    if entry.section not in (Section.NEW, Section.LIBRARY) or is_waiting(entry.finding):
+        return entry
+    parts = [
+        f"{limit} {word}" for limit, word in ((terms.tensors, "tensors"), (terms.bytes, "bytes")) if limit is not None
+    ]
+    return replace(entry, section=Section.WITHIN, why=f"allowed: {' and '.join(parts)} a run")

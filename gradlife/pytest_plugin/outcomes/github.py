@@ -1,0 +1,43 @@
+"""Annotations for GitHub: a leak stands beside the line that made what leaks, in the view of a change."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from gradlife.pytest_plugin.outcomes import messages
+from gradlife.pytest_plugin.outcomes.results import Checked, Entry
+from gradlife.pytest_plugin.outcomes.summary import SuiteResult
+from gradlife.reports.formats.github.annotations import escaped, escaped_property
+
+PLACE = re.compile(r"(.+):(\d+)(?: in .*)?")
+
+
+def lines(suite: SuiteResult, root: Path) -> Iterator[str]:
+    """A workflow command for each leak that is new, and for each entry of the baseline that has expired."""
+    for one in suite.checked:
+        for entry in one.guilty:
+            yield annotation(one, entry, root, "error" if one.is_failure and not suite.is_updating else "warning")
+    for known in suite.baseline.expired:
+        yield f"::warning title={escaped_property('gradlife baseline')}::{escaped(f'expired: {known.words}')}"
+
+
+def annotation(checked: Checked, entry: Entry, root: Path, level: str) -> str:
+    """One leak at its place."""
+    file, line = place_of(checked, entry, root)
+    title = escaped_property(f"{entry.finding.code} {entry.finding.title}")
+    lines = [messages.brief(entry.finding), *messages.sentences(entry.finding.trace, entry.finding.created_at)]
+    words = escaped("\n".join([checked.nodeid, *lines]))
+    return f"::{level} file={escaped_property(file)},line={line},title={title}::{words}"
+
+
+def place_of(checked: Checked, entry: Entry, root: Path) -> tuple[str, int]:
+    """Where the survivors were made, if that is a file of the project; else the test."""
+    for place in (*entry.finding.created_at, checked.place):
+        found = PLACE.fullmatch(place)
+        if found and (root / found[1]).is_file():
+            workspace = os.environ.get("GITHUB_WORKSPACE") or str(root)
+            return Path(os.path.relpath(root / found[1], workspace)).as_posix(), int(found[2])
+    return checked.nodeid.partition("::")[0], 1

@@ -1,0 +1,154 @@
+"""What a failing test says: the leak in a line, the runs, and from the survivor to its holder in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradlife.hunting.findings.leak_trace import FIXTURE
+from gradlife.model.hunt import UNKNOWN_CODE, Finding, FindingKind
+from gradlife.model.trace import Step, Trace
+from gradlife.pytest_plugin.outcomes.baseline import SHOWN_DIGITS
+from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Run
+from gradlife.reports.hunt.sentences import amounts, folded, named
+from gradlife.reports.values import counted, size
+
+FATES = {
+    FindingKind.GROWTH: "held",
+    FindingKind.NEVER: "never freed",
+    FindingKind.NATIVE: "held by native code",
+    FindingKind.RETAINED: "kept too long",
+    FindingKind.NEEDS_GC: "waits for the collector",
+}
+
+
+def headline(checked: Checked) -> str:
+    """The leak in a line: 1 leak (held), 1 tensor and 4.0 MiB a run: GL402 …  [7c1e]"""
+    found = checked.guilty
+    if not found:
+        return f"gradlife could not tell: {checked.trouble}"
+    first = found[0].finding
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{counted(len(found), 'leak')} ({FATES[first.kind]}), {brief(first)}{more}"
+
+
+def brief(finding: Finding) -> str:
+    """A finding in a line, its verdict apart."""
+    return f"{quantity(finding)}: {finding.code} {finding.title}  [{finding.fingerprint[:SHOWN_DIGITS]}]"
+
+
+def quantity(finding: Finding) -> str:
+    """How much it is."""
+    if finding.kind is FindingKind.RETAINED:
+        return size(finding.retained_bytes)
+    return f"{amounts(finding.per_step)} a run"
+
+
+def failure(checked: Checked) -> str:
+    """All that a failing test says."""
+    return "\n".join(failure_lines(checked))
+
+
+def failure_lines(checked: Checked) -> Iterator[str]:
+    """The headline, the runs, each leak."""
+    yield headline(checked)
+    yield ""
+    yield from table(checked.runs)
+    for number, entry in enumerate(checked.guilty, 1):
+        yield from entry_lines(entry, number)
+
+
+def table(runs: Sequence[Run]) -> Iterator[str]:
+    """What each counted run left, a column a run."""
+    rows = [("tensors", "tensors"), ("others", "graph, storages"), ("waiting", "in cycles"), ("bytes", "bytes")]
+    shown = [(word, [getattr(run, field) for run in runs]) for field, word in rows]
+    shown = [row for row in shown if any(row[1])]
+    if not shown:
+        return
+    width = max(len(f"{value:+,}") for _, row in shown for value in row)
+    yield f"{'counted run':<16}" + " ".join(f"{number:>{width}}" for number in range(1, len(runs) + 1))
+    for word, row in shown:
+        yield f"{word:<16}" + " ".join(f"{value:>+{width},}" for value in row)
+    before = max((run.tensors for run in runs[:-1]), default=0)
+    if len(runs) > 1 and runs[-1].tensors > before:
+        yield "what the next run would replace is counted in the last one, too"
+    yield ""
+
+
+def entry_lines(entry: Entry, number: int) -> Iterator[str]:
+    """One leak."""
+    finding = entry.finding
+    yield f"{number}. {finding.code} {finding.title}  [{finding.fingerprint}]"
+    if entry.why:
+        yield f"   {entry.why}"
+    for line in sentences(finding.trace, finding.created_at):
+        yield f"   {line}"
+    if finding.diagnosis.reason and finding.code != UNKNOWN_CODE:
+        yield f"   {finding.diagnosis.reason}"
+    if finding.diagnosis.library:
+        yield f"   A bug of: {finding.diagnosis.library}"
+    yield from advice(finding)
+    yield ""
+
+
+def advice(finding: Finding) -> Iterator[str]:
+    """What to do about it."""
+    if finding.code == UNKNOWN_CODE:
+        return
+    result = finding.diagnosis.advice
+    if result.text:
+        yield f"   What to do: {result.text}"
+    for line in result.code.splitlines():
+        yield f"       {line}".rstrip()
+    if result.links:
+        yield f"   See {', '.join(result.links)}"
+
+
+def sentences(trace: Trace, created_at: Sequence[str] = ()) -> Iterator[str]:
+    """From the survivor outwards, each line ending where the next begins."""
+    made = f" (made at {', called from '.join(created_at)})" if created_at else ""
+    last = trace.steps[-1] if trace.steps else None
+    shown = named(last) if last is not None else f"{trace.object} {trace.detail}".strip()
+    if trace.steps:
+        yield f"{shown}{made} is held by"
+        yield from held_lines(folded(trace.steps))
+    elif trace.cycle:
+        yield f"{shown}{made} is held by nothing but a cycle"
+        yield from ring_lines(trace.cycle)
+        yield from (f"  on it hangs {words(step)} of {named(step)}" for step in trace.tail[:-1])
+        yield from (f"  {leg}" for leg in trace.legs)
+    elif trace.ledger.native:
+        yield f"{shown}{made} is held by native code: {trace.ledger.native[0].description}"
+    else:
+        yield f"{shown}{made} is held by native code: no object refers to it"
+
+
+def held_lines(steps: Sequence[Step]) -> Iterator[str]:
+    """The way from the survivor to the root."""
+    for number in range(len(steps) - 2, -1, -1):
+        end = ", which is held by" if number else ""
+        yield f"  {reference(steps[number])}{end}"
+
+
+def ring_lines(cycle: Sequence[Step]) -> Iterator[str]:
+    """Each object of a cycle, and how it refers to the next."""
+    for number, step in enumerate(cycle):
+        after = cycle[(number + 1) % len(cycle)]
+        yield f"  {named(step)} refers by {words(step)} to {after.object}"
+
+
+def reference(step: Step) -> str:
+    """A reference as one says it: attribute 'losses' of Trainer."""
+    if (step.kind, step.object) == ("root", FIXTURE):
+        return f"fixture {step.detail}"
+    return f"{words(step)} of {named(step)}"
+
+
+def words(step: Step) -> str:
+    """What refers, by its name."""
+    via = step.via
+    if via.startswith(".") and via[1:].isidentifier():
+        return f"attribute '{via[1:]}'"
+    if via.startswith("[") and via.endswith("]"):
+        inner = via[1:-1]
+        return f"item {inner}" if inner.lstrip("-").isdigit() else f"key {inner}"
+    return via.removeprefix(".") or "a reference"

@@ -1,0 +1,96 @@
+"""Tells of all tests that were checked: at the end of the run, in files, on GitHub."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from gradlife._version import __version__
+from gradlife.errors import OutputError
+from gradlife.model.trace import text_of, trace_lines
+from gradlife.output import open_output
+from gradlife.pytest_plugin.outcomes import github, results, sarif, summary
+from gradlife.pytest_plugin.outcomes.baseline import Baseline, dumps, updated
+from gradlife.pytest_plugin.outcomes.results import ATTRIBUTE, Checked
+from gradlife.pytest_plugin.outcomes.summary import SuiteResult
+from gradlife.pytest_plugin.settings.options import Options
+
+FORMAT = "gradlife.pytest/1"
+
+
+class Reporter:
+    """Hears of every test of a session."""
+
+    def __init__(self, config: pytest.Config, options: Options, baseline: Baseline) -> None:
+        self._config = config
+        self._options = options
+        self._baseline = baseline
+        self._checked: dict[tuple[str, str], Checked] = {}
+        self._written: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Takes the result that came with a report; of a test that is run again the last one counts."""
+        text = getattr(report, ATTRIBUTE, None)
+        if text is not None:
+            item = json.loads(text)
+            if item["phase"] == "call":
+                self._checked.pop((item["nodeid"], "teardown"), None)
+            self._checked[item["nodeid"], item["phase"]] = results.decode(item)
+
+    @property
+    def suite(self) -> SuiteResult:
+        """All results so far."""
+        return SuiteResult(tuple(self._checked.values()), self._baseline, self._options.update_baseline)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Writes files; one that cannot be written is reported and fails the run."""
+        options, result = self._options, self.suite
+        try:
+            if options.report is not None:
+                self._write(options.report, json.dumps(document(result, int(exitstatus)), indent=1) + "\n")
+            if options.sarif is not None:
+                self._write(options.sarif, sarif.text(result, self._config.rootpath, int(exitstatus)))
+            if options.update_baseline:
+                self._write(options.baseline[0], dumps(updated(self._baseline, result.checked)))
+        except OutputError as error:
+            raise pytest.exit.Exception(f"gradlife: {error}", 2) from None
+
+    def _write(self, path: str, text: str) -> None:
+        with open_output(path) as output:
+            output.write(text)
+        self._written.append(path)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """The section at the end of the run."""
+        result = self.suite
+        lines = list(summary.lines(result, self._config.get_verbosity()))
+        lines += [f"written to {path}" for path in self._written]
+        if lines:
+            terminalreporter.section("gradlife", sep="=")
+            for line in lines:
+                terminalreporter.write_line(line)
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            for line in github.lines(result, self._config.rootpath):
+                terminalreporter.write_line(line)
+
+
+def document(suite: SuiteResult, exit_status: int) -> dict[str, Any]:
+    """Everything as JSON."""
+    baseline = suite.baseline
+    return {
+        "format": FORMAT,
+        "gradlife": __version__,
+        "exit_status": exit_status,
+        "totals": suite.totals,
+        "tests": [results.encode(one, lambda trace: text_of(trace_lines(trace))) for one in suite.checked],
+        "baseline": {
+            "entries": len(baseline.entries),
+            "expired": [asdict(one) for one in baseline.expired],
+            "unused": [asdict(one) for one in baseline.unused(suite.checked)],
+        },
+    }

@@ -1,0 +1,127 @@
+"""What came of checking one test, as plain values that can be sent from one process to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from gradlife.model.from_json import built
+from gradlife.model.hunt import Explained, Finding, FindingKind, PerStep
+from gradlife.model.hunt_codec import encode_finding, finding_item, no_text
+from gradlife.model.trace import Trace
+from gradlife.pytest_plugin.settings.options import FAIL
+
+#: The attribute of a report under which the result of a test travels, as text: xdist sends nothing but plain values on.
+ATTRIBUTE = "gradlife_leaks"
+
+
+class Verdict(StrEnum):
+    """How the check of a test ended."""
+
+    CLEAN = "clean"
+    LEAK = "leak"
+    INCONCLUSIVE = "inconclusive"
+    NOT_REPEATABLE = "not repeatable"  # a repeat failed where the first run passed: no leak
+
+
+class Section(StrEnum):
+    """Whose affair a finding is."""
+
+    NEW = "new"
+    LIBRARY = "library"
+    CYCLE = "waiting"  # for the collector, which is only reported, as asked
+    KNOWN = "known"  # in the baseline, or allowed by the marker
+    WITHIN = "within limits"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A finding in its section, and why it is in that one."""
+
+    finding: Finding
+    section: Section = Section.NEW
+    why: str = ""  # "baseline, until 2027-01-31, gh#123"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one counted run left behind."""
+
+    tensors: int  # Python objects, alive at the end of all runs
+    others: int  # storages, grad nodes, contexts
+    waiting: int  # of both, in cycles that the collector had to free
+    bytes: int = 0  # more in use of what malloc gives out
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One test that was checked."""
+
+    nodeid: str
+    place: str = ""  # "tests/test_train.py:12"
+    how: str = "marker"  # or "--leaks", "--leaks-repeat", "lifetimes"
+    mode: str = FAIL  # or "warn"
+    phase: str = "call"
+    verdict: Verdict = Verdict.CLEAN
+    entries: tuple[Entry, ...] = ()
+    explained: tuple[Explained, ...] = ()
+    runs: tuple[Run, ...] = ()  # the counted ones
+    trouble: str = ""
+    limits: tuple[str, ...] = ()
+
+    def of(self, *sections: Section) -> list[Entry]:
+        """The entries of some sections."""
+        return [one for one in self.entries if one.section in sections]
+
+    @property
+    def guilty(self) -> list[Entry]:
+        """What the test fails for, or would."""
+        return self.of(Section.NEW, Section.LIBRARY)
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the test fails for it. A check that could not tell anything is none that was passed."""
+        return self.mode == FAIL and bool(self.guilty or self.verdict is Verdict.INCONCLUSIVE)
+
+
+def encode(checked: Checked, text_of: Callable[[Trace], str] = no_text) -> dict[str, Any]:
+    """As a JSON object."""
+    entries = [
+        {**encode_finding(one.finding, text_of), "section": one.section.value, "why": one.why}
+        for one in checked.entries
+    ]
+    return {
+        "nodeid": checked.nodeid,
+        "place": checked.place,
+        "how": checked.how,
+        "mode": checked.mode,
+        "phase": checked.phase,
+        "verdict": checked.verdict.value,
+        "is_failure": checked.is_failure,
+        "findings": entries,
+        "explained": [asdict(one) for one in checked.explained],
+        "runs": [asdict(one) for one in checked.runs],
+        "trouble": checked.trouble,
+        "limits": list(checked.limits),
+    }
+
+
+def decode(item: dict[str, Any]) -> Checked:
+    """From a JSON object."""
+    entries = [{**one, "finding": finding_item(one)} for one in item["findings"]]
+    checked: Checked = built(Checked, {**item, "entries": entries})
+    return checked
+
+
+def amount_of(entries: list[Entry]) -> PerStep:
+    """What the findings of some entries add in each run, together."""
+    parts = [one.finding.per_step for one in entries]
+    names = ("objects", "tensors", "storages", "graph_nodes", "bytes")
+    return PerStep(*(sum(getattr(part, name) for part in parts) for name in names))
+
+
+def is_waiting(finding: Finding) -> bool:
+    """Does it only wait for the collector?"""
+    return finding.kind is FindingKind.NEEDS_GC

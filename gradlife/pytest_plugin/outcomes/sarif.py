@@ -1,0 +1,44 @@
+"""Leaks of tests as SARIF, for code scanning: at the line that made what leaks, or at the test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from gradlife.pytest_plugin.outcomes.github import PLACE
+from gradlife.pytest_plugin.outcomes.messages import brief, sentences
+from gradlife.pytest_plugin.outcomes.results import Checked, Entry
+from gradlife.pytest_plugin.outcomes.summary import SuiteResult
+from gradlife.reports.formats.sarif.document import Log, Result, sarif_text
+from gradlife.reports.formats.sarif.findings import finding_result
+from gradlife.reports.source_places import Place
+
+
+def text(suite: SuiteResult, root: Path, exit_status: int) -> str:
+    """The document: what is new, as an error where it fails its test. What is known is left out."""
+    results = tuple(result(one, entry, root) for one in suite.checked for entry in one.guilty)
+    troubles = [f"{one.nodeid}: {one.trouble}" for one in suite.checked if one.trouble]
+    kept = tuple(one for one in results if one.places)
+    homeless = [one.message for one in results if not one.places]
+    return sarif_text(Log("pytest --leaks", kept, not troubles, exit_status, (*troubles, *homeless)))
+
+
+def result(checked: Checked, entry: Entry, root: Path) -> Result:
+    """One leak of a test."""
+    finding = entry.finding
+    lines = [f"{checked.nodeid} leaves behind {brief(finding)}.", *sentences(finding.trace, finding.created_at)]
+    return finding_result(finding, list(places(checked, entry, root)), lines, checked.is_failure)
+
+
+def places(checked: Checked, entry: Entry, root: Path) -> Iterator[Place]:
+    """Where the survivors were made, the innermost line first, then the test: files of the project only."""
+    seen: set[tuple[str, int]] = set()
+    for result in (*entry.finding.created_at, checked.place):
+        found: re.Match[str] | None = PLACE.fullmatch(result)
+        if found is None or not (root / found[1]).is_file():
+            continue
+        key = (str(root / found[1]), max(1, int(found[2])))
+        if key not in seen:
+            seen.add(key)
+            yield Place(*key)

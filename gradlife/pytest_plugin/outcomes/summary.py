@@ -1,0 +1,99 @@
+"""The section at the end of a run: what is new, what is known, whose it is, and what was explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradlife.pytest_plugin.outcomes import messages
+from gradlife.pytest_plugin.outcomes.baseline import SHOWN_DIGITS, Baseline, Known
+from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Section, Verdict
+from gradlife.reports.values import counted
+
+#: Lines of findings that are shown unless more are asked for.
+MOST = 10
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """All tests that were checked, and what was known before."""
+
+    checked: tuple[Checked, ...]
+    baseline: Baseline
+    is_updating: bool = False
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Counts of tests by their verdicts, and of findings by their sections."""
+        tests = {one.nodeid for one in self.checked}
+        leaking = {one.nodeid for one in self.checked if one.verdict is Verdict.LEAK}
+        sections = {section.value: sum(len(one.of(section)) for one in self.checked) for section in Section}
+        others = {
+            verdict.value: sum(one.verdict is verdict for one in self.checked)
+            for verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_REPEATABLE)
+        }
+        explained = sum(len(one.explained) for one in self.checked)
+        return {"checked": len(tests), "leaking": len(leaking), **sections, "explained": explained, **others}
+
+
+def lines(suite: SuiteResult, verbosity: int = 0) -> Iterator[str]:
+    """One line when quiet; ten of findings; all of them, with their traces, at -vv."""
+    if not suite.checked and not suite.baseline.expired:
+        return
+    yield headline(suite)
+    if verbosity < 0:
+        return
+    rows = [*problem_lines(suite), *finding_lines(suite, verbosity > 1)]
+    shown = rows if verbosity > 1 else rows[:MOST]
+    yield from (line for row in shown for line in row)
+    if len(rows) > len(shown):
+        yield f"... and {len(rows) - len(shown)} more, which -vv shows"
+
+
+def headline(suite: SuiteResult) -> str:
+    """120 tests checked: 2 new · 1 known · 1 explained."""
+    totals = suite.totals
+    parts = [f"{totals[section.value]} {section.value}" for section in Section if totals[section.value]]
+    names = ("explained", Verdict.INCONCLUSIVE.value, Verdict.NOT_REPEATABLE.value)
+    parts += [f"{totals[name]} {name}" for name in names if totals[name]]
+    expired, unused = len(suite.baseline.expired), len(suite.baseline.unused(suite.checked))
+    parts += [f"{expired} expired in the baseline"] if expired else []
+    parts += [f"{unused} unused in the baseline"] if unused and not suite.is_updating else []
+    return f"{counted(totals['checked'], 'test')} checked: {' · '.join(parts) or 'no leaks'}"
+
+
+def problem_lines(suite: SuiteResult) -> Iterator[list[str]]:
+    """Tests that could not be judged, entries of the baseline that are past."""
+    for one in suite.checked:
+        if one.trouble:
+            yield [f"{one.verdict.value:<15} {one.nodeid}: {one.trouble}"]
+    for known in suite.baseline.expired:
+        yield [f"{'expired':<15} {entry_words(known)}"]
+    for known in [] if suite.is_updating else suite.baseline.unused(suite.checked):
+        yield [f"{'unused':<15} {entry_words(known)}: take it out, or --leaks-update-baseline"]
+
+
+def entry_words(known: Known) -> str:
+    """An entry of the baseline in a line."""
+    return f"{known.fingerprint[:SHOWN_DIGITS]} {known.code} {known.title} ({known.words})"
+
+
+def finding_lines(suite: SuiteResult, with_traces: bool) -> Iterator[list[str]]:
+    """Findings by their sections, the worst first; then what was explained."""
+    for section in Section:
+        for one in suite.checked:
+            yield from (row(one, entry, with_traces) for entry in one.of(section))
+    for one in suite.checked:
+        for explained in one.explained:
+            yield [f"{'explained':<15} {one.nodeid}: {explained.kind}: {explained.what}"]
+
+
+def row(checked: Checked, entry: Entry, with_trace: bool) -> list[str]:
+    """A finding in a line, or with its trace."""
+    library = entry.finding.diagnosis.library
+    why = "; ".join(part for part in (entry.why, library) if part)
+    text = f"{entry.section.value:<15} {checked.nodeid}: {messages.brief(entry.finding)}" + (
+        f"  ({why})" if why else ""
+    )
+    trace = messages.sentences(entry.finding.trace, entry.finding.created_at) if with_trace else ()
+    return [text, *(f"    {line}" for line in trace)]

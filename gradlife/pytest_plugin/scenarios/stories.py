@@ -1,0 +1,160 @@
+"""Lifetime stories as tests: one for each story of a scenario file and each system, run in a child as `gradlife run` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradlife.backends.base import Backend, WorkerSpec
+from gradlife.backends.recorded import RecordedBackend
+from gradlife.errors import GradlifeError
+from gradlife.model.run import RunUnavailable, ScenarioRun
+from gradlife.pytest_plugin.scenarios.systems import System, systems_of
+from gradlife.reports.run import problems
+from gradlife.runner.api import TIME_LIMIT
+from gradlife.runner.discover import NoScenarioError, Story, load
+from gradlife.runner.expectations import check_graph_of, check_run
+from gradlife.runner.jobs import run_in_worker
+from gradlife.runner.recordings import check_fit, recorded_run
+from gradlife.runner.server import ForkServer
+
+NAME = "gradlife-stories"
+
+
+class StoryServers:
+    """The fork servers of a session, each started when it is first needed."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._servers: dict[WorkerSpec, ForkServer] = {}
+
+    @cached_property
+    def systems(self) -> tuple[System, ...]:
+        """What stories run on."""
+        return systems_of(self._config)
+
+    def stories_in(self, path: Path) -> list[Story]:
+        """What a file declares. Its code is run in a child."""
+        return load(self._server(WorkerSpec("")), path)
+
+    def run(self, story: Story, backend: Backend) -> ScenarioRun:
+        """Tells a story in a child of its own, or from a recording."""
+        if isinstance(backend, RecordedBackend):
+            check_fit([story], backend)
+            return recorded_run(story, backend)
+        return run_in_worker(self._server(backend.worker_spec()), story, backend, TIME_LIMIT, ())
+
+    def _server(self, spec: WorkerSpec) -> ForkServer:
+        spec = replace(spec, profile=None)  # each job names its own
+        found = self._servers.get(spec)
+        if found is None:
+            found = ForkServer(spec.module, spec.interpreter, spec.abi)
+            found.start()
+            self._servers[spec] = found
+        return found
+
+    def pytest_unconfigure(self) -> None:
+        """Ends them."""
+        while self._servers:
+            self._servers.popitem()[1].close()
+
+
+def servers_of(config: pytest.Config) -> StoryServers:
+    """That of the session."""
+    found: StoryServers | None = config.pluginmanager.get_plugin(NAME)
+    if found is None:
+        found = StoryServers(config)
+        config.pluginmanager.register(found, NAME)
+    return found
+
+
+class StoryFile(pytest.File):
+    """A scenario file."""
+
+    def collect(self) -> Iterator[StoryItem]:
+        """A test for each story on each system."""
+        servers = servers_of(self.config)
+        try:
+            stories = servers.stories_in(self.path)
+        except NoScenarioError as error:
+            if self.session.isinitpath(self.path):
+                raise self.CollectError(str(error)) from None
+            return
+        except GradlifeError as error:
+            raise self.CollectError(str(error)) from None
+        for story in stories:
+            for system in servers.systems:
+                yield StoryItem.from_parent(self, name=f"{story.info.name}[{system.name}]", story=story, system=system)
+
+
+class Contradicted(Exception):
+    """A story that went otherwise than it declares, in words."""
+
+
+class StoryItem(pytest.Item):
+    """One story on one system."""
+
+    #: What it leaves behind is measured where it runs; here it leaves nothing.
+    measures_itself = True
+
+    def __init__(self, *, story: Story, system: System, **others: Any) -> None:
+        super().__init__(**others)
+        self._story = story
+        self._system = system
+        info = story.info
+        self.extra_keyword_matches.update(filter(None, (info.suite, info.pattern, *info.origin)))
+
+    def runtest(self) -> None:
+        """Tells it, and holds what the probes read against what it declares."""
+        backend = self._system.backend
+        if backend is None:
+            raise skipped(self._system.trouble)
+        run = servers_of(self.config).run(self._story, backend)
+        if isinstance(run, RunUnavailable):
+            raise skipped(run.reason)
+        lines = list(problem_lines(run, self._story, backend))
+        if lines:
+            raise Contradicted("\n".join([*lines, "", f"every reading: {self._again()}"]))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """In words, where it is the story that failed."""
+        if isinstance(excinfo.value, (Contradicted, GradlifeError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the story is written."""
+        return self.path, self._story.info.line - 1, self.name
+
+    def _again(self) -> str:
+        file = self.nodeid.partition("::")[0]
+        return f"gradlife run {file}::{self._story.info.name} --backend {self._system.name} --stage-detail"
+
+
+def skipped(why: str) -> BaseException:
+    """Not to be run here."""
+    return pytest.skip.Exception(why, _use_item_location=True)
+
+
+def problem_lines(run: ScenarioRun, story: Story, backend: Backend) -> Iterator[str]:
+    """What went wrong: a crash, a contradicted declaration, a subject that the heap graph misjudged."""
+    if run.is_failure:
+        yield from sentences(problems.failure(run))
+    for result in check_run(run, backend.describe(), story.info):
+        if result.is_contradiction:
+            yield from sentences(problems.contradiction(result))
+    for result in check_graph_of(run):
+        if result.is_contradiction:
+            yield from sentences(problems.disagreement(result))
+
+
+def sentences(problem: problems.Problem) -> Iterator[str]:
+    """One of them."""
+    [system] = problem.systems
+    yield f"{problem.word} {problem.headline} on {system}"
+    yield from (f"  {line}" for line in problem.sentences)

@@ -1,0 +1,52 @@
+"""The systems that lifetime stories run on: those of `gradlife run`, or those that the command line names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from gradlife.backends.base import Backend
+from gradlife.backends.registry import DEFAULT_BACKENDS, get_backend
+from gradlife.errors import GradlifeError, MissingDependencyError
+
+#: The argument of tests that stands for the name of each of them.
+ARGUMENT = "gradlife_backend"
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One of them, or why it is not to be had here."""
+
+    name: str
+    backend: Backend | None = None
+    trouble: str = ""
+
+    @property
+    def param(self) -> object:
+        """As a value of a parametrised test."""
+        marks = pytest.mark.skip(reason=self.trouble) if self.trouble else ()
+        return pytest.param(self.name, marks=marks, id=self.name)
+
+
+def systems_of(config: pytest.Config) -> tuple[System, ...]:
+    """All of them. One that the command line names and that is not to be had is a refusal in a line."""
+    named = config.getoption("gradlife_backend")
+    return tuple(system(name, is_named=bool(named)) for name in dict.fromkeys(named or DEFAULT_BACKENDS))
+
+
+def system(name: str, is_named: bool) -> System:
+    """The one of this name."""
+    try:
+        return System(name, get_backend(name))
+    except MissingDependencyError as error:
+        if is_named:
+            raise pytest.UsageError(f"gradlife: {error}") from None
+        return System(name, trouble=str(error))
+    except GradlifeError as error:
+        raise pytest.UsageError(f"gradlife: {error}") from None
+
+
+def parametrise(metafunc: pytest.Metafunc) -> None:
+    """Runs a test of one's own once for each."""
+    metafunc.parametrize(ARGUMENT, [one.param for one in systems_of(metafunc.config)])

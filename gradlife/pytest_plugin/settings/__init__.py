@@ -1,0 +1,1 @@
+"""What the plugin was asked for: its options and its marker."""

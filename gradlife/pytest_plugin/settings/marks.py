@@ -1,0 +1,145 @@
+"""The marker ``no_leaks``: what it says, checked when tests are collected."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gradlife.pytest_plugin.settings.options import ALLOW, FAIL, WARN
+
+MARKER = "no_leaks"
+
+DESCRIPTION = (
+    f"{MARKER}(tensors=0, bytes=0, cycles='fail', repeat=7, warmup=2, allow=[], until='', reason=''): "
+    "the test is run again and again; it fails if every counted run leaves more behind than so many tensors and bytes. "
+    "With nothing said of them, cycles that wait for the collector fail it from 4 KiB a run on."
+)
+
+
+class BadMarker(Exception):
+    """A marker that says what makes no sense, in a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms a test is free of leaks. Limits are per counted run; None: not limited beside the other one."""
+
+    tensors: int | None = 0
+    bytes: int | None = 0
+    cycles: str = FAIL  # "fail", "warn", "allow": tensors in cycles that wait for the collector
+    repeat: int = 7  # counted runs
+    warmup: int = 2
+    allow: tuple[str, ...] = ()  # fingerprints, codes, "torch>=2.10:pt#94990"
+    until: datetime.date | None = None  # so long what is allowed is; with nothing named, everything
+    reason: str = ""
+    mode: str = FAIL  # or "warn"
+    how: str = "marker"  # or "--leaks", "--leaks-repeat"
+    least_cycle: int = 0  # bytes a run: smaller cycles are only reported
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the day is over until which leaks were allowed."""
+        return self.until is not None and datetime.date.today() > self.until
+
+
+#: How tests without a marker are checked: after one run, or by running them again.
+SWEPT, REPEATED = "--leaks", "--leaks-repeat"
+
+#: Bytes that each run of a test must leave in cycles, to fail for it where nothing is said of cycles.
+LEAST_CYCLE = 4096
+
+#: Where a test's terms stand.
+TERMS = pytest.StashKey[Terms]()
+
+#: The fixture that asserts lifetimes.
+FIXTURE = "lifetimes"
+
+
+def is_concerned(item: pytest.Item) -> bool:
+    """Does a test ask for anything itself?"""
+    return MARKER in item.keywords or FIXTURE in getattr(item, "fixturenames", ())
+
+
+def terms_of(item: pytest.Item) -> Terms | None:
+    """The terms of a test's marker, the closest one; None where it has none. Raises `BadMarker`."""
+    mark = item.get_closest_marker(MARKER)
+    if mark is None:
+        return None
+    if mark.args:
+        raise BadMarker(f"{MARKER} takes keywords only: {MARKER}(tensors=1)")
+    unknown = sorted(mark.kwargs.keys() - PARSERS.keys())
+    if unknown:
+        raise BadMarker(f"{MARKER} does not know {', '.join(unknown)}; it takes {', '.join(PARSERS)}")
+    values = {name: PARSERS[name](name, value) for name, value in mark.kwargs.items()}
+    values["least_cycle"] = 0 if "cycles" in values else LEAST_CYCLE
+    if ("tensors" in values) != ("bytes" in values):
+        values = {"tensors": None, "bytes": None, **values}
+    return Terms(**values)
+
+
+def count(name: str, value: object) -> int:
+    """A number that is none below 0."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BadMarker(f"{MARKER}({name}={value!r}): a whole number from 0 on")
+    return value
+
+
+def count_of_runs(name: str, value: object) -> int:
+    """A number that is none below 1."""
+    if count(name, value) == 0:
+        raise BadMarker(f"{MARKER}({name}=0): at least one run is counted")
+    return count(name, value)
+
+
+def policy(name: str, value: object) -> str:
+    """What becomes of cycles."""
+    if value not in (FAIL, WARN, ALLOW):
+        raise BadMarker(f"{MARKER}({name}={value!r}): {FAIL!r}, {WARN!r} or {ALLOW!r}")
+    return str(value)
+
+
+def names(name: str, value: object) -> tuple[str, ...]:
+    """Texts."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise BadMarker(f"{MARKER}({name}={value!r}): a list of fingerprints, codes, or 'torch>=2.10:pt#94990'")
+    found = tuple(value)
+    if not all(isinstance(one, str) and one for one in found):
+        raise BadMarker(f"{MARKER}({name}={value!r}): a list of texts")
+    return found
+
+
+def date(name: str, value: object) -> datetime.date | None:
+    """A day."""
+    if value in ("", None):
+        return None
+    if isinstance(value, datetime.datetime):
+        return value.date()
+    if isinstance(value, datetime.date):
+        return value
+    try:
+        return datetime.date.fromisoformat(str(value))
+    except ValueError:
+        raise BadMarker(f"{MARKER}({name}={value!r}): a day such as '2027-03-01'") from None
+
+
+def text(name: str, value: object) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise BadMarker(f"{MARKER}({name}={value!r}): a text")
+    return value
+
+
+PARSERS: dict[str, Any] = {
+    "tensors": count,
+    "bytes": count,
+    "cycles": policy,
+    "repeat": count_of_runs,
+    "warmup": count,
+    "allow": names,
+    "until": date,
+    "reason": text,
+}

@@ -1,0 +1,136 @@
+"""The plugin's command line, and what it comes to."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+FAIL, WARN, ALLOW = "fail", "warn", "allow"
+
+
+class LeaksAction(argparse.Action):
+    """``--leaks`` and ``--leaks=warn``. What else comes behind it is a path: `pytest --leaks tests` means both."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Keeps the mode, and the path apart."""
+        is_mode = values in (FAIL, WARN)
+        setattr(namespace, self.dest, values if is_mode else FAIL)
+        namespace.leaks_path = None if is_mode or values == self.const else values
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declares them."""
+    group = parser.getgroup("gradlife", "memory leaks and lifetimes")
+    group.addoption(
+        "--leaks",
+        action=LeaksAction,
+        nargs="?",
+        const="",
+        default=None,
+        metavar="warn|fail",
+        help="check every test for tensors, graph nodes and storages that outlive it; a leak fails it, or is reported (warn)",
+    )
+    group.addoption(
+        "--leaks-repeat",
+        type=positive,
+        default=None,
+        metavar="N",
+        help="call every test again until N runs are counted: what each of them leaves behind is a leak",
+    )
+    group.addoption(
+        "--leaks-cycles",
+        choices=(FAIL, WARN, ALLOW),
+        default=None,
+        help="with --leaks: what becomes of tensors in cycles that wait for the collector (fail, from 4 KiB on)",
+    )
+    group.addoption(
+        "--leaks-baseline",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="leaks that are known: only others fail; may be given several times, for the parts of a divided suite",
+    )
+    group.addoption(
+        "--leaks-update-baseline", action="store_true", help="write what leaks now to the (first) baseline, and pass"
+    )
+    group.addoption("--leaks-report", default=None, metavar="FILE", help="write everything that was found as JSON")
+    group.addoption("--leaks-sarif", default=None, metavar="FILE", help="write new leaks as SARIF, for code scanning")
+    group.addoption(
+        "--gradlife-backend",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a system that lifetime stories run on, and that the argument gradlife_backend stands for; may be given "
+        "several times (those that gradlife run compares)",
+    )
+
+
+def positive(text: str) -> int:
+    """A number of runs."""
+    if not text.isascii() or not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of runs")
+    return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for."""
+
+    leaks: str | None = None  # "warn", "fail"; None: only tests with a marker are checked
+    repeat: int | None = None
+    cycles: str | None = None
+    baseline: tuple[str, ...] = ()
+    update_baseline: bool = False
+    report: str | None = None
+    sarif: str | None = None
+
+    @property
+    def checks_all(self) -> bool:
+        """Whether tests without a marker are checked, too."""
+        return self.leaks is not None or self.repeat is not None
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is anything to do or to write even where no test is marked."""
+        return self.checks_all or bool(self.baseline or self.report or self.sarif)
+
+
+def options_of(config: pytest.Config) -> Options:
+    """What the command line asks for; one line of refusal where it contradicts itself."""
+    get = config.getoption
+    options = Options(
+        leaks=get("leaks"),
+        repeat=get("leaks_repeat"),
+        cycles=get("leaks_cycles"),
+        baseline=tuple(get("leaks_baseline")),
+        update_baseline=get("leaks_update_baseline"),
+        report=get("leaks_report"),
+        sarif=get("leaks_sarif"),
+    )
+    if options.update_baseline and not options.baseline:
+        raise pytest.UsageError("gradlife: --leaks-update-baseline needs to know which: --leaks-baseline FILE")
+    return options
+
+
+def take_path(config: pytest.Config) -> None:
+    """Gives the path back that stood behind ``--leaks``."""
+    path = getattr(config.option, "leaks_path", None)
+    if path is None:
+        return
+    config.option.leaks_path = None
+    is_module = config.option.pyargs
+    if not is_module and not (config.invocation_params.dir / path.partition("::")[0]).exists():
+        raise pytest.UsageError(f"gradlife: --leaks={path}: {WARN!r} or {FAIL!r}, and there is no such path either")
+    given = list(config.known_args_namespace.file_or_dir)
+    config.args = [path, *given]
+    config.args_source = config.ArgsSource.ARGS

@@ -1,0 +1,100 @@
+"""Sets up what a session needs, as soon as it is known to need it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from gradlife.errors import GradlifeError
+from gradlife.pytest_plugin import refusals
+from gradlife.pytest_plugin.settings.marks import (
+    LEAST_CYCLE,
+    REPEATED,
+    SWEPT,
+    TERMS,
+    BadMarker,
+    Terms,
+    is_concerned,
+    terms_of,
+)
+from gradlife.pytest_plugin.settings.options import FAIL, Options, options_of
+
+NAME, REPORTER = "gradlife-manager", "gradlife-reporter"
+
+
+def start(config: pytest.Config) -> None:
+    """Registers the hooks."""
+    if config.pluginmanager.has_plugin(NAME):
+        return
+    why = refusals.of_interpreter()
+    if why:
+        raise pytest.UsageError(f"gradlife can't measure here: {why}")
+    manager = import_module("gradlife.pytest_plugin.manager").Manager(options_of(config), known_leaks(config))
+    config.pluginmanager.register(manager, NAME)
+    config.pluginmanager.register(manager.fixtures)
+    tell(config, manager.baseline)
+
+
+def tell(config: pytest.Config, baseline: Any = None) -> None:
+    """Registers what tells of all tests, in the process that hears of all of them."""
+    if hasattr(config, "workerinput") or config.pluginmanager.has_plugin(REPORTER):
+        return
+    reporter = import_module("gradlife.pytest_plugin.outcomes.reporter")
+    known = baseline if baseline is not None else known_leaks(config)
+    config.pluginmanager.register(reporter.Reporter(config, options_of(config), known), REPORTER)
+
+
+def known_leaks(config: pytest.Config) -> Any:
+    """The baselines, or one line of refusal."""
+    baseline = import_module("gradlife.pytest_plugin.outcomes.baseline")
+    options = options_of(config)
+    try:
+        return baseline.read(options.baseline, may_lack=options.update_baseline)
+    except GradlifeError as error:
+        raise pytest.UsageError(f"gradlife: {error}") from None
+
+
+def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Reads the terms of each test before any is run; where tests can't be measured, that is an error of collection."""
+    try:
+        wrong = refusals.of_interpreter()
+        if not wrong:
+            start(config)
+            concerned = [item for item in items if note_terms(item, options_of(config)) or is_concerned(item)]
+            wrong = refusals.first(config, concerned) if concerned else ""
+        if wrong:
+            raise BadMarker(f"gradlife can't measure here: {wrong}")
+    except BadMarker as error:
+        refuse(config, items, str(error))
+
+
+def refuse(config: pytest.Config, items: list[pytest.Item], words: str) -> None:
+    """An error of collection: under xdist, too, it reaches whoever asked, and no test is run."""
+    report = pytest.CollectReport("gradlife", "failed", longrepr=words, result=[])
+    config.hook.pytest_collectreport(report=report)
+    items.clear()
+
+
+def note_terms(item: pytest.Item, options: Options) -> Terms | None:
+    """The terms on which a test is checked, if it is. A lifetime story runs and is measured elsewhere."""
+    if getattr(item, "measures_itself", False):
+        return None
+    try:
+        terms = terms_of(item) or general_terms(options)
+    except BadMarker as error:
+        raise BadMarker(f"{item.nodeid}: {error}") from None
+    if terms is not None:
+        item.stash[TERMS] = terms
+    return terms
+
+
+def general_terms(options: Options) -> Terms | None:
+    """The terms of tests without a marker."""
+    if not options.checks_all:
+        return None
+    least = 0 if options.cycles else LEAST_CYCLE
+    terms = Terms(mode=options.leaks or FAIL, how=SWEPT, cycles=options.cycles or FAIL, least_cycle=least)
+    return terms if options.repeat is None else replace(terms, how=REPEATED, repeat=options.repeat)

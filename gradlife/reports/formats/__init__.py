@@ -1,0 +1,1 @@
+"""Reports as files: JSON, JUnit XML, SARIF, Markdown, GitHub annotations, Graphviz."""

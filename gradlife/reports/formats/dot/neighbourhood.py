@@ -1,0 +1,93 @@
+"""A neighbourhood in graphviz's language, in the manner of objgraph's pictures: boxes, the darker the farther away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gradlife.model.neighbourhood import Neighbour, Neighbourhood, Role, Tie
+from gradlife.model.trace import HEADS, Lifetime
+from gradlife.reports.values import counted, size
+
+#: Fill and outline of a box.
+LOOKS = {
+    Role.TARGET: ("#fdeaea", "#a51220"),
+    Role.ROOT: ("#e4f5e9", "#14632b"),
+    Role.RING: ("#f7e9fc", "#7a2697"),
+    Role.WAY: ("#ffffff", "#1a1f26"),
+    Role.KEPT: ("#eef1f4", "#525c68"),
+    Role.UNSEEN: ("#ffffff", "#a51220"),
+}
+SUSPECT = "#a51220"
+
+#: Characters of a line in a box; a name that is longer is cut.
+MOST = 48
+
+#: What graphviz would take for the end of a text, or a shorthand in it, and what no picture can show.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+
+
+def dot_text(around: Neighbourhood) -> str:
+    """The graph."""
+    return "\n".join(lines(around)) + "\n"
+
+
+def lines(around: Neighbourhood) -> Iterator[str]:
+    """Its lines."""
+    yield "digraph gradlife {"
+    yield f'  graph [label={quoted(title(around))}, labelloc=t, fontname="sans-serif", rankdir=TB];'
+    yield '  node [shape=box, style=filled, fontname="sans-serif", fontsize=11];'
+    yield '  edge [fontname="sans-serif", fontsize=10, color="#525c68"];'
+    yield from map(box, around.neighbours)
+    yield from map(arrow, around.ties)
+    yield "}"
+
+
+def title(around: Neighbourhood) -> str:
+    """What the picture shows."""
+    lines = [f"{around.title} {HEADS[Lifetime(around.lifetime)]}"]
+    if around.more_referrers:
+        lines.append(f"{counted(around.more_referrers, 'more object refers', 'more objects refer')} to it")
+    if around.more_referents:
+        lines.append(f"it refers to {counted(around.more_referents, 'more object')}")
+    return "\n".join(lines)
+
+
+def box(one: Neighbour) -> str:
+    """An object."""
+    fill, line = LOOKS[one.role]
+    rows = [one.object, one.detail, retained(one)]
+    style = {Role.UNSEEN: "dashed", Role.TARGET: "filled,bold", Role.RING: "filled,bold"}.get(one.role, "filled")
+    label = quoted("\n".join(cut(row) for row in rows if row))
+    return f'  {name_of(one.id)} [label={label}, fillcolor="{fill}", color="{line}", style="{style}", tooltip={label}];'
+
+
+def retained(one: Neighbour) -> str:
+    """What would be freed with it, where that is more than a little."""
+    return f"keeps {size(one.retained)}" if one.retained >= 1024 and one.role is not Role.ROOT else ""
+
+
+def arrow(tie: Tie) -> str:
+    """A reference: red where it is suspect, dashed where the collector does not see it."""
+    looks = [f"label={quoted(cut(tie.via))}"]
+    if tie.is_suspect:
+        looks += [f'color="{SUSPECT}"', f'fontcolor="{SUSPECT}"', "penwidth=2"]
+    if tie.is_native:
+        looks.append("style=dashed")
+    return f"  {name_of(tie.source)} -> {name_of(tie.target)} [{', '.join(looks)}];"
+
+
+def name_of(number: int) -> str:
+    """An object's name in the graph."""
+    return f"n{number}" if number >= 0 else "unseen"
+
+
+def cut(text: str) -> str:
+    """A text that fits a box."""
+    return text if len(text) <= MOST else text[: MOST - 1] + "…"
+
+
+def quoted(text: str) -> str:
+    """Text as graphviz reads it back: no quote ends it, no backslash is a shorthand, a new line is one."""
+    rows = (CONTROL.sub("\ufffd", row).replace("\\", "\\\\").replace('"', '\\"') for row in text.split("\n"))
+    return '"' + "\\n".join(rows) + '"'

@@ -1,0 +1,61 @@
+"""Annotations for GitHub: what was found stands beside its line in the view of a change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from gradlife.errors import EXIT_COULD_NOT_TELL
+from gradlife.model import RunReport
+from gradlife.model.hunt import HuntReport, HuntVerdict
+from gradlife.reports.hunt.sentences import headline, problem
+from gradlife.reports.run import problems
+from gradlife.reports.source_places import Place, first_place, stories_by_id, story_place
+
+ERROR, WARNING = "error", "warning"
+
+
+def is_on_github() -> bool:
+    """Does this run as a step of a workflow?"""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def annotation(level: str, title: str, lines: Iterable[str], place: Place | None = None) -> str:
+    """One annotation; without a file where its place is none of the checkout's."""
+    properties = {"title": title}
+    if place is not None and place.is_inside:
+        properties = {"file": place.relative, "line": str(place.line), **properties}
+    text = ",".join(f"{name}={escaped_property(value)}" for name, value in properties.items())
+    return f"::{level} {text}::{escaped(chr(10).join(lines))}"
+
+
+def escaped(text: str) -> str:
+    """Text of a workflow command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def escaped_property(text: str) -> str:
+    """A property of one."""
+    return escaped(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def run_annotations(report: RunReport) -> Iterator[str]:
+    """A workflow command for what makes the exit status 1, or 3."""
+    stories = stories_by_id(report)
+    for found in (*problems.contradictions(report), *problems.disagreements(report), *problems.failures(report)):
+        place = story_place(stories.get(found.headline))
+        title = f"{found.word.lower()}: {found.headline.rpartition('/')[2]}"
+        yield annotation(ERROR, title, [f"on {', '.join(found.systems)}", *found.sentences], place)
+    if report.exit_status == EXIT_COULD_NOT_TELL:
+        yield annotation(WARNING, "gradlife run", ["no story could run anywhere"])
+
+
+def hunt_annotations(report: HuntReport, is_strict: bool = False) -> Iterator[str]:
+    """A workflow command for each finding; a hunt that could not tell is a warning."""
+    for finding in report.findings:
+        level = ERROR if report.is_failure(finding, is_strict) else WARNING
+        advice = finding.diagnosis.advice.text
+        lines = [*problem(finding, report), *([advice] if advice else [])]
+        yield annotation(level, f"{finding.code} {finding.title}", lines, first_place(finding, report))
+    if report.verdict is HuntVerdict.INCONCLUSIVE:
+        yield annotation(WARNING, "gradlife hunt could not tell", [headline(report)])

@@ -1,0 +1,79 @@
+"""A hunt as JUnit XML: a case a finding, and one for each control that the hunt planted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlife.model.hunt import Finding, HuntReport, HuntVerdict
+from gradlife.reports.formats.junit.document import ERROR, FAILURE, Case, Ending, Suite, junit_text
+from gradlife.reports.hunt.sentences import KINDS, headline, problem
+from gradlife.reports.hunt.trace import trace_drawing
+from gradlife.reports.source_places import first_place
+
+#: Digits of a fingerprint that tell two findings of one name apart.
+DIGITS = 8
+
+
+def hunt_junit(report: HuntReport, is_strict: bool = False) -> str:
+    """Leaks fail; what waits for the collector does where it `is_strict`, and else is shown with a case that passes."""
+    suite = Suite(f"gradlife hunt {report.target}", tuple(cases(report, is_strict)), facts(report), growth(report))
+    return junit_text("gradlife hunt", [suite])
+
+
+def cases(report: HuntReport, is_strict: bool) -> Iterator[Case]:
+    """The verdict, the findings, the controls."""
+    yield Case(report.target, "verdict", ending=verdict_ending(report), output=headline(report))
+    yield from (finding_case(one, report, is_strict) for one in report.findings)
+    for control in report.controls:
+        text = f"observed {control.observed}, it is {control.expected}"
+        ending = None if control.is_right else Ending(ERROR, "control", f"judged wrongly: {text}")
+        yield Case("controls", control.name, ending=ending)
+
+
+def verdict_ending(report: HuntReport) -> Ending | None:
+    """Not a leak, which has a case of its own, but what kept the hunt from a verdict."""
+    if report.verdict is HuntVerdict.INCONCLUSIVE:
+        return Ending(ERROR, report.verdict.value, headline(report), report.trouble)
+    if report.script_status:
+        return Ending(ERROR, "script", f"the script ended with status {report.script_status}", report.trouble)
+    return None
+
+
+def finding_case(finding: Finding, report: HuntReport, is_strict: bool) -> Case:
+    """One finding. It has the same name in each run, as long as it is the same leak."""
+    text = "\n".join(lines(finding, report))
+    is_failure = report.is_failure(finding, is_strict)
+    sentence = f"{finding.title}: {KINDS[finding.kind]}"
+    return Case(
+        classname=report.target,
+        name=f"{finding.code} {finding.title} [{finding.fingerprint[:DIGITS]}]",
+        ending=Ending(FAILURE, finding.code, sentence, text) if is_failure else None,
+        output="" if is_failure else text,
+        place=first_place(finding, report),
+        properties={"code": finding.code, "kind": finding.kind.value, "fingerprint": finding.fingerprint},
+    )
+
+
+def lines(finding: Finding, report: HuntReport) -> Iterator[str]:
+    """All that is reported of it."""
+    yield " ".join(problem(finding, report))
+    if finding.diagnosis.reason:
+        yield finding.diagnosis.reason
+    yield ""
+    yield trace_drawing(finding.trace).rstrip()
+    advice = finding.diagnosis.advice
+    yield from ("", f"What to do: {advice.text}") if advice.text else ()
+    yield from (f"    {line}" for line in advice.code.splitlines())
+    yield from (f"See {', '.join(advice.links)}",) if advice.links else ()
+
+
+def facts(report: HuntReport) -> dict[str, str]:
+    """What the hunt was."""
+    named = {"verdict": report.verdict.value, "stepped by": report.stepped_by, "rounds": str(len(report.rounds))}
+    return {name: value for name, value in named.items() if value}
+
+
+def growth(report: HuntReport) -> str:
+    """What grew for a good reason, and the limits."""
+    lines = [f"meant: {one.kind}: {one.what}" for one in report.explained]
+    return "\n".join([*lines, *(f"limit: {limit}" for limit in report.limits)])

@@ -1,0 +1,110 @@
+"""A hunt as Markdown: for an issue, or for the summary of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlife.model.hunt import Finding, HuntReport
+from gradlife.reports.formats.markdown.document import code_span, fenced, plain, table
+from gradlife.reports.hunt.rounds import MEASURES, conclusion_text, row
+from gradlife.reports.hunt.sentences import (
+    KINDS,
+    amounts,
+    by_whose_bug,
+    headline,
+    keywords,
+    method,
+    next_commands,
+    problem,
+)
+from gradlife.reports.hunt.trace import trace_drawing
+from gradlife.reports.values import counted, size
+
+
+def hunt_markdown(report: HuntReport) -> str:
+    """The whole report; text of the program stands in code or is escaped."""
+    return "\n".join(lines(report)).rstrip() + "\n"
+
+
+def lines(report: HuntReport) -> Iterator[str]:
+    """The lines of the report."""
+    yield f"## gradlife: {report.verdict.value} in {code_span(report.target)}"
+    yield f"\n{plain(headline(report))}.\n"
+    if report.stepped_by:
+        yield f"A step is {code_span(report.stepped_by)}; {plain(method(report))}."
+    if report.trouble:
+        yield f"\n**Trouble:** {plain(report.trouble)}"
+    if report.script_status:
+        yield f"\nThe script ended with status {report.script_status}."
+    yield from findings(report)
+    yield from table_of_rounds(report)
+    yield from small_print(report)
+    yield from next_part(report)
+
+
+def findings(report: HuntReport) -> Iterator[str]:
+    """The findings under headings."""
+    for title, found in by_whose_bug(report):
+        yield f"\n### {title}"
+        for finding in found:
+            yield from finding_lines(finding, report)
+
+
+def finding_lines(finding: Finding, report: HuntReport) -> Iterator[str]:
+    """One finding."""
+    yield f"\n#### {finding.code}: {plain(finding.title)}\n"
+    facts = [KINDS[finding.kind], f"{amounts(finding.per_step)} a step", counted(finding.survivors, "survivor")]
+    facts += [f"{size(finding.retained_bytes)} retained"] if finding.retained_bytes else []
+    facts += [f"fingerprint `{finding.fingerprint}`"] if finding.fingerprint else []
+    yield " · ".join(facts)
+    yield f"\n{plain(' '.join(problem(finding, report)))} {plain(finding.diagnosis.reason)}".rstrip()
+    if finding.diagnosis.library:
+        yield f"\nA bug of: {plain(finding.diagnosis.library)}"
+    yield from fenced(trace_drawing(finding.trace), "text")
+    if finding.proof is not None:
+        proof = finding.proof
+        verdict = "sufficient" if proof.is_sufficient else "not sufficient"
+        yield f"\n**Proof:** {plain(proof.cut)}: {amounts(proof.before)} → {amounts(proof.after)} a step, {verdict}. "
+        yield plain(proof.note)
+    advice = finding.diagnosis.advice
+    if advice.text:
+        yield f"\n**What to do:** {plain(advice.text)}"
+    if advice.code:
+        yield from fenced(advice.code, "python")
+    if advice.links:
+        yield f"\nSee {', '.join(map(plain, advice.links))}."
+    yield f"\n<sub>keywords: {plain(', '.join(keywords(finding)))}</sub>"
+
+
+def table_of_rounds(report: HuntReport) -> Iterator[str]:
+    """A row a round."""
+    fields = [(field, head) for field, _, head in MEASURES if any(getattr(one.added, field) for one in report.rounds)]
+    if not fields:
+        return
+    yield "\n### What each round added\n"
+    heads = ["round", "steps", *(head for _, head in fields), f"{fields[0][1]}/step"]
+    rows = [row(number, one, [field for field, _ in fields]) for number, one in enumerate(report.rounds, 1)]
+    yield from table(heads, rows, "---:")
+    yield ""
+    yield from (f"{sentence}." for sentence, _ in conclusion_text(report))
+
+
+def small_print(report: HuntReport) -> Iterator[str]:
+    """Growth that is meant, controls, limits."""
+    if report.explained:
+        yield "\n### Growth that is meant\n"
+        yield from (f"- {plain(one.kind)}: {plain(one.what)}" for one in report.explained)
+    if report.controls:
+        wrong = [one for one in report.controls if not one.is_right]
+        names = [f"{plain(one.name)}: {one.observed}, but it is {one.expected}" for one in wrong]
+        yield "\n### How far to believe this\n"
+        yield f"- controls: {'; '.join(names) or f'all {len(report.controls)} judged rightly'}"
+        yield from (f"- {plain(limit)}" for limit in report.limits)
+
+
+def next_part(report: HuntReport) -> Iterator[str]:
+    """Commands that lead on."""
+    commands = next_commands(report)
+    if commands:
+        yield "\n### Next"
+        yield from fenced("\n".join(f"{command}  # {what_for}" for command, what_for in commands), "sh")

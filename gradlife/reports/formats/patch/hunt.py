@@ -1,0 +1,42 @@
+"""The patches of a hunt's findings: as one unified diff, and as edits of lines for formats that have fixes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradlife.model.hunt import HuntReport, Patch
+
+HUNK = re.compile(r"@@ -(?P<line>[0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Lines of a file that give way to a text."""
+
+    line: int  # the first of them
+    count: int  # 0: the text goes before the line
+    text: str  # whole lines, or empty
+
+
+def hunt_patch(report: HuntReport) -> str:
+    """Return the patches as `git apply` takes them, each once; empty where no finding has one."""
+    return "".join(dict.fromkeys(one.patch.diff for one in report.findings if one.patch is not None))
+
+
+def edits_of(patch: Patch) -> Iterator[Edit]:
+    """Yield what a patch replaces, line numbers counted before any of it is done."""
+    line, removed, added = 0, 0, ""
+    for row in patch.diff.splitlines(keepends=True)[2:]:
+        if row[0] in "+-":
+            removed += row[0] == "-"
+            added += row[1:] if row[0] == "+" else ""
+            continue
+        if removed or added:
+            yield Edit(line, removed, added)
+            line, removed, added = line + removed, 0, ""
+        hunk = HUNK.match(row)
+        line = int(hunk["line"]) if hunk else line + (row[0] == " ")
+    if removed or added:
+        yield Edit(line, removed, added)

@@ -1,0 +1,133 @@
+"""What hunts and runs found as SARIF; the rules are the patterns, with what `gradlife explain` tells of them."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from gradlife.errors import EXIT_COULD_NOT_TELL
+from gradlife.model import ExpectationResult, RunReport, ScenarioRun
+from gradlife.model.hunt import UNKNOWN_CODE, Finding, HuntReport, HuntVerdict
+from gradlife.patterns import family, patterns_of, sentence
+from gradlife.patterns.fallback import code_without_case, without_case
+from gradlife.reports.formats.markdown.document import fenced
+from gradlife.reports.formats.patch.hunt import edits_of
+from gradlife.reports.formats.sarif.document import ERROR, WARNING, Fix, Log, Result, Rule, sarif_text
+from gradlife.reports.hunt.sentences import headline, problem
+from gradlife.reports.run import problems
+from gradlife.reports.source_places import Place, first_place, places_of, stories_by_id, story_place
+
+CONTRADICTION = Rule(
+    "contradiction",
+    "A reading is other than its story declares",
+    "A lifetime story declares what becomes of its objects on each system. On this one something else was read: the "
+    "story, the engine or the system changed. `gradlife explain STORY` tells what is declared and why.",
+    ("lifetime",),
+)
+BROKEN_STORY = Rule(
+    "story-failed",
+    "A story did not come to its end",
+    "The story raised, crashed or hung before its last stage. `gradlife run STORY --in-process` runs it in a debugger.",
+    ("lifetime",),
+)
+
+
+@functools.cache
+def rule_of(code: str) -> Rule:
+    """The rule of a pattern."""
+    return Rule(code, sentence(code), "\n".join(help_lines(code)).strip(), ("memory-leak", family(code)[0]))
+
+
+def help_lines(code: str) -> Iterator[str]:
+    """What each look of the leak is, and what to do."""
+    if code == UNKNOWN_CODE:
+        yield "No pattern fits. The trace in the message tells what holds the objects; cut it where it should end."
+        return
+    yield sentence(code)
+    for row in patterns_of(code):
+        yield f"\n**{row.title[:1].upper()}{row.title[1:]}.** {without_case(row.reason)}"
+        yield f"\nWhat to do: {without_case(row.advice)}"
+        if row.fix:
+            yield from fenced(code_without_case(row.fix), "python")
+        if row.links:
+            yield f"\nSee {', '.join(row.links)}."
+    yield f"\n`gradlife explain {code}` tells it on a small program."
+
+
+def finding_result(finding: Finding, places: list[Place], sentences: list[str], is_failure: bool) -> Result:
+    """A finding that has a place."""
+    advice = finding.diagnosis.advice.text
+    parts = [f"{finding.title}.", *sentences, finding.diagnosis.reason, advice]
+    return Result(
+        rule_of(finding.code),
+        ERROR if is_failure else WARNING,
+        " ".join(part for part in parts if part),
+        tuple(places),
+        finding.fingerprint,
+        {"kind": finding.kind.value, "lifetime": finding.lifetime.value, "perStep": asdict(finding.per_step)},
+        fix_of(finding, places),
+    )
+
+
+def fix_of(finding: Finding, places: list[Place]) -> Fix | None:
+    """The patch, of the file that stores: its line is the first place."""
+    if finding.patch is None or not places:
+        return None
+    return Fix(finding.diagnosis.advice.text, places[0], tuple(edits_of(finding.patch)))
+
+
+def hunt_sarif(report: HuntReport, is_strict: bool = False) -> str:
+    """The findings that have a file and a line; the others are notices."""
+    results = [
+        finding_result(
+            one,
+            places_of(one, report.target),
+            problem(one, report),
+            report.is_failure(one, is_strict),
+        )
+        for one in report.findings
+    ]
+    homeless = [one for one in report.findings if first_place(one, report) is None]
+    notices = [f"{one.code} {one.title} [{one.fingerprint}] has no line of the program" for one in homeless]
+    is_known = report.verdict is not HuntVerdict.INCONCLUSIVE
+    notices += [] if is_known else [headline(report)]
+    kept = tuple(result for result in results if result.places)
+    return sarif_text(Log("gradlife hunt", kept, is_known, report.exit_status, (*notices, *report.limits)))
+
+
+def run_sarif(report: RunReport) -> str:
+    """What contradicts its story, and stories that did not come to their end, at the story's line."""
+    results = [*map(contradiction_result, report.contradictions), *map(failure_result, report.failures)]
+    stories = stories_by_id(report)
+    placed, notices = [], []
+    for scenario, result in results:
+        place = story_place(stories.get(scenario))
+        if place is None:
+            notices.append(result.message)
+        else:
+            placed.append(Result(result.rule, ERROR, result.message, (place,), result.fingerprint, result.properties))
+    is_known = report.exit_status != EXIT_COULD_NOT_TELL
+    return sarif_text(Log("gradlife run", tuple(placed), is_known, report.exit_status, tuple(notices)))
+
+
+def contradiction_result(one: ExpectationResult) -> tuple[str, Result]:
+    """A story, and what contradicts it."""
+    found = problems.disagreement(one) if one.is_of_graph else problems.contradiction(one)
+    key = (one.scenario, one.system, one.stage, one.subject, one.probe, str(one.is_of_graph))
+    return one.scenario, of_story(CONTRADICTION, found, one.system, key)
+
+
+def failure_result(run: ScenarioRun) -> tuple[str, Result]:
+    """A story that raised, crashed or hung."""
+    return run.scenario, of_story(
+        BROKEN_STORY, problems.failure(run), run.system, (run.scenario, run.system, run.outcome)
+    )
+
+
+def of_story(rule: Rule, found: problems.Problem, system: str, key: tuple[str, ...]) -> Result:
+    """The result; its place is added where it is known."""
+    message = f"{found.headline} on {system}: {'; '.join(found.sentences)}"
+    fingerprint = hashlib.sha256("\0".join(key).encode("utf-8", "replace")).hexdigest()[:32]
+    return Result(rule, ERROR, message, (), fingerprint, {"system": system})

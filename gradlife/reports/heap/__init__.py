@@ -1,0 +1,1 @@
+"""Snapshots, differences and traces in the terminal."""

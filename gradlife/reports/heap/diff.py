@@ -1,0 +1,63 @@
+"""The difference of two snapshots for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from gradlife.model.heap import HeapDiff, PathChange, TypeChange
+from gradlife.reports.heap.tables import named, numbers, section, way
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import QUIET
+from gradlife.reports.values import counted, size
+
+BY_IDENTITY = "Types of which objects came, went or grew (new, gone, bytes)"
+BY_COUNT = "Types by count: the snapshots are of two processes (more, fewer, bytes)"
+
+
+def print_diff(console: Console, difference: HeapDiff, rows: int) -> None:
+    """Print what changed most."""
+    for part in parts(difference, rows):
+        console.print(part, end="")
+
+
+def parts(difference: HeapDiff, rows: int) -> Iterator[RenderableType]:
+    """The two tables, each with its first rows."""
+    types, paths = difference.types, difference.paths
+    if not types and not paths:
+        yield Text("Nothing changed.\n")
+        return
+    title = BY_IDENTITY if difference.by_identity else BY_COUNT
+    yield section(title, [*map(type_line, types[:rows]), *rest(len(types) - rows, "type")])
+    if paths:
+        shown = [*map(path_line, paths[:rows]), *rest(len(paths) - rows, "place")]
+        yield section("Places at which there is more or less (objects before, after, bytes)", shown)
+
+
+def rest(count: int, noun: str) -> list[RenderableType]:
+    """What is not shown."""
+    return [Hanging(Text("  "), Text(f"and {counted(count, f'more {noun}')}: --rows N", QUIET))] if count > 0 else []
+
+
+def type_line(row: TypeChange) -> RenderableType:
+    """A type's changes, and the way to one that is new."""
+    lead = numbers(f"+{row.new:,}" if row.new else "", f"-{row.gone:,}" if row.gone else "", signed(row.bytes))
+    name = named(row.type, row.kind)
+    if row.grown:
+        name.append(f"  {row.grown:,} grown", QUIET)
+    if row.examples and row.kind == "python":
+        name.append(f"\n{way(row.examples[0].steps)}", QUIET)
+    return Hanging(lead, name)
+
+
+def path_line(row: PathChange) -> RenderableType:
+    """A place's changes."""
+    lead = numbers(f"{row.count_before:,}", f"{row.count_after:,}", signed(row.bytes))
+    return Hanging(lead, Text.assemble(row.type, (f"\n{row.path}", QUIET)))
+
+
+def signed(nbytes: int) -> str:
+    """Bytes more or less."""
+    return ("-" if nbytes < 0 else "+" if nbytes else "") + size(abs(nbytes))

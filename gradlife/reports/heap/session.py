@@ -1,0 +1,99 @@
+"""Answers at a prompt: one of a report's parts at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, replace
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from gradlife.model.heap import Cycle, HeapView
+from gradlife.model.hunt import Finding, HuntReport, Round
+from gradlife.model.trace import Trace
+from gradlife.model.trace import ledger_lines as rows_of_ledger
+from gradlife.model.trace import trace_lines as rows_of_trace
+from gradlife.reports.heap import tables, why
+from gradlife.reports.hunt.finding import brief_line, finding_part
+from gradlife.reports.hunt.rounds import table_lines
+from gradlife.reports.hunt.trace import facts, ring, way_down
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import QUIET, TITLE
+from gradlife.reports.values import counted
+
+Lines = Iterable[RenderableType]
+
+
+def lines(parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """Parts with an end of line each: a hanging text brings its own."""
+    for part in parts:
+        yield Text.assemble(part, "\n") if isinstance(part, Text) else part
+
+
+def leak_lines(findings: Sequence[Finding]) -> Iterator[RenderableType]:
+    """The leaks of a report, numbered."""
+    if not findings:
+        yield Text("Nothing grows.\n")
+    for number, finding in enumerate(findings, 1):
+        yield brief_line(finding, f"{number:>3}  ")
+
+
+def file_leak_lines(cycles: Sequence[Cycle], total: int) -> Iterator[RenderableType]:
+    """What a file can tell of leaks: cycles that nothing will free. Rates it has none."""
+    yield Hanging(Text(""), Text(f"{counted(total, 'cyclic part')} that nothing reaches and nothing will free."))
+    yield from map(tables.cycle_line, cycles)
+    yield Hanging(Text(""), Text("What grows takes two snapshots, gradlife diff, or gradlife hunt.", QUIET))
+
+
+def round_lines(rounds: Sequence[Round]) -> Iterator[RenderableType]:
+    """What steps added that were taken from the prompt."""
+    yield from lines(table_lines(rounds))
+    if not any(value > 0 for one in rounds for value in astuple(replace(one.added, retained_bytes=0.0))):
+        yield Text("They added nothing.\n")
+
+
+def finding_lines(finding: Finding, report: HuntReport) -> Iterator[RenderableType]:
+    """A leak in full."""
+    number = report.findings.index(finding) + 1
+    yield from lines(finding_part(finding, number, len(report.findings), report))
+
+
+def trace_lines(found: Trace) -> Iterator[RenderableType]:
+    """Why an object is alive."""
+    yield from lines(map(why.coloured, rows_of_trace(found)))
+
+
+def ledger_lines(found: Trace) -> Iterator[RenderableType]:
+    """Who refers to an object."""
+    yield Text.assemble((f"{found.object} {found.detail}".strip(), TITLE), "\n")
+    yield from lines(map(why.coloured, rows_of_ledger(found.ledger)))
+
+
+def cycle_lines(found: Trace) -> Iterator[RenderableType]:
+    """The cycle that keeps an object, and how the object hangs on it."""
+    if not found.cycle:
+        yield Hanging(Text(""), Text("No cycle keeps it: a root reaches it, or nothing refers to it."))
+        return
+    yield from lines(ring(found.cycle))
+    yield from lines(way_down(found.tail))
+    yield from lines(facts(found.tensor))
+
+
+def cycle_list(cycles: Sequence[Cycle]) -> Iterator[RenderableType]:
+    """Cyclic parts of a heap."""
+    if not cycles:
+        yield Text("There are none.\n")
+    yield from map(tables.cycle_line, cycles)
+
+
+def view_lines(view: HeapView) -> Iterator[RenderableType]:
+    """A table of a snapshot, without what stands above the first one."""
+    parts = list(tables.parts(view))[1:]
+    yield from parts or [Text("There are none.\n")]
+
+
+def verb_lines(sentences: Sequence[str]) -> Iterator[RenderableType]:
+    """Verbs with what each answers."""
+    for text in sentences:
+        usage, _, meaning = " ".join(text.split()).partition(": ")
+        yield Hanging(Text(f"  {usage}  ".ljust(16), TITLE), Text(meaning))

@@ -1,0 +1,1 @@
+"""Hunts in the terminal."""

@@ -1,0 +1,94 @@
+"""One finding: its name, the problem in plain words, the trace, the proof, the advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from gradlife.model.hunt import Advice, Finding, FindingKind, HuntReport, PerStep, Proof
+from gradlife.reports.coloured_code import coloured
+from gradlife.reports.hunt.sentences import KINDS, amounts, keywords, problem
+from gradlife.reports.hunt.trace import trace_part
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
+from gradlife.reports.values import counted, size
+
+MARGIN = "  "
+
+
+def finding_part(finding: Finding, number: int, total: int, report: HuntReport) -> Iterator[RenderableType]:
+    """Everything about a finding."""
+    yield title_line(finding, number, total)
+    yield Hanging(Text(MARGIN), cluster(finding))
+    yield Text("")
+    yield Hanging(Text(MARGIN), Text(" ".join(problem(finding, report))))
+    if finding.diagnosis.reason:
+        yield Hanging(Text(MARGIN), Text(finding.diagnosis.reason))
+    if finding.diagnosis.library:
+        yield Hanging(Text(f"{MARGIN}a bug of: "), Text(finding.diagnosis.library, TITLE))
+    yield Hanging(Text(f"{MARGIN}keywords: ", QUIET), Text(", ".join(keywords(finding)), QUIET))
+    yield Text("")
+    yield from trace_part(finding.trace)
+    yield Text("")
+    yield from proof_lines(finding.proof)
+    yield from advice_lines(finding.diagnosis.advice)
+
+
+def title_line(finding: Finding, number: int, total: int) -> RenderableType:
+    """Problem 1 of 2: GL402 and its title."""
+    style = NOTE if finding.kind is FindingKind.NEEDS_GC else BAD
+    lead = Text(f"Problem {number} of {total}  ", style)
+    return Hanging(lead, Text.assemble((finding.code, style), "  ", (finding.title, TITLE)))
+
+
+def cluster(finding: Finding) -> Text:
+    """The survivors with the same fingerprint, of which one is shown."""
+    parts = [KINDS[finding.kind]]
+    if finding.kind is not FindingKind.RETAINED:
+        parts.append(f"+{amounts(finding.per_step)} a step")
+    if finding.survivors:
+        parts.append(counted(finding.survivors, "survivor") + (", one of them shown" if finding.survivors > 1 else ""))
+    if finding.retained_bytes:
+        parts.append(f"{size(finding.retained_bytes)} retained")
+    if finding.fingerprint:
+        parts.append(f"fingerprint {finding.fingerprint}")
+    return Text(" · ".join(parts), QUIET)
+
+
+def brief_line(finding: Finding, lead: str = MARGIN) -> RenderableType:
+    """A finding in a line."""
+    line = Text.assemble((finding.code, NOTE), f"  {finding.title}  ")
+    return Hanging(Text(lead), line.append_text(cluster(finding)))
+
+
+def proof_lines(proof: Proof | None) -> Iterator[RenderableType]:
+    """What became of the rates when the reference was cut."""
+    if proof is None:
+        return
+    lead = Text(f"{MARGIN}cut    ", QUIET)
+    yield Hanging(lead, Text(proof.cut))
+    yield Hanging(Text(f"{MARGIN}rate   ", QUIET), Text(f"{grown(proof.before)} → {grown(proof.after)} a step"))
+    word, style = ("✔ sufficient", GOOD) if proof.is_sufficient else ("✘ not the cause, or not alone", BAD)
+    yield Hanging(Text(f"{MARGIN}proof  ", QUIET), Text.assemble((word, style), f"  {proof.note}".rstrip()))
+    yield Text("")
+
+
+def grown(per_step: PerStep) -> str:
+    """What a step adds."""
+    text = amounts(per_step)
+    return text if text == "nothing" else f"+{text}"
+
+
+def advice_lines(advice: Advice) -> Iterator[RenderableType]:
+    """What to do, the code of it, and where to read on."""
+    if advice.text:
+        yield Hanging(Text(f"{MARGIN}What to do: ", TITLE), Text(advice.text))
+    if advice.code:
+        yield Text("")
+        for line in coloured(advice.code):
+            yield Hanging(Text(MARGIN * 2), line) if line else Text("")
+        yield Text("")
+    if advice.links:
+        yield Hanging(Text(f"{MARGIN}see: ", QUIET), Text(", ".join(advice.links), QUIET))

@@ -1,0 +1,305 @@
+"""The first screen of a hunt: the verdict, then for each finding its cause, the line, the advice and the path.
+
+A screen has at most `LINES` lines at 80 columns. Where several findings need more, the last blocks give up their path
+first, then the advice, then the line. `gradlife hunt --full` prints everything.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from gradlife.model.hunt import Confidence, Finding, FindingKind, HuntReport, HuntVerdict, Severity
+from gradlife.model.trace import Step, Trace
+from gradlife.reports.hunt.sentences import amounts, folded, headline, listed
+from gradlife.reports.source_places import Place, first_place
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
+from gradlife.reports.values import counted, size
+
+LINES = 15
+MOST_FINDINGS = 5
+#: Lines of code of an advice.
+MOST_CODE = 2
+INDENT = "   "
+#: Between a limit and the command that lifts it.
+ARROW = " → "
+#: An object of a path is called by its name up to here.
+GLOBAL_VARIABLE = "global variable '"
+#: Objects of a path; of a longer one the middle is left out.
+MOST_OBJECTS = 8
+
+WORDS = {
+    HuntVerdict.LEAK: ("LEAK", BAD),
+    HuntVerdict.NEEDS_GC: ("needs-gc", NOTE),
+    HuntVerdict.CLEAN: ("clean", GOOD),
+    HuntVerdict.INCONCLUSIVE: ("could not tell", NOTE),
+}
+
+
+def print_first_screen(console: Console, report: HuntReport) -> None:
+    """Print the screen."""
+    console.print(FirstScreen(report), end="")
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """The screen, laid out for the width of the console."""
+
+    report: HuntReport
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in screen_lines(self.report, options.max_width):
+            line.no_wrap = True
+            yield line
+
+
+def screen_lines(report: HuntReport, width: int) -> list[Text]:
+    """The lines of the whole screen."""
+    head = folded_lines(head_text(report), width, 2)
+    if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
+        return [*head, clipped(lead_on(report), width)]
+    foot = list(foot_lines(report, width))
+    shown = report.findings[:MOST_FINDINGS]
+    blocks = [block(finding, number, report, width) for number, finding in enumerate(shown, 1)]
+    middle = fit(blocks, LINES - len(head) - len(foot) - 1)
+    return [*head, Text(""), *middle, *foot]
+
+
+def head_text(report: HuntReport) -> Text:
+    """The verdict with the rate."""
+    word, style = WORDS[report.verdict]
+    text = Text.assemble((word, style), "  ", (report.target, TITLE))
+    if report.verdict in (HuntVerdict.CLEAN, HuntVerdict.INCONCLUSIVE) or not report.findings:
+        return text.append(f": {headline(report)}")
+    return text.append(f" {growth(report)}")
+
+
+def growth(report: HuntReport) -> str:
+    """How fast the program grows, and when its memory runs out."""
+    growing = [one for one in report.findings if one.kind not in (FindingKind.RETAINED, FindingKind.NEEDS_GC)]
+    if not growing:
+        waiting = any(one.kind is FindingKind.NEEDS_GC for one in report.findings)
+        kept = sum(one.retained_bytes for one in report.findings)
+        what = "memory that only the collector frees" if waiting else "memory of a finished step"
+        return f"keeps {f'{size(kept)} of ' if kept and not waiting else ''}{what}; nothing grows"
+    nbytes = sum(max(one.per_step.retained_bytes, one.per_step.bytes) for one in growing)
+    rate = size(round(nbytes)) if nbytes >= 1 else amounts(growing[0].per_step)
+    left = min((one.steps_to_limit for one in growing if one.steps_to_limit is not None), default=None)
+    until = f": out of memory after about {rounded(left):,} more steps" if left is not None else ""
+    limit = report.settings.get("memory_limit", "")
+    return f"grows by {rate} per step{until}{f' ({size(int(limit))})' if until and limit else ''}"
+
+
+def rounded(steps: int) -> int:
+    """A number of steps with two figures: more would not be known."""
+    unit = int("1".ljust(len(str(steps)) - 1, "0"))
+    return steps // unit * unit
+
+
+def fit(blocks: Sequence[Sequence[Text]], room: int) -> list[Text]:
+    """Shorten blocks, the longest and last first, until they have room; no block loses its title."""
+    kept = [list(one) for one in blocks]
+    while sum(map(len, kept)) > room and max(map(len, kept)) > 1:
+        longest = max(map(len, kept))
+        last = max(number for number, one in enumerate(kept) if len(one) == longest)
+        kept[last].pop()
+    spare = room - sum(map(len, kept))
+    lines: list[Text] = []
+    for number, one in enumerate(kept):
+        if number and spare >= len(kept) - 1:
+            lines.append(Text(""))
+        lines += one
+    return lines
+
+
+def block(finding: Finding, number: int, report: HuntReport, width: int) -> list[Text]:
+    """A finding: title, line, change, path."""
+    lines = title_lines(finding, number, width)
+    where = place_text(first_place(finding, report), finding)
+    if where:
+        lines.append(clipped(Text(INDENT + where), width))
+    lines += [clipped(line, width) for line in change_lines(finding)]
+    lines.append(clipped(Text(INDENT + path(finding.trace), QUIET), width))
+    return lines
+
+
+def title_lines(finding: Finding, number: int, width: int) -> list[Text]:
+    """The title, with code and severity at the right edge; they stay on the first line of a folded title."""
+    right = f"{finding.code}, {finding.severity.value}"
+    lead = f"{number}. "
+    named = name_of_holder(finding.trace)
+    room = max(16, width - len(right) - 2 - len(lead))
+    words = f"{named}: {finding.title}" if named and len(named) <= room // 2 else finding.title  # the path has it, too
+    first, *more = folded_lines(Text(words, TITLE), room, 2)
+    space = " " * max(2, width - len(lead) - first.cell_len - len(right))
+    style = QUIET if finding.severity in (Severity.MINOR, Severity.NOTE) else BAD
+    return [Text.assemble(lead, first, space, (right, style)), *(Text.assemble(INDENT, one) for one in more)]
+
+
+def place_text(place: Place | None, finding: Finding) -> str:
+    """The line that stores, else the line that creates, with its source where the file is there."""
+    if finding.stored_at is not None:
+        stored = finding.stored_at
+        doubt = "   (unsure: other lines fit as well)" if stored.confidence is Confidence.UNSURE else ""
+        return f"{stored.file}:{stored.line}   {stored.source}{doubt}"
+    created = "created at " if finding.created_at else ""
+    if place is None:
+        return f"{created}{finding.created_at[0]}" if created else ""
+    source = linecache.getline(place.file, place.line).strip()
+    return f"{created}{place.relative}:{place.line}   {source}".rstrip()
+
+
+def change_lines(finding: Finding) -> Iterator[Text]:
+    """What to change: the patch, else the words of the advice and its code as an example."""
+    if finding.patch is not None:
+        yield from (Text(f"{INDENT}- {line}", BAD) for line in finding.patch.removed)
+        yield from (Text(f"{INDENT}+ {line}", GOOD) for line in finding.patch.added)
+        return
+    advice = finding.diagnosis.advice
+    if advice.text:
+        yield Text(f"{INDENT}do: {advice.text}")
+    code = [line for line in advice.code.splitlines() if line.strip()]
+    for line in code[:MOST_CODE]:
+        yield Text.assemble(INDENT, "    ", (line, GOOD))
+
+
+def name_of_holder(trace: Trace) -> str:
+    """The expression of the program that names the container: `trainer.losses`; empty where none does."""
+    if len(trace.steps) < 2 or not trace.steps[0].via.startswith(GLOBAL_VARIABLE):
+        return ""
+    words = plain_name(trace.steps[0].via)
+    for step in trace.steps[1:-1]:
+        if not step.via.startswith("."):
+            break
+        words += step.via
+    return words
+
+
+def plain_name(via: str) -> str:
+    """``global variable 'cache'`` as the program writes it: ``cache``."""
+    return via.removeprefix(GLOBAL_VARIABLE).partition("'")[0] if via.startswith(GLOBAL_VARIABLE) else via
+
+
+def path(trace: Trace) -> str:
+    """The objects from the root to the survivor, those that a name stands for left out."""
+    if trace.steps:
+        return ARROW.join(shortened([*path_words(folded(trace.steps)), *end_words(trace)]))
+    if trace.cycle:
+        ring = shortened([step.object for step in trace.cycle])
+        return f"cycle: {ARROW.join([*ring, trace.cycle[0].object])}"
+    holders = trace.keepers or trace.ledger.native
+    return f"native code: {holders[0].description}" if holders else "no object that can be seen holds it"
+
+
+def path_words(steps: Sequence[Step]) -> Iterator[str]:
+    """A root, then names and the objects behind them."""
+    yield f"{steps[0].object} {steps[0].detail}".strip()
+    name = plain_name(steps[0].via) if len(steps) > 1 else ""
+    for number, step in enumerate(steps[1:], 1):
+        is_last = number + 1 == len(steps)
+        if not is_last and step.via.startswith("."):
+            name += step.via
+            continue
+        if name and not name.startswith("["):
+            yield name
+        name = "" if is_last else step.via
+        yield object_words(step)
+
+
+def object_words(step: Step) -> str:
+    """An object, with the number of its items where it has some."""
+    length = step.length
+    if length is None and step.detail.startswith("len ") and step.detail[4:].replace(",", "").isdigit():
+        length = int(step.detail[4:].replace(",", ""))
+    return step.object if length is None else f"{step.object} ({counted(length, 'item')})"
+
+
+def end_words(trace: Trace) -> list[str]:
+    """What the survivor keeps: the node of its graph."""
+    return [trace.tensor.grad_fn] if trace.tensor is not None and trace.tensor.grad_fn else []
+
+
+def shortened(words: list[str]) -> list[str]:
+    """The words, the middle of many replaced by dots."""
+    if len(words) <= MOST_OBJECTS:
+        return words
+    return [*words[: MOST_OBJECTS // 2], "...", *words[-(MOST_OBJECTS // 2 - 1) :]]
+
+
+def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
+    """The findings that have no block, what takes trust from the verdict, the proof, and where to read on."""
+    rest = report.findings[MOST_FINDINGS:]
+    if rest:
+        severities = listed(dict.fromkeys(one.severity.value for one in rest))
+        yield clipped(Text(f"{len(rest):,} more, {severities}", QUIET), width)
+    yield Text("")
+    if report.trouble:
+        yield clipped(Text(f"Note: {report.trouble}", NOTE), width)
+    if report.script_status:
+        yield clipped(Text(f"Note: the script ended with status {report.script_status}", NOTE), width)
+    yield clipped(proof_line(report), width)
+    yield clipped(Text(f"Details: gradlife hunt --full {report.target}, or --html report.html"), width)
+
+
+def proof_line(report: HuntReport) -> Text:
+    """The rate after the suspect reference was cut, or the command that measures it."""
+    proof = report.findings[0].proof
+    if proof is None:
+        return Text(f"Proof: gradlife hunt --prove {report.target} cuts the reference and measures again")
+    after = amounts(proof.after)
+    if proof.is_sufficient:
+        return Text.assemble(("Proof: ", GOOD), f"with the reference cut, {after} per step ({proof.cut})")
+    return Text.assemble(
+        ("Not proven: ", NOTE), f"with the reference cut, still {after} per step. {proof.note}".rstrip()
+    )
+
+
+def lead_on(report: HuntReport) -> Text:
+    """The second line where no finding is shown: a command that would tell, or what a clean verdict does not cover."""
+    limit = report.limits[0] if report.limits else ""
+    what, _, command = limit.rpartition(ARROW)
+    if report.verdict is HuntVerdict.INCONCLUSIVE:
+        is_sound = all(control.is_right for control in report.controls)
+        return Text(f"Try: {command if what and is_sound else best_try(report)}")
+    if limit:
+        return Text(f"Not covered: {what or limit}{f' ({command})' if what else ''}")
+    return Text(f"Details: gradlife hunt --full {report.target}")
+
+
+def best_try(report: HuntReport) -> str:
+    """The command for a hunt that could not tell: it shows the evidence, or counts other steps."""
+    if report.rounds or not all(control.is_right for control in report.controls):
+        return f"gradlife hunt --full {report.target}"
+    if "ended with" in report.trouble:
+        return f"mend the error, then gradlife hunt {report.target}"
+    if "::" in report.target:
+        return f"gradlife hunt --steps 60 {report.target}"
+    return f"gradlife hunt --step-on MODULE:FUNCTION {report.target}"
+
+
+def folded_lines(text: Text, width: int, most: int) -> list[Text]:
+    """The text in at most so many lines; the last one is clipped."""
+    console = Console(width=width)
+    lines = list(text.wrap(console, width, overflow="fold"))
+    for line in lines:
+        line.rstrip()
+    if len(lines) > most:
+        lines[most - 1] = clipped(Text.assemble(lines[most - 1], " ..."), width)
+    return lines[:most] or [Text("")]
+
+
+def clipped(text: Text, width: int) -> Text:
+    """The text on one line, its end replaced by dots where it has no room."""
+    if text.cell_len <= width:
+        return text
+    room = width - 3
+    kept = len(set_cell_size(text.plain, room).rstrip())
+    short = text[: min(kept, len(text))]
+    while cell_len(short.plain) > room:
+        short = short[:-1]
+    return Text.assemble(short, "...")

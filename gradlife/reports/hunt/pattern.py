@@ -1,0 +1,62 @@
+"""What a pattern is: its name, why it is a leak, how its trace looks, what to do, and the stories that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from gradlife.model import ScenarioInfo
+from gradlife.patterns import family, patterns_of, sentence
+from gradlife.patterns.fallback import code_without_case, without_case
+from gradlife.patterns.matching.pattern import Pattern
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import GOOD, NOTE, QUIET, TITLE
+
+
+def print_pattern(console: Console, code: str, stories: Iterable[ScenarioInfo]) -> None:
+    """Print everything about a code."""
+    for part in pattern_parts(code, list(stories)):
+        console.print(part, end="\n" if isinstance(part, Text) else "")
+
+
+def pattern_parts(code: str, stories: list[ScenarioInfo]) -> Iterator[RenderableType]:
+    """The name, the family, each look that the leak has, the stories."""
+    yield Hanging(Text(f"{code}  ", TITLE), Text(sentence(code)))
+    name, result = family(code)
+    yield Hanging(Text(f"{code[:3]}xx  ", QUIET), Text(f"{name}: {result}", QUIET))
+    rows = patterns_of(code)
+    for row in rows:
+        yield from row_parts(row)
+    if not rows:
+        yield from fix_parts(stories)
+    if stories:
+        yield Text("\nTold in" if rows else "")
+        yield from story_parts(stories)
+
+
+def row_parts(row: Pattern) -> Iterator[RenderableType]:
+    """One look of a leak."""
+    yield Text(f"\n{row.title[:1].upper()}{row.title[1:]}", TITLE)
+    yield Hanging(Text("  "), Text(without_case(row.reason)))
+    yield Hanging(Text("  trace    ", QUIET), Text(row.example))
+    yield Hanging(Text("  do       ", QUIET), Text(without_case(row.advice)))
+    for line in code_without_case(row.fix).splitlines():
+        yield Hanging(Text("             "), Text(line, GOOD))
+    if row.links:
+        yield Hanging(Text("  see      ", QUIET), Text(", ".join(row.links)))
+
+
+def fix_parts(stories: Iterable[ScenarioInfo]) -> Iterator[RenderableType]:
+    """Of a code that no trace alone gives away: how its stories are repaired."""
+    fixes = dict.fromkeys(story.fix for story in stories if story.fix)
+    for fix in fixes:
+        yield Hanging(Text("  do       ", QUIET), Text(fix))
+
+
+def story_parts(stories: Iterable[ScenarioInfo]) -> Iterator[RenderableType]:
+    """A line a story, its repaired twins below it."""
+    for story in stories:
+        lead = "    + " if story.fixed_of else "  "
+        yield Hanging(Text(lead, NOTE), Text.assemble((story.name, GOOD), f"  {story.title}"))

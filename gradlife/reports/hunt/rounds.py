@@ -1,0 +1,99 @@
+"""The rounds of a hunt as a table, and what its last columns come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from gradlife.model.hunt import HuntReport, PerStep, Round
+from gradlife.reports.hunt.sentences import listed, number, rate
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import BAD, GOOD, QUIET
+from gradlife.reports.values import size
+
+#: What is counted: the field, the word for one, the head of its column.
+MEASURES = (
+    ("bytes", "byte", "bytes"),
+    ("tensors", "tensor", "tensors"),
+    ("storages", "storage", "storages"),
+    ("graph_nodes", "graph node", "nodes"),
+    ("objects", "object", "objects"),
+)
+
+
+def round_lines(report: HuntReport) -> Iterator[RenderableType]:
+    """A row a round, and what they come to."""
+    if report.rounds:
+        yield from table_lines(report.rounds)
+        yield from conclusion(report)
+
+
+def table_lines(rounds: Sequence[Round]) -> Iterator[RenderableType]:
+    """A row a round; columns of nothing but zeros are left out."""
+    shown = [one for one in MEASURES if any(value_of(each, one[0]) for each in rounds)]
+    if shown:
+        table = [["round", "steps", *(head for _, _, head in shown), f"{shown[0][2]}/step"]]
+        table += [row(number, one, [field for field, _, _ in shown]) for number, one in enumerate(rounds, 1)]
+        widths = [max(map(len, column)) + 2 for column in zip(*table, strict=True)]
+        for number, cells in enumerate(table):
+            line = "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+            yield Text(line, QUIET if number == 0 else "")
+
+
+def row(number: int, one: Round, fields: list[str]) -> list[str]:
+    """A round's number, its steps, what it added, and the first of that by step."""
+    rate = figure(value_of(one, fields[0]) / max(one.steps, 1), fields[0])
+    return [str(number), str(one.steps), *(plus(one.added, field) for field in fields), rate]
+
+
+def conclusion(report: HuntReport) -> Iterator[RenderableType]:
+    """What grows and what does not, beneath the table."""
+    for sentence, grows in conclusion_text(report):
+        yield Hanging(Text("  → ", QUIET), Text(sentence, BAD if grows else GOOD))
+
+
+def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
+    """What grows by exactly so much a step, and what grows; each sentence, and whether something does."""
+    exact, more = [], []
+    for field, word, _ in MEASURES:
+        rates = [value_of(one, field) / one.steps for one in report.rounds if one.steps]
+        if not rates or min(rates) <= 0:
+            continue
+        if max(rates) - min(rates) <= 1e-9 * max(rates):
+            exact.append(size(round(rates[0])) if field == "bytes" else rate(rates[0], word))
+        else:
+            more.append(spread(rates, field, word))
+    if exact:
+        yield f"exactly {listed(exact)} a step, in every round", True
+    if more:
+        yield f"more in every round: {listed(more)} a step", True
+    if not exact and not more:
+        yield "nothing grows from round to round", False
+
+
+def spread(rates: list[float], field: str, word: str) -> str:
+    """3.9 to 4.1 kB; 1 to 2 objects."""
+    least, most = min(rates), max(rates)
+    if field == "bytes":
+        return f"{size(round(least))} to {size(round(most))}"
+    return f"{number(least)} to {rate(most, word)}"
+
+
+def value_of(one: Round, field: str) -> float:
+    """What a round added of one measure."""
+    return float(getattr(one.added, field))
+
+
+def plus(added: PerStep, field: str) -> str:
+    """+65.5 kB; +7; a dot where nothing was added."""
+    value = float(getattr(added, field))
+    return ("+" if value > 0 else "") + figure(value, field) if value else "."
+
+
+def figure(value: float, field: str) -> str:
+    """A figure of a column."""
+    if field == "bytes":
+        return ("-" if value < 0 else "") + size(abs(round(value)))
+    return number(value)

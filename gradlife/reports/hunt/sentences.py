@@ -1,0 +1,248 @@
+"""What a hunt found, in sentences: the same for the terminal, for Markdown and for a search box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gradlife.model.hunt import Finding, FindingKind, HuntReport, HuntVerdict, PerStep
+from gradlife.model.trace import UNHELD, Step, Trace
+from gradlife.reports.values import counted, size
+
+#: What became of the survivors, after "Each step leaves behind 1 tensor and 65.5 kB".
+FATES = {
+    FindingKind.GROWTH: "that a root still reaches",
+    FindingKind.NEVER: "that no root reaches, and that nothing will free",
+    FindingKind.NATIVE: "that native code holds",
+    FindingKind.RETAINED: "that should be gone",
+    FindingKind.NEEDS_GC: "in a cycle that waits for the collector",
+}
+KINDS = {
+    FindingKind.GROWTH: "grows in every round",
+    FindingKind.NEVER: "never freed",
+    FindingKind.NATIVE: "held by native code",
+    FindingKind.RETAINED: "kept too long, does not grow",
+    FindingKind.NEEDS_GC: "needs the collector",
+}
+#: Codes of what many objects have one each of: it gathers in none of them.
+SPREAD = {"GL527"}
+#: What would be freed beside the storages is shown from this share of their bytes on.
+MATERIAL = 0.25
+#: Fewer bytes than these are those of the objects that stand around a storage.
+LEAST_GRAPH_BYTES = 1_000
+#: A part of the whole that goes unmentioned: a stray one in many steps.
+STRAY = 0.05
+#: Words that tell nothing to a search box.
+COMMON_TYPES = {
+    "dict",
+    "list",
+    "tuple",
+    "module",
+    "cell",
+    "object",
+    "type",
+    "function",
+    "str",
+    "int",
+    "running frame",
+    "frame",
+}
+
+
+def problem(finding: Finding, report: HuntReport) -> list[str]:
+    """The problem statement: what, how much of all that grows, by whom it is held, where it accumulates."""
+    lines = [f"{what(finding)}.", held_by(finding.trace)]
+    lines += gathered_in(finding.trace) if finding.code not in SPREAD else []
+    share = share_of(finding, report)
+    if share:
+        lines[0] = f"{lines[0][:-1]}, {share}."
+    if finding.retained_bytes:
+        lines.append(f"With its holder {size(finding.retained_bytes)} would be freed.")
+    if finding.also_held_by:
+        lines.append(
+            f"Each of these holds as much by itself, and is to let go, too: {'; '.join(finding.also_held_by)}."
+        )
+    if finding.created_at:
+        lines.append(f"Made at {', called from '.join(finding.created_at)}.")
+    return lines
+
+
+def what(finding: Finding) -> str:
+    """What is left, and how much of it."""
+    fate = FATES[finding.kind]
+    if finding.kind is FindingKind.RETAINED:
+        kept = [counted(finding.survivors, noun(finding.trace))]
+        kept += [size(finding.retained_bytes)] if finding.retained_bytes else []
+        return f"Between two steps {listed(kept)} {'is' if finding.survivors == 1 else 'are'} kept {fate}"
+    return f"Each step leaves behind {amounts(finding.per_step)} {fate}"
+
+
+def noun(trace: Trace) -> str:
+    """What the survivors are called."""
+    return trace.object or "object"
+
+
+def amounts(per_step: PerStep) -> str:
+    """1 tensor and 65.5 kB; where no tensor is among it, what else there is."""
+    names = (("tensors", "tensor"), ("storages", "storage"), ("graph_nodes", "graph node"), ("objects", "object"))
+    counts = [(getattr(per_step, field), word) for field, word in names]
+    most = max(count for count, _ in counts)
+    first = [rate(count, word) for count, word in counts if count and count > STRAY * most][:2]
+    if per_step.tensors and abs(per_step.storages - per_step.tensors) <= STRAY * per_step.tensors:
+        first = first[:1]
+    nbytes = round(per_step.bytes)
+    more = per_step.retained_bytes - per_step.bytes
+    if first and more >= max(LEAST_GRAPH_BYTES, MATERIAL * per_step.bytes):  # the graph behind the storages
+        nbytes = round(per_step.retained_bytes)
+    return listed(first + ([size(nbytes)] if nbytes else [])) or "nothing"
+
+
+def rate(count: float, word: str) -> str:
+    """1 tensor, 0.5 tensors."""
+    return f"{number(count)} {word if count == 1 else word + 's'}"
+
+
+def number(count: float) -> str:
+    """A count: whole ones whole, others with three figures."""
+    return f"{count:,.0f}" if count == int(count) else f"{count:,.3g}"
+
+
+def listed(parts: Iterable[str]) -> str:
+    """a; a and b; a, b and c."""
+    *most, last = [*parts] or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def share_of(finding: Finding, report: HuntReport) -> str:
+    """How much of what grows this is, where there is more than it."""
+    steps = sum(one.steps for one in report.rounds)
+    grown = sum(one.added.bytes for one in report.rounds) / steps if steps else 0.0
+    part = finding.per_step.bytes / grown if grown > 0 else 0.0
+    return f"{part:.0%} of all bytes that grow" if 0 < part < 0.995 else ""
+
+
+def held_by(trace: Trace) -> str:
+    """Who holds the survivors."""
+    if trace.steps:
+        first = trace.steps[0]
+        return f"{named(first)} holds {'it' if len(trace.steps) == 2 else 'them'}: {way(trace.steps)}."
+    if trace.cycle:
+        ring = " → ".join(step.object for step in (*trace.cycle, trace.cycle[0]))
+        return f"Nothing but their own cycle keeps them: {ring}."
+    if trace.object == UNHELD:
+        return "No object that can be seen has it."
+    if trace.ledger.native:
+        return f"Native code holds them: {trace.ledger.native[0].description}."
+    return "No object refers to them: their reference counts are higher than the references that can be seen."
+
+
+def gathered_in(trace: Trace) -> list[str]:
+    """The container that has more of them after each step: the last on the way of which an item, key or element is named."""
+    for number in range(len(trace.steps) - 2, 0, -1):
+        if trace.steps[number].via.startswith(("[", "an item", "an element", "a key")):
+            return [f"They gather in {named(trace.steps[number])}, {way(trace.steps[: number + 1])}."]
+    return []
+
+
+def named(step: Step) -> str:
+    """A step's object as one says it."""
+    return f"{step.object} {step.detail}".strip()
+
+
+def way(steps: tuple[Step, ...]) -> str:
+    """The references of a trace in a row: global variable 'state'.losses[0] → grad_fn."""
+    text = ""
+    for step in folded(steps)[:-1]:
+        text += step.via if step.via[:1] in ".[" else f"{' → ' if text else ''}{step.via}"
+    return text
+
+
+def folded(steps: tuple[Step, ...]) -> list[Step]:
+    """The steps, of those that come again and again only the first and the last."""
+    kept: list[Step] = []
+    for step in steps:
+        if len(kept) >= 2 and all((one.object, one.via) == (step.object, step.via) for one in kept[-2:]):
+            kept[-1] = step
+        else:
+            kept.append(step)
+    return kept
+
+
+def keywords(finding: Finding) -> list[str]:
+    """What to type into a search box."""
+    trace = finding.trace
+    around = [step for step in (*trace.steps, *trace.cycle) if step.is_suspect] or [*trace.steps, *trace.cycle]
+    types = [step.object for step in around] + [trace.object]
+    words = [finding.code, *(word for word in types if word not in COMMON_TYPES)]
+    words += [link for link in finding.diagnosis.advice.links if not link.startswith("http")]
+    return list(dict.fromkeys(words))
+
+
+def by_whose_bug(report: HuntReport) -> Iterator[tuple[str, list[Finding]]]:
+    """The findings under headings: the program's own, those of libraries, what only waits."""
+    waiting = [one for one in report.findings if one.kind is FindingKind.NEEDS_GC]
+    leaks = [one for one in report.findings if one.kind is not FindingKind.NEEDS_GC]
+    sections = (
+        ("Leaks of this program", [one for one in leaks if not one.diagnosis.library]),
+        ("Leaks of libraries", [one for one in leaks if one.diagnosis.library]),
+        ("Waiting for the collector: no leaks, but memory at its peak", waiting),
+    )
+    yield from ((title, found) for title, found in sections if found)
+
+
+def sums(report: HuntReport) -> str:
+    """2 leaks of this program, 1 of libraries, 1 growth explained."""
+    findings = report.findings
+    waiting = sum(one.kind is FindingKind.NEEDS_GC for one in findings)
+    library = sum(bool(one.diagnosis.library) for one in findings if one.kind is not FindingKind.NEEDS_GC)
+    own = len(findings) - waiting - library
+    parts = [f"{counted(own, 'leak')} of this program"] if own or not findings else []
+    parts += [f"{counted(library, 'leak')} of libraries"] if library else []
+    parts += [f"{counted(waiting, 'cycle')} waiting for the collector"] if waiting else []
+    parts += [f"{counted(len(report.explained), 'growth')} explained"] if report.explained else []
+    return ", ".join(parts)
+
+
+def headline(report: HuntReport) -> str:
+    """What it comes to, in a line."""
+    match report.verdict:
+        case HuntVerdict.LEAK:
+            return sums(report)
+        case HuntVerdict.NEEDS_GC:
+            return f"nothing leaks, but memory waits for the collector: {sums(report)}"
+        case HuntVerdict.CLEAN:
+            grown = f"; {sums(report).partition(', ')[2]}" if report.explained else ""
+            return f"nothing grew in {counted(len(report.rounds), 'round')} of {steps_of(report)}{grown}"
+    wrong = [control.name for control in report.controls if not control.is_right]
+    if wrong:
+        were = "controls {} were" if len(wrong) > 1 else "control {} was"
+        return f"not to be believed: the {were.format(listed(map(repr, wrong)))} judged wrongly"
+    return report.trouble or "too few steps to tell"
+
+
+def steps_of(report: HuntReport) -> str:
+    """7 steps; 7 to 13 steps."""
+    least, most = min(one.steps for one in report.rounds), max(one.steps for one in report.rounds)
+    return counted(most, "step") if least == most else f"{least} to {most} steps"
+
+
+def method(report: HuntReport) -> str:
+    """What was done."""
+    text = f"{counted(report.warmup_steps, 'step')} of warm-up"
+    if report.rounds:
+        text += f", then {counted(len(report.rounds), 'round')} of {steps_of(report)}"
+    return text
+
+
+def next_commands(report: HuntReport) -> list[tuple[str, str]]:
+    """What to do next: a command, and what for."""
+    if not report.findings:
+        return []
+    target = report.target
+    code = report.findings[0].code
+    lines = [] if code == "GL000" else [(f"gradlife explain {code}", "what this is, on a small program")]
+    if all(one.proof is None for one in report.findings):
+        lines.append((f"gradlife hunt --prove {target}", "cuts the reference and measures again"))
+    lines.append((f"gradlife hunt -i {target}", "stops at the leak, to look around and to cut it"))
+    lines.append((f"gradlife hunt --json before.json {target}", "keeps the rates; after the fix:"))
+    lines.append((f"gradlife hunt --verify before.json {target}", "compares them"))
+    return lines

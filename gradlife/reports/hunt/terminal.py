@@ -1,0 +1,141 @@
+"""The report of a hunt for people: what it comes to, what was counted, each leak, and how far to believe it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from gradlife.model.hunt import Control, Finding, HuntReport, HuntVerdict
+from gradlife.reports.hunt.finding import brief_line, finding_part
+from gradlife.reports.hunt.rounds import round_lines
+from gradlife.reports.hunt.sentences import by_whose_bug, headline, method, next_commands
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
+from gradlife.reports.values import size
+
+WORDS = {
+    HuntVerdict.LEAK: ("LEAK", BAD),
+    HuntVerdict.NEEDS_GC: ("needs-gc", NOTE),
+    HuntVerdict.CLEAN: ("clean", GOOD),
+    HuntVerdict.INCONCLUSIVE: ("could not tell", NOTE),
+}
+#: Findings that are shown in full before the rest gets a line each.
+IN_FULL = 5
+#: What stands in a limit before the command that lifts it.
+ARROW = " → "
+#: What leads on, each with what for.
+Commands = Sequence[tuple[str, str]]
+#: Columns that a terminal has at least.
+LEAST_WIDTH = 80
+
+
+def print_hunt(
+    console: Console, report: HuntReport, in_full: bool = False, then: Callable[[HuntReport], Commands] = next_commands
+) -> None:
+    """Print the whole report."""
+    console.print(render_hunt(report, in_full, then), end="")
+
+
+def render_hunt(
+    report: HuntReport, in_full: bool = False, then: Callable[[HuntReport], Commands] = next_commands
+) -> RenderableType:
+    """The whole report; `in_full` tells every finding with its trace, `then` what leads on from here."""
+    return Group(*parts(report, len(report.findings) if in_full else IN_FULL, then))
+
+
+def parts(
+    report: HuntReport, shown: int, then: Callable[[HuntReport], Commands] = next_commands
+) -> Iterator[RenderableType]:
+    """The parts of the report that have something to say."""
+    yield section("", head_lines(report))
+    if report.rounds:
+        yield section("What each round added", round_lines(report))
+    yield from finding_parts(report, shown)
+    yield from optional_section("Growth that is meant", explained_lines(report))
+    yield from optional_section("Controls, planted to be judged with the rest", map(control_line, report.controls))
+    yield from optional_section("What this cannot tell, worst first", map(limit_line, report.limits))
+    yield from optional_section("Next", next_lines(then(report)))
+    yield last_line(report)
+
+
+def optional_section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """A section, if it has a line."""
+    found = list(lines)
+    if found:
+        yield section(title, found)
+
+
+def section(title: str, lines: Iterable[RenderableType]) -> Group:
+    """A part with its title and a blank line after it."""
+    return Group(*([Hanging(Text(""), Text(title, TITLE))] if title else []), *lines, Text(""))
+
+
+def head_lines(report: HuntReport) -> Iterator[RenderableType]:
+    """The verdict, what was run, and what went wrong with it."""
+    word, style = WORDS[report.verdict]
+    yield Hanging(Text(f"{word}  ", style), Text.assemble((report.target, TITLE), f"  {headline(report)}"))
+    if report.stepped_by:
+        yield Hanging(Text("  a step is  ", QUIET), Text(report.stepped_by))
+    yield Hanging(Text("  method     ", QUIET), Text(method(report)))
+    if report.trouble:
+        yield Hanging(Text("  trouble    ", QUIET), Text(report.trouble, NOTE))
+    if report.script_status:
+        yield Hanging(Text("  the script ", QUIET), Text(f"ended with status {report.script_status}", NOTE))
+
+
+def finding_parts(report: HuntReport, shown: int) -> Iterator[RenderableType]:
+    """The findings by whose bug they are, the first ones in full."""
+    number, total = 0, len(report.findings)
+    for title, findings in by_whose_bug(report):
+        yield Hanging(Text(""), Text(title, TITLE))
+        brief: list[Finding] = []
+        for finding in findings:
+            number += 1
+            if number <= shown:
+                yield section("", finding_part(finding, number, total, report))
+            else:
+                brief.append(finding)
+        if brief:
+            more = Hanging(Text("  "), Text(f"and {len(brief):,} more: --full tells them all", QUIET))
+            yield section("", [more, *map(brief_line, brief)])
+
+
+def explained_lines(report: HuntReport) -> Iterator[RenderableType]:
+    """Each growth that is meant, and what it is."""
+    width = max((len(one.kind) for one in report.explained), default=0)
+    for one in report.explained:
+        nbytes = f"  {size(one.bytes)}" if one.bytes else ""
+        yield Hanging(Text(f"  {one.kind.ljust(width)}  ", QUIET), Text(f"{one.what}{nbytes}"))
+
+
+def control_line(control: Control) -> RenderableType:
+    """A planted leak or clean twin, and whether it was judged as it had to be."""
+    word, style = ("✔", GOOD) if control.is_right else ("✘", BAD)
+    text = f"{control.name}: {control.observed}" + ("" if control.is_right else f", but it is {control.expected}")
+    return Hanging(Text(f"  {word} ", style), Text(text))
+
+
+def limit_line(limit: str) -> RenderableType:
+    """A limit, and the command that lifts it."""
+    what, arrow, command = limit.rpartition(ARROW)
+    if not arrow:
+        return Hanging(Text("  - ", QUIET), Text(limit))
+    return Hanging(Text("  - ", QUIET), Text.assemble(what, (arrow, QUIET), (command, TITLE)))
+
+
+def next_lines(commands: Commands) -> Iterator[RenderableType]:
+    """Commands that lead on."""
+    for command, what_for in commands:
+        if len(command) + len(what_for) > LEAST_WIDTH - 8:
+            yield Hanging(Text("  # ", QUIET), Text(what_for, QUIET))
+            yield Hanging(Text("  "), Text(command, TITLE))
+        else:
+            yield Hanging(Text("  "), Text.assemble((command, TITLE), (f"   # {what_for}", QUIET)))
+
+
+def last_line(report: HuntReport) -> RenderableType:
+    """The verdict again, for it is the last line that is read first."""
+    word, style = WORDS[report.verdict]
+    return Hanging(Text(f"{word}: ", style), Text(headline(report)))

@@ -1,0 +1,148 @@
+"""The trace of a finding: what each object is to the leak, and why; the suspect stretch underlined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from gradlife.model.trace import MOST_KEEPERS, SURENESS, Ledger, NativeHolder, Step, StepStatus, TensorFacts, Trace
+from gradlife.reports.hunt.sentences import named
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
+from gradlife.reports.values import counted, size
+
+VERDICTS = {
+    StepStatus.EXPECTED: ("should live", GOOD),
+    StepStatus.LEAKING: ("should be gone", BAD),
+    StepStatus.UNKNOWN: ("", QUIET),
+}
+#: Steps of a row of alike ones that are drawn before it is only counted.
+ALIKE = 2
+#: A plain drawing is as wide as a line of a file.
+PLAIN_WIDTH = 100
+
+
+def trace_part(trace: Trace) -> Iterator[RenderableType]:
+    """The way from the root down, the cycle where there is no root, and what no object explains."""
+    yield from way_down(trace.steps)
+    yield from ring(trace.cycle)
+    yield from way_down(trace.tail)
+    yield from held_unseen(trace)
+    yield from facts(trace.tensor)
+    yield from unexplained(trace.ledger, bool(trace.steps or trace.cycle))
+    for leg in trace.legs:
+        yield Hanging(Text("  not seen by the collector: ", QUIET), Text(leg))
+
+
+def way_down(steps: Sequence[Step]) -> Iterator[RenderableType]:
+    """Each object, and below it its reference to the next."""
+    for number, (step, more) in enumerate(gathered(steps)):
+        is_last = step is steps[-1]
+        yield object_line("┬ " if number == 0 else "╰→ " if is_last else "├─ ", step, "   " if is_last else "│    ")
+        if not is_last:
+            yield from reference_lines("│    ", step, more)
+
+
+def ring(cycle: Sequence[Step]) -> Iterator[RenderableType]:
+    """Objects that keep one another: the last refers to the first."""
+    rows = gathered(cycle)
+    for number, (step, more) in enumerate(rows):
+        yield object_line("╭→ " if number == 0 else "├─ ", step, "│    ")
+        yield from reference_lines("│    ", step, more)
+    if rows:
+        yield Hanging(Text("╰─ ", QUIET), Text(f"back to {named(rows[0][0])}", QUIET))
+
+
+def gathered(steps: Sequence[Step]) -> list[tuple[Step, int]]:
+    """The steps, each with how many alike ones that follow it are left out."""
+    rows: list[tuple[Step, int]] = []
+    for number, step in enumerate(steps):
+        before = steps[max(0, number - ALIKE) : number]
+        is_last = number + 1 == len(steps)
+        if (
+            len(before) == ALIKE
+            and not is_last
+            and all((one.object, one.via) == (step.object, step.via) for one in before)
+        ):
+            rows[-1] = (rows[-1][0], rows[-1][1] + 1)
+        else:
+            rows.append((step, 0))
+    return rows
+
+
+def object_line(lead: str, step: Step, below: str) -> RenderableType:
+    """An object, and what it is to the leak."""
+    word, style = VERDICTS[step.status]
+    text = Text.assemble((step.object, TITLE), f" {step.detail}".rstrip())
+    if word:
+        text.append("   ")
+        text.append(word, style)
+    if step.reason:
+        text.append(f"{':' if word else '  '} {step.reason}", QUIET)
+    width = max(len(lead), len(below))
+    return Hanging(Text(lead.ljust(min(width, 3)), QUIET), text, Text(below[:3], QUIET))
+
+
+def reference_lines(lead: str, step: Step, more: int) -> Iterator[RenderableType]:
+    """A reference, underlined where it is suspect."""
+    yield Hanging(Text(lead, QUIET), Text(step.via, NOTE if step.is_suspect else ""), Text(lead, QUIET))
+    if step.is_suspect:
+        underline = "~" * min(cell_len(step.via), PLAIN_WIDTH // 2)
+        yield Hanging(Text(lead, QUIET), Text(underline, BAD), Text(lead, QUIET))
+    if more:
+        yield Hanging(Text(lead, QUIET), Text(f"... and {more:,} more like it", QUIET), Text(lead, QUIET))
+
+
+def held_unseen(trace: Trace) -> Iterator[RenderableType]:
+    """The way from what only native code holds, and what holds that."""
+    if trace.lead:
+        yield Hanging(Text("  "), Text("native code holds the first of these:", NOTE))
+        yield from way_down(trace.lead)
+    yield from (holder_line("  it is held by ", holder) for holder in trace.keepers[:MOST_KEEPERS])
+
+
+def holder_line(lead: str, holder: NativeHolder) -> RenderableType:
+    """What holds a reference in C++."""
+    where = f", {holder.symbol} in {holder.library}" if holder.symbol else ""
+    return Hanging(Text(lead), Text.assemble(holder.description, where, (SURENESS[holder.sureness], QUIET)))
+
+
+def facts(tensor: TensorFacts | None) -> Iterator[RenderableType]:
+    """What hangs on the tensor at the end of the way."""
+    lines = []
+    if tensor is not None and tensor.grad_fn:
+        lines.append(f"its grad_fn is {tensor.grad_fn}, with the graph behind it")
+    if tensor is not None and tensor.is_view:
+        lines.append("it is a view: it keeps a whole storage")
+    if tensor is not None and tensor.storage_bytes:
+        lines.append(f"its storage has {size(tensor.storage_bytes)}")
+    if lines:
+        yield Hanging(Text("   "), Text("; ".join(lines), QUIET))
+
+
+def unexplained(ledger: Ledger, has_way: bool) -> Iterator[RenderableType]:
+    """References that no object explains, and what in native memory holds them."""
+    if not ledger.unaccounted or (has_way and not ledger.native):
+        return
+    of = f"{counted(ledger.count, 'reference')}, {ledger.unaccounted:,} of which no object explains"
+    yield Hanging(Text("  "), Text(of, NOTE))
+    for holder in ledger.native:
+        yield holder_line("  native code: ", holder)
+    if not ledger.native and ledger.is_scanned:
+        yield Hanging(
+            Text("  "), Text("no word of memory holds them that surely: a stack, a register, or a lost count", QUIET)
+        )
+
+
+def trace_drawing(trace: Trace) -> str:
+    """The trace as plain text."""
+    console = Console(
+        width=PLAIN_WIDTH, no_color=True, markup=False, emoji=False, highlight=False, force_terminal=False
+    )
+    with console.capture() as captured:
+        for line in trace_part(trace):
+            console.print(line, end="" if isinstance(line, Hanging) else "\n")
+    return captured.get()

@@ -1,0 +1,54 @@
+"""What became of each leak after a fix, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
+from gradlife.model.fix_verification import Change, Verification
+from gradlife.reports.hunt.finding import brief_line, grown
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
+from gradlife.reports.values import counted
+
+
+def print_verification(console: Console, found: Verification) -> None:
+    """Print it."""
+    for line in lines(found):
+        console.print(line, end="")
+
+
+def lines(found: Verification) -> Iterator[RenderableType]:
+    """A line a leak, then what it comes to."""
+    before, after = found.rounds
+    yield Hanging(Text("fix check  ", TITLE), Text(f"rates of {before} rounds before, {after} after", QUIET))
+    yield from map(change_line, found.changes)
+    if found.new:
+        yield Hanging(Text("  "), Text("not there before:", BAD))
+        yield from map(brief_line, found.new)
+    yield last_line(found)
+
+
+def change_line(change: Change) -> RenderableType:
+    """A leak, then and now."""
+    mark, style = ("✔", GOOD) if change.is_gone else ("✘", BAD)
+    rates = f"{grown(change.before)} → {grown(change.after) if change.after is not None else 'nothing'} a step"
+    return Hanging(Text(f"  {mark} ", style), Text.assemble((change.code, TITLE), f"  {change.title}: {rates}"))
+
+
+def last_line(found: Verification) -> RenderableType:
+    """The verdict."""
+    if found.exit_status == EXIT_CLEAN:
+        gone = (
+            counted(len(found.changes), "leak is", "leaks are") if found.changes else "nothing leaked, and nothing does"
+        )
+        return Hanging(Text("fixed: ", GOOD), Text(f"{gone} gone" if found.changes else gone))
+    if found.exit_status == EXIT_COULD_NOT_TELL:
+        return Hanging(Text("could not tell: ", NOTE), Text(found.trouble))
+    left = sum(not change.is_gone for change in found.changes)
+    return Hanging(
+        Text("NOT FIXED: ", BAD), Text(f"{left} of {counted(len(found.changes), 'leak')} left, {len(found.new)} new")
+    )

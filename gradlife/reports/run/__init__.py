@@ -1,0 +1,1 @@
+"""Scenario runs in the terminal."""

@@ -1,0 +1,62 @@
+"""Ownership trees of one run, stage by stage, each drawn once: not again inside another one, nor while it stays the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from gradlife.model.reading import Ownership
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import QUIET, TITLE
+
+#: How the engine names an object: `tensor #12`.
+NUMBER = re.compile(r"#\d+")
+BRANCHES = re.compile(r"[\s│├└─|`+-]*")
+
+
+def ownership_lines(owners: Sequence[Ownership]) -> Iterator[RenderableType]:
+    """A title a stage, and below it the tree of each subject."""
+    before: dict[str, str] = {}  # the last tree of each subject
+    for stage in dict.fromkeys(one.stage for one in owners):
+        here = [one for one in owners if one.stage == stage]
+        yield Text(f"  at {stage!r}", QUIET)
+        for one in here:
+            home = tree_with(one, here)
+            if home is not None:
+                yield remark(one.subject, f"in the tree of {home.subject}")
+            elif before.get(one.subject) == one.text:
+                yield remark(one.subject, "as before")
+            else:
+                yield Text.assemble("    ", (one.subject, TITLE))
+                yield from map(tree_line, one.text.splitlines())
+        before.update((one.subject, one.text) for one in here)
+
+
+def tree_with(one: Ownership, others: Sequence[Ownership]) -> Ownership | None:
+    """The tree that an object's own tree is a part of; of two that are parts of each other the first is shown."""
+    for number, other in enumerate(others):
+        is_first = number < others.index(one)
+        if other is not one and stands_in(one.text, other.text) and (is_first or not stands_in(other.text, one.text)):
+            return other
+    return None
+
+
+def stands_in(tree: str, other: str) -> bool:
+    """Is the object at the top of a tree one of those in another?"""
+    number = NUMBER.search(tree.partition("\n")[0])
+    return number is not None and number.group() in NUMBER.findall(other)
+
+
+def remark(subject: str, text: str) -> RenderableType:
+    """A subject that needs no tree of its own."""
+    return Hanging(Text("    "), Text.assemble((subject, TITLE), (f"  {text}", QUIET)))
+
+
+def tree_line(line: str) -> RenderableType:
+    """A line of a tree; what does not fit goes on to the right of its branches."""
+    branches = BRANCHES.match(line)
+    lead = branches.group() if branches else ""
+    return Hanging(Text("      " + lead, QUIET), Text(line[len(lead) :]))

@@ -1,0 +1,53 @@
+"""What was recorded, in a few lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rich.console import Console
+from rich.text import Text
+
+from gradlife.model.recording import RecordedStory, Recording
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import NOTE, QUIET, TITLE
+from gradlife.reports.values import counted, plain
+
+#: So many readings, and stories, that were not the same in every round are listed.
+TOLD = 20
+
+
+def print_recording(console: Console, recording: Recording, stories: int) -> None:
+    """Print what was recorded, and what was not the same in every round."""
+    system = recording.system
+    where = f"{system.framework} {system.version}, Python {system.python}, {system.platform}"
+    console.print(Hanging(Text(""), Text.assemble((system.name, TITLE), (f"  {where}", QUIET))), end="")
+    readings = sum(len(story.run.readings) for story in recording.stories)
+    text = f"{counted(stories, 'story', 'stories')} run in {counted(recording.rounds, 'round')}"
+    if stories < len(recording.stories):
+        text += f"; {len(recording.stories):,} in the file"
+    console.print(Hanging(Text("  "), Text(f"{text}: {counted(readings, 'reading')}{endings(recording)}")), end="")
+    lines = [line for story in recording.stories for line in unstable_lines(story)]
+    for line in lines[:TOLD]:
+        console.print(Hanging(Text("  "), Text.assemble(("UNSTABLE ", NOTE), line)), end="")
+    if len(lines) > TOLD:
+        console.print(Text(f"  and {len(lines) - TOLD:,} more, marked in the file", QUIET))
+
+
+def endings(recording: Recording) -> str:
+    """How stories ended that did not end well."""
+    outcomes = Counter(story.run.outcome for story in recording.stories)
+    return "".join(f", {count:,} {outcome}" for outcome, count in sorted(outcomes.items()) if outcome != "ok")
+
+
+def unstable_lines(story: RecordedStory) -> list[str]:
+    """What was not the same in every round of a story."""
+    lines = (
+        [f"{story.scenario} ended differently from round to round: {', '.join(story.outcomes)}"]
+        if story.outcomes
+        else []
+    )
+    for reading in story.run.readings:
+        if not reading.is_stable:
+            values = " or ".join(map(plain, reading.seen))
+            lines.append(f"{story.scenario}, {reading.subject}, {reading.probe} at {reading.stage!r}: {values}")
+    return lines

@@ -1,0 +1,170 @@
+"""The report of a run for people: systems, matrix, what differs, what went wrong, what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL
+from gradlife.model import RunOk, RunReport, Status, SystemInfo
+from gradlife.reports.layout import Hanging
+from gradlife.reports.run import problems, totals
+from gradlife.reports.run.grid import Grid
+from gradlife.reports.run.matrix import legend, make_matrix
+from gradlife.reports.run.suites import Detail, count_of_rows, detail_for, make_suite
+from gradlife.reports.run.timeline import Timeline
+from gradlife.reports.run.view import RunView
+from gradlife.reports.theme import BAD, EXPLAINED, GOOD, MARK_MEANINGS, MARK_STYLES, NOTE, QUIET, TITLE
+from gradlife.reports.values import counted
+
+BRACKETS = "in brackets, where there is room: the subject whose verdict it is (explain NAME tells all)"
+
+#: Problems of one sort that are listed before the rest is only counted.
+PROBLEMS_SHOWN = 25
+
+
+def print_report(console: Console, report: RunReport, in_full: bool = False) -> None:
+    """Print the whole report."""
+    view = RunView(report)
+    for part in parts(view, detail_for(console.width, len(view.systems), in_full)):
+        console.print(part, end="")
+
+
+def parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
+    """The parts of the report, in the order in which a stranger wants them."""
+    yield section("Systems", system_lines(view.systems))
+    yield section("What became of the subject of each story", matrix_part(view, detail.in_full))
+    yield from suite_parts(view, detail)
+    report = view.report
+    yield from problem_section("Differences from the release that a system imitates", differing(view))
+    yield from problem_section(
+        "Contradictions: a reading is other than its story declares",
+        problems.contradictions(report),
+    )
+    yield from problem_section(
+        "Disagreements: the heap graph said other than what came", problems.disagreements(report)
+    )
+    yield from problem_section("Stories that did not come to their end", problems.failures(report))
+    yield from unavailable_part(view)
+    yield Group(Text("In sum", TITLE), *closing_part(report))
+
+
+def section(title: str, body: Iterable[RenderableType]) -> Group:
+    """A titled part with a blank line after it."""
+    return Group(Text(title, TITLE), *body, Text(""))
+
+
+def system_lines(systems: tuple[SystemInfo, ...]) -> Iterator[RenderableType]:
+    """Each system and what it is; what all run on is said once."""
+    grounds = {f"Python {system.python}, {system.platform}" for system in systems}
+    width = max((len(system.name) for system in systems), default=0)
+    for number, system in enumerate(systems, 1):
+        what = f"{system.framework} {system.version}"
+        if len(grounds) > 1:
+            what += f", Python {system.python}, {system.platform}"
+        yield Hanging(Text(f"  [{number}] ", QUIET), Text.assemble(system.name.ljust(width), (f"  {what}", QUIET)))
+    if len(grounds) == 1:
+        yield Text(f"  on {grounds.pop()}", QUIET)
+
+
+def matrix_part(view: RunView, in_full: bool) -> Iterator[RenderableType]:
+    """The matrix and its legend."""
+    grid = make_matrix(view, in_full)
+    yield grid
+    yield Text("")
+    yield Hanging(Text(""), Text(BRACKETS, QUIET))
+    for word, style, meaning in legend(grid):
+        yield Hanging(Text(f"{word:6} ", style), Text(meaning, QUIET))
+    yield from mark_legend(view, [grid])
+
+
+def mark_legend(view: RunView, grids: Iterable[Grid]) -> Iterator[RenderableType]:
+    """What the marks mean, those that occur."""
+    marks = {cell.mark for grid in grids for row in grid.rows for cell in row.cells}
+    for mark, meaning in MARK_MEANINGS.items():
+        if mark in marks:
+            meaning = meaning.format(reference=view.report.against or "the first system")
+            yield Hanging(Text(f"{mark:6} ", MARK_STYLES[mark]), Text(meaning, QUIET))
+
+
+def suite_parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
+    """A table per suite."""
+    for suite, families in view.suites.items():
+        grid = make_suite(view, families, detail)
+        if any(row.cells for row in grid.rows):
+            what = "every reading" if detail.in_full else "where systems differ"
+            yield section(f"{suite}: {what} ({count_of_rows(view, families, grid)})", [grid])
+    if not detail.in_full:
+        yield Text("Every reading at every stage: --stage-detail\n\n", QUIET)
+
+
+def differing(view: RunView) -> list[problems.Problem]:
+    """Unexplained differences, then explained ones."""
+    explained = problems.differences(view.report, view.faithful, Status.EXPECTED)
+    return problems.differences(view.report, view.faithful, Status.DIFFERS) + explained
+
+
+def problem_section(title: str, found: list[problems.Problem]) -> Iterator[RenderableType]:
+    """A section of problems, if there are any."""
+    rest = len(found) - PROBLEMS_SHOWN
+    lines = [line for problem in found[:PROBLEMS_SHOWN] for line in problem_lines(problem)]
+    if rest > 0:
+        lines.append(Hanging(Text("  "), Text(f"and {rest:,} more: --json FILE has them all", QUIET)))
+    if found:
+        yield section(title, lines)
+
+
+def problem_lines(problem: problems.Problem) -> Iterator[RenderableType]:
+    """A headline, then what happened."""
+    style = MARK_STYLES[EXPLAINED] if problem.word == "EXPLAINED" else BAD
+    on = f" on {', '.join(problem.systems)}" if problem.systems else ""
+    yield Hanging(Text("  "), Text.assemble((problem.word, style), " ", (problem.headline, TITLE), on))
+    for sentence in problem.sentences:
+        yield Hanging(Text("    "), Text(sentence))
+
+
+def unavailable_part(view: RunView) -> Iterator[RenderableType]:
+    """What could not be run, gathered by reason."""
+    found = problems.unavailable(view.report)
+    if found:
+        yield section("Not available", [unavailable_line(*one) for one in found])
+
+
+def unavailable_line(why: str, count: int, systems: list[str]) -> RenderableType:
+    """Some stories that some systems lack the means for."""
+    text = f"{counted(count, 'story', 'stories')} on {', '.join(systems)}"
+    return Hanging(Text("  "), Text.assemble(f"{why}: ", (text, QUIET)))
+
+
+def closing_part(report: RunReport) -> Iterator[RenderableType]:
+    """Sums, and the last line, which says what the exit status says."""
+    yield Hanging(Text("  "), Text(totals.sums(report)))
+    for sentence in (*totals.faithfulness(report), *totals.agreement(report), *totals.python_tools(report)):
+        yield Hanging(Text("  "), Text(sentence))
+    word, style = {EXIT_CLEAN: ("clean", GOOD), EXIT_COULD_NOT_TELL: ("could not tell", NOTE)}.get(
+        report.exit_status, ("FOUND", BAD)
+    )
+    yield Hanging(Text("  "), Text.assemble((word, style), ": ", totals.verdict(report)))
+
+
+def print_timelines(console: Console, report: RunReport) -> None:
+    """Draw the events of each story in the systems that record any; those with the same drawing share it."""
+    for scenario in report.scenarios:
+        drawn = [run for run in report.runs if run.scenario == scenario.id and isinstance(run, RunOk) and run.events]
+        for systems, run in alike(drawn):
+            console.print(Timeline(f"{scenario.id} on {', '.join(systems)}", run.events))
+            console.print()
+        if not drawn:
+            console.print(Timeline(scenario.id, ()))
+
+
+def alike(runs: list[RunOk]) -> list[tuple[list[str], RunOk]]:
+    """Runs whose drawings would be the same, under one of them."""
+    found: dict[tuple[tuple[str, str, str], ...], tuple[list[str], RunOk]] = {}
+    for run in runs:
+        first = min((event.object for event in run.events), default=0)
+        drawing = tuple((event.kind, str(event.object - first), event.stage) for event in run.events)
+        found.setdefault(drawing, ([], run))[0].append(run.system)
+    return list(found.values())

@@ -1,0 +1,155 @@
+"""One story in full: what happens, who does what with it, and how it is repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from gradlife.model import Declared, RunOk, RunReport, ScenarioInfo
+from gradlife.patterns import sentence
+from gradlife.reports.docstrings import folded_prose
+from gradlife.reports.layout import Hanging
+from gradlife.reports.run.grid import Grid
+from gradlife.reports.run.ownership_tree import ownership_lines
+from gradlife.reports.run.run import mark_legend
+from gradlife.reports.run.suites import ANSWERS, add_stages, detail_for
+from gradlife.reports.run.view import LIVENESS, RunView
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, VERDICT_STYLES
+from gradlife.reports.values import plain
+
+DIFF_STYLES = {"-": BAD, "+": GOOD, ".": QUIET}
+
+#: What tells who is alive and who holds whom; the other probes are counts and bytes.
+STAGE_PROBES = ("expiry", "refcount", *ANSWERS, "referrers")
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A repaired twin, and how its source differs from that of the story that it repairs."""
+
+    twin: ScenarioInfo
+    diff: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Everything about one story."""
+
+    story: ScenarioInfo
+    profiles: Sequence[tuple[str, Sequence[Declared]]]  # what each profile is declared to do
+    fixes: Sequence[Fix]
+    report: RunReport | None = None  # the story run, to show its stages
+    why_no_report: str = ""
+    owners_in: Sequence[str] = ()  # systems of which the ownership trees are shown, where the run has them
+
+
+def print_explanation(console: Console, explanation: Explanation) -> None:
+    """Print everything."""
+    for part in parts(console.width, explanation):
+        console.print(part, end="\n" if isinstance(part, Text) else "")
+
+
+def parts(width: int, explanation: Explanation) -> Iterator[RenderableType]:
+    """The head, the story, its stages, the profiles, the fixes."""
+    story = explanation.story
+    yield from head(story)
+    yield Text("\nThe story", TITLE)
+    yield from folded_prose(story.story or "It has no docstring.")
+    yield Text("\nStage by stage", TITLE)
+    yield from stages(width, explanation)
+    yield from owners(explanation)
+    if explanation.profiles and story.expects:
+        yield Text("\nWhat each profile is declared to do", TITLE)
+        yield from profile_lines(explanation.profiles)
+    for fix in explanation.fixes:
+        yield from fix_lines(fix)
+    if not explanation.fixes:
+        yield Text("\nNo repaired twin: " + no_twin(story), QUIET)
+
+
+def head(story: ScenarioInfo) -> Iterator[RenderableType]:
+    """What it is and where it comes from."""
+    yield Hanging(Text(""), Text(story.title, TITLE))
+    yield Hanging(Text("  story    ", QUIET), Text(story.id + (f"  ({story.file}:{story.line})" if story.file else "")))
+    if story.fixed_of:
+        yield Hanging(Text("  repairs  ", QUIET), Text(story.fixed_of))
+    if story.pattern:
+        yield Hanging(Text("  pattern  ", QUIET), Text(f"{story.pattern}: {sentence(story.pattern)}"))
+    if story.origin:
+        yield Hanging(Text("  origin   ", QUIET), Text(", ".join(story.origin)))
+    if story.needs:
+        yield Hanging(Text("  needs    ", QUIET), Text(story.needs))
+
+
+def stages(width: int, explanation: Explanation) -> Iterator[RenderableType]:
+    """What was read at each stage when the story was run just now."""
+    if explanation.report is None:
+        yield Hanging(Text("  "), Text(explanation.why_no_report or "It was not run.", QUIET))
+        return
+    view = RunView(explanation.report)
+    grid = Grid(view.headings)
+    keys = [key for key in view.keys.get(explanation.story.id, ()) if key.probe in STAGE_PROBES]
+    add_stages(grid, view, keys, detail_for(width, len(view.systems), in_full=True))
+    for run in explanation.report.runs:
+        if run.reason:
+            yield Hanging(Text(f"  {run.system}: "), Text(run.reason, QUIET))
+    if grid.rows:
+        yield grid
+        yield from mark_legend(view, [grid])
+
+
+def owners(explanation: Explanation) -> Iterator[RenderableType]:
+    """Who owns whom, as the engine drew it at each stage."""
+    for run in explanation.report.runs if explanation.report else ():
+        if isinstance(run, RunOk) and run.owners and run.system in explanation.owners_in:
+            yield Text(f"\nWho owns whom on {run.system}", TITLE)
+            yield from ownership_lines(run.owners)
+
+
+def profile_lines(profiles: Sequence[tuple[str, Sequence[Declared]]]) -> Iterator[RenderableType]:
+    """A row a profile, each declared value with the number of its reason; then the reasons."""
+    reasons: dict[str, int] = {}
+    spoken_of = [(profile, declared) for profile, declared in profiles if declared]
+    width = max((len(profile) for profile, _ in spoken_of), default=0)
+    for profile, declared in spoken_of:
+        row = Text()
+        for one in declared:
+            row.append("; " if row else "")
+            append_declared(row, one, reasons)
+        yield Hanging(Text(f"  {profile.ljust(width)}  ", GOOD), row)
+    for reason, number in reasons.items():
+        yield Hanging(Text(f"  [{number}] ", NOTE), Text(reason))
+    silent = [profile for profile, declared in profiles if not declared]
+    if silent:
+        yield Hanging(Text("  "), Text(f"nothing is declared of {', '.join(silent)}", QUIET))
+
+
+def append_declared(row: Text, declared: Declared, reasons: dict[str, int]) -> None:
+    """Add one declared value."""
+    row.append(f"{declared.subject} ")
+    value = plain(declared.value)
+    row.append(value, VERDICT_STYLES.get(value, TITLE) if declared.probe == LIVENESS else TITLE)
+    if declared.stage:
+        row.append(f" at {declared.stage!r}", QUIET)
+    if declared.because:
+        row.append(f" [{reasons.setdefault(declared.because, len(reasons) + 1)}]", NOTE)
+
+
+def fix_lines(fix: Fix) -> Iterator[RenderableType]:
+    """What to do, and what that changes in the source."""
+    yield Text("")
+    yield Hanging(Text("The fix: ", TITLE), Text(fix.twin.fix or fix.twin.title))
+    yield Hanging(Text("  "), Text(f"as shown in {fix.twin.name}: {fix.twin.title}", QUIET))
+    yield from folded_prose(fix.twin.story)
+    if fix.diff:
+        yield Text("")
+    for line in fix.diff:
+        yield Hanging(Text("    "), Text(line, DIFF_STYLES.get(line[:1], "")))
+
+
+def no_twin(story: ScenarioInfo) -> str:
+    """Why there is nothing to repair."""
+    return f"this is the repaired form of {story.fixed_of}." if story.fixed_of else "nothing in this story is a fault."

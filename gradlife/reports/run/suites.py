@@ -1,0 +1,109 @@
+"""A table per suite: a row a reading, a column a system, differing cells marked.
+
+The short form has only the rows that tell something: where two systems disagree about what a story is about, where a
+system does not do what it imitates, or where a declaration is contradicted. The long form has every row of every stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradlife.model import ScenarioInfo
+from gradlife.model.reading import ReadingKey
+from gradlife.reports.run.grid import GAP, LEAST_LABEL, Cell, Grid
+from gradlife.reports.run.view import LIVENESS, Family, RunView
+from gradlife.reports.theme import QUIET, VERDICT_STYLES
+from gradlife.reports.values import Notes, counted
+
+#: Probes that answer what a story asks. The others (counts, bytes, events) say how it came about.
+ANSWERS = ("liveness", "identity", "value", "exit")
+
+#: Characters of a value in a cell; a longer one gets a letter and is shown below its story.
+NARROWEST_CELL, WIDEST_CELL = 6, 16
+
+#: Characters of a value printed below its story, in the short form.
+NOTE_LIMIT = 140
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much a table shows: every reading or those that tell something, and how wide a cell may become."""
+
+    in_full: bool
+    cell_limit: int
+
+
+def detail_for(width: int, columns: int, in_full: bool) -> Detail:
+    """What fits into a terminal of this width."""
+    room = (width - LEAST_LABEL) // max(columns, 1) - GAP - 1
+    return Detail(in_full, max(NARROWEST_CELL, min(WIDEST_CELL, room)))
+
+
+def make_suite(view: RunView, families: list[Family], detail: Detail) -> Grid:
+    """The table of one suite."""
+    grid = Grid(view.headings)
+    for family in families:
+        for member in family.members:
+            add_scenario(grid, view, member, detail)
+    return grid
+
+
+def add_scenario(grid: Grid, view: RunView, scenario: ScenarioInfo, detail: Detail) -> None:
+    """Add a title and the rows of one story; nothing, in the short form, where all agree."""
+    keys = view.keys.get(scenario.id, [])
+    shown = keys if detail.in_full else [key for key in keys if is_telling(view, scenario, key)]
+    if not shown and not detail.in_full:
+        return
+    grid.title(f"{scenario.name}: {scenario.title}")
+    add_stages(grid, view, shown, detail)
+
+
+def add_stages(grid: Grid, view: RunView, keys: Sequence[ReadingKey], detail: Detail) -> None:
+    """Add a row a reading, under the stages in the long form, and the values that are too long for a cell below them."""
+    notes = Notes(detail.cell_limit)
+    stage = None
+    for key in keys:
+        if detail.in_full and key.stage != stage:
+            grid.title(f"at {key.stage!r}", QUIET, indent=2)
+        stage = key.stage
+        label = f"{key.probe:9} {key.subject}" + stage_note(view, key, detail.in_full)
+        grid.row(label, [reading_cell(view, key, system.name, notes) for system in view.systems], indent=2)
+    for letter, value in notes.lettered:
+        grid.title(f"{letter} {value if detail.in_full else clipped(value)}", QUIET, indent=4)
+
+
+def clipped(text: str) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= NOTE_LIMIT else text[: NOTE_LIMIT - 3].rstrip() + "..."
+
+
+def is_telling(view: RunView, scenario: ScenarioInfo, key: ReadingKey) -> bool:
+    """Does a row belong into the short form?"""
+    for system in view.systems:
+        if (key, system.name) in view.contradicted or (system.name in view.faithful and view.mark(key, system.name)):
+            return True
+    if key.probe not in ANSWERS or not view.tells_apart(key):
+        return False
+    return key.probe != LIVENESS or key != view.main_key(scenario)
+
+
+def stage_note(view: RunView, key: ReadingKey, in_full: bool) -> str:
+    """Where a row of the short form is not of the last stage, its stage."""
+    return "" if in_full or key.stage == view.last_stage(key.scenario) else f" at {key.stage!r}"
+
+
+def reading_cell(view: RunView, key: ReadingKey, system: str, notes: Notes) -> Cell:
+    """The cell of one reading."""
+    reading = view.readings.get((key, system))
+    if reading is None:
+        return view.empty_cell(key.scenario, system)
+    text = notes.short(reading.value) if reading.is_conclusive else "?"
+    return view.cell(key, system, text, VERDICT_STYLES.get(text, "") if key.probe == LIVENESS else "")
+
+
+def count_of_rows(view: RunView, families: list[Family], grid: Grid) -> str:
+    """How much of what was read a table shows."""
+    shown = sum(1 for row in grid.rows if row.cells)
+    total = sum(len(view.keys.get(member.id, ())) for family in families for member in family.members)
+    return f"{shown:,} of {counted(total, 'row')}" if shown < total else counted(total, "row")

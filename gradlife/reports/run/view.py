@@ -1,0 +1,145 @@
+"""A run, indexed the way that reports ask for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from gradlife.model import Reading, RunReport, ScenarioInfo, ScenarioRun, Status, SystemInfo
+from gradlife.model.reading import ReadingKey
+from gradlife.reports.run.grid import Cell
+from gradlife.reports.run.names import Heading, heading
+from gradlife.reports.theme import BAD, CONTRADICTED, DIFFERS, EXPLAINED, MARK_STYLES, NOT_AVAILABLE, QUIET, UNSTABLE
+
+LIVENESS = "liveness"
+
+#: First what a story is about, then how it came about.
+PROBE_ORDER = {
+    probe: number
+    for number, probe in enumerate(
+        ("liveness", "graph", "expiry", "identity", "value", "exit", "refcount", "memory", "events", "live")
+    )
+}
+
+#: What stands in the cells of a run that gave nothing.
+OUTCOME_WORDS = {"failed": "raised", "crashed": "crash", "timed out": "hang", "not available": NOT_AVAILABLE}
+
+MARKS = {Status.DIFFERS: DIFFERS, Status.EXPECTED: EXPLAINED, Status.UNSTABLE: UNSTABLE}
+
+
+@dataclass(frozen=True)
+class Family:
+    """A story and the twins that repair it."""
+
+    story: ScenarioInfo
+    twins: tuple[ScenarioInfo, ...]
+
+    @property
+    def members(self) -> tuple[ScenarioInfo, ...]:
+        """The story first, then its twins."""
+        return (self.story, *self.twins)
+
+
+class RunView:
+    """Readings, runs and contradictions of a report, found by what they are about."""
+
+    def __init__(self, report: RunReport) -> None:
+        self.report = report
+        self.runs: dict[tuple[str, str], ScenarioRun] = {(run.scenario, run.system): run for run in report.runs}
+        self.readings: dict[tuple[ReadingKey, str], Reading] = {
+            (reading.key, reading.system): reading for reading in report.readings
+        }
+        self.contradicted = {
+            (ReadingKey(one.scenario, one.stage, one.subject, one.probe), one.system) for one in report.contradictions
+        }
+
+    @cached_property
+    def systems(self) -> tuple[SystemInfo, ...]:
+        """The systems: the one compared against, its imitations, the others."""
+        against, imitations = self.report.against, self.faithful
+        return tuple(sorted(self.report.systems, key=lambda one: (one.name != against, one.name not in imitations)))
+
+    @cached_property
+    def headings(self) -> list[Heading]:
+        """A heading for each system."""
+        return [heading(system.name, system.version) for system in self.systems]
+
+    @cached_property
+    def suites(self) -> dict[str, list[Family]]:
+        """The families of each suite, in the order of the report."""
+        chosen = {scenario.name for scenario in self.report.scenarios}
+        suites: dict[str, list[Family]] = {}
+        for scenario in self.report.scenarios:
+            if scenario.fixed_of in chosen:
+                continue
+            twins = tuple(twin for twin in self.report.scenarios if twin.fixed_of == scenario.name)
+            suites.setdefault(scenario.suite, []).append(Family(scenario, twins))
+        return suites
+
+    @cached_property
+    def keys(self) -> dict[str, list[ReadingKey]]:
+        """What was read in each scenario by any system: stage after stage, probe after probe."""
+        found: dict[str, dict[ReadingKey, None]] = {}
+        for system in self.systems:
+            for scenario in self.report.scenarios:
+                run = self.runs.get((scenario.id, system.name))
+                for reading in run.readings if run else ():
+                    found.setdefault(scenario.id, {}).setdefault(reading.key)
+        return {scenario: in_order(list(keys)) for scenario, keys in found.items()}
+
+    @cached_property
+    def faithful(self) -> frozenset[str]:
+        """Systems that imitate, or are, the very release that they are compared with."""
+        return frozenset(pair.system for pair in self.report.totals.pairs if pair.faithful)
+
+    def last_stage(self, scenario: str) -> str:
+        """The stage that the story reached last."""
+        keys = self.keys.get(scenario, [])
+        return keys[-1].stage if keys else ""
+
+    def main_key(self, scenario: ScenarioInfo) -> ReadingKey | None:
+        """The verdict that the story is about: of the subject first declared, else of the one first watched."""
+        verdicts = [key for key in self.keys.get(scenario.id, ()) if key.probe == LIVENESS]
+        declared = next((one.subject for one in scenario.expects if one.probe == LIVENESS), "")
+        subjects = [key.subject for key in verdicts]
+        subject = declared if declared in subjects else next(iter(subjects), None)
+        return next((key for key in reversed(verdicts) if key.subject == subject), None)
+
+    def values(self, key: ReadingKey) -> list[Reading | None]:
+        """The reading of each system, None where there is none."""
+        return [self.readings.get((key, system.name)) for system in self.systems]
+
+    def tells_apart(self, key: ReadingKey) -> bool:
+        """Do two systems disagree, both of them sure?"""
+        readings = [reading for reading in self.values(key) if reading is not None and reading.is_stable]
+        found = [reading.value for reading in readings if reading.is_conclusive]
+        return any(value != found[0] for value in found[1:])
+
+    def mark(self, key: ReadingKey, system: str) -> str:
+        """The one mark that a reading deserves."""
+        if (key, system) in self.contradicted:
+            return CONTRADICTED
+        reading = self.readings.get((key, system))
+        if reading is None:
+            return ""
+        if not reading.is_stable:
+            return UNSTABLE
+        return MARKS.get(Status(reading.status), "") if reading.status else ""
+
+    def cell(self, key: ReadingKey, system: str, text: str, style: str = "") -> Cell:
+        """A cell for a reading, marked."""
+        mark = self.mark(key, system)
+        return Cell(text, mark, style, MARK_STYLES.get(mark, ""))
+
+    def empty_cell(self, scenario: str, system: str) -> Cell:
+        """The cell of a system that gave no such reading: how its run ended, if badly."""
+        run = self.runs.get((scenario, system))
+        if run is None or not run.is_failure:
+            return Cell(NOT_AVAILABLE, "", QUIET)
+        return Cell(OUTCOME_WORDS.get(run.outcome, run.outcome), "", BAD)
+
+
+def in_order(keys: list[ReadingKey]) -> list[ReadingKey]:
+    """By stage, as the stages were first reached, then by probe; the order of reading decides the rest."""
+    stages = list(dict.fromkeys(key.stage for key in keys))
+    return sorted(keys, key=lambda key: (stages.index(key.stage), PROBE_ORDER.get(key.probe, len(PROBE_ORDER))))

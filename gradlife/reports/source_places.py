@@ -1,0 +1,92 @@
+"""Where in the program's files something stands, for tools that show it there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from gradlife.model import RunReport, ScenarioInfo
+from gradlife.model.hunt import Finding, HuntReport
+
+#: Names the folder of the checkout on GitHub's runners, which files of annotations are shown relative to.
+WORKSPACE_VARIABLE = "GITHUB_WORKSPACE"
+
+MADE_AT = re.compile(r"(?P<file>.+?):(?P<line>[0-9]+)(?: in .*)?")
+IN_DETAIL = re.compile(r"\((?P<file>[^()]+):(?P<line>[0-9]+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file that is there."""
+
+    file: str  # as it was given, or found beside the target
+    line: int
+
+    @property
+    def relative(self) -> str:
+        """The file from the checkout, or else from the working folder; its whole path if it is in neither."""
+        path = os.path.realpath(self.file)
+        for folder in (os.environ.get(WORKSPACE_VARIABLE), os.getcwd()):
+            if folder and path.startswith(os.path.realpath(folder).rstrip(os.sep) + os.sep):
+                return Path(os.path.relpath(path, os.path.realpath(folder))).as_posix()
+        return path
+
+    @property
+    def is_inside(self) -> bool:
+        """Is it a file of the checkout, or below the working folder?"""
+        return not os.path.isabs(self.relative)
+
+    @property
+    def uri(self) -> str:
+        """The same as a URI, or the end of one."""
+        name = os.fsencode(self.relative)
+        return quote(name) if self.is_inside else "file://" + quote(name)
+
+
+def places_of(finding: Finding, target: str = "") -> list[Place]:
+    """Return the line that stores, then where the survivors were created, the innermost line first, else what frames on the
+    trace say. Only files that are there.
+    """
+    stored = finding.stored_at
+    first = there(stored.file, stored.line, target) if stored is not None else None
+    made = [found for result in finding.created_at for found in [MADE_AT.fullmatch(result)] if found]
+    trace = finding.trace
+    details = [step.detail for step in reversed((*trace.steps, *trace.cycle, *trace.tail))]
+    frames = [found for detail in details for found in IN_DETAIL.finditer(detail)]
+    return list(dict.fromkeys([*([first] if first else []), *existing(made or frames, target)]))
+
+
+def existing(found: Iterable[re.Match[str]], target: str) -> Iterator[Place]:
+    """Those of them whose file is there."""
+    for one in found:
+        place = there(one["file"], int(one["line"]), target)
+        if place is not None:
+            yield place
+
+
+def there(file: str, line: int, target: str) -> Place | None:
+    """A file as it is named from the working folder, or from the folder of the target; None if it is in neither."""
+    beside = os.path.dirname(target.partition("::")[0])
+    for path in (file, os.path.join(beside, file)):
+        if line > 0 and os.path.isfile(path):
+            return Place(path, line)
+    return None
+
+
+def first_place(finding: Finding, report: HuntReport) -> Place | None:
+    """Where a finding is shown."""
+    return next(iter(places_of(finding, report.target)), None)
+
+
+def story_place(story: ScenarioInfo | None) -> Place | None:
+    """Where a story stands."""
+    return there(story.file, story.line, "") if story is not None and story.file else None
+
+
+def stories_by_id(report: RunReport) -> dict[str, ScenarioInfo]:
+    """The stories of a run by what its readings call them."""
+    return {story.id: story for story in report.scenarios}

@@ -1,0 +1,145 @@
+"""What PyTorch's C++ objects hold, as the walk reads it from memory: named, without disturbing them, and not where a
+layout does not verify.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gradlife import _heap
+from gradlife.heap import why
+from gradlife.heap.torch_layout.fields import find_layout
+from gradlife.heap.torch_layout.specimens import Toys
+from gradlife.model.trace import Lifetime
+from programs_of_cycles import hook_over_its_own_tensor, leaf
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch.utils.checkpoint")
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(autouse=True)
+def _collector_off() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_leg_of_a_hook_names_the_node_that_owns_it_too() -> None:
+    trace = why(hook_over_its_own_tensor(torch)())
+    assert trace.legs == (
+        "OrderedDict len 1 is held by SinBackward0 and TensorImpl 1 time where the collector does not look",
+    )
+
+
+# --- what a root holds through C++ ---
+
+
+def test_saved_tensor_of_a_kept_loss_is_named() -> None:
+    def step(losses: list[Any]) -> Any:
+        hidden = leaf(torch).sin()
+        hidden.tag = "of the user"
+        losses.append((hidden * hidden).sum())
+        return weakref.ref(hidden)
+
+    losses: list[Any] = []
+    trace = why(step(losses)())
+    assert [step.object for step in trace.steps][1:] == ["list", "Tensor", "SumBackward0", "MulBackward0", "Tensor"]
+    assert [step.via for step in trace.steps][:-1] == [
+        "local variable 'losses'",
+        "[0]",
+        "grad_fn",
+        "next edge",
+        "saved tensor 'other'",
+    ]
+
+
+@pytest.mark.skipif(not hasattr(torch._C._autograd, "_make_saved_tensor"), reason="checkpoints keep inputs in a ctx")
+def test_input_of_a_checkpoint_is_found_behind_the_result_that_is_kept() -> None:
+    def step(results: list[Any]) -> Any:
+        inputs = torch.ones(3)
+        run = torch.nn.Linear(3, 2)
+        results.append(torch.utils.checkpoint.checkpoint(run, inputs, use_reentrant=False))
+        return weakref.ref(inputs)
+
+    results: list[Any] = []
+    trace = why(step(results)())
+    assert [step.object for step in trace.steps][-4:] == ["_CheckpointFrame", "list", "SavedTensor", "Tensor"]
+    assert [step.via for step in trace.steps][-4:-1] == [".saved_args", "[0]", "saved tensor"]
+
+
+def test_what_only_shows_a_saved_tensor_of_a_node_keeps_nothing() -> None:
+    node = leaf(torch).sin().grad_fn
+    assert _heap._torch_references(node._raw_saved_self) == []
+
+
+def test_tensor_saved_for_backward_is_found_behind_its_ctx() -> None:
+    class Saves(torch.autograd.Function):  # type: ignore[name-defined,misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad
+
+    def build() -> tuple[Any, Any]:
+        hidden = leaf(torch).sin()
+        hidden.tag = "of the user"
+        return Saves.apply(hidden).exp(), weakref.ref(hidden)
+
+    kept, reference = build()
+    trace = why(reference())
+    assert trace.lifetime is Lifetime.HELD
+    assert [step.object for step in trace.steps][1:] == ["Tensor", "ExpBackward0", "SavesBackward", "Tensor"]
+    del kept
+
+
+# --- the process is as it was ---
+
+
+def test_asking_leaves_counts_and_wrappers_alone() -> None:
+    x = leaf(torch)
+    y = x.sin() * 2
+    before = (x._use_count(), y._use_count(), len(gc.get_objects()))
+    why(y)
+    why(x)
+    gc.collect()
+    assert (x._use_count(), y._use_count()) == before[:2]
+    assert len(gc.get_objects()) <= before[2] + 50
+
+
+def test_unpack_hooks_are_not_called() -> None:
+    calls: list[Any] = []
+
+    def unpack(packed: Any) -> Any:
+        calls.append(packed)
+        return packed
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: x.detach(), unpack):
+        y = leaf(torch).sin()
+    why(y)
+    assert calls == []
+
+
+def test_layout_that_does_not_verify_is_said_and_not_followed() -> None:
+    y = leaf(torch).sin()
+    why(y)  # calibrated
+    layout = find_layout(Toys(torch))
+    try:
+        _heap._set_torch_layout({**layout, "meta_in_impl": layout["storage_in_impl"], "edges_in_node": 8})
+        trace = why(y)
+        assert trace.lifetime is Lifetime.HELD
+    finally:
+        _heap._set_torch_layout(layout)
+
+
+def test_layout_with_an_unknown_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="torch's layout has no 'colour'"):
+        _heap._set_torch_layout({"colour": 3})

@@ -1,0 +1,174 @@
+"""What an object of PyTorch's has in words that were never written, or no longer mean anything, holds nothing.
+
+The memory of an object that died is given out again as it is: a short name's place in a tensor's metadata, the base that a
+plain tensor has none of, the padding behind a node may all still lead to live objects.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from gradlife import _heap
+from gradlife.heap.torch_layout import torch as calibration
+from gradlife.heap.torch_layout.fields import find_layout
+from gradlife.heap.torch_layout.offset_search import meta_of, node_behind, pointer_to_class
+from gradlife.heap.torch_layout.specimens import Toys
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+TOYS = Toys(torch)
+LAYOUT = find_layout(TOYS)
+
+
+@pytest.fixture(autouse=True)
+def _undisturbed() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    calibration.ensure_calibrated()
+    yield
+    gc.enable()
+
+
+@contextmanager
+def word_changed(address: int, value: int) -> Iterator[None]:
+    """For a moment in which nobody else looks there."""
+    word = ctypes.c_uint64.from_address(address)
+    before = word.value
+    word.value = value
+    try:
+        yield
+    finally:
+        word.value = before
+
+
+def told_of(shown: object) -> set[tuple[str, int]]:
+    return {(label, address) for label, _, _, address in _heap._torch_references(shown)}
+
+
+def live_objects() -> dict[str, int]:
+    """An object of each sort that a word might lead to: by sort, its address."""
+    metadata = meta_of(TOYS.leaf)
+    packed = node_behind(TOYS.packed_leaf.grad_fn)
+    found = {
+        "tensor": TOYS.tangent._cdata,
+        "node": node_behind(TOYS.product.grad_fn),
+        "post-accumulate hook": pointer_to_class(metadata, "PyFunctionTensorPostAccGradHooks", 184)[1],
+        "saved hooks": pointer_to_class(packed, "PySavedVariableHooks", 640)[1],
+        "vector": node_behind(TOYS.custom.grad_fn),
+    }
+    return {sort: address for sort, address in found.items() if address}
+
+
+def words_that_tell(shown: object, base: int, nbytes: int) -> set[int]:
+    """The places of an object at which something that stood there would be told as held."""
+    before = told_of(shown)
+    found = set()
+    for address in live_objects().values():
+        for at in range(8, nbytes, 8):
+            with word_changed(base + at, address):
+                if told_of(shown) - before:
+                    found.add(at)
+    return found
+
+
+def block(address: int | None) -> int:
+    assert address is not None
+    return _heap._torch_block(address)
+
+
+LEAF = {LAYOUT[name] for name in ("grad_in_meta", "node_in_meta", "post_accumulate_hook_in_meta")}
+
+
+def test_metadata_of_a_tensor_holds_what_stands_in_its_known_places_only() -> None:
+    plain = torch.ones(2, requires_grad=True)
+    meta = meta_of(plain)
+    assert words_that_tell(plain._cdata, meta or 0, block(meta)) == LEAF
+
+
+def test_metadata_of_a_view_has_a_base_too() -> None:
+    meta = meta_of(TOYS.view)
+    assert words_that_tell(TOYS.view._cdata, meta or 0, block(meta)) == LEAF | {LAYOUT["base_in_meta"]}
+
+
+def test_base_counts_only_where_there_is_said_to_be_one() -> None:
+    meta = meta_of(TOYS.view)
+    assert ("base", TOYS.leaf._cdata) in told_of(TOYS.view._cdata)
+    with word_changed((meta or 0) + LAYOUT["has_base_in_meta"], 0):
+        assert "base" not in {label for label, _ in told_of(TOYS.view._cdata)}
+
+
+def test_node_holds_what_stands_in_its_slot_and_known_places_only() -> None:
+    node = node_behind(TOYS.packed_result.grad_fn) or 0
+    slot = LAYOUT["slots_in_node"]
+    in_slot = {slot, *(slot + LAYOUT[f"{part}_in_slot"] for part in ("hooks", "grad_fn", "accumulator"))}
+    # Where the list of edges begins and ends stands here too: what lies between them may be anything.
+    edges = {LAYOUT["edges_in_node"], LAYOUT["edges_in_node"] + 8}
+    assert words_that_tell(node, node, block(node)) - edges == in_slot | {LAYOUT["metadata_in_node"]}
+
+
+def test_padding_behind_a_node_is_no_slot() -> None:
+    node = node_behind(TOYS.node) or 0
+    last = block(node) - 8
+    for address in live_objects().values():
+        before = told_of(node)
+        with word_changed(node + last, address):
+            assert told_of(node) == before
+
+
+def test_context_holds_what_it_saved_and_nothing_that_it_was_told_of_shapes() -> None:
+    ctx: Any = TOYS.custom.grad_fn
+    before = told_of(ctx)
+    skipped = {0, 8, LAYOUT["node_in_context"]}
+    for address in live_objects().values():
+        for at in range(16, type(ctx).__basicsize__, 8):
+            if at in skipped:
+                continue
+            with word_changed(id(ctx) + at, address):
+                assert told_of(ctx) <= before, at
+
+
+def nested() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that these are a prototype
+        return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], requires_grad=True)
+
+
+def test_sizes_of_a_nested_tensor_are_held_by_the_node_that_made_one_like_it() -> None:
+    x = nested()
+    result = x * x
+    outcome = _heap._torch_references(node_behind(result.grad_fn))
+    [held] = [address for label, _, _, address in outcome if label == "input metadata"]
+    assert (_heap._class_at(held) or "").endswith("TensorImpl")
+    assert not [label for label, *_ in _heap._torch_references(node_behind(TOYS.node)) if label == "input metadata"]
+
+
+@pytest.mark.parametrize(
+    ("make", "count"),
+    [
+        (lambda: torch.sparse_coo_tensor([[0, 2]], [1.0, 2.0], (3,)), 2),
+        (lambda: torch.ones(2, 2).to_sparse_csr(), 3),
+        (nested, 3),
+        (lambda: torch.ones(3), 0),
+    ],
+    ids=["sparse", "sparse rows", "nested", "dense"],
+)
+def test_tensors_that_are_made_of_others_hold_these(make: Callable[[], Any], count: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that sparse rows are new
+        made = make()
+    assert [label for label, *_ in _heap._torch_references(made._cdata)].count("part") >= count
+
+
+def test_what_a_change_through_a_view_replays_is_held_by_the_new_node_of_the_base() -> None:
+    base = torch.ones(3, requires_grad=True) * 2
+    base[0].mul_(3)
+    labels = [label for label, *_ in _heap._torch_references(node_behind(base.grad_fn))]
+    assert labels.count("replayed operation") == 1

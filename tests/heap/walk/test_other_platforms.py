@@ -1,0 +1,34 @@
+"""What is written for Linux has another branch for the other systems, which a build here never reads."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parents[3] / "csrc"
+BRANCHES = sorted(path for path in SOURCES.rglob("*.[ch]pp") if "__linux__" in path.read_text(encoding="utf-8"))
+
+
+def complaints(source: Path, *flags: str) -> str:
+    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
+    if compiler is None:
+        pytest.skip("this machine has no C++ compiler")
+    warnings = ("-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-Wno-cast-function-type")
+    folders = (f"-I{SOURCES}", f"-I{sysconfig.get_paths()['include']}")
+    command = [compiler, "-x", "c++", "-std=c++17", "-fsyntax-only", *warnings, *folders, *flags, "-"]
+    text = f'#include "{source.relative_to(SOURCES)}"\n'
+    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=900).stderr
+
+
+@pytest.mark.parametrize("source", BRANCHES, ids=lambda path: path.name)
+def test_the_branch_for_systems_that_are_not_linux_compiles(source: Path) -> None:
+    assert complaints(source, "-U__linux__") == ""
+
+
+def test_the_branch_for_a_build_under_address_sanitizer_compiles() -> None:
+    """It broke when arrays came to grow by whole huge pages: a function stood there twice."""
+    assert complaints(SOURCES / "heapgraph/graph/pages.hpp", "-D__SANITIZE_ADDRESS__=1") == ""

@@ -1,0 +1,327 @@
+"""The native walk against the collector's own view, on heaps that hypothesis builds."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gradlife import _heap
+
+
+class Plain:
+    def __init__(self) -> None:
+        self.first: Any = None
+
+
+class Slotted:
+    __slots__ = ("held", "other")
+
+    def __init__(self) -> None:
+        self.held: Any = None
+        self.other: Any = None
+
+
+def closure_over(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def instance(children: list[Any]) -> Plain:
+    made = Plain()
+    for number, child in enumerate(children):
+        setattr(made, f"child_{number}", child)
+    return made
+
+
+def slotted(children: list[Any]) -> Slotted:
+    made = Slotted()
+    made.held, made.other = (*children, None, None)[:2]
+    return made
+
+
+def with_dict(children: list[Any]) -> Plain:
+    made = instance(children)
+    assert made.__dict__ is not None
+    return made
+
+
+MAKERS: list[Callable[[list[Any]], Any]] = [
+    list,
+    tuple,
+    deque,
+    instance,
+    with_dict,
+    slotted,
+    lambda children: dict(enumerate(children)),
+    lambda children: {f"key {index}": child for index, child in enumerate(children)},
+    lambda children: closure_over(children[0] if children else None),
+    lambda children: {id(child): child for child in children}.values(),
+]
+
+
+@st.composite
+def heaps(draw: st.DrawFn) -> list[Any]:
+    """Objects of all kinds that refer to one another; lists among them refer forward too, so there are cycles."""
+    objects: list[Any] = [object(), 5, "text", None, b"bytes", 2.5]
+    for _ in range(draw(st.integers(1, 25))):
+        make = draw(st.sampled_from(MAKERS))
+        objects.append(make(draw(st.lists(st.sampled_from(objects), max_size=4))))
+    for source in [entry for entry in objects if isinstance(entry, list)]:
+        source.extend(draw(st.lists(st.sampled_from(objects), max_size=2)))
+    return objects
+
+
+def addresses(graph: _heap.Graph, nodes: list[int]) -> Counter[int]:
+    return Counter(graph.describe(node)[2] for node in nodes)
+
+
+@given(heaps())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_every_object_refers_to_what_the_collector_says(objects: list[Any]) -> None:
+    graph = _heap.walk()
+    for entry in objects:
+        node = graph.find(id(entry))
+        assert node is not None
+        assert addresses(graph, graph.referents(node)) == Counter(map(id, gc.get_referents(entry)))
+
+
+@pytest.mark.whole
+@given(heaps())
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_referrers_are_referents_turned_round(objects: list[Any]) -> None:
+    graph = _heap.walk()
+    for entry in filter(gc.is_tracked, objects):
+        node = graph.find(id(entry))
+        assert node is not None
+        for referrer in set(graph.referrers(node)):
+            assert graph.referents(referrer).count(node) == graph.referrers(node).count(referrer)
+
+
+def test_every_object_that_the_collector_knows_is_a_node() -> None:
+    known = gc.get_objects()
+    graph = _heap.walk()
+    assert graph.tracked_count >= len(known)
+    sample = known[:: len(known) // 100]
+    assert [entry for entry in sample if graph.find(id(entry)) is None] == []
+
+
+def test_frozen_objects_are_nodes_too() -> None:
+    entry = [object()]
+    gc.freeze()
+    try:
+        assert _heap.walk().find(id(entry)) is not None
+    finally:
+        gc.unfreeze()
+
+
+def test_local_variable_of_the_running_frame_is_its_holder() -> None:
+    entry = [object()]
+    graph = _heap.walk()
+    node = graph.find(id(entry))
+    assert node is not None
+    holders = [graph.describe(referrer)[:2] for referrer in graph.referrers(node)]
+    assert holders == [("root", "running frame")]
+    assert [graph.describe(step)[1] for step in graph.path(node)] == ["running frame", "list"]
+
+
+def test_local_variable_of_another_thread_is_found() -> None:
+    release, ready, found = threading.Event(), threading.Event(), []
+
+    def hold() -> None:
+        kept = [object()]
+        found.append(id(kept))
+        ready.set()
+        release.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    ready.wait()
+    graph = _heap.walk()
+    release.set()
+    thread.join()
+    node = graph.find(found[0])
+    assert node is not None
+    assert [graph.describe(referrer)[1] for referrer in graph.referrers(node)] == ["running frame"]
+
+
+def test_thread_local_value_is_reached_from_its_thread() -> None:
+    local = threading.local()
+    local.kept = [object()]
+    graph = _heap.walk()
+    node = graph.find(id(local.kept))
+    assert node is not None
+    assert graph.path(node)
+
+
+def test_frames_below_a_hidden_folder_are_no_roots() -> None:
+    entry = [object()]
+    graph = _heap.walk(hidden_sources=__file__.rpartition("/")[0] + "/")
+    node = graph.find(id(entry))
+    assert node is not None
+    assert graph.referrers(node) == []
+
+
+def test_hidden_objects_are_no_nodes() -> None:
+    holder = [[object()]]
+    graph = _heap.walk(hidden=(holder,))
+    node = graph.find(id(holder[0]))
+    assert node is not None
+    assert graph.referrers(node) == []
+
+
+def test_attribute_of_a_type_written_in_c_is_reached() -> None:
+    graph = _heap.walk()
+    node = graph.find(id(int.__dict__["bit_length"]))
+    assert node is not None
+
+
+def test_walk_without_leaves_has_tracked_objects_only() -> None:
+    graph = _heap.walk(leaves=False)
+    entry = [10**20]
+    kinds = Counter(graph.describe(node)[0] for node in range(graph.node_count))
+    assert graph.tracked_count < graph.node_count == kinds.total()
+    assert kinds["python"] < graph.tracked_count + 200  # roots stand in no list of the collector's
+    assert _heap.walk(leaves=False).find(id(entry[0])) is None
+
+
+def test_walk_without_small_atoms_leaves_out_text_numbers_and_code_but_not_what_holds_them() -> None:
+    entry = {"a name of its own": ["some text of its own", 10**20, 1.5e20, b"bytes of its own"]}
+    graph = _heap.walk(least_atom=1 << 16)
+    node = graph.find(id(entry["a name of its own"]))
+    assert node is not None
+    assert graph.referents(node) == []
+    assert all(graph.find(id(item)) is None for item in (*entry, *entry["a name of its own"]))
+    assert graph.find(id(Plain.__init__.__code__)) is None
+    assert {name for name, *_ in graph.census()}.isdisjoint({"int", "float", "code", "NoneType"})
+
+
+def test_walk_without_small_atoms_has_the_large_ones() -> None:
+    entry = [bytes(1 << 16), "x" * (1 << 16), "x" * ((1 << 16) - 1), "\u20ac" * (1 << 15)]
+    graph = _heap.walk(least_atom=1 << 16)
+    assert [graph.find(id(item)) is not None for item in entry] == [True, True, False, True]
+
+
+def test_walk_without_small_atoms_has_code_with_constants_that_no_compiler_makes() -> None:
+    held = Plain()
+    codes = [
+        (lambda: None).__code__.replace(co_consts=constants)
+        for constants in [(held,), ((1, held),), (frozenset([held]),), ("text", 1.5, frozenset(["text"]), (b"", None))]
+    ]
+    codes.append((lambda: None).__code__.replace(co_consts=(codes[0],)))
+    graph = _heap.walk(least_atom=1 << 16)
+    nodes = [graph.find(id(code)) for code in codes]
+    assert [node is not None for node in nodes] == [True, True, True, False, True]
+    assert graph.find(id(codes[0].co_consts)) in graph.referents(nodes[0] or 0)
+
+
+def test_walk_of_a_heap_with_so_many_objects_has_each_once() -> None:
+    counts = []
+    kept: list[Any] = []
+    for more in (1_000, 50_000, 600_000):  # the tables of addresses grow, and have other slots from 2**20 on
+        kept += [[] for _ in range(more)]
+        graph = _heap.walk(leaves=False)
+        node = graph.find(id(kept))
+        assert node is not None
+        found = graph.find_all([id(entry) for entry in reversed(kept)])
+        assert sorted(found.values()) == sorted(set(graph.referents(node)))
+        counts.append(len(found))
+    assert counts == [1_000, 51_000, 651_000]
+
+
+def test_walk_without_small_atoms_has_all_that_instances_of_their_subclasses_hold() -> None:
+    class Name(str):
+        pass
+
+    name = Name("text with attributes")
+    name.kept = [name]  # type: ignore[attr-defined]
+    graph = _heap.walk(least_atom=1 << 16)
+    assert graph.find(id(name)) is not None
+    assert graph.find(id(name.kept)) is not None  # type: ignore[attr-defined]
+
+
+def test_walk_leaves_the_process_as_it_was() -> None:
+    entry, plain = [object()], Plain()
+    before = (sys.getrefcount(entry), gc.isenabled(), gc.get_count()[1:], gc.get_stats())
+    _heap.walk(sizes=True)
+    assert (sys.getrefcount(entry), gc.isenabled(), gc.get_count()[1:], gc.get_stats()) == before
+    assert gc.get_referents(plain)[0] is None  # its attribute is still its own: no dict was made
+
+
+def test_walk_runs_no_code_of_the_objects() -> None:
+    calls = []
+
+    class Nosy:
+        def __eq__(self, other: object) -> bool:
+            calls.append("eq")
+            return False
+
+        def __hash__(self) -> int:
+            return 1
+
+        def __getattribute__(self, name: str) -> Any:
+            calls.append(name)
+            return object.__getattribute__(self, name)
+
+        def __sizeof__(self) -> int:
+            calls.append("sizeof")
+            return 1
+
+        def __repr__(self) -> str:
+            calls.append("repr")
+            return "nosy"
+
+    entry = {Nosy(): Nosy()}
+    calls.clear()
+    graph = _heap.walk(sizes=True)
+    node = graph.find(id(entry))
+    assert node is not None
+    graph.path(node)
+    graph.retained(0)
+    assert calls == []
+
+
+def test_dead_end_has_no_path_and_a_cycle_is_found() -> None:
+    first: list[Any] = [object()]
+    second = [first]
+    first.append(second)
+    address = id(first)
+    gc.disable()
+    try:
+        del first, second
+        graph = _heap.walk()
+    finally:
+        gc.enable()
+    node = graph.find(address)
+    assert node is not None
+    assert graph.path(node) == []
+    assert [graph.describe(step)[1] for step in graph.cycle(node)] == ["list", "list"]
+
+
+def test_retained_bytes_are_those_of_what_only_it_holds() -> None:
+    shared = ["shared" * 1000 + str(id(object()))]
+    owner = [bytearray(1_000_000), shared]
+    graph = _heap.walk(sizes=True)
+    node = graph.find(id(owner))
+    assert node is not None
+    assert 1_000_000 < graph.retained(node) < 1_001_000
+    whole = graph.retained(0)
+    assert whole > 1_000_000
+
+
+@pytest.mark.parametrize("call", ["describe", "referents", "referrers", "path", "cycle", "retained", "dominator"])
+def test_node_that_is_not_there_is_an_index_error(call: str) -> None:
+    graph = _heap.walk(sizes=True)
+    with pytest.raises(IndexError, match="no such node in this graph"):
+        getattr(graph, call)(graph.node_count)
+
+
+def test_graph_cannot_be_made_by_hand() -> None:
+    with pytest.raises(TypeError):
+        _heap.Graph()

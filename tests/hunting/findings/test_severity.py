@@ -1,0 +1,65 @@
+"""How bad a finding is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fabricated_hunts import CYCLE, LOSSES, WAITING
+from gradlife.hunting.findings.builder import worst_first
+from gradlife.hunting.findings.severity import Room, graded, with_severity
+from gradlife.model.heap import TypeCount
+from gradlife.model.hunt import Finding, FindingKind, PerStep, Severity
+
+WIDE = Room(free=1 << 40, peak=1_000_000)
+PLAIN = replace(LOSSES, per_step=PerStep(objects=3, bytes=900), retained_types=())
+KEPT = replace(LOSSES, kind=FindingKind.RETAINED, per_step=PerStep())
+
+
+def severity(one: Finding, room: Room = WIDE) -> Severity:
+    return with_severity(one, room).severity
+
+
+def test_what_reaches_the_memory_limit_within_a_usual_job_is_critical() -> None:
+    near = with_severity(LOSSES, Room(free=65536 * 1000, peak=0))
+    assert (near.severity, near.steps_to_limit) == (Severity.CRITICAL, 1000)
+    far = with_severity(LOSSES, Room(free=65536 * 100_001, peak=0))
+    assert (far.severity, far.steps_to_limit) == (Severity.MAJOR, None)
+
+
+def test_the_rate_of_what_would_be_freed_counts() -> None:
+    one = replace(LOSSES, per_step=PerStep(tensors=1, storages=1, graph_nodes=4, bytes=4, retained_bytes=800_000))
+    assert with_severity(one, Room(free=8_000_000_000, peak=0)).steps_to_limit == 10_000
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        pytest.param(PLAIN, Severity.MINOR, id="plain data"),
+        pytest.param(replace(PLAIN, per_step=PerStep(objects=90, bytes=5000)), Severity.MAJOR, id="much plain data"),
+        pytest.param(replace(PLAIN, per_step=PerStep(objects=9, tensors=6)), Severity.MINOR, id="aliases of weights"),
+        pytest.param(replace(PLAIN, per_step=PerStep(tensors=1, storages=1, bytes=4)), Severity.MAJOR, id="a scalar"),
+        pytest.param(replace(PLAIN, per_step=PerStep(graph_nodes=2)), Severity.MAJOR, id="a graph"),
+        pytest.param(
+            replace(PLAIN, retained_types=(TypeCount("_io.FileIO", "python", 9, 900),)), Severity.MAJOR, id="open files"
+        ),
+        pytest.param(
+            replace(PLAIN, diagnosis=replace(PLAIN.diagnosis, code="GL605")), Severity.MAJOR, id="hooks that all run"
+        ),
+        pytest.param(replace(PLAIN, also_held_by=("threading._active",)), Severity.MAJOR, id="threads that run"),
+        pytest.param(replace(CYCLE, per_step=PerStep(objects=2)), Severity.MAJOR, id="never freed"),
+        pytest.param(WAITING, Severity.MINOR, id="waits for the collector"),
+        pytest.param(replace(KEPT, retained_bytes=50_000), Severity.NOTE, id="a small part of the peak"),
+        pytest.param(replace(KEPT, retained_bytes=50_001), Severity.MAJOR, id="a large part of the peak"),
+    ],
+)
+def test_each_finding_has_its_severity(one: Finding, expected: Severity) -> None:
+    assert severity(one) is expected
+
+
+def test_the_worst_severity_comes_first_and_the_collector_s_after_all_leaks_of_its_own() -> None:
+    small = replace(KEPT, retained_bytes=10, fingerprint="small")
+    shown = worst_first(graded([small, WAITING, PLAIN, CYCLE], WIDE))
+    assert [one.severity for one in shown] == [Severity.MAJOR, Severity.MINOR, Severity.MINOR, Severity.NOTE]
+    assert [one.fingerprint for one in shown] == [CYCLE.fingerprint, PLAIN.fingerprint, WAITING.fingerprint, "small"]

@@ -1,0 +1,59 @@
+"""What to try where too few steps were seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradlife.hunting.findings.short_runs import advice, step_functions
+
+SCRIPT = """\
+import torch
+from helpers import load
+
+def prepare():
+    return load()
+
+def answer(request):
+    return request
+
+class Server:
+    def serve(self):
+        while True:
+            self.handle(load())
+
+    def handle(self, request):
+        return answer(request)
+
+prepare()
+for request in range(3):
+    print(answer(request))
+"""
+
+
+def test_functions_of_the_script_that_its_loops_call_are_named(tmp_path: Path) -> None:
+    script = tmp_path / "serve.py"
+    script.write_text(SCRIPT)
+    assert [*step_functions(str(script))] == ["answer", "Server.handle"]
+    assert advice(str(script), 0, "") == (
+        "what grows: no step was seen, for no optimizer fired, no DataLoader gave batches and nothing ran backward often: let "
+        "it run longer, or count calls of answer (or Server.handle) → gradlife hunt --step-on __main__:answer …"
+    )
+
+
+def test_a_script_without_functions_is_told_to_have_one(tmp_path: Path) -> None:
+    script = tmp_path / "flat.py"
+    script.write_text("for number in range(3):\n    print(number)\n")
+    assert [*step_functions(str(script))] == []
+    assert advice(str(script), 14, "SGD.step") == (
+        "what grows: SGD.step was seen 14 times, and 80 times tell: let it run longer, or put what it repeats in a function "
+        "and name that → gradlife hunt --step-on __main__:FUNCTION …"
+    )
+
+
+def test_what_is_no_readable_script_has_none(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("def (:\n")
+    assert [*step_functions(str(broken))] == []
+    assert [*step_functions(str(tmp_path / "absent.py"))] == []
+    assert [*step_functions(f"{broken}::step")] == []
+    assert [*step_functions("no target")] == []

@@ -1,0 +1,42 @@
+"""Growth that is meant, and growth that only looks as if it had a bound."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gradlife.hunting.growth.reachable_growth import grown_groups  # noqa: E402
+from gradlife.hunting.session.judgement import apart  # noqa: E402
+from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
+from hunting.growth.test_growth import evidence, has_tensors  # noqa: E402
+
+
+def counts(step: Callable[[int], object]) -> tuple[int, int]:
+    """How many leaks, and how many that are meant."""
+    found = evidence(step, 3, 11, 13, 17)
+    grown = [one for one in grown_groups(found)[0] if has_tensors(found, one.group.members)]
+    leaks, meant = apart(found.graph, grown, Noted())
+    return len(leaks), len(meant)
+
+
+@pytest.mark.whole
+def test_a_deque_that_is_not_full_yet_is_meant_to_grow() -> None:
+    memory: deque[Any] = deque(maxlen=1000)
+    assert counts(lambda number: memory.append((torch.ones(8), number))) == (0, 1)
+
+
+@pytest.mark.whole
+def test_ever_more_deques_with_a_few_items_each_have_no_bound() -> None:
+    memory: defaultdict[int, deque[Any]] = defaultdict(lambda: deque(maxlen=4))
+    assert counts(lambda number: memory[number // 2].append(torch.ones(8))) == (1, 0)
+
+
+@pytest.mark.whole
+def test_lists_in_a_bounded_deque_that_get_longer_have_no_bound() -> None:
+    memory: deque[list[Any]] = deque([[], []], maxlen=10)
+    assert counts(lambda number: memory[1].append(torch.ones(8))) == (1, 0)

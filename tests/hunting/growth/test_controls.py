@@ -1,0 +1,133 @@
+"""The leaks that a hunt plants itself: as many for each round, whoever asks meanwhile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gradlife.hunting.session.clean_report import About  # noqa: E402
+from gradlife.hunting.session.method import Hunt  # noqa: E402
+from gradlife.hunting.session.report import report_of  # noqa: E402
+from gradlife.hunting.session.step_counter import Counter  # noqa: E402
+from gradlife.hunting.steps.schedule import Schedule  # noqa: E402
+
+ROUNDS = (13, 17, 29, 5)
+SCHEDULE = Schedule(warmup=2, rounds=ROUNDS, extension=(), confirmation=(), lines=0, collector=0, watched=0)
+ABOUT = About("train.py", "SGD.step")
+
+
+def hunted(*asked: int) -> tuple[int, list[tuple[bool, ...]]]:
+    """How many were planted, and how the controls were judged: in reports after these steps, and in the last one."""
+    kept = []
+    hunt = Hunt(SCHEDULE)
+    counter = Counter(hunt)
+    judged = []
+    for step in range(1, SCHEDULE.warmup + sum(ROUNDS) + 1):
+        kept.append(torch.ones(8))
+        counter.step()
+        if step in asked:
+            judged.append(report_of(hunt, ABOUT).controls)
+    judged.append(report_of(hunt, ABOUT).controls)
+    count = len(hunt.controls.held)
+    hunt.close()
+    return count, [tuple(one.is_right for one in controls) for controls in judged]
+
+
+@pytest.mark.whole
+def test_a_round_that_adds_little_is_judged_by_its_steps() -> None:
+    count, judged = hunted()
+    assert count == 3 + 3 + 4 + 7 + 3
+    assert judged == [(True, True, True)]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("asked", [(64,), (25, 30, 50, 62)], ids=str)
+def test_reports_in_the_midst_of_rounds_change_nothing(asked: tuple[int, ...]) -> None:
+    count, judged = hunted(*asked)
+    assert count == 3 + 3 + 4 + 7 + 3
+    assert judged[-1] == (True, True, True)
+
+
+@pytest.mark.whole
+def test_a_report_in_the_midst_of_a_round_has_its_own_share() -> None:
+    assert hunted(60)[1][0] == (True, True, True)
+
+
+class KeepsResult(torch.autograd.Function):  # type: ignore[misc, name-defined, unused-ignore]
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return grads[0] * 2
+
+
+@pytest.mark.whole
+def test_cycles_of_the_program_are_its_own_even_where_one_hangs_on_something_planted() -> None:
+    weight = torch.ones(8, requires_grad=True)
+    hunt = Hunt(SCHEDULE)
+    counter = Counter(hunt)
+    for _ in range(SCHEDULE.warmup + sum(ROUNDS)):
+        result = KeepsResult.apply(weight)
+        result.grad_fn.kept = result.sin()
+        for planted in hunt.controls._contexts[:1]:
+            planted().kept.tied = result.grad_fn.kept  # type: ignore[union-attr]
+        counter.step()
+    del result
+    report = report_of(hunt, ABOUT)
+    hunt.close()
+    assert [one.kind for one in report.findings] == ["never"]
+    assert all(one.is_right for one in report.controls)
+
+
+SHORT = """
+import sys, torch
+from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.session.report import report_of
+from gradlife.hunting.session.step_counter import Counter
+from gradlife.hunting.steps.schedule import Schedule
+
+rounds = tuple(map(int, sys.argv[1].split(",")))
+hunt = Hunt(Schedule(2, rounds, extension=(), confirmation=(), lines=0, collector=0, watched=0))
+counter, history = Counter(hunt), []
+weight = torch.ones(2, 4, requires_grad=True)
+for number in range(2 + sum(rounds)):
+    noise = [torch.ones(4) for _ in range(number % 7)]  # addresses come and go
+    loss = (torch.ones(3, 2) @ weight).tanh().sum()
+    loss.backward()
+    history.append(loss)
+    counter.step()
+report = report_of(hunt, About("train.py", "backward"))
+hunt.close()
+print([one.code for one in report.findings], [one.is_right for one in report.controls])
+"""
+
+
+@pytest.mark.parametrize("rounds", ["3,17", "5,5,13", "5,7,15", "2,2,3,23"])
+def test_short_and_uneven_rounds_judge_what_was_planted_rightly(rounds: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SHORT, rounds], capture_output=True, text=True, timeout=900, check=True
+    )
+    assert done.stdout.strip() == "['GL402'] [True, True, True]"
+
+
+def test_what_was_planted_is_judged_wrongly_where_nothing_is_seen_to_be_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradlife.hunting.growth import rounds as module
+
+    monkeypatch.setattr(module, "grown_groups", lambda evidence: ([], []))
+    assert hunted()[1][-1] == (False, False, True)
+
+
+def test_what_was_planted_is_left_out_of_every_round_whole() -> None:
+    from gradlife.pytest_plugin.checks.growth import hunted as hunted_function
+
+    report = hunted_function(lambda: torch.ones(3), rounds=5, calls=7, warmup=7)
+    counted = {(one.added.tensors, one.added.storages, one.added.graph_nodes) for one in report.rounds}
+    assert (counted, report.trouble) == ({(0.0, 0.0, 0.0)}, "")

@@ -1,0 +1,34 @@
+"""What waits for the collector, as findings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fabricated_hunts import LOSSES
+from gradlife.hunting.findings import builder
+from gradlife.hunting.growth.garbage import completed
+from gradlife.model.hunt import PerStep
+
+
+def test_islands_of_one_fingerprint_are_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: Any = {
+        1: replace(LOSSES, fingerprint="a", per_step=PerStep(3.0, 1.0), survivors=2, retained_bytes=8),
+        2: replace(LOSSES, fingerprint="b", per_step=PerStep(1.0, 1.0), survivors=1, retained_bytes=1),
+        3: replace(LOSSES, fingerprint="a", per_step=PerStep(2.0, 0.5), survivors=1, retained_bytes=4),
+    }
+    monkeypatch.setattr(builder, "garbage_finding", lambda graph, group, steps, noted: known[group])
+    garbage: Any = SimpleNamespace(graph=None, groups=(1, 2, 3), steps=5)
+    noted: Any = None
+    whole, other = builder.garbage_findings(garbage, noted)
+    assert (whole.per_step, whole.survivors, whole.retained_bytes) == (PerStep(5.0, 1.5), 3, 12)
+    assert other == known[2]
+
+
+def test_garbage_at_the_address_of_another_object_belongs_to_its_island() -> None:
+    referents = {1: [2, 9], 2: [3], 3: [1, 4], 4: []}
+    graph: Any = SimpleNamespace(referents=referents.__getitem__, dominator=lambda node: 0 if node in {4, 9} else None)
+    assert completed(graph, {1, 2}) == {1, 2, 3}

@@ -1,0 +1,69 @@
+"""What hangs together, and which member of it is told of."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gradlife.heap.graph import HeapObject
+from gradlife.hunting.findings import leak_trace
+from gradlife.hunting.growth.groups import Group, join_held, top_of
+
+TENSOR, LOSS = ("python", "Tensor"), ("python", "Loss")
+
+
+def chain(length: int, kind: tuple[str, str]) -> Any:
+    """A root, 0, that holds the first of so many objects, each of which holds the next."""
+    return SimpleNamespace(
+        describe=lambda node: HeapObject((*kind, node, 16)),
+        kind_and_type=lambda _: kind,
+        kind=lambda node: kind[0],
+        type=lambda node: kind[1],
+        dominator=lambda node: node - 1 if node else None,
+        path=lambda node: [*range(node + 1)],
+        retained=lambda node: 16 * (length - node),
+    )
+
+
+def test_a_link_at_the_address_of_another_object_does_not_part_a_chain() -> None:
+    born: Any = dict.fromkeys([1, 2, 4, 5, 8, 9], 0)
+    known: dict[int, int] = {}
+    assert {node: top_of(chain(9, TENSOR), node, born, known) for node in born} == dict.fromkeys(born, 1)
+
+
+def test_what_hangs_on_something_old_has_its_own_top() -> None:
+    born: Any = dict.fromkeys([7, 8], 0)
+    assert top_of(chain(9, TENSOR), 8, born, {}) == 7
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "into"),
+    [
+        pytest.param((True, 1), (True, 24), 1, id="the newest is in a cache, too"),
+        pytest.param((True, 24), (True, 1), 0, id="the same, met the other way round"),
+        pytest.param((True, 24), (True, 24), 0, id="keys and values"),
+        pytest.param((False, 30), (True, 24), 1, id="no container has the others"),
+    ],
+)
+def test_groups_of_one_container_are_called_after_the_one_that_it_has_most_of(
+    first: tuple[bool, int], second: tuple[bool, int], into: int
+) -> None:
+    target = [0, 1]
+    join_held(target, 1, 0, [first, second])
+    assert target == [into, into]
+
+
+@pytest.mark.parametrize("kind", [TENSOR, LOSS])
+def test_a_chain_is_told_by_the_first_link_below_two_of_its_like(
+    kind: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leak_trace, "tensor_type_names", lambda: {"Tensor"})
+    members = dict.fromkeys(range(2, 9), 2)
+    assert leak_trace.chain_link(chain(9, kind), Group(1, [2], members)) == 4
+
+
+def test_two_of_a_kind_are_no_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leak_trace, "tensor_type_names", lambda: {"Tensor"})
+    assert leak_trace.chain_link(chain(9, TENSOR), Group(1, [2], {2: 2, 3: 2})) is None

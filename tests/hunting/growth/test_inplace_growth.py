@@ -1,0 +1,125 @@
+"""Places that hold one thing which takes more and more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gradlife.engine as torch
+from gradlife.hunting.growth.inplace_growth import swollen
+from gradlife.hunting.growth.reachable_growth import Grown, evidence_of
+from gradlife.hunting.snapshots.step_snapshots import NONE, look
+
+numpy = pytest.importorskip("numpy")
+
+STEPS = 7
+LOOKS = 6
+
+
+class Log:
+    """Holds an array."""
+
+    def __init__(self) -> None:
+        self.data: Any = numpy.zeros(4096)
+
+
+def hunted(step: Callable[[int], object]) -> list[Grown]:
+    """What swells in rounds of a few steps."""
+    seen = [look(0, collect=NONE)]
+    for number in range(1, LOOKS):
+        for at in range(STEPS):
+            step(STEPS * (number - 1) + at)
+        seen.append(look(STEPS * number, collect=NONE))
+    evidence = evidence_of(seen)
+    return [one for one in swollen(evidence, []) if "Log" in holder_of(one, evidence.graph)]
+
+
+def holder_of(one: Grown, graph: object) -> str:
+    """The type of what has it."""
+    assert one.group.anchor is not None
+    return str(graph.describe(one.group.anchor)[1])  # type: ignore[attr-defined]
+
+
+def test_an_array_that_every_step_makes_longer_is_told_with_its_rate() -> None:
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = numpy.concatenate([log.data, numpy.zeros(100)])
+
+    [found] = hunted(step)
+    assert found.per_step.bytes == 800.0
+    assert found.per_step.tensors == 0.0
+
+
+def test_a_tensor_that_stands_where_the_last_one_stood_is_told_of_what_holds_it() -> None:
+    """It was taken for the place itself, and its own memory for what grows there."""
+    log = Log()
+    log.data = torch.zeros(64)
+
+    def step(number: int) -> None:
+        items = log.data.tolist()
+        log.data = None  # as a rule the next wrapper gets its block
+        log.data = torch.tensor([*items, *range(16)])
+
+    [found] = hunted(step)
+    assert found.per_step.bytes == 64.0
+
+
+def test_an_array_that_is_replaced_by_one_as_large_is_not() -> None:
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = numpy.zeros(4096)
+
+    assert hunted(step) == []
+
+
+def test_batches_that_are_now_larger_and_now_smaller_are_not() -> None:
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = numpy.zeros(5000 + 300 * (number % 4))
+
+    assert hunted(step) == []
+
+
+def test_an_array_that_is_full_after_a_while_is_not() -> None:
+    log = Log()
+
+    def step(number: int) -> None:
+        log.data = numpy.concatenate([log.data, numpy.zeros(100)])[: 4096 + 100 * 3 * STEPS].copy()
+
+    assert hunted(step) == []
+
+
+def test_two_rounds_are_too_few() -> None:
+    log = Log()
+    seen = []
+    for number in range(3):
+        log.data = numpy.zeros(4096 + 100 * number)
+        seen.append(look(number, collect=NONE))
+    assert swollen(evidence_of(seen), []) == []
+
+
+REPLACED = """
+import gradlife, torch
+from types import SimpleNamespace
+grown, replaced = SimpleNamespace(seen=torch.zeros(64)), SimpleNamespace(batch=None)
+def step(number):
+    grown.seen = torch.cat([grown.seen, torch.ones(16)])
+    replaced.batch = torch.ones(64 + 16 * number)
+report = gradlife.hunt(step, steps=90)
+print([(one.code, one.trace.steps[-2].via) for one in report.findings])
+print([one.kind for one in report.explained])
+"""
+
+
+def test_a_tensor_that_is_made_of_the_last_one_leaks_and_one_that_only_takes_its_place_does_not() -> None:
+    pytest.importorskip("torch")
+    command = [sys.executable, "-c", REPLACED]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=True)
+    assert done.stdout.splitlines() == ["[('GL704', '.seen')]", "['larger in each step']"]

@@ -1,0 +1,72 @@
+"""How much memory a process takes and may take."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gradlife.hunting.process.memory_limits import Memory, group_limits, limits_up, system_limit, total_memory, usage
+
+
+def test_this_process_takes_some_memory_and_a_gone_one_takes_none() -> None:
+    resident, address_space = usage(os.getpid())
+    assert 0 < resident <= address_space
+    assert usage(2**22 + 1) == (0, 0)
+
+
+def test_the_limit_is_the_machine_or_less() -> None:
+    assert 0 < system_limit() <= total_memory()
+
+
+def test_the_limits_of_a_group_and_of_all_above_it_count(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "memory.max").write_text("max\n")
+    (tmp_path / "a" / "memory.max").write_text("4096\n")
+    assert list(limits_up(str(tmp_path), "/a/b", "memory.max")) == [4096]
+
+
+def groups(folder: Path, table: str, **limits: str) -> list[int]:
+    """What is read where the system has these groups, and these files below their mount."""
+    (folder / "cgroup").write_text(table)
+    for path, text in limits.items():
+        file = folder / path.replace("__", "/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.with_name(file.name.replace("_dot_", ".")).write_text(text)
+    return list(group_limits(str(folder / "cgroup"), str(folder)))
+
+
+def test_a_group_of_the_second_version_is_limited_by_itself_and_by_those_above(tmp_path: Path) -> None:
+    limits = {"job__step__memory_dot_max": "4096\n", "job__memory_dot_max": "8192\n"}
+    assert groups(tmp_path, "0::/job/step\n", **limits) == [4096, 8192]
+
+
+def test_a_group_of_the_first_version_is_read_under_its_controller(tmp_path: Path) -> None:
+    table = "7:cpu,cpuacct:/other\n5:memory,hugetlb:/docker/abc\n0::/\n"
+    limits = {"memory__docker__abc__memory_dot_limit_in_bytes": "4096\n", "other__memory_dot_max": "1\n"}
+    assert groups(tmp_path, table, **limits) == [4096]
+
+
+def test_a_container_that_sees_its_own_group_as_the_top_is_limited_by_that(tmp_path: Path) -> None:
+    assert groups(tmp_path, "5:memory:/docker/abc\n", memory__memory_dot_limit_in_bytes="4096\n") == [4096]
+
+
+def test_no_limit_is_read_where_there_is_none_or_no_groups(tmp_path: Path) -> None:
+    assert groups(tmp_path, "0::/job\nnonsense\n", job__memory_dot_max="max\n") == []
+    assert list(group_limits(str(tmp_path / "none"), str(tmp_path))) == []
+
+
+def test_stock_is_taken_near_the_limit_and_again_for_each_tenth_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = iter([80, 90, 95, 98, 100, 108, 121])
+    monkeypatch.setattr("gradlife.hunting.process.memory_limits.usage", lambda pid: (next(taken), 0))
+    memory = Memory(limit=100, share=0.9)
+    assert [memory.is_time(1) for _ in range(7)] == [False, True, False, False, True, False, True]
+
+
+def test_stock_is_taken_whenever_memory_has_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = iter(number << 20 for number in (200, 256, 500, 512, 600))
+    monkeypatch.setattr("gradlife.hunting.process.memory_limits.usage", lambda pid: (next(taken), 0))
+    memory = Memory(limit=1 << 40)
+    assert [memory.is_time(1) for _ in range(5)] == [False, True, False, True, False]

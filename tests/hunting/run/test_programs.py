@@ -1,0 +1,179 @@
+"""What a hunt can run: a module, a console script on PATH, and what a launcher starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradlife.errors import UsageError
+from gradlife.hunting.steps.targets import ModuleTarget, ScriptTarget, interpreter_of, parse
+
+#: Keeps a function a step, which is a leak without torch.
+TRAIN = """\
+import sys
+
+kept = []
+
+def step():
+    kept.append(lambda: None)
+
+def main(count):
+    for _ in range(count):
+        step()
+    print(__name__, __file__, __package__, sys.argv, sys.path[0], sep="|")
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
+"""
+
+#: Starts another Python, as launchers do, and hands its status on.
+LAUNCHER = """\
+import subprocess, sys
+sys.exit(subprocess.run([sys.executable, *sys.argv[1:]]).returncode)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    package = tmp_path / "package"
+    (package / "inner").mkdir(parents=True)
+    for path in (package / "__init__.py", package / "inner" / "__init__.py"):
+        path.write_text("")
+    (package / "train.py").write_text(TRAIN)
+    (package / "__main__.py").write_text(TRAIN)
+    command(tmp_path / "bin" / "launch", f"#!{sys.executable}\n{LAUNCHER}")
+    command(tmp_path / "bin" / "trains", f"#!{sys.executable}\n{TRAIN}")
+    return tmp_path
+
+
+def command(path: Path, text: str) -> str:
+    """An executable file."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def gradlife(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
+    return subprocess.run(
+        [sys.executable, "-m", "gradlife", *words],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+
+
+def hunt(folder: Path, *words: str) -> tuple[int, str, dict[str, Any]]:
+    """Exit status, the program's output, and the report."""
+    done = gradlife(folder, "hunt", "--json", "report.json", *words)
+    assert (folder / "report.json").exists(), done.stderr
+    return done.returncode, done.stdout, json.loads((folder / "report.json").read_text())
+
+
+def test_a_module_sees_what_python_m_shows_it(folder: Path) -> None:
+    bare = subprocess.run(
+        [sys.executable, "-m", "package.train", "120", "-x"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    status, output, report = hunt(folder, "--step-on", "__main__:step", "-m", "package.train", "120", "-x")
+    assert output == bare.stdout
+    assert (status, report["verdict"], report["target"]) == (0, "leak", "-m package.train")
+
+
+def test_a_package_is_run_by_its_main_module(folder: Path) -> None:
+    bare = subprocess.run(
+        [sys.executable, "-m", "package", "7"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert gradlife(folder, "hunt", "-m", "package", "7").stdout == bare.stdout
+
+
+def test_a_script_has_its_absolute_path_and_the_arguments_as_given(folder: Path) -> None:
+    bare = subprocess.run(
+        [sys.executable, "package/train.py", "7"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert gradlife(folder, "hunt", "package/train.py", "7").stdout == bare.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("nomodule", "there is no module nomodule"), ("package.inner", "package.inner is a package without a __main__")],
+)
+def test_a_module_that_cannot_be_run_is_one_line(folder: Path, name: str, words: str) -> None:
+    for door in (["hunt"], ["snapshot", "-o", "x.glheap"]):
+        done = gradlife(folder, *door, "-m", name)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+        assert done.stderr.startswith(f"gradlife: error: {words} (try: ")
+
+
+def test_a_snapshot_of_a_module_is_taken_at_its_end(folder: Path) -> None:
+    done = gradlife(folder, "snapshot", "-o", "x.glheap", "-m", "package.train", "3")
+    assert (done.returncode, done.stdout.split("|")[0]) == (0, "__main__")
+    assert (folder / "x.glheap").exists()
+
+
+def test_a_console_script_on_path_is_hunted_in_this_process(folder: Path) -> None:
+    status, output, report = hunt(folder, "--step-on", "__main__:step", "trains", "120", "--json")
+    assert output.startswith(f"__main__|{folder}/bin/trains|None|['{folder}/bin/trains', '120', '--json']|")
+    assert (status, report["verdict"]) == (0, "leak")
+
+
+def test_the_process_that_a_launcher_starts_is_the_one_that_is_hunted(folder: Path) -> None:
+    (folder / "steps.py").write_text("import package.train as train\ntrain.main(120)\n")
+    status, output, report = hunt(folder, "--step-on", "package.train:step", "launch", "steps.py")
+    assert output.startswith("package.train|")
+    assert (status, report["verdict"], report["target"]) == (0, "leak", "launch")
+    assert "global variable 'kept'" in report["findings"][0]["trace"]["text"]
+
+
+def test_so_many_steps_end_a_started_process_with_success(folder: Path) -> None:
+    (folder / "steps.py").write_text("import package.train as train\ntrain.main(10**9)\n")
+    status, output, report = hunt(folder, "--steps", "60", "--step-on", "package.train:step", "launch", "steps.py")
+    assert (status, output, report["verdict"]) == (0, "", "leak")
+
+
+def test_a_started_process_that_fails_keeps_its_status_and_its_report(folder: Path) -> None:
+    (folder / "steps.py").write_text("import package.train as train\ntrain.main(120)\nraise ValueError('late')\n")
+    status, _, report = hunt(folder, "--step-on", "package.train:step", "launch", "steps.py")
+    assert (status, report["verdict"]) == (1, "leak")
+
+
+def test_what_is_no_script_of_this_python_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    command(tmp_path / "binary", "\x7fELF")
+    command(tmp_path / "foreign", "#!/opt/other/bin/python3\n")
+    with pytest.raises(UsageError, match="is no Python program"):
+        parse("binary")
+    with pytest.raises(UsageError, match="belongs to another Python, /opt/other/bin/python3"):
+        parse("foreign")
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        ("#!/usr/bin/env python3\n", "python3"),
+        ("#!/usr/bin/env -S python3.11 -E\n", "python3.11"),
+        ("#!/a/bin/python\n", "/a/bin/python"),
+        ("#!/bin/sh\n'''exec' \"/a b/bin/python3\" \"$0\" \"$@\"\n' '''\n", "/a b/bin/python3"),
+        ("#!/bin/sh\n'''exec' /long/bin/python3 \"$0\" \"$@\"\n' '''\n", "/long/bin/python3"),
+        ("#!/bin/sh\npython3 x\n", None),
+        ("", None),
+    ],
+)
+def test_the_interpreter_of_a_script(tmp_path: Path, head: str, found: str | None) -> None:
+    assert interpreter_of(command(tmp_path / "script", head)) == found
+
+
+def test_a_module_is_a_target_with_its_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parse("-m package.train", ("--lr", "3")) == ModuleTarget("package.train", ("--lr", "3"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    path = command(tmp_path / "tool", "#!/usr/bin/env python3\n")
+    assert parse("tool", ("x",)) == ScriptTarget(path, ("x",), is_command=True)

@@ -1,0 +1,205 @@
+"""Cut and prove: where the reference is cut, what the cut does, and what the rates after it say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from gradlife.hunting.findings.reference_cuts import CLEAR, HOOKS, ITEMS, Cut, cut_of, load_cut, ring_cut
+from gradlife.hunting.run.proof import judged
+from gradlife.hunting.run.reference_cutter import Cutter
+from gradlife.model.hunt import Advice, Diagnosis, Finding, FindingKind, HuntReport, PerStep, Round
+from gradlife.model.trace import Hop, Ledger, Lifetime, Step, Trace
+
+HISTORY = (("internal", "__dict__", -1), ("dict_value", "'history'", -1))
+
+
+@pytest.fixture
+def program() -> Iterator[ModuleType]:
+    module = ModuleType("program_under_proof")
+    sys.modules[module.__name__] = module
+    yield module
+    del sys.modules[module.__name__]
+
+
+@pytest.mark.parametrize("container", [[1, 2], {1: 1, 2: 2}, {1, 2}])
+def test_new_items_are_dropped_and_old_ones_stay(program: ModuleType, container: object) -> None:
+    vars(program)["history"] = container
+    cutter = Cutter(Cut(ITEMS, "module program_under_proof", HISTORY, ""))
+    cutter.cut()
+    if isinstance(container, list):
+        container += [3, 4]
+    elif isinstance(container, dict):
+        container.update({3: 3})
+    elif isinstance(container, set):
+        container.add(3)
+    cutter.cut()
+    assert len(vars(program)["history"]) == 2
+
+
+def test_an_attribute_is_cleared_each_time_it_is_set_anew(program: ModuleType) -> None:
+    vars(program)["history"] = holder = SimpleNamespace(last=1)
+    cutter = Cutter(Cut(CLEAR, "module program_under_proof", (*HISTORY, ("attribute", "last", -1)), ""))
+    for value in (1, 2):
+        holder.last = value
+        cutter.cut()
+        assert holder.last is None
+
+
+def test_a_way_that_is_not_there_yet_is_no_error() -> None:
+    cutter = Cutter(Cut(ITEMS, "module program_under_proof", HISTORY, ""))
+    cutter.cut()
+    assert cutter.count == 0
+
+
+def test_a_cut_goes_to_another_process_and_back() -> None:
+    cut = Cut(ITEMS, "module program_under_proof", HISTORY, "new items dropped")
+    assert load_cut(cut.dump()) == cut
+
+
+def finding(mark: str, rate: PerStep, *steps: Step) -> Finding:
+    trace = Trace("Tensor", "", Lifetime.HELD, steps, (), Ledger(1, ()))
+    named = Diagnosis("GL512", "a list grows", "", Advice(""))
+    return Finding(FindingKind.GROWTH, Lifetime.HELD, named, trace, rate, fingerprint=mark)
+
+
+def steps() -> tuple[Step, ...]:
+    hops = tuple(Hop("module", *hop) for hop in HISTORY)
+    return (
+        Step("module", "program", "python", "global variable 'history'", "", type="module", hops=hops),
+        Step("list", "len 9", "python", "[3]", "", type="list", hops=(Hop("list", "item", "", 3),), length=9),
+        Step("Tensor", "", "python", "", "", type="torch.Tensor"),
+    )
+
+
+def test_the_items_of_the_container_that_grows_are_cut() -> None:
+    cut = cut_of(finding("a", PerStep(), *steps()))
+    assert cut == Cut(ITEMS, "module program", HISTORY, "new items of history dropped after each step")
+
+
+def test_what_no_root_leads_to_cannot_be_cut() -> None:
+    assert cut_of(finding("a", PerStep())) is None
+
+
+RATE = PerStep(2.0, 1.0, 1.0, 0.0, 1000.0)
+
+
+def report(*findings: Finding, rounds: int = 3) -> HuntReport:
+    return HuntReport("t", "s", 5, (Round(5, RATE),) * rounds, findings)
+
+
+def test_a_cut_after_which_nothing_grows_is_sufficient() -> None:
+    proof = judged(finding("a", RATE), "cut", report())
+    assert (proof.is_sufficient, proof.after, proof.note) == (True, PerStep(), "")
+
+
+@pytest.mark.parametrize("mark", ["a", "b"])
+def test_what_is_still_held_is_told_by_whom(mark: str) -> None:
+    proof = judged(finding("a", RATE), "cut", report(finding(mark, RATE, *steps())))
+    assert (proof.is_sufficient, proof.after) == (False, RATE)
+    assert proof.note == "still held by global variable 'history'[3]"
+
+
+def test_a_rest_of_another_leak_is_none_of_this_one() -> None:
+    assert judged(finding("a", RATE), "cut", report(finding("b", PerStep(bytes=10.0)))).is_sufficient
+
+
+def test_one_round_proves_nothing() -> None:
+    assert not judged(finding("a", RATE), "cut", report(rounds=1)).is_sufficient
+
+
+# --- rings, to which no variable leads ---
+
+
+def step_of(name: str, via: str, *hops: tuple[str, str, str, int], kind: str = "python") -> Step:
+    return Step(name.rpartition(".")[2], "", kind, via, "", type=name, hops=tuple(Hop(*hop) for hop in hops))
+
+
+CTX = step_of(
+    "torch.autograd.function.KeepsBackward",
+    ".kept",
+    ("torch.autograd.function.KeepsBackward", "internal", "__dict__", -1),
+    ("dict", "dict_value", "'kept'", -1),
+)
+HOOKED = step_of(
+    "torch.Tensor",
+    "tensor hook 153",
+    ("torch.Tensor", "native", "_backward_hooks", -1),
+    ("collections.OrderedDict", "dict_value", "153", -1),
+)
+NODE = step_of("SinBackward0", "next edge", ("SinBackward0", "native", "next edge", 0), kind="grad_node")
+DEFAULT = step_of(
+    "function", "default argument 'x'", ("function", "internal", "__defaults__:x", -1), ("tuple", "item", "", 0)
+)
+
+
+@pytest.mark.parametrize(
+    ("cycle", "expected"),
+    [
+        (
+            (NODE, CTX),
+            Cut(
+                CLEAR,
+                "each torch.autograd.function.KeepsBackward",
+                (("internal", "__dict__", -1), ("dict_value", "'kept'", -1)),
+                "kept of each new KeepsBackward set to None after each step",
+            ),
+        ),
+        (
+            (DEFAULT, HOOKED),
+            Cut(
+                HOOKS,
+                "each torch.Tensor",
+                (("native", "_backward_hooks", -1),),
+                "hooks of each new Tensor removed after each step",
+            ),
+        ),
+        ((NODE, DEFAULT), None),
+    ],
+    ids=["attribute", "hooks", "nothing that can be set"],
+)
+def test_a_ring_is_cut_where_a_python_object_of_it_lets_go(cycle: tuple[Step, ...], expected: Cut | None) -> None:
+    assert ring_cut(cycle) == expected
+
+
+class Held:
+    """One of the objects of a ring."""
+
+    def __init__(self) -> None:
+        self.other: object = self
+        self._backward_hooks = {1: self}
+
+
+HELD = f"each {Held.__module__}.Held"
+
+
+def test_only_objects_that_are_new_are_let_go_of() -> None:
+    old = Held()
+    cutter = Cutter(Cut(CLEAR, HELD, (("attribute", "other", -1),), ""))
+    cutter.cut()
+    new = Held()
+    cutter.cut()
+    assert old.other is old
+    assert new.other is None
+    assert cutter.count == 1
+
+
+def test_the_table_of_hooks_is_emptied() -> None:
+    cutter = Cutter(Cut(HOOKS, HELD, (("native", "_backward_hooks", -1),), ""))
+    cutter.cut()
+    new = Held()
+    cutter.cut()
+    assert new._backward_hooks == {}
+
+
+def test_a_variable_of_a_closure_is_given_another_value(program: ModuleType) -> None:
+    def closure_over(value: object) -> object:
+        return lambda: value
+
+    vars(program)["cell"] = closure_over(3).__closure__[0]  # type: ignore[attr-defined]
+    hops = (("internal", "__dict__", -1), ("dict_value", "'cell'", -1), ("cell", "value", -1))
+    Cutter(Cut(CLEAR, "module program_under_proof", hops, "")).cut()
+    assert vars(program)["cell"].cell_contents is None

@@ -1,0 +1,191 @@
+"""How programs end, and that none of these ways loses the report or changes what the program sees."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="signals and copies as Linux has them")
+
+#: A step keeps a function, which is a leak without torch, and needs no more than a moment.
+STEPS = """\
+import asyncio, os, signal, subprocess, sys, threading, time
+
+kept = []
+
+def step():
+    kept.append(lambda: None)
+
+def take(count):
+    for _ in range(count):
+        step()
+
+"""
+
+
+def start(folder: Path, source: str, *options: str) -> subprocess.Popen[str]:
+    """A hunt under way, which has a group of its own."""
+    (folder / "program.py").write_text(STEPS + source)
+    command = [
+        sys.executable,
+        "-m",
+        "gradlife",
+        "hunt",
+        "--json",
+        "report.json",
+        "--fail-on",
+        "leak",
+        "--step-on",
+        "__main__:step",
+        *options,
+    ]
+    return subprocess.Popen(
+        [*command, "program.py"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def ended(folder: Path, hunt: subprocess.Popen[str], words: str = "") -> tuple[int, str, str, dict[str, Any]]:
+    """Exit status, both outputs, and the report."""
+    try:
+        printed, errors = hunt.communicate(words, timeout=900)
+    except subprocess.TimeoutExpired:
+        os.killpg(hunt.pid, signal.SIGKILL)
+        raise
+    return hunt.returncode, printed, errors, json.loads((folder / "report.json").read_text())
+
+
+def hunt(folder: Path, source: str, *options: str, words: str = "") -> tuple[int, str, str, dict[str, Any]]:
+    """A hunt from its start to its end."""
+    return ended(folder, start(folder, source, *options), words)
+
+
+def wait_for(hunt: subprocess.Popen[str], line: str) -> None:
+    """Reads the program's output up to a line."""
+    assert hunt.stdout is not None
+    while hunt.stdout.readline() != f"{line}\n":
+        assert hunt.poll() is None
+
+
+WAITS = "take(40)\nprint('ready', flush=True)\nwhile True:\n    step()\n    time.sleep(0.05)\n"
+
+
+def test_the_keyboard_s_interrupt_ends_with_130_and_a_report(tmp_path: Path) -> None:
+    under_way = start(tmp_path, WAITS)
+    wait_for(under_way, "ready")
+    os.killpg(under_way.pid, signal.SIGINT)
+    status, _, errors, report = ended(tmp_path, under_way)
+    assert (status, report["script_status"]) == (130, 130)
+    assert "KeyboardInterrupt" in errors
+    assert report["findings"][0]["kind"] == "growth"
+
+
+@pytest.mark.parametrize("to_group", [False, True], ids=["to the command", "to the whole group"])
+def test_a_termination_takes_stock_first_and_ends_with_143(tmp_path: Path, to_group: bool) -> None:
+    under_way = start(tmp_path, WAITS)
+    wait_for(under_way, "ready")
+    (os.killpg if to_group else os.kill)(under_way.pid, signal.SIGTERM)
+    status, _, _, report = ended(tmp_path, under_way)
+    assert status == 143
+    assert report["trouble"].startswith("killed by signal 15 at ")
+    assert report["findings"][0]["kind"] == "growth"
+
+
+def test_a_program_s_own_handler_is_the_one_that_hears_and_it_sees_none_before(tmp_path: Path) -> None:
+    source = """\
+print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+def end(number, frame):
+    print("saved", flush=True)
+    sys.exit(5)
+signal.signal(signal.SIGTERM, end)
+take(40)
+os.kill(os.getpid(), signal.SIGTERM)
+take(10_000_000)
+"""
+    status, printed, _, report = hunt(tmp_path, source)
+    assert (status, report["script_status"], printed) == (5, 5, "True\nsaved\n")
+    assert report["trouble"] == ""
+
+
+def test_a_copy_that_the_program_forks_is_not_hunted_in_and_keeps_its_own_end(tmp_path: Path) -> None:
+    source = """\
+take(30)
+copy = os.fork()
+take(40)
+if copy == 0:
+    sys.exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]))
+second = os.fork()
+if second == 0:
+    time.sleep(100)
+os.kill(second, signal.SIGTERM)
+print(os.waitstatus_to_exitcode(os.waitpid(second, 0)[1]))
+take(30)
+"""
+    status, printed, _, report = hunt(tmp_path, source)
+    assert (status, report["script_status"], printed) == (1, 0, "7\n-15\n")
+    assert sum(one["steps"] for one in report["rounds"]) + report["warmup_steps"] <= 100
+
+
+def test_what_the_program_leaves_running_does_not_keep_the_hunt_waiting(tmp_path: Path) -> None:
+    source = """\
+take(40)
+if os.fork() == 0:
+    os.setsid()
+    for descriptor in (0, 1, 2):
+        os.close(descriptor)
+    time.sleep(600)
+    os._exit(0)
+"""
+    status, _, _, report = hunt(tmp_path, source)
+    assert (status, report["verdict"]) == (1, "leak")
+
+
+def test_an_exit_past_all_handlers_leaves_a_report(tmp_path: Path) -> None:
+    status, _, _, report = hunt(tmp_path, "take(40)\nos._exit(9)\n")
+    assert (status, report["script_status"]) == (9, 9)
+    assert report["findings"][0]["kind"] == "growth"
+
+
+def test_an_exception_keeps_its_traceback_and_status(tmp_path: Path) -> None:
+    status, _, errors, report = hunt(tmp_path, "take(40)\nraise ValueError('too hot')\n")
+    assert (status, report["script_status"]) == (1, 1)
+    assert "program.py" in errors
+    assert "gradlife/hunting" not in errors
+    assert report["trouble"].startswith("the program ended with ValueError after ")
+
+
+def test_input_threads_and_an_event_loop_are_the_program_s_own(tmp_path: Path) -> None:
+    source = """\
+print(sys.stdin.readline().strip(), input())
+async def main():
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, print, "heard")
+    os.kill(os.getpid(), signal.SIGTERM)
+    await asyncio.sleep(0.2)
+    await asyncio.to_thread(take, 60)
+asyncio.run(main())
+thread = threading.Thread(target=take, args=(60,))
+thread.start()
+print(subprocess.run([sys.executable, "-c", "print('other')"], capture_output=True, text=True).stdout.strip())
+"""
+    status, printed, _, report = hunt(tmp_path, source, words="one\ntwo\n")
+    assert (status, printed) == (1, "one two\nheard\nother\n")
+    assert report["findings"][0]["kind"] == "growth"
+
+
+def test_sixty_steps_are_enough_for_the_verdict(tmp_path: Path) -> None:
+    status, printed, _, report = hunt(tmp_path, "take(10_000_000)\nprint('never')\n", "--steps", "60")
+    assert (status, printed, report["verdict"]) == (1, "", "leak")
+    assert report["warmup_steps"] + sum(one["steps"] for one in report["rounds"]) <= 60

@@ -1,0 +1,96 @@
+"""Looks at the return of the function that takes the steps."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from gradlife.hunting.session.last_snapshot import Returns
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.steps.schedule import Schedule
+
+
+def watched(returns: Returns, steps: int) -> None:
+    """A function that takes steps."""
+    step = returns.around(lambda: False)
+    for _ in range(steps):
+        step()
+
+
+@pytest.fixture
+def hunt() -> Hunt:
+    return Hunt(Schedule(may_end=True))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A number for each look that is asked for."""
+    found: list[int] = []
+    monkeypatch.setattr(Returns, "_look", lambda self: found.append(1))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def no_profile() -> Iterator[None]:
+    before = sys.getprofile()
+    sys.setprofile(None)
+    yield
+    sys.setprofile(before)
+
+
+@pytest.mark.parametrize(("steps", "looks"), [(1, 0), (2, 1), (9, 1)])
+def test_a_function_has_the_loop_if_two_steps_are_taken_in_it(
+    hunt: Hunt, asked: list[int], steps: int, looks: int
+) -> None:
+    returns = Returns(hunt, threading.RLock())
+    watched(returns, steps)
+    assert len(asked) == looks
+    returns.stop()
+    assert sys.getprofile() is None
+
+
+def test_a_generator_that_pauses_has_not_returned(hunt: Hunt, asked: list[int]) -> None:
+    returns = Returns(hunt, threading.RLock())
+    step = returns.around(lambda: False)
+
+    def steps() -> Iterator[None]:
+        for _ in range(3):
+            step()
+            step()
+            yield
+
+    for _ in steps():
+        assert asked == []
+    returns.stop()
+
+
+def test_a_program_that_profiles_itself_keeps_its_profile(hunt: Hunt, asked: list[int]) -> None:
+    def own(*_: Any) -> None:
+        return None
+
+    for first in (own, None):
+        sys.setprofile(first)
+        returns = Returns(hunt, threading.RLock())
+        step: Callable[[], bool] = returns.around(lambda: False)
+        step()
+        sys.setprofile(own)
+        step()
+        assert sys.getprofile() is own
+        sys.setprofile(None)
+        step()
+        assert sys.getprofile() is None
+
+
+def test_an_error_of_the_look_is_none_of_the_programs(hunt: Hunt) -> None:
+    hunt.looks = [None, None]  # type: ignore[list-item]  # not looks
+    returns = Returns(hunt, threading.RLock())
+    returns._steps[0] = 1
+    returns._look()
+    assert hunt.parting is None
+    returns.stop()

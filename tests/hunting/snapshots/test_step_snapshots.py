@@ -1,0 +1,176 @@
+"""Looks at the heap: taken by a copy of the process, read by another."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+import pytest
+
+from gradlife import _heap
+from gradlife.heap.scan import OWN_FOLDER
+from gradlife.hunting.process.forked import CAN_FORK, in_fork
+from gradlife.hunting.snapshots import step_snapshots
+from gradlife.hunting.snapshots.step_snapshots import NONE, look
+from gradlife.hunting.snapshots.survivors import births
+
+needs_fork = pytest.mark.skipif(not CAN_FORK, reason="no process is copied on this system")
+
+
+class Marked:
+    """A type of which there are no others."""
+
+
+def resident() -> int:
+    """Bytes of this process."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@needs_fork
+def test_a_recorded_heap_is_the_heap_that_a_walk_sees() -> None:
+    kept = [Marked() for _ in range(5)]
+    walked = _heap.walk(leaves=True, sizes=True, hidden_sources=OWN_FOLDER)
+    with tempfile.TemporaryFile() as file:
+        _heap.record(file.fileno(), False, OWN_FOLDER)
+        recorded = _heap.open_graph(file.fileno())
+    name = f"{__name__}.Marked"
+    rows = [[row for row in graph.census() if row[0] == name] for graph in (walked, recorded)]
+    assert rows[0] == rows[1]
+    assert rows[0][0][2] == len(kept)
+    assert sorted(recorded.find_all([id(one) for one in kept])) == sorted(map(id, kept))
+    assert recorded.notes.splitlines() == walked.limits
+
+
+@needs_fork
+def test_a_look_takes_no_memory_of_the_process() -> None:
+    look(0)
+    before = resident()
+    seen = [look(number, with_labels=True) for number in range(3)]
+    assert resident() - before < 1 << 20
+    assert all(one.opened is None and one.has_labels for one in seen)
+
+
+@needs_fork
+def test_a_look_whose_file_cannot_be_written_is_taken_in_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(_heap, "record", fail)
+    seen = look(0, collect=NONE)
+    assert seen.file is None
+    assert seen.graph.node_count > 0
+
+
+@needs_fork
+def test_a_copy_that_cannot_write_is_an_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with pytest.raises(MemoryError):
+        _heap.record(reading, False, None)
+    os.close(writing)
+
+
+@needs_fork
+def test_frames_of_other_threads_are_roots_of_a_look() -> None:
+    """Python's own fork forgets the other threads, and what their frames hold would look lost."""
+    started, go = threading.Event(), threading.Event()
+    found: list[int] = []
+
+    def hold() -> None:
+        mine = Marked()
+        found.append(id(mine))
+        started.set()
+        go.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    started.wait()
+    graph = look(0, collect=NONE).graph
+    go.set()
+    thread.join()
+    node = graph.find(found[0])
+    assert node is not None
+    assert any(graph.describe(one)[1] == "running frame" for one in graph.path(node))
+
+
+def test_who_was_born_is_known_by_the_round_even_of_looks_that_were_forgotten() -> None:
+    kept: list[Marked] = []
+    seen = [look(0)]
+    for number in range(6):
+        kept.append(Marked())
+        seen.append(look(number + 1))
+    born = births(seen)
+    places = seen[-1].graph.find_all([id(one) for one in kept])
+    assert [born[places[id(one)]] for one in kept] == list(range(6))
+    assert (seen[0].opened is None) == CAN_FORK
+
+
+def test_what_is_done_in_a_fork_comes_back_and_changes_nothing_here() -> None:
+    kept: list[int] = []
+
+    def work() -> int:
+        kept.append(1)
+        return len(kept)
+
+    assert in_fork(work) == 1
+    assert kept == ([] if CAN_FORK else [1])
+
+
+@needs_fork
+def test_work_that_kills_its_copy_is_done_here() -> None:
+    program = os.getpid()
+
+    def work() -> int:
+        if os.getpid() != program:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 7
+
+    assert in_fork(work) == 7
+
+
+@needs_fork
+def test_an_error_of_work_done_in_a_fork_is_raised_here() -> None:
+    with pytest.raises(ZeroDivisionError):
+        in_fork(lambda: 1 // 0)
+
+
+@needs_fork
+def test_no_copy_is_left_behind_and_signals_are_heard_as_before() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    in_fork(lambda: None)
+    step_snapshots.look(0, collect=NONE)
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_an_empty_storage_is_all_header() -> None:
+    torch = pytest.importorskip("torch")
+    kept = [torch.ones(25) for _ in range(3)]
+    graph = look(0).graph
+    nodes = [graph.find(one.untyped_storage()._cdata) for one in kept]
+    assert [step_snapshots.storage_content(graph, node) for node in nodes if node is not None] == [100, 100, 100]
+
+
+META = """
+class Meta(type):
+    def __eq__(cls, other):
+        raise RuntimeError("the program's code runs")
+class Odd(metaclass=Meta):
+    pass
+class Odder(Odd):
+    pass
+from gradlife.hunting.snapshots.step_snapshots import subclasses
+found = [id(kind) for kind in subclasses(object)]
+print(id(Odder) in found, len(found) == len(set(found)))
+"""
+
+
+def test_classes_whose_metaclass_has_no_hash_are_seen_without_running_it() -> None:
+    done = subprocess.run([sys.executable, "-c", META], capture_output=True, text=True, timeout=900, check=True)
+    assert done.stdout.split() == ["True", "True"]

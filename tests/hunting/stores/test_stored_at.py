@@ -1,0 +1,56 @@
+"""The line that stores, from a trace and the sources of a program."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradlife.hunting.stores.stored_at import stored_at
+from gradlife.model.trace import Trace
+from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, trace, variable
+
+
+def found(kept: Trace, text: str, created_at: tuple[str, ...] = ()) -> tuple[int, str, str, str] | None:
+    place = stored_at(kept, created_at, [source(text)])
+    return (place.line, place.source, place.function, place.confidence.value) if place else None
+
+
+def test_the_append_to_the_attribute_stores() -> None:
+    wanted = (8, "self.losses.append(loss)  # kept", "Trainer.step", "sure")
+    assert found(KEPT, TRAINER, CREATED) == wanted
+
+
+def test_the_assignment_that_runs_each_step_stores_not_the_first_one() -> None:
+    kept = trace(variable("trainer"), owned("total"))
+    assert found(kept, TRAINER, CREATED) == (9, "self.total = self.total + loss", "Trainer.step", "sure")
+
+
+@pytest.mark.parametrize(
+    "line", ["kept.append(x)", "kept += [x]", "kept[1] = x", "kept.extend([x])", "kept.setdefault(1, x)"]
+)
+def test_each_way_to_fill_a_global_container_stores(line: str) -> None:
+    assert found(trace(variable("kept"), LIST), f"kept = make()\nfor x in y:\n    {line}\n") == (3, line, "", "sure")
+
+
+def test_a_local_variable_that_stands_for_the_attribute_stores() -> None:
+    text = "def step(trainer, x):\n    kept = trainer.losses\n    kept.append(x)\n"
+    assert found(KEPT, text) == (3, "kept.append(x)", "step", "sure")
+
+
+def test_the_global_is_not_a_local_variable_of_the_same_name() -> None:
+    text = "kept = []\ndef f(kept):\n    kept.append(1)\ndef g():\n    kept = []\n    kept.append(1)\n"
+    assert found(trace(variable("kept"), LIST), text) is None
+
+
+def test_two_statements_that_fit_are_unsure_and_the_creation_stack_decides() -> None:
+    text = "def f(t, x):\n    t.losses.append(x)\ndef g(t, x):\n    t.losses.append(x)\n"
+    assert found(KEPT, text) == (2, "t.losses.append(x)", "f", "unsure")
+    assert found(KEPT, text, ("train.py:3 in g",)) == (4, "t.losses.append(x)", "g", "sure")
+
+
+def test_another_class_of_the_same_attribute_does_not_store() -> None:
+    assert found(KEPT, TRAINER.replace("class Trainer", "class Logger")) is None
+
+
+def test_what_no_source_stores_has_no_line() -> None:
+    assert found(KEPT, "print('nothing')\n") is None
+    assert stored_at(trace(), (), [source(TRAINER)]) is None

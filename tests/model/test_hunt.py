@@ -1,0 +1,97 @@
+"""What a hunt's figures say beside its findings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fabricated_hunts import LOSSES, WAITING, hunt, rounds
+from gradlife.model.hunt import Explained, HuntVerdict, PerStep, Round, Severity
+
+
+@pytest.mark.parametrize("field", ["tensors", "storages", "graph_nodes"])
+def test_as_much_a_step_in_every_round_is_not_called_clean_where_nothing_is_found(field: str) -> None:
+    report = hunt(rounds=rounds(PerStep(**{field: 6}), 5, 7, 11))
+    assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, (field,))
+    assert report.exit_status == 3
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        rounds(PerStep(), 5, 7, 11),
+        rounds(PerStep(objects=2, bytes=100), 5, 7, 11),
+        rounds(PerStep(tensors=1), 5, 7),
+        (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep(tensors=10))),
+        (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep())),
+        (*rounds(PerStep(bytes=65_000), 5, 7), Round(11, PerStep(bytes=11 * 67_000))),
+        (Round(0, PerStep(tensors=1)), *rounds(PerStep(tensors=1), 5, 7)),
+    ],
+)
+def test_what_is_not_the_same_each_time_or_too_short_to_tell_leaves_it_clean(added: tuple[Round, ...]) -> None:
+    assert hunt(rounds=added).verdict is HuntVerdict.CLEAN
+
+
+def test_as_many_bytes_a_step_in_every_round_are_not_called_clean_either() -> None:
+    added = (*rounds(PerStep(bytes=65_536), 5, 7), Round(11, PerStep(bytes=11 * 65_000)))
+    report = hunt(rounds=added)
+    assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, ("bytes",))
+
+
+def malloc_rounds(*per_step: float | None) -> tuple[Round, ...]:
+    return tuple(Round(29, PerStep(), rate) for rate in per_step)
+
+
+def test_what_malloc_gives_out_in_each_of_the_last_rounds_is_held_by_nothing() -> None:
+    assert hunt(rounds=malloc_rounds(900, 20_100, 20_000, 19_000)).unheld_rate == 19_000
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        pytest.param((20_000, 20_000), id="too few rounds"),
+        pytest.param((7_000, 7_000, 7_000), id="too little"),
+        pytest.param((20_000, 20_000, 14_000), id="less in the end"),
+        pytest.param((20_000, None, 20_000), id="unknown once"),
+        pytest.param((20_000, 20_000, -20_000), id="given back"),
+    ],
+)
+def test_other_amounts_of_malloc_tell_nothing(rates: tuple[float | None, ...]) -> None:
+    assert hunt(rounds=malloc_rounds(*rates)).unheld_rate == 0
+
+
+def test_memory_that_a_finding_or_a_cache_may_have_is_not_told_again() -> None:
+    grown = malloc_rounds(20_000, 20_000, 20_000)
+    assert hunt(LOSSES, rounds=grown).unheld_rate == 0
+    assert hunt(rounds=grown, explained=(Explained("bounded cache", "a deque", 1),)).unheld_rate == 0
+
+
+def test_what_is_explained_or_found_is_in_no_doubt() -> None:
+    added = rounds(PerStep(tensors=1), 5, 7, 11)
+    assert hunt(rounds=added, explained=(Explained("bounded cache", "a deque", 1),)).verdict is HuntVerdict.CLEAN
+    assert hunt(LOSSES, rounds=added).verdict is HuntVerdict.LEAK
+
+
+@pytest.mark.parametrize(
+    ("severity", "fail_on", "verdict", "status"),
+    [
+        (Severity.CRITICAL, Severity.MAJOR, HuntVerdict.LEAK, 1),
+        (Severity.MAJOR, Severity.CRITICAL, HuntVerdict.LEAK, 0),
+        (Severity.MINOR, Severity.MAJOR, HuntVerdict.LEAK, 0),
+        (Severity.MINOR, Severity.MINOR, HuntVerdict.LEAK, 1),
+        (Severity.NOTE, Severity.MINOR, HuntVerdict.CLEAN, 0),
+        (Severity.NOTE, Severity.NOTE, HuntVerdict.CLEAN, 1),
+    ],
+)
+def test_the_exit_status_follows_the_severity(
+    severity: Severity, fail_on: Severity, verdict: HuntVerdict, status: int
+) -> None:
+    report = replace(hunt(replace(LOSSES, severity=severity)), fail_on=fail_on)
+    assert (report.verdict, report.exit_status) == (verdict, status)
+
+
+def test_what_waits_for_the_collector_fails_only_where_that_is_asked_for() -> None:
+    report = hunt(WAITING)
+    assert report.exit_status == 0
+    assert (report.is_failure(WAITING), report.is_failure(WAITING, is_strict=True)) == (False, True)

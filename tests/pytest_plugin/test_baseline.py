@@ -1,0 +1,166 @@
+"""Baselines: what is known is let pass, for as long as it was said; files of divided suites become one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fabricated_hunts import LOSSES
+from gradlife.errors import UsageError
+from gradlife.model.hunt import Finding
+from gradlife.model.trace import Ledger, Lifetime, Trace
+from gradlife.pytest_plugin.outcomes.baseline import Baseline, Known, dumps, merged, read, updated
+from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Section
+from plugin_suites import run_suite
+
+TEST, OTHER = "tests/test_a.py::test_step", "tests/test_b.py::test_other"
+KNOWN = Known(LOSSES.fingerprint, "GL402", "a list of losses", (TEST,), "upstream", "gh#123", "2999-01-31")
+
+
+def leaking(nodeid: str, finding: Finding = LOSSES) -> Checked:
+    return Checked(nodeid, entries=(Entry(finding, Section.NEW),))
+
+
+def test_a_known_leak_is_let_pass_with_its_reason_wherever_it_comes() -> None:
+    baseline = merged([KNOWN])
+    words = "baseline, until 2999-01-31, gh#123: upstream"
+    assert baseline.excuse(LOSSES, TEST) == baseline.excuse(LOSSES, OTHER) == (True, words)
+
+
+def test_another_leak_is_not() -> None:
+    assert merged([KNOWN]).excuse(replace(LOSSES, fingerprint="0123456789abcdef"), TEST) == (False, "")
+
+
+def test_an_entry_by_hand_has_the_digits_that_a_summary_shows_until_it_is_updated() -> None:
+    baseline = merged([replace(KNOWN, fingerprint=LOSSES.fingerprint[:8])])
+    assert baseline.excuse(LOSSES, TEST) == merged([KNOWN]).excuse(LOSSES, TEST)
+    assert baseline.unused([leaking(TEST)]) == []
+    assert updated(baseline, [leaking(TEST)]).entries == {LOSSES.fingerprint: KNOWN}
+
+
+def test_fewer_digits_name_no_leak() -> None:
+    baseline = merged([replace(KNOWN, fingerprint=LOSSES.fingerprint[:7])])
+    assert baseline.excuse(LOSSES, TEST) == (False, "")
+    assert set(updated(baseline, [leaking(TEST)]).entries) == {LOSSES.fingerprint}
+
+
+def test_an_entry_that_has_expired_lets_nothing_pass_and_says_so() -> None:
+    baseline = merged([replace(KNOWN, until="2020-01-31")])
+    assert baseline.excuse(LOSSES, TEST) == (False, "expired: baseline, until 2020-01-31, gh#123: upstream")
+    assert [one.fingerprint for one in baseline.expired] == [LOSSES.fingerprint]
+
+
+def test_a_leak_without_a_way_is_known_in_its_own_test_only() -> None:
+    """Its fingerprint says little more than its type."""
+    trace = Trace("Tensor", "float32 [3]", Lifetime.NEVER, (), (), Ledger(1, ()))
+    assert merged([KNOWN]).excuse(replace(LOSSES, trace=trace), TEST)[0]
+    assert not merged([KNOWN]).excuse(replace(LOSSES, trace=trace), OTHER)[0]
+
+
+def test_an_entry_is_unused_when_all_its_tests_were_checked_and_none_leaked_so() -> None:
+    baseline = merged([KNOWN])
+    assert baseline.unused([leaking(TEST)]) == []
+    assert baseline.unused([leaking(OTHER, replace(LOSSES, fingerprint="00"))]) == []
+    assert baseline.unused([Checked(TEST)]) == [KNOWN]
+
+
+def test_baselines_of_a_divided_suite_become_one(tmp_path: Path) -> None:
+    later = replace(KNOWN, tests=(OTHER,), reason="", until="2998-01-01")
+    another = Known("feed", tests=(OTHER,))
+    for number, part in enumerate(([KNOWN], [later, another])):
+        (tmp_path / f"{number}.json").write_text(dumps(merged(part)), encoding="utf-8")
+    whole = read([tmp_path / "0.json", tmp_path / "1.json"])
+    assert whole.entries[LOSSES.fingerprint] == replace(KNOWN, tests=(TEST, OTHER), until="2998-01-01")
+    assert whole.entries["feed"] == another
+
+
+def test_an_update_keeps_reasons_adds_what_is_new_and_drops_what_is_gone() -> None:
+    gone = Known("dead", tests=(TEST,))
+    elsewhere = Known("beef", tests=("tests/test_c.py::test_that_was_not_run",))
+    fresh = replace(LOSSES, fingerprint="feed")
+    now = updated(merged([KNOWN, gone, elsewhere]), [leaking(TEST), leaking(OTHER, fresh)])
+    assert now.entries == {
+        LOSSES.fingerprint: KNOWN,
+        "beef": elsewhere,
+        "feed": Known("feed", "GL402", LOSSES.title, (OTHER,)),
+    }
+
+
+def test_a_file_has_a_line_for_each_entry_in_a_fixed_order() -> None:
+    parts = [Known("b", tests=("t2",)), Known("c", tests=("t1",)), Known("a", tests=("t2",))]
+    text = dumps(merged(parts))
+    assert [json.loads(line.strip().rstrip(","))["fingerprint"] for line in text.splitlines()[2:-1]] == ["c", "a", "b"]
+    assert json.loads(text)["format"] == "gradlife.leaks-baseline/1"
+    assert json.loads(dumps(Baseline()))["entries"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("no json", "is no baseline: JSONDecodeError"),
+        ("[]", 'is no baseline: it is no object with "format" and "entries"'),
+        ('{"format": "gradlife.leaks-baseline/9", "entries": []}', "its format is 'gradlife.leaks-baseline/9'"),
+        ('{"format": "gradlife.leaks-baseline/1", "entries": [{"fingerprint": 3}]}', "3 is no str"),
+        (
+            '{"format": "gradlife.leaks-baseline/1", "entries": [{"fingerprint": "a", "until": "soon"}]}',
+            "'soon' is no day",
+        ),
+        (
+            '{"format": "gradlife.leaks-baseline/1", "entries": [{"reasn": ""}]}',
+            "an entry has no 'reasn', but fingerprint, ",
+        ),
+    ],
+)
+def test_a_file_that_is_no_baseline_is_refused_in_one_line(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as error:
+        read([tmp_path / "bad.json"])
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_not_there_is_refused_unless_it_is_to_be_made(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"can't be read: No such file or directory \(try: --leaks-update-baseline"):
+        read([tmp_path / "none.json"])
+    assert read([tmp_path / "none.json"], may_lack=True) == Baseline()
+
+
+SUITE = """
+    import gradlife.engine as torch
+
+    kept = []
+
+    def test_old():
+        kept.append(torch.ones(3))
+
+    def test_clean():
+        pass
+"""
+NEW = """
+    state = {}
+
+    def test_new():
+        state["last"] = torch.ones(3)
+"""
+
+
+def test_a_suite_that_leaks_starts_with_a_baseline_and_fails_for_what_is_new(tmp_path: Path) -> None:
+    options = ("--leaks", "--leaks-baseline=known.json")
+    first = run_suite(tmp_path, *options, "--leaks-update-baseline", test_suite=SUITE)
+    assert (first.status, first.outcome("test_old")) == (0, "PASSED")
+    [entry] = read([tmp_path / "known.json"]).entries.values()
+    assert entry.tests == ("test_suite.py::test_old",)
+    unused = Known("dead", "GL402", "gone", ("test_suite.py::test_clean",), "was mended", until="2020-01-01")
+    (tmp_path / "known.json").write_text(dumps(merged([entry, unused])), encoding="utf-8")
+    then = run_suite(tmp_path, *options, test_suite=SUITE + NEW)
+    assert {name.partition("::")[2]: word for name, word in then.outcomes.items()} == {
+        "test_old": "PASSED",
+        "test_clean": "PASSED",
+        "test_new": "FAILED",
+    }
+    assert "3 tests checked: 1 new · 1 known · 1 expired in the baseline · 1 unused in the baseline" in then.text
+    assert "unused          dead GL402 gone (baseline, until 2020-01-01: was mended): take it out" in then.text
+    assert [one["fingerprint"] for one in then.report["baseline"]["unused"]] == ["dead"]

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds
+from gradlife.model.hunt import Confidence, Control, HuntReport, Patch, PerStep, Severity, StoredAt
+from gradlife.reports.hunt.first_screen import LINES, print_first_screen
+from printing import printed, widest
+
+MANY = hunt(
+    *[
+        replace(LOSSES, fingerprint=f"{number:08x}", severity=Severity.MAJOR if number < 5 else Severity.MINOR)
+        for number in range(8)
+    ],
+    trouble="killed by signal 9 at 7.9 of 8.0 GB",
+    script_status=137,
+)
+LONG = hunt(replace(LOSSES, diagnosis=replace(LOSSES.diagnosis, title="a title of many words " * 12)))
+ALL = {
+    "clean": CLEAN,
+    "leaking": LEAKING,
+    "everything": EVERYTHING,
+    "many": MANY,
+    "long": LONG,
+    "waiting": hunt(WAITING),
+    "empty": hunt(rounds=()),
+}
+
+
+def screen(report: HuntReport, width: int = 80, color: bool | None = None) -> str:
+    return printed(lambda console: print_first_screen(console, report), width, color=color)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("name", ALL)
+def test_screen_has_at_most_fifteen_lines_and_none_is_too_wide(name: str, width: int) -> None:
+    text = screen(ALL[name], width)
+    assert len(text.splitlines()) <= LINES
+    assert widest(text) <= width
+    assert [line for line in text.splitlines() if line != line.rstrip()] == []
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_colour_adds_nothing_but_colour(name: str) -> None:
+    assert re.sub(r"\x1b\[[0-9;]*m", "", screen(ALL[name], color=True)) == screen(ALL[name])
+
+
+def test_screen_begins_with_the_answer_and_ends_with_proof_and_details() -> None:
+    assert screen(hunt(replace(LOSSES, steps_to_limit=93412, severity=Severity.CRITICAL))).splitlines() == [
+        "LEAK  train.py grows by 65.5 kB per step: out of memory after about 93,000 more",
+        "steps",
+        "",
+        "1. run.history: A list of losses keeps the graph of each         GL402, critical",
+        "   created at train.py:41 in step",
+        "   do: Keep the number, not the tensor.",
+        "       run.history.append(loss.item())  # a float: the graph goes",
+        "       if step % 100 == 0:",
+        "   module __main__ → run.history → list (20 items) → Tensor → MseLossBackward0",
+        "",
+        "Proof: gradlife hunt --prove train.py cuts the reference and measures again",
+        "Details: gradlife hunt --full train.py, or --html report.html",
+    ]
+
+
+def test_source_line_stands_beside_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text("\n" * 40 + "    loss = step(batch)\n", encoding="utf-8")
+    assert "   created at train.py:41   loss = step(batch)" in screen(LEAKING).splitlines()
+
+
+def test_the_line_that_stores_and_its_patch_take_the_place_of_line_and_advice() -> None:
+    stored = StoredAt("train.py", 17, "self.losses.append(loss)", "Trainer.step")
+    patch = Patch("", ("self.losses.append(loss)",), ("self.losses.append(loss.item())",))
+    lines = screen(hunt(replace(LOSSES, stored_at=stored, patch=patch))).splitlines()
+    at = lines.index("   train.py:17   self.losses.append(loss)")
+    assert lines[at + 1 : at + 3] == ["   - self.losses.append(loss)", "   + self.losses.append(loss.item())"]
+    assert not any("created at" in line or "do:" in line for line in lines)
+
+
+def test_a_holder_of_200_columns_leaves_the_title_its_line() -> None:
+    [root, *steps] = LOSSES.trace.steps
+    trace = replace(LOSSES.trace, steps=(replace(root, via=f"global variable '{'n' * 200}'"), *steps))
+    title = next(line for line in screen(hunt(replace(LOSSES, trace=trace))).splitlines() if line.startswith("1. "))
+    assert title.startswith(f"1. {LOSSES.title}")
+
+
+def test_a_critical_leak_says_when_memory_runs_out_and_how_much_there_is() -> None:
+    ending = replace(LOSSES, severity=Severity.CRITICAL, steps_to_limit=9_345)
+    report = replace(hunt(ending), settings={"memory_limit": "8000000000"})
+    line = "LEAK  train.py grows by 65.5 kB per step: out of memory after about 9,300 more steps (8 GB)"
+    assert " ".join(screen(report).split()).startswith(" ".join(line.split()))
+
+
+def test_a_line_that_may_be_another_says_so() -> None:
+    stored = StoredAt("train.py", 17, "self.losses.append(loss)", "Trainer.step", Confidence.UNSURE)
+    assert "train.py:17   self.losses.append(loss)   (unsure: other lines fit as well)" in screen(
+        hunt(replace(LOSSES, stored_at=stored)), 120
+    )
+
+
+def test_rate_is_that_of_retained_bytes_where_they_are_known() -> None:
+    grown = replace(LOSSES, per_step=replace(LOSSES.per_step, retained_bytes=2_000_000))
+    assert screen(hunt(grown, CYCLE)).startswith("LEAK  train.py grows by 3.05 MB per step\n")
+    objects = replace(LOSSES, per_step=PerStep(objects=14))
+    assert screen(hunt(objects)).startswith("LEAK  train.py grows by 14 objects per step\n")
+
+
+def test_every_finding_up_to_five_keeps_its_title_and_the_rest_are_counted() -> None:
+    lines = screen(MANY).splitlines()
+    assert [line[:3] for line in lines if line[:1].isdigit()] == ["1. ", "2. ", "3. ", "4. ", "5. ", "3 m"]
+    assert "3 more, minor" in lines
+    assert "Note: killed by signal 9 at 7.9 of 8.0 GB" in lines
+    assert "Note: the script ended with status 137" in lines
+
+
+def test_a_cycle_names_its_objects_and_its_advice_is_words_where_it_has_no_code() -> None:
+    lines = screen(hunt(CYCLE)).splitlines()
+    assert "   do: Store `y.detach()`." in lines
+    assert "   cycle: RoundBackward → Tensor → RoundBackward" in lines
+
+
+def test_proof_gives_the_rate_after_the_cut() -> None:
+    assert "Proof: with the reference cut, nothing per step (item of list .history" in screen(
+        hunt(replace(LOSSES, proof=PROVEN))
+    )
+    failed = replace(PROVEN, is_sufficient=False, after=PROVEN.before, note="still held by a hook")
+    text = screen(hunt(replace(LOSSES, proof=failed)), 120)
+    assert "Not proven: with the reference cut, still 1 tensor and 65.5 kB per step. still held by a hook\n" in text
+
+
+def test_clean_is_two_lines_with_what_is_not_covered() -> None:
+    assert screen(CLEAN, 100).splitlines() == [
+        "clean  train.py: nothing grew in 3 rounds of 7 steps; 1 growth explained",
+        "Not covered: C++ hooks made before the hunt are not seen (gradlife hunt --scan train.py)",
+    ]
+    assert screen(hunt(limits=())).splitlines()[1:] == ["Details: gradlife hunt --full train.py"]
+
+
+def test_could_not_tell_gives_the_cause_and_one_command() -> None:
+    assert screen(hunt(rounds=(), limits=())).splitlines() == [
+        "could not tell  train.py: too few steps to tell",
+        "Try: gradlife hunt --step-on MODULE:FUNCTION train.py",
+    ]
+    failed = hunt(rounds=(), limits=(), trouble="the program ended with ValueError after 0 counted steps")
+    assert screen(failed).splitlines()[-1] == "Try: mend the error, then gradlife hunt train.py"
+    function = hunt(rounds=(), limits=(), target="train.py::step")
+    assert screen(function).splitlines()[-1] == "Try: gradlife hunt --steps 60 train.py::step"
+    wrong = hunt(LOSSES, controls=(Control("a clean twin", "clean", "growth"),), rounds=rounds(PerStep(), 7))
+    assert screen(wrong, 120).splitlines() == [
+        "could not tell  train.py: not to be believed: the control 'a clean twin' was judged wrongly",
+        "Try: gradlife hunt --full train.py",
+    ]

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fabricated_hunts import CLEAN, CYCLE, LEAKING, LOSSES, hunt, rounds
+from gradlife.model.fix_verification import verify
+from gradlife.model.hunt import HuntReport, PerStep
+from gradlife.reports.hunt.verification import print_verification
+from printing import printed
+
+
+def text(before: HuntReport, after: HuntReport) -> list[str]:
+    return printed(lambda console: print_verification(console, verify(before, after)), 120).splitlines()
+
+
+def test_a_leak_that_is_gone_is_fixed() -> None:
+    assert text(LEAKING, CLEAN) == [
+        "fix check  rates of 3 rounds before, 3 after",
+        "  ✔ GL402  A list of losses keeps the graph of each: +1 tensor and 65.5 kB → nothing a step",
+        "fixed: 1 leak is gone",
+    ]
+    assert verify(LEAKING, CLEAN).exit_status == 0
+
+
+def test_a_leak_that_is_slower_is_not_fixed() -> None:
+    slower = replace(LOSSES, per_step=PerStep(tensors=1, storages=1, bytes=512), retained_bytes=9)
+    found = verify(hunt(LOSSES, CYCLE), hunt(slower))
+    assert (found.exit_status, [change.is_gone for change in found.changes]) == (1, [False, True])
+    assert text(hunt(LOSSES, CYCLE), hunt(slower))[-1] == "NOT FIXED: 1 of 2 leaks left, 0 new"
+
+
+def test_the_same_leak_is_known_again_without_a_fingerprint_and_at_another_index() -> None:
+    moved = replace(
+        LOSSES.trace, steps=tuple(replace(one, via=one.via.replace("17", "3")) for one in LOSSES.trace.steps)
+    )
+    bare, other = replace(LOSSES, fingerprint=""), replace(LOSSES, fingerprint="", trace=moved)
+    assert [change.is_gone for change in verify(hunt(bare), hunt(other)).changes] == [False]
+
+
+def test_a_leak_that_was_not_there_is_new() -> None:
+    lines = text(LEAKING, hunt(CYCLE))
+    assert lines[2] == "  not there before:"
+    assert lines[-1] == "NOT FIXED: 0 of 1 leak left, 1 new"
+
+
+def test_one_round_is_no_rate() -> None:
+    short = replace(CLEAN, rounds=rounds(PerStep(), 7))
+    found = verify(LEAKING, short)
+    assert (found.exit_status, found.trouble) == (3, "the hunt after the fix has 1 rounds: a rate needs 2")
+    assert verify(LEAKING, hunt(rounds=())).trouble == "the hunt after the fix could not tell"
+
+
+def test_nothing_before_and_nothing_after() -> None:
+    assert text(CLEAN, CLEAN)[-1] == "fixed: nothing leaked, and nothing does"
