@@ -22,7 +22,11 @@ help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
 
 run: $(VENV)/.built ## run the built-in suites and compare the mini engine with PyTorch
-	$(BIN)/gradlife run $(ARGS)
+	@$(BIN)/gradlife run $(ARGS)
+	@echo
+	@echo 'Next, try'
+	@echo '  $(BIN)/gradlife hunt docs/examples/train.py    find the leak of a training script'
+	@echo '  $(BIN)/gradlife explain ctx_keeps_output       read one story, stage by stage'
 
 atlas: $(VENV)/.built ## record the ten releases, one environment at a time, and print the fidelity table (minutes each)
 	$(BIN)/python -m benchmarks.atlas $(ARGS)

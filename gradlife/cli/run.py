@@ -24,6 +24,7 @@ from gradlife.reports.formats.json.document import fidelity_text, run_text
 from gradlife.reports.run.contexts import print_contexts
 from gradlife.reports.run.fidelity import print_fidelity
 from gradlife.reports.run.run import print_report, print_timelines
+from gradlife.reports.run.summary import print_summary
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
 from gradlife.runner.fidelity import fidelity
@@ -85,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         html="write a page to look at: the matrix, and each story in two systems side by side, drawn",
     )
     add_svg(parser)
+    parser.add_argument("--full", action="store_true", help="show every story and all in which systems differ")
     parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
     parser.add_argument("--timeline", action="store_true", help="draw the engine's events of a story, a lane an object")
     parser.add_argument("--in-process", action="store_true", help="run in this process, unprotected: for a debugger")
@@ -109,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     backends, paths = apart(args.backend or (), args.paths)
     if args.fidelity:
         return run_fidelity(args, backends, paths)
-    presentation = Presentation(args.stage_detail, args.timeline, args.matrix, args.github or is_on_github())
+    presentation = Presentation(args.full, args.stage_detail, args.timeline, args.matrix, args.github or is_on_github())
 
     def draw(console: Console, report: RunReport) -> None:
         print_parts(console, report, presentation)
@@ -205,7 +207,8 @@ def refuse_crowd(count: int) -> None:
 class Presentation:
     """How a report is shown."""
 
-    in_full: bool
+    every_story: bool
+    every_stage: bool
     timeline: bool
     matrix: bool = False
     annotates: bool = False
@@ -251,8 +254,10 @@ def print_parts(console: Console, report: RunReport, presentation: Presentation)
         print_timelines(console, report)
     if presentation.matrix:
         print_contexts(console, report)
+    elif not (presentation.every_story or presentation.every_stage):
+        print_summary(console, report)
     else:
-        print_report(console, report, presentation.in_full)
+        print_report(console, report, presentation.every_stage)
 
 
 def annotate(report: RunReport, stream: TextIO) -> None:

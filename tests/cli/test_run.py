@@ -61,6 +61,21 @@ def test_against_names_the_system_in_the_first_column(gradlife: Gradlife, storie
     assert "*      differs from fake:fake-leaky" in output
 
 
+def test_many_stories_are_summed_up_and_full_shows_each(gradlife: Gradlife, tmp_path: Path) -> None:
+    head = "from gradlife.scenario import scenario\n"
+    body = "".join(
+        f"@scenario(title='t')\ndef story_{number}(lab):\n    lab.value('n', 1)\n    lab.stage('end')\n"
+        for number in range(31)
+    )
+    file = tmp_path / "many.py"
+    file.write_text(head + body, encoding="utf-8")
+    _, output, _ = gradlife("run", str(file), "--backend", "fake", "--in-process")
+    assert output.splitlines()[0].startswith("31 stories on 1 system: ")
+    assert len(output.splitlines()) < 15
+    _, output, _ = gradlife("run", str(file), "--backend", "fake", "--in-process", "--full")
+    assert sum(line.startswith("  story_") for line in output.splitlines()) == 31
+
+
 def test_stage_detail_shows_every_stage(gradlife: Gradlife, stories: str) -> None:
     _, output, _ = gradlife("run", stories, "--backend", "fake", "--stage-detail")
     assert "  at 'made'" in output.splitlines()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from readme_picture import EXAMPLE, PICTURE
 
+from gradlife.reports.run.summary import SCREEN
+from gradlife.runner.discover import discover
 from page_commands import commands_of, run
 from sources import ROOT
 
@@ -19,6 +22,7 @@ ELSEWHERE = {
     "make run": "it installs everything, and takes a minute: tests/cli/test_built_in_stories.py tells the same stories",
     "make test": "it runs this test",
     "gradlife run": "a minute: tests/cli/test_built_in_stories.py",
+    "gradlife run --full": "a minute: tests/cli/test_run.py",
     "gradlife run --backend mini:torch-1.1 --against torch": "a minute: tests/cli/test_built_in_stories.py",
     "gradlife run --backend torch@old/bin/python3.7": "no such interpreter here: tests/cli/test_child_interpreters.py",
     "gradlife env add old --python python3.7 torch==1.1.0 numpy==1.21.6": "downloads: tests/cli/test_env.py",
@@ -67,6 +71,20 @@ def test_the_picture_is_of_the_example_and_says_what_the_hunt_of_it_says() -> No
     text = " ".join(re.findall(r">([^<>]+)<", PICTURE.read_text(encoding="utf-8"))).replace("&#160;", " ")
     for part in ("GL402", "collected results keep their graphs", "trainer.losses", "Proof:", "Details:"):
         assert part in text
+
+
+def test_the_run_that_is_shown_is_of_the_stories_that_there_are() -> None:
+    stories = [story.info for story in discover()]
+    suites = Counter(story.suite for story in stories)
+    [shown] = re.findall(r"```text\n(\d+ stories on 7 systems.*?)```", README, re.DOTALL)
+    assert {suite: int(count) for suite, count in re.findall(r"^  (\w+) +(\d+) ", shown, re.MULTILINE)} == suites
+    assert shown.startswith(f"{len(stories)} stories on 7 systems: ")
+    assert len(shown.splitlines()) <= SCREEN
+    [told] = re.findall(r"What differs most between releases \(of \d+\)\n(.*?)\n\n", shown, re.DOTALL)
+    titles = [line.partition(": ")[0].strip() for line in told.splitlines()]
+    assert len(titles) == 12
+    known = [story.title for story in stories]
+    assert [title for title in titles if not any(one.startswith(title.removesuffix("...")) for one in known)] == []
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(((?:docs|examples)[^)#]*)", README))))
