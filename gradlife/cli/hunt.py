@@ -90,13 +90,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify", metavar="BEFORE", help="compare with a report from before a fix; TARGET may be a report, too"
     )
-    parser.add_argument(
-        "--fail-on",
-        choices=[*Severity, LEAK, NEEDS_GC],
-        default=Severity.MAJOR.value,
-        help="the least severity that makes the exit status 1: critical, major, minor or note (%(default)s); leak: any leak; "
-        "needs-gc: also cycles that wait for the collector",
-    )
+    add_fail_on(parser)
     parser.add_argument(
         "--at-rss",
         type=share,
@@ -114,6 +108,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="run again with the suspect reference cut after each step, and compare rates",
     )
     parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
+
+
+def add_fail_on(parser: argparse.ArgumentParser) -> None:
+    """Declare the option that decides what fails."""
+    parser.add_argument(
+        "--fail-on",
+        choices=[*Severity, LEAK, NEEDS_GC],
+        default=Severity.MAJOR.value,
+        help="the least severity that makes the exit status 1: critical, major, minor or note (%(default)s); leak: any leak; "
+        "needs-gc: also cycles that wait for the collector",
+    )
 
 
 def number(text: str) -> int:
@@ -301,6 +306,11 @@ def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
     show.annotate(report, is_strict)
     outputs.write(report, is_strict=is_strict, in_full=show.in_full)
     return result.status or status_of(report, fail_on)
+
+
+def show_merged(report: HuntReport, show: Show, outputs: Outputs, fail_on: str) -> int:
+    """Show and write the report of several ranks; the exit status of all of them."""
+    return finish(Result(report.script_status or 0, report, was_killed=False), show, outputs, fail_on)
 
 
 def severity_of(fail_on: str) -> Severity:

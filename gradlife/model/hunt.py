@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.heap import TypeCount
+from gradlife.model.ranks import NO_VERDICT, FindingRanks, LookCost, RankRow, Skew
 from gradlife.model.trace import Lifetime, Trace
 
 #: The code of a finding that no pattern names.
@@ -138,6 +139,7 @@ class Finding:
     steps_to_limit: int | None = None  # steps until memory runs out at this rate, where that is within reach
     stored_at: StoredAt | None = None  # None where no source of the program stores it
     patch: Patch | None = None  # None where no safe change is known
+    on_ranks: FindingRanks | None = None  # of a run with several processes: those that have it
 
     @property
     def code(self) -> str:
@@ -229,13 +231,23 @@ class HuntReport:
     trouble: str = ""  # why the hunt could not tell, or was cut short: "killed by signal 9 at 7.9 of 8.0 GiB"
     settings: dict[str, str] = field(default_factory=dict)
     fail_on: Severity = Severity.MAJOR  # a leak of this severity or above makes the exit status 1
+    world_size: int = 1  # ranks that the run should have
+    ranks: tuple[RankRow, ...] = ()  # of a run with several processes; then all else is merged from theirs
+    skew: tuple[Skew, ...] = ()  # ranks that grow faster or peak higher than the others
+    look_cost: LookCost | None = None  # None where no rank said when it looked
 
     @property
     def verdict(self) -> HuntVerdict:
         """A leak that was found stays one; a wrong control, too few steps or growth unexplained take back only `clean`.
 
-        Notes alone are no leak.
+        Notes alone are no leak. Of several ranks, one that left no report takes back `clean`, too.
         """
+        if self.ranks:
+            found = {row.verdict for row in self.ranks}
+            order = (HuntVerdict.LEAK, HuntVerdict.INCONCLUSIVE, HuntVerdict.NEEDS_GC, HuntVerdict.CLEAN)
+            worst = next((one for one in order if one.value in found), HuntVerdict.INCONCLUSIVE)
+            is_whole = NO_VERDICT not in found or worst is HuntVerdict.LEAK
+            return worst if is_whole else HuntVerdict.INCONCLUSIVE
         kinds = {finding.kind for finding in self.findings if finding.severity is not Severity.NOTE}
         is_sound = all(control.is_right for control in self.controls)
         if kinds - {FindingKind.NEEDS_GC} and is_sound:
@@ -250,7 +262,7 @@ class HuntReport:
     def unexplained(self) -> tuple[str, ...]:
         """What every round added as much of for each step, which is no accident, where nothing tells what that is."""
         rounds = [one for one in self.rounds if one.steps]
-        if self.findings or self.explained or len(rounds) < LEAST_ROUNDS:
+        if self.findings or self.explained or self.ranks or len(rounds) < LEAST_ROUNDS:
             return ()
         rates = {name: [getattr(one.added, name) / one.steps for one in rounds] for name in (*COUNTED, "bytes")}
         counted = (name for name in COUNTED if grows_exactly(rates[name]))
@@ -260,7 +272,7 @@ class HuntReport:
     def unheld_rate(self) -> float:
         """Bytes that malloc gave out more for each step of every one of the last rounds, where nothing tells what has them."""
         rounds = [one for one in self.rounds if one.steps]
-        if self.findings or self.explained or len(rounds) < LEAST_ROUNDS or self.unexplained:
+        if self.findings or self.explained or self.ranks or len(rounds) < LEAST_ROUNDS or self.unexplained:
             return 0.0
         rates = malloc_rates(rounds)
         return min(rates) if grows_evenly(rates, LEAST_MALLOC_BYTES, MALLOC_SHARE) else 0.0

@@ -1,4 +1,7 @@
-"""A hunt as versioned JSON, `gradlife.hunt/1`, and back: decode(encode(report)) == report."""
+"""A hunt as versioned JSON and back: decode(encode(report)) == report.
+
+`gradlife.hunt/1` is the hunt of one process; `gradlife.hunt/2` is the same with `ranks`, of a run with several.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from gradlife.model.hunt import Finding, HuntReport
 from gradlife.model.trace import Step, Trace
 
 FORMAT = "gradlife.hunt/1"
+RANKS_FORMAT = "gradlife.hunt/2"
 
 #: The rows of steps that a trace has.
 WAYS = ("steps", "cycle", "tail", "lead")
@@ -41,7 +45,7 @@ def loads(text: str) -> HuntReport:
 def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dict[str, Any]:
     """The report as a JSON object."""
     return {
-        "format": FORMAT,
+        "format": RANKS_FORMAT if report.ranks else FORMAT,
         "gradlife": __version__,
         "verdict": report.verdict.value,
         "exit_status": report.exit_status,
@@ -57,6 +61,17 @@ def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dic
         "trouble": report.trouble,
         "settings": report.settings,
         "fail_on": report.fail_on.value,
+        **(encode_ranks(report) if report.ranks else {}),
+    }
+
+
+def encode_ranks(report: HuntReport) -> dict[str, Any]:
+    """What `gradlife.hunt/2` has beside `/1`."""
+    return {
+        "world_size": report.world_size,
+        "ranks": [asdict(row) for row in report.ranks],
+        "skew": [asdict(one) for one in report.skew],
+        "look_cost": asdict(report.look_cost) if report.look_cost is not None else None,
     }
 
 
@@ -84,6 +99,7 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "advice": asdict(diagnosis.advice),
         "proof": asdict(finding.proof) if finding.proof is not None else None,
         "trace": encode_trace(finding.trace, text_of),
+        **({"on_ranks": asdict(finding.on_ranks)} if finding.on_ranks is not None else {}),
     }
 
 
@@ -116,8 +132,8 @@ def decode(document: Any) -> HuntReport:
     """The report that a JSON object holds; `CodecError` if it holds none."""
     if not isinstance(document, dict) or not str(document.get("format", "")).startswith("gradlife.hunt/"):
         raise CodecError("this is no report of a hunt", "gradlife hunt TARGET --json FILE makes one")
-    if document["format"] != FORMAT:
-        raise CodecError(f"its format is {document['format']}; this gradlife reads {FORMAT}")
+    if document["format"] not in (FORMAT, RANKS_FORMAT):
+        raise CodecError(f"its format is {document['format']}; this gradlife reads {FORMAT} and {RANKS_FORMAT}")
     try:
         return decode_report(document)
     except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradlife.model.hunt import Finding, HuntReport, HuntVerdict
@@ -14,6 +14,7 @@ from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.traces import Drawn
 from gradlife.reports.html.words import short
+from gradlife.reports.hunt.ranks import HEADS, NUMBERS, cells, cost_words, rounds_title, shown_ranks, skew_words
 from gradlife.reports.hunt.rounds import MEASURES, conclusion_text, figure, row, value_of
 from gradlife.reports.hunt.sentences import KINDS, amounts, by_whose_bug, headline, method, next_commands
 from gradlife.reports.hunt.terminal import ARROW, WORDS
@@ -41,6 +42,9 @@ class HuntView:
     headline: str
     facts: Sequence[tuple[str, str]]
     trouble: Sequence[str]
+    ranks: Table | None
+    rank_notes: Sequence[str]
+    rounds_title: str
     charts: Sequence[Svg]
     conclusions: Sequence[tuple[str, bool]]
     rounds: Table | None
@@ -69,6 +73,9 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
         headline=short(headline(report)),
         facts=list(facts(report)),
         trouble=troubles(report),
+        ranks=rank_table(report),
+        rank_notes=list(rank_notes(report)),
+        rounds_title=rounds_title(report),
         charts=charts(report),
         conclusions=list(conclusion_text(report)) if report.rounds else [],
         rounds=round_table(report),
@@ -99,6 +106,24 @@ def troubles(report: HuntReport) -> list[str]:
     """What went wrong."""
     lines = [short(report.trouble)] if report.trouble else []
     return lines + ([f"The script ended with status {report.script_status}."] if report.script_status else [])
+
+
+def rank_table(report: HuntReport) -> Table | None:
+    """A row for each rank, or for ranks that agree."""
+    if not report.ranks:
+        return None
+    rows = [[*map(short, cells(one))] for one in report.ranks]
+    return Table("How each rank ended", [Column(head, is_number=head in NUMBERS) for head in HEADS], rows)
+
+
+def rank_notes(report: HuntReport) -> Iterator[str]:
+    """What went wrong on single ranks, skew, what looking cost."""
+    for one in report.ranks:
+        if one.trouble:
+            yield f"Rank {shown_ranks(one.ranks)}: {short(one.trouble)}"
+    yield from (f"Skew: {short(skew_words(skew))}" for skew in report.skew)
+    if report.look_cost is not None:
+        yield f"Looks: {cost_words(report.look_cost)}"
 
 
 def charts(report: HuntReport) -> list[Svg]:
@@ -144,7 +169,7 @@ def round_table(report: HuntReport) -> Table | None:
     heads = ["round", "steps", *(head for _, _, head in shown), f"{shown[0][2]}/step"]
     fields = [field for field, _, _ in shown]
     rows = [row(number, one, fields) for number, one in enumerate(report.rounds, 1)]
-    return Table("What each round added", [Column(head, is_number=True) for head in heads], rows)
+    return Table(rounds_title(report), [Column(head, is_number=True) for head in heads], rows)
 
 
 def sections(report: HuntReport, cards: int) -> list[tuple[str, Sequence[CardView]]]:

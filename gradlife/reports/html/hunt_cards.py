@@ -12,6 +12,7 @@ from gradlife.reports.html.code import code_markup
 from gradlife.reports.html.traces import TraceView, trace_view
 from gradlife.reports.html.words import short
 from gradlife.reports.hunt.finding import grown
+from gradlife.reports.hunt.ranks import who_has
 from gradlife.reports.hunt.sentences import KINDS, amounts, keywords, problem
 from gradlife.reports.values import size
 
@@ -73,6 +74,7 @@ def facts(finding: Finding) -> list[tuple[str, str]]:
     lines = [("Kind", KINDS[finding.kind])]
     if finding.kind is not FindingKind.RETAINED:
         lines.append(("Each step adds", amounts(finding.per_step)))
+    lines += [("Ranks", short(who_has(finding)))] if finding.on_ranks is not None else []
     lines.append(("Survivors", f"{finding.survivors:,}" + (", one of them shown" if finding.survivors > 1 else "")))
     lines += [("Retained", size(finding.retained_bytes))] if finding.retained_bytes else []
     return lines + ([("Fingerprint", short(finding.fingerprint, 40))] if finding.fingerprint else [])

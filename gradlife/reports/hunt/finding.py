@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gradlife.model.hunt import Advice, Finding, FindingKind, HuntReport, PerStep, Proof
 from gradlife.reports.coloured_code import coloured
+from gradlife.reports.hunt.ranks import who_has
 from gradlife.reports.hunt.sentences import KINDS, amounts, keywords, problem
 from gradlife.reports.hunt.trace import trace_part
 from gradlife.reports.layout import Hanging
@@ -48,6 +49,8 @@ def cluster(finding: Finding) -> Text:
     parts = [KINDS[finding.kind]]
     if finding.kind is not FindingKind.RETAINED:
         parts.append(f"+{amounts(finding.per_step)} a step")
+    if finding.on_ranks is not None:
+        parts.append(who_has(finding))
     if finding.survivors:
         parts.append(counted(finding.survivors, "survivor") + (", one of them shown" if finding.survivors > 1 else ""))
     if finding.retained_bytes:

@@ -15,7 +15,9 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from gradlife.model.hunt import Confidence, Finding, FindingKind, HuntReport, HuntVerdict, Severity
+from gradlife.model.ranks import Spread
 from gradlife.model.trace import Step, Trace
+from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
 from gradlife.reports.hunt.sentences import amounts, folded, headline, listed
 from gradlife.reports.source_places import Place, first_place
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
@@ -76,6 +78,8 @@ def head_text(report: HuntReport) -> Text:
     text = Text.assemble((word, style), "  ", (report.target, TITLE))
     if report.verdict in (HuntVerdict.CLEAN, HuntVerdict.INCONCLUSIVE) or not report.findings:
         return text.append(f": {headline(report)}")
+    if report.ranks:
+        text.append(f", {leaking_ranks(report)},")
     return text.append(f" {growth(report)}")
 
 
@@ -88,11 +92,19 @@ def growth(report: HuntReport) -> str:
         what = "memory that only the collector frees" if waiting else "memory of a finished step"
         return f"keeps {f'{size(kept)} of ' if kept and not waiting else ''}{what}; nothing grows"
     nbytes = sum(max(one.per_step.retained_bytes, one.per_step.bytes) for one in growing)
-    rate = size(round(nbytes)) if nbytes >= 1 else amounts(growing[0].per_step)
+    nbytes = max((row.growth.most for row in report.ranks), default=nbytes)
+    up_to = "up to " if len({rate for one in report.ranks for rate in spread_of(one.growth)}) > 1 else ""
+    rate = up_to + size(round(nbytes)) if nbytes >= 1 else amounts(growing[0].per_step)
     left = min((one.steps_to_limit for one in growing if one.steps_to_limit is not None), default=None)
+    rate += " per step"
     until = f": out of memory after about {rounded(left):,} more steps" if left is not None else ""
     limit = report.settings.get("memory_limit", "")
-    return f"grows by {rate} per step{until}{f' ({size(int(limit))})' if until and limit else ''}"
+    return f"grows by {rate}{until}{f' ({size(int(limit))})' if until and limit else ''}"
+
+
+def spread_of(growth: Spread) -> Iterator[float]:
+    """The rates that ranks with growth have."""
+    yield from (rate for rate in (growth.least, growth.most) if growth.most)
 
 
 def rounded(steps: int) -> int:
@@ -120,6 +132,8 @@ def fit(blocks: Sequence[Sequence[Text]], room: int) -> list[Text]:
 def block(finding: Finding, number: int, report: HuntReport, width: int) -> list[Text]:
     """A finding: title, line, change, path."""
     lines = title_lines(finding, number, width)
+    if finding.on_ranks is not None:
+        lines.append(clipped(Text(f"{INDENT}{who_has(finding)}", NOTE), width))
     where = place_text(first_place(finding, report), finding)
     if where:
         lines.append(clipped(Text(INDENT + where), width))
@@ -238,12 +252,20 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
         severities = listed(dict.fromkeys(one.severity.value for one in rest))
         yield clipped(Text(f"{len(rest):,} more, {severities}", QUIET), width)
     yield Text("")
+    yield from (clipped(line, width) for line in first_screen_lines(report))
     if report.trouble:
         yield clipped(Text(f"Note: {report.trouble}", NOTE), width)
     if report.script_status:
         yield clipped(Text(f"Note: the script ended with status {report.script_status}", NOTE), width)
-    yield clipped(proof_line(report), width)
-    yield clipped(Text(f"Details: gradlife hunt --full {report.target}, or --html report.html"), width)
+    if not report.ranks:  # a proof runs one process again
+        yield clipped(proof_line(report), width)
+    yield clipped(Text(f"Details: {details_command(report)}, or --html report.html"), width)
+
+
+def details_command(report: HuntReport) -> str:
+    """The command that shows everything."""
+    ranks = f"--nproc-per-node {report.world_size} " if report.ranks else ""
+    return f"gradlife hunt --full {ranks}{report.target}"
 
 
 def proof_line(report: HuntReport) -> Text:
@@ -263,18 +285,18 @@ def lead_on(report: HuntReport) -> Text:
     """The second line where no finding is shown: a command that would tell, or what a clean verdict does not cover."""
     limit = report.limits[0] if report.limits else ""
     what, _, command = limit.rpartition(ARROW)
-    if report.verdict is HuntVerdict.INCONCLUSIVE:
+    if report.verdict is HuntVerdict.INCONCLUSIVE and not report.ranks:
         is_sound = all(control.is_right for control in report.controls)
         return Text(f"Try: {command if what and is_sound else best_try(report)}")
-    if limit:
+    if limit and report.verdict is not HuntVerdict.INCONCLUSIVE:
         return Text(f"Not covered: {what or limit}{f' ({command})' if what else ''}")
-    return Text(f"Details: gradlife hunt --full {report.target}")
+    return Text(f"Details: {details_command(report)}")
 
 
 def best_try(report: HuntReport) -> str:
     """The command for a hunt that could not tell: it shows the evidence, or counts other steps."""
     if report.rounds or not all(control.is_right for control in report.controls):
-        return f"gradlife hunt --full {report.target}"
+        return details_command(report)
     if "ended with" in report.trouble:
         return f"mend the error, then gradlife hunt {report.target}"
     if "::" in report.target:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import Finding, FindingKind, HuntReport, HuntVerdict, PerStep
 from gradlife.model.trace import UNHELD, Step, Trace
+from gradlife.reports.hunt.ranks import leaking_ranks, ranks_words
 from gradlife.reports.values import counted, size
 
 #: What became of the survivors, after "Each step leaves behind 1 tensor and 65.5 kB".
@@ -61,6 +62,8 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
         lines.append(
             f"Each of these holds as much by itself, and is to let go, too: {'; '.join(finding.also_held_by)}."
         )
+    if finding.on_ranks is not None:
+        lines.insert(1, f"On {ranks_words(finding.on_ranks)}.")
     if finding.created_at:
         lines.append(f"Made at {', called from '.join(finding.created_at)}.")
     return lines
@@ -206,11 +209,13 @@ def headline(report: HuntReport) -> str:
     """What it comes to, in a line."""
     match report.verdict:
         case HuntVerdict.LEAK:
-            return sums(report)
+            return sums(report) + (f" on {leaking_ranks(report)}" if report.ranks else "")
         case HuntVerdict.NEEDS_GC:
             return f"nothing leaks, but memory waits for the collector: {sums(report)}"
         case HuntVerdict.CLEAN:
             grown = f"; {sums(report).partition(', ')[2]}" if report.explained else ""
+            if report.ranks:
+                return f"nothing grew on any of {report.world_size:,} ranks"
             return f"nothing grew in {counted(len(report.rounds), 'round')} of {steps_of(report)}{grown}"
     wrong = [control.name for control in report.controls if not control.is_right]
     if wrong:
@@ -240,6 +245,8 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     target = report.target
     code = report.findings[0].code
     lines = [] if code == "GL000" else [(f"gradlife explain {code}", "what this is, on a small program")]
+    if report.ranks:
+        return lines
     if all(one.proof is None for one in report.findings):
         lines.append((f"gradlife hunt --prove {target}", "cuts the reference and measures again"))
     lines.append((f"gradlife hunt -i {target}", "stops at the leak, to look around and to cut it"))

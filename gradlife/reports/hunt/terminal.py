@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gradlife.model.hunt import Control, Finding, HuntReport, HuntVerdict
 from gradlife.reports.hunt.finding import brief_line, finding_part
+from gradlife.reports.hunt.ranks import rank_table, rounds_title
 from gradlife.reports.hunt.rounds import round_lines
 from gradlife.reports.hunt.sentences import by_whose_bug, headline, method, next_commands
 from gradlife.reports.layout import Hanging
@@ -50,8 +51,10 @@ def parts(
 ) -> Iterator[RenderableType]:
     """The parts of the report that have something to say."""
     yield section("", head_lines(report))
+    if report.ranks:
+        yield section("Ranks", rank_table(report))
     if report.rounds:
-        yield section("What each round added", round_lines(report))
+        yield section(rounds_title(report), round_lines(report))
     yield from finding_parts(report, shown)
     yield from optional_section("Growth that is meant", explained_lines(report))
     yield from optional_section("Controls, planted to be judged with the rest", map(control_line, report.controls))

@@ -49,7 +49,7 @@ def test_numbers_that_json_has_no_word_for_are_refused() -> None:
         pytest.param("[" * 100_000, "this is no JSON", id="nested 100,000 deep"),
         ("[]", "this is no report of a hunt"),
         ('{"format": "gradlife.run/1"}', "this is no report of a hunt"),
-        ('{"format": "gradlife.hunt/2"}', "its format is gradlife.hunt/2; this gradlife reads gradlife.hunt/1"),
+        ('{"format": "gradlife.hunt/3"}', "its format is gradlife.hunt/3; this gradlife reads gradlife.hunt/1 and"),
         ('{"format": "gradlife.hunt/1"}', "the report is damaged: KeyError"),
         ('{"format": "gradlife.hunt/1", "findings": [3]}', "the report is damaged: TypeError"),
     ],

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradlife.model.hunt import Finding, HuntReport
 from gradlife.reports.formats.markdown.document import code_span, fenced, plain, table
+from gradlife.reports.hunt.ranks import HEADS, cells, cost_words, rounds_title, skew_words
 from gradlife.reports.hunt.rounds import MEASURES, conclusion_text, row
 from gradlife.reports.hunt.sentences import (
     KINDS,
@@ -37,6 +38,7 @@ def lines(report: HuntReport) -> Iterator[str]:
     if report.script_status:
         yield f"\nThe script ended with status {report.script_status}."
     yield from findings(report)
+    yield from table_of_ranks(report)
     yield from table_of_rounds(report)
     yield from small_print(report)
     yield from next_part(report)
@@ -76,12 +78,24 @@ def finding_lines(finding: Finding, report: HuntReport) -> Iterator[str]:
     yield f"\n<sub>keywords: {plain(', '.join(keywords(finding)))}</sub>"
 
 
+def table_of_ranks(report: HuntReport) -> Iterator[str]:
+    """A row for each rank, or for ranks that agree."""
+    if not report.ranks:
+        return
+    yield "\n### Ranks\n"
+    yield from table(HEADS, ([plain(cell) for cell in cells(row)] for row in report.ranks))
+    yield ""
+    yield from (f"- rank {row.ranks}: {plain(row.trouble)}" for row in report.ranks if row.trouble)
+    yield from (f"- skew: {plain(skew_words(one))}" for one in report.skew)
+    yield from ([f"- looks: {plain(cost_words(report.look_cost))}"] if report.look_cost is not None else [])
+
+
 def table_of_rounds(report: HuntReport) -> Iterator[str]:
     """A row a round."""
     fields = [(field, head) for field, _, head in MEASURES if any(getattr(one.added, field) for one in report.rounds)]
     if not fields:
         return
-    yield "\n### What each round added\n"
+    yield f"\n### {rounds_title(report)}\n"
     heads = ["round", "steps", *(head for _, head in fields), f"{fields[0][1]}/step"]
     rows = [row(number, one, [field for field, _ in fields]) for number, one in enumerate(report.rounds, 1)]
     yield from table(heads, rows, "---:")

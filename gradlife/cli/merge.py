@@ -1,0 +1,41 @@
+"""`gradlife merge`: one report from those that the ranks of a run left in a folder."""
+
+from __future__ import annotations
+
+import argparse
+
+from gradlife.cli.formats import Outputs, add_formats
+from gradlife.cli.hunt import WRITERS, Show, add_fail_on, show_merged
+from gradlife.ranks.merge import merge
+from gradlife.ranks.rank_report import reports_in
+
+EPILOG = """\
+FOLDER is the run folder of `gradlife hunt --run-folder FOLDER`, or any folder with one
+JSON report for each rank (`gradlife hunt --json FOLDER/rank-3.json TARGET`). The last
+number in a file's name is its rank.
+
+Exit status: 0 clean; 1 a leak was found on any rank (see --fail-on); 2 usage error;
+3 could not tell; a rank whose program failed gives its status.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("folder", metavar="FOLDER", help="where the reports of the ranks lie")
+    parser.add_argument("--world-size", type=int, default=0, metavar="N", help="the ranks that there should be")
+    add_fail_on(parser)
+    parser.add_argument("--full", action="store_true", help="print ranks, rounds, traces, controls and limits, too")
+    add_formats(
+        parser,
+        json="write the report as JSON (gradlife.hunt/2); - for standard output",
+        html="write the report as a page to look at, in one file",
+        svg="draw what is printed as a picture",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Merge, show, write; the exit status."""
+    with Outputs(args, {name: writer for name, writer in WRITERS.items() if name != "patch"}) as outputs:
+        show = Show(args, is_script=False, is_stdout_taken=outputs.is_stdout_taken)
+        return show_merged(merge(reports_in(args.folder), args.world_size), show, outputs, args.fail_on)

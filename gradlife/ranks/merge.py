@@ -1,0 +1,310 @@
+"""Many reports as one: findings by fingerprint with the ranks that have them, a row for ranks that agree, the skew.
+
+A fold: of each rank some numbers are kept, and of each finding the report of one rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gradlife.errors import UsageError
+from gradlife.model import hunt_codec
+from gradlife.model.codec import CodecError
+from gradlife.model.hunt import Explained, Finding, FindingKind, HuntReport, HuntVerdict, Severity
+from gradlife.model.ranks import (
+    COMPLETE,
+    NO_VERDICT,
+    ROUNDS_OF,
+    FindingRanks,
+    RankEnd,
+    RankRow,
+    Spread,
+    packed,
+)
+from gradlife.ranks.looks import Looks
+from gradlife.ranks.rank_report import RankReport
+from gradlife.ranks.skew import skew_of
+
+#: Up to so many ranks each has a row of its own.
+ROW_EACH = 16
+
+#: Texts of one kind that are kept: every rank may word its limits differently.
+MOST_TEXTS = 12
+
+#: Ranks with trouble that are named one by one.
+MOST_TROUBLES = 3
+
+#: What makes findings of two ranks the same.
+Key = tuple[str, str, str]
+
+
+def merge(reports: Iterable[RankReport], world_size: int = 0) -> HuntReport:
+    """One report of all ranks; those up to `world_size` that are not among them are missing."""
+    fold = Fold()
+    for one in reports:
+        fold.add(one)
+    return fold.report(world_size)
+
+
+@dataclass
+class Shared:
+    """A finding as ranks have it."""
+
+    rank: int  # whose finding is shown: the lowest
+    finding: dict[str, Any]
+    rates: dict[int, float]
+    severities: set[str]
+    most: dict[str, Any]  # the figures of the rank that grows fastest
+
+
+@dataclass
+class Kept:
+    """What is kept of one rank."""
+
+    report: RankReport  # without its document
+    verdict: str
+    keys: frozenset[Key]
+    growth: float
+    steps: int
+    trouble: str  # of its own report
+
+
+@dataclass
+class Fold:
+    """Ranks merged so far."""
+
+    kept: dict[int, Kept] = field(default_factory=dict)
+    shared: dict[Key, Shared] = field(default_factory=dict)
+    looks: Looks = field(default_factory=Looks)
+    limits: dict[str, None] = field(default_factory=dict)
+    explained: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    whole: tuple[tuple[int, int], dict[str, Any]] | None = None  # the report whose rounds and controls are shown
+
+    def add(self, one: RankReport) -> None:
+        """Another rank."""
+        document = one.document or {}
+        try:
+            self._add(one, document)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise UsageError(f"the report of rank {one.rank} is damaged: {type(error).__name__}: {error}") from None
+
+    def _add(self, one: RankReport, document: dict[str, Any]) -> None:
+        findings = {key_of(item): item for item in document.get("findings", ())}
+        for key, item in findings.items():
+            self._share(key, item, one.rank)
+        self.kept[one.rank] = Kept(
+            replace(one, document=None, looks=()),
+            document.get("verdict", NO_VERDICT),
+            frozenset(findings),
+            sum(map(rate_of, findings.values())),
+            document.get("warmup_steps", 0) + sum(each["steps"] for each in document.get("rounds", ())),
+            doubt_of(document),
+        )
+        self.looks.add(one.looks)
+        self._add_texts(document)
+        place = (order_of(document), one.rank)
+        if document and (self.whole is None or place < self.whole[0]):
+            self.whole = (place, {**document, "findings": []})
+
+    def _share(self, key: Key, item: dict[str, Any], rank: int) -> None:
+        shared = self.shared.get(key)
+        if shared is None:
+            shared = self.shared[key] = Shared(rank, item, {}, set(), item)
+        if rank < shared.rank:
+            shared.rank, shared.finding = rank, item
+        if (rate_of(item), -rank) > (rate_of(shared.most), -shared.rank):
+            shared.most = item
+        shared.rates[rank] = rate_of(item)
+        shared.severities.add(item["severity"])
+
+    def _add_texts(self, document: dict[str, Any]) -> None:
+        self.limits.update(dict.fromkeys(document.get("limits", ())))
+        for one in document.get("explained", ()):
+            self.explained.setdefault((one["kind"], one["what"]), one)
+
+    # --- the report ---
+
+    def report(self, world_size: int = 0) -> HuntReport:
+        """The merged report."""
+        if not self.kept:
+            raise UsageError("there is no report of any rank", "gradlife merge FOLDER")
+        world = max([world_size, 1 + max(self.kept), *(one.report.world_size for one in self.kept.values())])
+        for rank in set(range(world)) - set(self.kept):
+            absent = RankReport(rank, world, end=RankEnd.MISSING)
+            self.kept[rank] = Kept(absent, NO_VERDICT, frozenset(), 0.0, 0, "")
+        try:
+            base = hunt_codec.decode(self.whole[1]) if self.whole is not None else silent_report()
+            findings = tuple(sorted((self._finding(one, world) for one in self.shared.values()), key=badness))
+        except CodecError as error:
+            raise UsageError(f"the report of rank {self.whole[0][1] if self.whole else 0}: {error.message}") from None
+        return replace(
+            base,
+            settings={**base.settings, ROUNDS_OF: str(self.whole[0][1])} if self.whole is not None else {},
+            findings=findings,
+            explained=tuple(Explained(**one) for one in self.explained.values()),
+            limits=capped([*self.limits, *self._limits_of_ranks()]),
+            script_status=self._script_status(),
+            trouble=self._trouble(),
+            world_size=world,
+            ranks=tuple(self._rows(world)),
+            skew=tuple(skew_of(self._rates(), self._peaks(), self._steps())),
+            look_cost=self.looks.cost,
+        )
+
+    def _finding(self, shared: Shared, world: int) -> Finding:
+        whole = {**self.whole[1], "findings": [shared.finding]} if self.whole is not None else {}
+        [finding] = hunt_codec.decode(whole).findings
+        [fastest] = hunt_codec.decode({**whole, "findings": [shared.most]}).findings
+        rates = shared.rates.values()
+        return replace(
+            finding,
+            per_step=fastest.per_step,
+            survivors=fastest.survivors,
+            retained_bytes=fastest.retained_bytes,
+            steps_to_limit=fastest.steps_to_limit,
+            severity=min(map(Severity, shared.severities), key=list(Severity).index),
+            on_ranks=FindingRanks(packed(shared.rates), len(shared.rates), world, Spread(min(rates), max(rates))),
+        )
+
+    def _script_status(self) -> int | None:
+        found = [one.report.status for _, one in sorted(self.kept.items())]
+        known = [status for status in found if status is not None]
+        return next((status for status in known if status), 0 if known else None)
+
+    def _trouble(self) -> str:
+        """What became of ranks that did not come to their end, those that ended alike together."""
+        alike: dict[str, list[int]] = {}
+        for rank, one in sorted(self.kept.items()):
+            words = end_words(one)
+            if words:
+                alike.setdefault(words, []).append(rank)
+        told = [f"rank{'s' if len(ranks) > 1 else ''} {packed(ranks)} {words}" for words, ranks in alike.items()]
+        more = [f"{len(told) - MOST_TROUBLES:,} more ends"] if len(told) > MOST_TROUBLES else []
+        return "; ".join([*told[:MOST_TROUBLES], *more])
+
+    def _limits_of_ranks(self) -> list[str]:
+        silent = [rank for rank, one in self.kept.items() if one.verdict == NO_VERDICT]
+        return (
+            [f"what rank{'s' if len(silent) > 1 else ''} {packed(silent)} held: no report was left"] if silent else []
+        )
+
+    def _rows(self, world: int) -> Iterable[RankRow]:
+        alike: dict[object, list[int]] = {}
+        for rank, one in sorted(self.kept.items()):
+            agreed = (one.verdict, one.keys, one.report.end, one.report.status)
+            alike.setdefault(rank if world <= ROW_EACH else agreed, []).append(rank)
+        return [self._row(ranks) for ranks in alike.values()]
+
+    def _row(self, ranks: Sequence[int]) -> RankRow:
+        members = [self.kept[rank] for rank in ranks]
+        first = members[0]
+        return RankRow(
+            packed(ranks),
+            len(ranks),
+            first.verdict,
+            first.report.end,
+            first.report.status,
+            len(first.keys),
+            spread([one.steps for one in members]),
+            spread([one.growth for one in members]),
+            spread([one.report.peak for one in members]),
+            first.report.host,
+            first.report.trouble or first.trouble,
+        )
+
+    def _heard(self) -> dict[int, Kept]:
+        """The ranks that left a report: only these are compared."""
+        return {rank: one for rank, one in sorted(self.kept.items()) if one.verdict != NO_VERDICT}
+
+    def _rates(self) -> dict[int, dict[str, float]]:
+        found: dict[int, dict[str, float]] = {}
+        for rank, one in self._heard().items():
+            rates = found.setdefault(rank, {})
+            for shared in (self.shared[key] for key in sorted(one.keys)):
+                title = titled(shared.finding)
+                rates[title] = rates.get(title, 0.0) + shared.rates[rank]
+        return found
+
+    def _peaks(self) -> dict[int, float]:
+        return {rank: float(one.report.peak) for rank, one in self._heard().items()}
+
+    def _steps(self) -> dict[int, int]:
+        return {rank: one.steps for rank, one in self._heard().items()}
+
+
+def key_of(item: dict[str, Any]) -> Key:
+    """What makes findings of two ranks the same: the fingerprint, else the title."""
+    return (item["kind"], item["code"], item["fingerprint"] or item["title"])
+
+
+def titled(item: dict[str, Any]) -> str:
+    """A finding by its code and title."""
+    return f"{item['code']} {item['title']}"
+
+
+def rate_of(item: dict[str, Any]) -> float:
+    """Bytes that a finding adds each step; nothing where it does not grow."""
+    if item["kind"] in (FindingKind.RETAINED.value, FindingKind.NEEDS_GC.value):
+        return 0.0
+    return float(max(item["per_step"]["retained_bytes"], item["per_step"]["bytes"]))
+
+
+def order_of(document: dict[str, Any]) -> int:
+    """The place of a report: a leak first, then what is unsure, then clean."""
+    order = (HuntVerdict.LEAK, HuntVerdict.INCONCLUSIVE, HuntVerdict.NEEDS_GC, HuntVerdict.CLEAN)
+    return [one.value for one in order].index(document["verdict"]) if document else len(order)
+
+
+def badness(finding: Finding) -> tuple[int, float, str]:
+    """The worst finding first, then the fastest."""
+    rate = finding.on_ranks.per_step.most if finding.on_ranks is not None else 0.0
+    return (list(Severity).index(finding.severity), -rate, finding.fingerprint)
+
+
+def doubt_of(document: dict[str, Any]) -> str:
+    """Why a rank's report is in doubt, or what went wrong in it."""
+    wrong = [one["name"] for one in document.get("controls", ()) if one["expected"] != one["observed"]]
+    return str(document.get("trouble", "")) or (f"the control {wrong[0]!r} was judged wrongly" if wrong else "")
+
+
+def end_words(one: Kept) -> str:
+    """How a rank ended, where that was not as it should, or why it could not tell; empty where all is well."""
+    report = one.report
+    last = "" if one.verdict == NO_VERDICT else f", its last report: {one.verdict}"
+    match report.end:
+        case RankEnd.KILLED:
+            return f"was {report.trouble or 'killed'}{last or ', before its first report'}"
+        case RankEnd.LOST:
+            return f"died without a word{last or ', before its first report'}"
+        case RankEnd.RUNNING:
+            return f"had not ended{last or ', and left no report yet'}"
+        case RankEnd.MISSING:
+            return "never joined"
+        case RankEnd.FAILED:
+            return f"ended with status {report.status}" + (f": {one.trouble}" if one.trouble else "")
+    if one.verdict == NO_VERDICT:
+        return "left no report"
+    return f"could not tell: {one.trouble}" if one.verdict == HuntVerdict.INCONCLUSIVE.value and one.trouble else ""
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """The least and the most."""
+    return Spread(min(values), max(values))
+
+
+def capped(texts: Sequence[str]) -> tuple[str, ...]:
+    """The texts, of many the first and how many more there are."""
+    more = [f"{len(texts) - MOST_TEXTS:,} more limits of single ranks"] if len(texts) > MOST_TEXTS else []
+    return (*texts[:MOST_TEXTS], *more)
+
+
+def silent_report() -> HuntReport:
+    """The report of a run in which no rank left one."""
+    return HuntReport("", "", 0, (), ())
+
+
+def is_complete(report: HuntReport) -> bool:
+    """Did every rank come to its end?"""
+    return all(row.end in COMPLETE for row in report.ranks)

@@ -1,0 +1,161 @@
+"""What one rank left: its report as JSON, how it ended, its peak memory, when it looked at the heap."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gradlife.errors import UsageError
+from gradlife.hunting.process.rank import LOG, MEMBER, RESULT, Member
+from gradlife.model.from_json import built
+from gradlife.model.ranks import RankEnd
+
+#: The reports that a rank may have left, the best one first.
+REPORTS = ("end", "answer", "stock")
+
+
+@dataclass(frozen=True, slots=True)
+class LookTime:
+    """When a rank looked at its heap, by a clock that all processes of a machine share."""
+
+    step: int
+    began: float
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankReport:
+    """What one rank left."""
+
+    rank: int
+    world_size: int = 0  # 0: it did not say
+    host: str = ""
+    end: RankEnd = RankEnd.FINISHED
+    status: int | None = None
+    peak: int = 0  # resident bytes
+    looks: tuple[LookTime, ...] = ()
+    document: dict[str, Any] | None = None  # `gradlife.hunt/1`; None where it left no report
+    trouble: str = ""
+
+
+def reports_in(folder: str) -> Iterator[RankReport]:
+    """The ranks of a run folder, or the reports in a folder of JSON files, one after the other."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise UsageError(f"cannot read {folder}: {error.strerror}", "gradlife merge FOLDER") from None
+    ranks = [name for name in names if re.fullmatch(r"rank-[0-9]+", name)]
+    if ranks:
+        yield from (left_by(os.path.join(folder, name), int(name.partition("-")[2])) for name in ranks)
+        return
+    files = [name for name in names if name.endswith(".json")]
+    if not files:
+        raise UsageError(
+            f"{folder} has no report of a rank", "gradlife hunt --run-folder FOLDER TARGET leaves them there"
+        )
+    numbers = numbers_of(files)
+    for name in files:
+        yield plain_report(os.path.join(folder, name), numbers[name])
+
+
+def numbers_of(names: list[str]) -> dict[str, int]:
+    """The rank of each file: the last number in its name where all have one of their own, else its place in the row."""
+    found = {name: re.findall(r"[0-9]+", name) for name in names}
+    numbers = {name: int(digits[-1]) for name, digits in found.items() if digits}
+    if len(set(numbers.values())) == len(names):
+        return numbers
+    return {name: place for place, name in enumerate(names)}
+
+
+def plain_report(path: str, rank: int) -> RankReport:
+    """A report that a rank wrote with `--json FILE`."""
+    document = document_at(path)
+    if document is None:
+        raise UsageError(f"{path} is no report of a hunt", "gradlife hunt --json FILE TARGET makes one")
+    status = document.get("script_status")
+    return RankReport(rank, end=RankEnd.FAILED if status else RankEnd.FINISHED, status=status, document=document)
+
+
+def left_by(path: str, rank: int) -> RankReport:
+    """What lies in the folder of a rank."""
+    member = member_at(path)
+    result = json_at(os.path.join(path, RESULT))
+    name = next((one for one in REPORTS if os.path.exists(os.path.join(path, one))), "")
+    document = document_at(os.path.join(path, name)) if name else None
+    peak, looks = log_at(path)
+    status = result.get("status", document.get("script_status") if document is not None else None)
+    return RankReport(
+        rank,
+        member.world_size if member is not None else 0,
+        member.host if member is not None else "",
+        end_of(result, name, status, member),
+        status,
+        max(peak, int(result.get("peak_bytes", 0))),
+        looks,
+        document,
+        str(result.get("trouble", "")),
+    )
+
+
+def end_of(result: dict[str, Any], name: str, status: int | None, member: Member | None) -> RankEnd:
+    """How the rank ended."""
+    if "end" in result:
+        return RankEnd(result["end"])
+    if name == "end":
+        return RankEnd.FAILED if status else RankEnd.FINISHED
+    return RankEnd.RUNNING if member is not None and member.is_alive else RankEnd.LOST
+
+
+def has_ended(path: str) -> bool:
+    """Will this rank leave nothing more?"""
+    if any(os.path.exists(os.path.join(path, name)) for name in (RESULT, "end")):
+        return True
+    member = member_at(path)
+    return member is not None and not member.is_alive
+
+
+def member_at(path: str) -> Member | None:
+    """Who has the rank."""
+    try:
+        found: Member = built(Member, json_at(os.path.join(path, MEMBER)))
+    except (TypeError, KeyError, ValueError):
+        return None
+    return found
+
+
+def json_at(path: str) -> dict[str, Any]:
+    """A small JSON object; empty where there is none."""
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def document_at(path: str) -> dict[str, Any] | None:
+    """A report of a hunt as JSON."""
+    found = json_at(path)
+    return found if str(found.get("format", "")).startswith("gradlife.hunt/") else None
+
+
+def log_at(path: str) -> tuple[int, tuple[LookTime, ...]]:
+    """Peak memory and looks, from the lines that the rank wrote; a line cut short is left out."""
+    peak, looks = 0, []
+    try:
+        lines = Path(path, LOG).read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return 0, ()
+    for kind, *words in map(str.split, filter(None, lines)):
+        try:
+            if kind == "peak":
+                peak = max(peak, int(words[0]))
+            elif kind == "look":
+                looks.append(LookTime(int(words[0]), float(words[1]), float(words[2])))
+        except (ValueError, IndexError):
+            continue
+    return peak, tuple(looks)

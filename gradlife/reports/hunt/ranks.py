@@ -1,0 +1,142 @@
+"""What a hunt in several processes adds to its report: which ranks have a finding, a row for ranks that agree, skew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from gradlife.model.hunt import Finding, HuntReport
+from gradlife.model.ranks import NO_VERDICT, ROUNDS_OF, FindingRanks, LookCost, RankRow, Skew, Spread
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET
+from gradlife.reports.values import counted, size
+
+HEADS = ("rank", "verdict", "end", "findings", "steps", "growth/step", "peak", "host")
+NUMBERS = frozenset({"findings", "steps", "growth/step", "peak"})
+STYLES = {"leak": BAD, "clean": GOOD}
+
+#: How the reason of a skew ends where a finding is on these ranks only.
+ALONE = "not on the other ranks"
+
+#: Characters of a list of ranks, of which some may be many.
+MOST_RANKS = 40
+
+
+def who_has(finding: Finding) -> str:
+    """``rank 1 of 2 only``, ``all 8 ranks, 2.1 to 2.3 MB per step``; empty for the hunt of one process."""
+    return ranks_words(finding.on_ranks) if finding.on_ranks is not None else ""
+
+
+def ranks_words(found: FindingRanks) -> str:
+    """The ranks that have a finding, with their rates."""
+    if found.count == found.world_size:
+        who = f"all {found.count:,} ranks"
+    elif found.count == 1:
+        who = f"rank {found.ranks} of {found.world_size:,} only"
+    else:
+        who = f"{found.count:,} of {found.world_size:,} ranks ({shown_ranks(found.ranks)})"
+    return f"{who}, {sizes(found.per_step)} per step" if found.per_step.most >= 1 else who
+
+
+def leaking_ranks(report: HuntReport) -> str:
+    """``rank 1 of 2``, ``all 8 ranks``: those whose verdict is the verdict of the run."""
+    rows = [row for row in report.ranks if row.verdict == report.verdict.value]
+    count, world = sum(row.count for row in rows), report.world_size
+    if count == world:
+        return f"all {world:,} ranks"
+    return f"rank {rows[0].ranks} of {world:,}" if count == 1 else f"{count:,} of {world:,} ranks"
+
+
+def shown_ranks(ranks: str) -> str:
+    """A list of ranks, of a long one the beginning."""
+    if len(ranks) <= MOST_RANKS:
+        return ranks
+    return f"{ranks[:MOST_RANKS].rpartition(',')[0]}, ..."
+
+
+def sizes(values: Spread) -> str:
+    """``2.1 to 2.3 MB``, or one size where all are shown alike."""
+    least, most = size(round(values.least)), size(round(values.most))
+    if least == most:
+        return most
+    same_unit = least.rpartition(" ")[2] == most.rpartition(" ")[2]
+    return f"{least.rpartition(' ')[0] if same_unit else least} to {most}"
+
+
+def counts(values: Spread) -> str:
+    """``40``, ``38 to 40``."""
+    least, most = f"{round(values.least):,}", f"{round(values.most):,}"
+    return most if least == most else f"{least} to {most}"
+
+
+def cells(row: RankRow) -> list[str]:
+    """A row of the table, under `HEADS`."""
+    heard = row.verdict != NO_VERDICT
+    many = f" ({row.count:,})" if row.count > 1 else ""
+    return [
+        shown_ranks(row.ranks) + many,
+        row.verdict if heard else "no report",
+        row.end.value + (f" ({row.status})" if row.status else ""),
+        f"{row.findings:,}" if heard else "-",
+        counts(row.steps) if heard else "-",
+        sizes(row.growth) if heard else "-",
+        sizes(row.peak) if row.peak.most else "-",
+        row.host or "-",
+    ]
+
+
+def skew_words(one: Skew) -> str:
+    """One rank that has more than the others, and why."""
+    who = f"rank {one.ranks}" if one.count == 1 else f"{one.count:,} ranks ({shown_ranks(one.ranks)})"
+    more = " up to" if one.count > 1 else ""
+    return (
+        f"{one.measure} of {who}:{more} {size(round(one.value))}, the usual rank {size(round(one.usual))}; {one.reason}"
+    )
+
+
+def cost_words(cost: LookCost) -> str:
+    """What the looks cost."""
+    alone = f", {counted(cost.alone, 'look')} by single ranks" if cost.alone else ""
+    return (
+        f"{counted(cost.shared, 'look')} at the same steps{alone}; the longest took {milliseconds(cost.longest)}; "
+        f"a rank waited {milliseconds(cost.extra_wait)} more for the others (median; at most "
+        f"{milliseconds(cost.most_extra_wait)})"
+    )
+
+
+def milliseconds(seconds: float) -> str:
+    """``12 ms``."""
+    return f"{1000 * seconds:,.0f} ms"
+
+
+def rounds_title(report: HuntReport) -> str:
+    """The title over the rounds: those of one rank."""
+    return "What each round added" + (f" on rank {report.settings.get(ROUNDS_OF, '0')}" if report.ranks else "")
+
+
+def first_screen_lines(report: HuntReport) -> Iterator[Text]:
+    """The first skew that no finding shows already by its ranks."""
+    told = [one for one in report.skew if not one.reason.endswith(ALONE)]
+    if told:
+        yield Text(f"Skew: {skew_words(told[0])}", NOTE)
+
+
+def rank_table(report: HuntReport) -> Iterator[RenderableType]:
+    """The table, then the skew, then what looking cost."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
+    for head in HEADS:
+        table.add_column(head, justify="right" if head in NUMBERS else "left", overflow="fold")
+    for row in report.ranks:
+        first, verdict, *rest = cells(row)
+        table.add_row(first, Text(verdict, STYLES.get(row.verdict, NOTE)), *rest)
+    yield table
+    for row in report.ranks:
+        if row.trouble:
+            yield Hanging(Text(f"  rank {shown_ranks(row.ranks)}: ", QUIET), Text(row.trouble, NOTE))
+    for one in report.skew:
+        yield Hanging(Text("  skew: ", QUIET), Text(skew_words(one), NOTE))
+    if report.look_cost is not None:
+        yield Hanging(Text("  looks: ", QUIET), Text(cost_words(report.look_cost)))

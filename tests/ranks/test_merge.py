@@ -1,0 +1,184 @@
+"""Reports of ranks are merged into one: findings by fingerprint, a row for ranks that agree, one verdict, one status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fabricated_hunts import CLEAN, CYCLE, LEAKING, LOSSES, WAITING, hunt
+from gradlife.errors import UsageError
+from gradlife.model import hunt_codec
+from gradlife.model.hunt import Control, Finding, HuntReport, HuntVerdict, Severity
+from gradlife.model.ranks import LookCost, RankEnd, Skew, Spread, packed, unpacked
+from gradlife.ranks.merge import merge
+from gradlife.ranks.rank_report import LookTime, RankReport
+
+
+def left(rank: int, report: HuntReport, **values: Any) -> RankReport:
+    """What a rank left that ended well."""
+    return RankReport(rank, **{"document": hunt_codec.encode(report), "status": 0, **values})
+
+
+def losses(nbytes: int, **values: Any) -> Finding:
+    """The list of losses, growing at this rate."""
+    return replace(LOSSES, per_step=replace(LOSSES.per_step, bytes=float(nbytes)), **values)
+
+
+def test_a_leak_on_one_rank_names_the_rank_and_makes_the_run_leak() -> None:
+    report = merge([left(0, CLEAN), left(1, LEAKING)])
+    [finding] = report.findings
+    assert finding.on_ranks is not None
+    assert (finding.on_ranks.ranks, finding.on_ranks.count, finding.on_ranks.world_size) == ("1", 1, 2)
+    assert (report.verdict, report.exit_status) == (HuntVerdict.LEAK, 1)
+    assert [(row.ranks, row.verdict, row.findings) for row in report.ranks] == [("0", "clean", 0), ("1", "leak", 1)]
+
+
+def test_a_leak_on_all_ranks_is_one_finding_with_the_spread_of_its_rates() -> None:
+    report = merge([left(rank, hunt(losses(1000 + rank))) for rank in (2, 0, 1)])
+    [finding] = report.findings
+    assert finding.on_ranks is not None
+    assert (finding.on_ranks.ranks, finding.on_ranks.per_step) == ("0-2", Spread(1000, 1002))
+    assert finding.per_step.bytes == 1002
+
+
+def test_the_order_in_which_ranks_are_read_changes_nothing() -> None:
+    ranks = [left(0, CLEAN), left(1, hunt(losses(5000), CYCLE)), left(2, hunt(losses(7000)))]
+    assert merge(ranks) == merge(reversed(ranks))
+
+
+def test_the_worst_severity_and_the_nearest_limit_count() -> None:
+    near = losses(9000, severity=Severity.CRITICAL, steps_to_limit=40)
+    [finding] = merge([left(0, hunt(losses(1000))), left(1, hunt(near))]).findings
+    assert (finding.severity, finding.steps_to_limit) == (Severity.CRITICAL, 40)
+
+
+def test_findings_stand_in_the_order_of_their_severity() -> None:
+    minor = losses(10, severity=Severity.MINOR, fingerprint="aa")
+    report = merge([left(0, hunt(minor)), left(1, hunt(CYCLE))])
+    assert [one.code for one in report.findings] == ["GL101", "GL402"]
+
+
+def test_ranks_that_all_wait_for_the_collector_need_it() -> None:
+    assert merge([left(0, CLEAN), left(1, hunt(WAITING))]).verdict is HuntVerdict.NEEDS_GC
+
+
+def test_a_clean_run_needs_a_report_of_every_rank() -> None:
+    assert merge([left(0, CLEAN), left(1, CLEAN)]).exit_status == 0
+    missing = merge([left(0, CLEAN)], world_size=3)
+    assert (missing.verdict, missing.exit_status) == (HuntVerdict.INCONCLUSIVE, 3)
+    assert missing.trouble == "ranks 1-2 never joined"
+
+
+def test_a_leak_stays_one_whatever_became_of_the_other_ranks() -> None:
+    killed = left(1, CLEAN, end=RankEnd.KILLED, status=137, trouble="killed by signal 9 at 7.9 of 8.0 GiB")
+    report = merge([left(0, LEAKING), killed, RankReport(2, end=RankEnd.LOST)], world_size=3)
+    assert report.verdict is HuntVerdict.LEAK
+    assert report.script_status == 137
+    assert report.trouble == (
+        "rank 1 was killed by signal 9 at 7.9 of 8.0 GiB, its last report: clean; "
+        "rank 2 died without a word, before its first report"
+    )
+    assert report.limits[-1] == "what rank 2 held: no report was left"
+
+
+def test_a_rank_whose_control_was_misjudged_takes_back_clean_and_says_so() -> None:
+    wrong = hunt(controls=(Control("a list that grows", "growth", "clean"),))
+    report = merge([left(0, CLEAN), left(1, wrong)])
+    assert report.verdict is HuntVerdict.INCONCLUSIVE
+    assert report.trouble == "rank 1 could not tell: the control 'a list that grows' was judged wrongly"
+
+
+def test_a_program_that_fails_on_one_rank_gives_its_status() -> None:
+    failed = left(1, replace(CLEAN, trouble="the program ended with ValueError"), end=RankEnd.FAILED, status=1)
+    report = merge([left(0, CLEAN), failed])
+    assert report.script_status == 1
+    assert report.trouble == "rank 1 ended with status 1: the program ended with ValueError"
+
+
+def test_four_thousand_ranks_that_agree_make_a_report_no_longer_than_eight() -> None:
+    sizes = {
+        count: len(hunt_codec.dumps(merge(left(rank, LEAKING) for rank in range(count)))) for count in (17, 100, 4096)
+    }
+    assert sizes[4096] <= sizes[100] + 20 <= sizes[17] + 40
+    report = merge(left(rank, CLEAN if rank == 77 else LEAKING) for rank in range(4096))
+    assert [(row.ranks, row.count) for row in report.ranks] == [("0-76,78-4095", 4095), ("77", 1)]
+
+
+def test_texts_that_every_rank_words_differently_are_cut() -> None:
+    report = merge(left(rank, hunt(limits=(f"{rank} objects were not read",))) for rank in range(40))
+    assert len(report.limits) == 13
+    assert report.limits[-1] == "28 more limits of single ranks"
+
+
+def test_the_merged_report_comes_back_from_its_json_as_version_2() -> None:
+    looks = (LookTime(5, 1.0, 1.25), LookTime(10, 2.0, 2.25))
+    report = merge([left(0, CLEAN, looks=looks, peak=1 << 30), left(1, LEAKING, looks=looks[:1], peak=3 << 30)])
+    document = hunt_codec.encode(report)
+    assert (document["format"], document["world_size"], len(document["ranks"])) == ("gradlife.hunt/2", 2, 2)
+    assert hunt_codec.decode(document) == report
+
+
+def test_the_report_of_one_process_stays_version_1_and_has_no_key_of_ranks() -> None:
+    document = hunt_codec.encode(LEAKING)
+    assert document["format"] == "gradlife.hunt/1"
+    assert not {"ranks", "world_size", "skew", "look_cost"} & document.keys()
+    assert "on_ranks" not in document["findings"][0]
+
+
+def test_a_damaged_report_is_named_by_its_rank() -> None:
+    broken = {**hunt_codec.encode(LEAKING), "findings": [{"kind": "growth"}]}
+    with pytest.raises(UsageError, match="the report of rank 3 is damaged: KeyError"):
+        merge([RankReport(3, document=broken)])
+
+
+def test_nothing_cannot_be_merged() -> None:
+    with pytest.raises(UsageError, match="there is no report of any rank"):
+        merge([])
+
+
+# --- skew ---
+
+
+def test_a_rank_that_grows_faster_than_the_others_is_skew_with_its_reason() -> None:
+    report = merge([left(rank, hunt(losses(90_000 if rank == 2 else 10_000))) for rank in range(4)])
+    title = f"GL402 {LOSSES.title}"
+    assert report.skew == (Skew("growth per step", "2", 1, 90_000, 10_000, f"{title}: faster than on the other ranks"),)
+
+
+def test_a_leak_on_one_rank_only_is_skew_too() -> None:
+    [skew] = merge([left(0, CLEAN), left(1, LEAKING)]).skew
+    assert (skew.ranks, skew.usual) == ("1", 0.0)
+    assert skew.reason.endswith("not on the other ranks")
+
+
+def test_a_rank_that_peaks_higher_is_skew_and_says_what_explains_it() -> None:
+    peaks = {0: 8 << 30, 1: 4 << 30, 2: 4 << 30}
+    [skew] = merge([left(rank, CLEAN, peak=peak) for rank, peak in peaks.items()]).skew
+    assert (skew.measure, skew.ranks, skew.value, skew.usual) == ("peak memory", "0", 8 << 30, 4 << 30)
+    assert skew.reason.startswith("nothing that grows explains it")
+
+
+def test_small_differences_are_no_skew() -> None:
+    ranks = [left(rank, hunt(losses(10_000 + 400 * rank)), peak=(4 << 30) + rank) for rank in range(8)]
+    assert merge(ranks).skew == ()
+
+
+# --- looks ---
+
+
+def test_a_look_that_all_ranks_take_after_the_same_step_costs_the_time_until_the_last_is_done() -> None:
+    first = (LookTime(5, 1.0, 1.25), LookTime(10, 2.0, 2.25), LookTime(99, 9.0, 9.5))
+    second = (LookTime(5, 1.0, 1.75), LookTime(10, 2.0, 2.25))
+    report = merge([left(0, CLEAN, looks=first), left(1, CLEAN, looks=second)])
+    assert report.look_cost == LookCost(shared=2, alone=1, longest=0.75, extra_wait=0.25, most_extra_wait=0.5)
+
+
+# --- sets of ranks ---
+
+
+def test_sets_of_ranks_are_written_as_ranges_and_read_back() -> None:
+    assert packed([9, 0, 2, 1, 11, 12]) == "0-2,9,11-12"
+    assert [*unpacked("0-2,9,11-12")] == [0, 1, 2, 9, 11, 12]
+    assert packed([]) == ""
