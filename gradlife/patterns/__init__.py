@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from gradlife.patterns.codes import FAMILIES, SENTENCES, family, is_code, sentence
-from gradlife.patterns.diagnosis import NO_CONTAINER, SPREAD, SWELLING, diagnose
+from gradlife.patterns.diagnosis import diagnose
 from gradlife.patterns.fingerprints import fingerprint
 from gradlife.patterns.known_leaks import meets
 from gradlife.patterns.rules.table import PATTERNS, patterns_of
 
 __all__ = [
     "FAMILIES",
-    "NO_CONTAINER",
     "PATTERNS",
     "SENTENCES",
-    "SPREAD",
-    "SWELLING",
     "diagnose",
     "family",
     "fingerprint",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import UNKNOWN_CODE, Advice, Diagnosis, FindingKind
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.patterns.known_leaks import library_of
 from gradlife.patterns.matching.matcher import find, find_around
-from gradlife.patterns.matching.pattern import NO_CONTAINER, SPREAD, SWELLING, Case, Fit, Pattern
+from gradlife.patterns.matching.pattern import Case, Fit, Pattern
 from gradlife.patterns.rules.table import PATTERNS
 from gradlife.patterns.unknown import unknown
 from gradlife.patterns.wording import Wording
@@ -19,17 +20,17 @@ def diagnose(
     kind: FindingKind,
     lifetime: Lifetime | None = None,
     *,
-    anchor: int | None = None,
+    growth: Growth = UNKNOWN_GROWTH,
     versions: Mapping[str, str] | None = None,
     created_at: tuple[str, ...] = (),
 ) -> Diagnosis:
     """Find what kind of leak a trace shows, why it is one, and its fix.
 
-    ``anchor`` is the step of the trace whose container holds more after each round, or NO_CONTAINER, SWELLING or SPREAD, if
-    known. ``versions`` of libraries, ``{"torch": "2.13.0"}``, find their known bugs. A trace that no pattern fits gets the code
-    GL000.
+    ``growth`` is the step of the trace whose container has more items after each round, or the other way in which it grows, if
+    known. ``versions`` of libraries, ``{"torch": "2.13.0"}``, find their known bugs. A trace that no pattern fits gets the
+    code GL000.
     """
-    case = Case(trace, kind, lifetime or trace.lifetime, anchor)
+    case = Case(trace, kind, lifetime or trace.lifetime, growth)
     for pattern in PATTERNS:
         fit = next(fits(pattern, case), None)
         if fit is not None:
@@ -66,7 +67,7 @@ def path_fits(pattern: Pattern, case: Case) -> Iterator[Fit]:
         if found is None:
             continue
         first, last = case.path[found.start].step, case.path[found.stop - 1].step
-        if case.anchor is None or last >= case.anchor:
+        if case.growth.step is None or last >= case.growth.step:
             yield Fit(case.steps, first, last)
 
 
@@ -80,4 +81,4 @@ def describe_fit(
     return Diagnosis(pattern.code, pattern.title, words.fill(pattern.reason), advice, library)
 
 
-__all__ = ["NO_CONTAINER", "SPREAD", "SWELLING", "UNKNOWN_CODE", "diagnose"]
+__all__ = ["UNKNOWN_CODE", "diagnose"]

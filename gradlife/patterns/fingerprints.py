@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
+from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import FindingKind
 from gradlife.model.trace import Hop, Lifetime, Step, StepStatus, Trace
 from gradlife.patterns.matching.pattern import Case
@@ -17,21 +18,21 @@ DIGITS = 16
 NAMED = frozenset({"attribute", "slot", "local", "internal", "native", "root", "global"})
 
 
-def fingerprint(trace: Trace, *, anchor: int | None = None) -> str:
+def fingerprint(trace: Trace, *, growth: Growth = UNKNOWN_GROWTH) -> str:
     """Sixteen hexadecimal digits of the suspect stretch, without indices, keys, addresses, sizes and line numbers.
 
     For an object that a root holds, this is the path to the container that grows, or to the graph or chain. For an object
-    that no root reaches, it is the cycle, wherever it starts. ``anchor`` as in `diagnose`.
+    that no root reaches, it is the cycle, wherever it starts. ``growth`` as in `diagnose`.
     """
-    lines = of_cycle(trace.cycle) if trace.cycle and not trace.steps else of_path(trace, anchor)
+    lines = of_cycle(trace.cycle) if trace.cycle and not trace.steps else of_path(trace, growth)
     if not lines:
         lines = [trace.object, *(re.sub(r"\d+", "", holder.description) for holder in trace.ledger.native)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:DIGITS]
 
 
-def of_path(trace: Trace, anchor: int | None) -> list[str]:
+def of_path(trace: Trace, growth: Growth) -> list[str]:
     """Return the lines from the last expected step to the container that grows, or to the first node of a graph."""
-    case = Case(trace, FindingKind.GROWTH, Lifetime.HELD, anchor)
+    case = Case(trace, FindingKind.GROWTH, Lifetime.HELD, growth)
     steps = trace.steps
     first = max((i for i, step in enumerate(steps) if step.status is StepStatus.EXPECTED), default=0)
     last = len(steps) - 1

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import FindingKind
 from gradlife.model.trace import Hop, Ledger, Lifetime, Step, TensorFacts, Trace
-from gradlife.patterns import NO_CONTAINER, SWELLING, diagnose, fingerprint
+from gradlife.patterns import diagnose, fingerprint
 from gradlife.patterns.known_leaks import KnownLeak, has_bug, known_leaks
 from gradlife.patterns.matching.matcher import find, find_around
 from gradlife.patterns.matching.path_tokens import Token, tokens_of
@@ -106,9 +107,9 @@ def test_a_reason_names_the_variable() -> None:
 
 
 def test_the_container_that_is_known_to_grow_decides() -> None:
-    assert diagnose(history(3), FindingKind.GROWTH, anchor=2).code == "GL511"
-    assert diagnose(history(3), FindingKind.GROWTH, anchor=NO_CONTAINER).code == "GL000"
-    assert diagnose(history(3), FindingKind.GROWTH, anchor=SWELLING).code == "GL704"
+    assert diagnose(history(3), FindingKind.GROWTH, growth=Growth(GrowthKind.CONTAINER, 2)).code == "GL511"
+    assert diagnose(history(3), FindingKind.GROWTH, growth=Growth(GrowthKind.CHAIN)).code == "GL000"
+    assert diagnose(history(3), FindingKind.GROWTH, growth=Growth(GrowthKind.LARGER)).code == "GL704"
 
 
 def last_step(*way: Step) -> Trace:
@@ -142,13 +143,13 @@ def test_the_last_steps_result_is_called_by_where_it_is_kept(way: tuple[Step, ..
 
 def test_a_chain_of_objects_is_called_by_its_newest_link() -> None:
     links = [step("app.Node", ".parent", ("attribute", "parent", -1))] * 5
-    found = diagnose(replace(last_step(*links), tensor=None), FindingKind.GROWTH, anchor=NO_CONTAINER)
+    found = diagnose(replace(last_step(*links), tensor=None), FindingKind.GROWTH, growth=Growth(GrowthKind.CHAIN))
     assert found.code == "GL518"
     assert found.reason.startswith("`state` leads to an object of the same type")
 
 
 def test_an_unknown_trace_gets_an_honest_answer() -> None:
-    found = diagnose(history(3), FindingKind.GROWTH, anchor=NO_CONTAINER)
+    found = diagnose(history(3), FindingKind.GROWTH, growth=Growth(GrowthKind.CHAIN))
     assert found.title == "no known pattern"
     assert "global variable 'history'" in found.reason
 

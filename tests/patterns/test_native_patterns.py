@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import FindingKind
 from gradlife.model.trace import Hop, Ledger, Lifetime, NativeHolder, Step, Sureness, TensorFacts, Trace
 from gradlife.patterns import diagnose
 
 MODULE = "torch.nn.modules.module.Module"
+
+FIRST_STEP, SECOND_STEP = (Growth(GrowthKind.CONTAINER, step) for step in (0, 1))
 
 
 def unseen(name: str, *holders: str) -> Trace:
@@ -59,11 +62,11 @@ def member(table: str) -> Trace:
 
 
 def test_children_that_a_module_gets_at_each_step_are_told_by_the_module_that_grows() -> None:
-    assert diagnose(member("_modules"), FindingKind.GROWTH, anchor=0).code == "GL615"
+    assert diagnose(member("_modules"), FindingKind.GROWTH, growth=FIRST_STEP).code == "GL615"
 
 
 def test_hooks_are_no_children() -> None:
-    assert diagnose(member("_forward_hooks"), FindingKind.GROWTH, anchor=0).code == "GL605"
+    assert diagnose(member("_forward_hooks"), FindingKind.GROWTH, growth=FIRST_STEP).code == "GL605"
 
 
 def gathered(step: Step, *, grad_fn: str = "") -> Trace:
@@ -108,9 +111,9 @@ CONTEXT = Step(
 
 @pytest.mark.parametrize("step", [LOCAL_DATA, CONTEXT], ids=["thread", "context"])
 def test_a_list_in_local_data_is_told_by_whose_it_is_unless_graphs_are_kept(step: Step) -> None:
-    assert diagnose(gathered(step), FindingKind.GROWTH, anchor=1).code == "GL522"
-    assert diagnose(gathered(step, grad_fn="SumBackward0"), FindingKind.GROWTH, anchor=1).code == "GL402"
+    assert diagnose(gathered(step), FindingKind.GROWTH, growth=SECOND_STEP).code == "GL522"
+    assert diagnose(gathered(step, grad_fn="SumBackward0"), FindingKind.GROWTH, growth=SECOND_STEP).code == "GL402"
 
 
 def test_a_context_variable_is_written_as_a_program_asks_for_it() -> None:
-    assert diagnose(gathered(CONTEXT), FindingKind.GROWTH, anchor=1).advice.code == "latest.get().clear()"
+    assert diagnose(gathered(CONTEXT), FindingKind.GROWTH, growth=SECOND_STEP).advice.code == "latest.get().clear()"

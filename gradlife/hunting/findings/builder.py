@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gradlife import _heap
 from gradlife.hunting.findings.diagnosis import finding
-from gradlife.hunting.findings.holder_path import other_holders, step_that_grows, way_of
+from gradlife.hunting.findings.holder_path import growth_in_trace, other_holders, way_of
 from gradlife.hunting.findings.leak_trace import (
     best_members,
     heaviest,
@@ -53,7 +53,7 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
         retained_bytes=retained(graph, grown.group),
         retained_types=retained_types(graph, grown.group),
         created_at=noted.lines(graph, tellers(graph, grown.group, way.node, way.holder)),
-        anchor=step_that_grows(graph, way, grown) if trace.steps else None,
+        growth=growth_in_trace(graph, way, grown),
         also_held_by=other_holders(graph, grown.group, way),
     )
 

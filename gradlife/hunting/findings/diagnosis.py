@@ -7,6 +7,7 @@ import sys
 from gradlife.hunting.stores.patches import patch_for
 from gradlife.hunting.stores.program_sources import program_sources
 from gradlife.hunting.stores.stored_at import stored_at
+from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Lifetime, Trace
@@ -24,17 +25,17 @@ def finding(
     *,
     survivors: int,
     retained_bytes: int,
-    anchor: int | None = None,
+    growth: Growth = UNKNOWN_GROWTH,
     created_at: tuple[str, ...] = (),
     also_held_by: tuple[str, ...] = (),
     retained_types: tuple[TypeCount, ...] = (),
 ) -> Finding:
-    """A finding with its name, reason and advice. ``anchor``: the step that grows, as in `diagnose`."""
-    diagnosis = diagnose(trace, kind, lifetime, anchor=anchor, versions=versions())
-    printed = fingerprint(trace, anchor=anchor)
+    """A finding with its name, reason and advice. ``growth`` is as in `diagnose`."""
+    diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions())
+    printed = fingerprint(trace, growth=growth)
     sources = program_sources() if trace.steps else []
-    stored = stored_at(trace, created_at, sources, anchor)
-    patch = patch_for(diagnosis.code, trace, stored, sources, anchor) if not also_held_by else None
+    stored = stored_at(trace, created_at, sources, growth)
+    patch = patch_for(diagnosis.code, trace, stored, sources, growth) if not also_held_by else None
     return Finding(
         kind,
         lifetime,

@@ -13,7 +13,7 @@ from gradlife.hunting.findings.builder import teller
 from gradlife.hunting.findings.leak_trace import held_trace
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.retained import Kept, dominators, is_of_a_step, storages_of
-from gradlife.hunting.snapshots.step_snapshots import NONE, look, storage_content
+from gradlife.hunting.snapshots.step_snapshots import Collect, look, storage_content
 from gradlife.model.hunt import Explained
 
 #: Holders that are shown, the largest first.
@@ -25,7 +25,7 @@ NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory|s
 def describe_failure(error: BaseException) -> list[Explained]:
     """What the end of a program leaves to be said, while its exception still holds what it holds."""
     # Own frames hold it as well; what the trace shows is where the program has it.
-    now = look(0, with_labels=True, collect=NONE)
+    now = look(0, with_labels=True, collect=Collect.NOTHING)
     held = in_fork(lambda: list(held_by_failure(now.graph)))
     if not is_out_of_memory(error):
         return held
@@ -35,7 +35,7 @@ def describe_failure(error: BaseException) -> list[Explained]:
 
 def owners_now() -> list[Explained]:
     """Who has most, at this moment."""
-    now = look(0, with_labels=True, collect=NONE)
+    now = look(0, with_labels=True, collect=Collect.NOTHING)
     return in_fork(lambda: list(owners(now.graph)))
 
 

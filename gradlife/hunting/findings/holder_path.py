@@ -24,7 +24,7 @@ from gradlife.hunting.findings.leak_trace import (
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.per_object_growth import way_to_place
 from gradlife.hunting.growth.reachable_growth import Grown
-from gradlife.patterns import NO_CONTAINER, SPREAD, SWELLING
+from gradlife.model.growth import Growth, GrowthKind
 
 #: A container that holds this share of what another one holds is as good a place to tell of.
 ABOUT_ALL = 0.9
@@ -175,11 +175,11 @@ def other_holders(graph: _heap.Graph, group: Group, way: Way) -> tuple[str, ...]
     return tuple(found)[:MOST_OTHERS]
 
 
-def step_that_grows(graph: _heap.Graph, way: Way, grown: Grown) -> int | None:
-    """The step of a trace that has the container, as `diagnose` wants it; None where the way leads past all of them."""
-    containers = grown.containers
-    if not containers:
-        return SPREAD if grown.group.places else SWELLING if grown.is_swelling else NO_CONTAINER
+def growth_in_trace(graph: _heap.Graph, way: Way, grown: Grown) -> Growth:
+    """Find the container that grows among the steps of the group's trace."""
+    if grown.kind is not GrowthKind.CONTAINER:
+        return Growth(grown.kind)
     spans = spans_of(raw_way(graph, way.node, way.nodes))
-    wanted = [set() if way.holder is None else {way.holder}, set(containers)]
-    return next((number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one)), None)
+    wanted = [set() if way.holder is None else {way.holder}, set(grown.containers)]
+    steps = (number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one))
+    return Growth(GrowthKind.CONTAINER, next(steps, None))

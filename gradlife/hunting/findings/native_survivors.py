@@ -94,8 +94,8 @@ def belongs_to(graph: _heap.Graph, holder: Grown, part: Grown) -> bool:
 
 def takes_memory(graph: _heap.Graph, node: int) -> bool:
     """Is it of torch's, or large?"""
-    kind, _, _, nbytes = graph.describe(node)
-    return kind in NATIVE or (nbytes or 0) >= LARGE_BYTES
+    found = graph.describe(node)
+    return found.kind in NATIVE or (found.bytes or 0) >= LARGE_BYTES
 
 
 def holds_as_many(evidence: Evidence, holder: Grown, part: Grown) -> bool:

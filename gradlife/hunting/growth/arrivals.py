@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group, containers, has_variables, held_groups
-from gradlife.hunting.growth.reachable_growth import Evidence, Grown, increments, retained_amounts
+from gradlife.hunting.growth.reachable_growth import Evidence, Grown, increments, kind_of, retained_amounts
 from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
 
 #: Rounds in which something must have come: fewer may be what a program sets up.
@@ -41,7 +41,7 @@ def grown_rarely(group: Group, evidence: Evidence) -> Grown | None:
     if not held_by and not is_late_chain(group, evidence):
         return None
     steps = sum(map(evidence.steps, evidence.judged))
-    return Grown(group, weight(evidence.graph, group.members, steps), tuple(held_by))
+    return Grown(group, weight(evidence.graph, group.members, steps), kind_of(group, held_by), tuple(held_by))
 
 
 def only_gains(node: int, evidence: Evidence) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradlife.hunting.snapshots.node_weights import base_types
+from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import Explained, Finding, FindingKind
 from gradlife.model.trace import Step
 
@@ -16,12 +17,12 @@ LARGEST_BOUND = 1_000_000
 TENSOR = "torch._C.TensorBase"
 
 
-def is_meant(finding: Finding, at: int | None = None) -> bool:
-    """Is this growth no leak? ``at`` is the step of its trace that gets more items, where known, or less than 0 for none."""
-    return is_filling(finding, at) or is_library_table(finding)
+def is_meant(finding: Finding, growth: Growth = UNKNOWN_GROWTH) -> bool:
+    """Is this growth no leak?"""
+    return is_filling(finding, growth) or is_library_table(finding)
 
 
-def is_filling(finding: Finding, at: int | None) -> bool:
+def is_filling(finding: Finding, growth: Growth) -> bool:
     """A container with a bound fills up with plain tensors; one that is given graphs keeps more than it was made for.
 
     It is the one with the bound that gets more: ever more such containers, with a few items each, have no bound together.
@@ -29,7 +30,9 @@ def is_filling(finding: Finding, at: int | None) -> bool:
     bounded = bounded_step(finding)
     if bounded is None or finding.per_step.graph_nodes:
         return False
-    return at is None or (at >= 0 and finding.trace.steps[at] == bounded)
+    if growth.step is not None:
+        return finding.trace.steps[growth.step] == bounded
+    return not growth.is_located
 
 
 def bounded_step(finding: Finding) -> Step | None:

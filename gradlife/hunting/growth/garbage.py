@@ -9,7 +9,7 @@ from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.islands import alike, islands
 from gradlife.hunting.snapshots.node_weights import NATIVE
 from gradlife.hunting.snapshots.step_snapshots import Look
-from gradlife.hunting.snapshots.survivors import MOST_OF_A_TYPE
+from gradlife.hunting.snapshots.survivors import new_objects
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ def garbage_of(waiting: Waiting) -> Garbage:
 
 def appeared(before: _heap.Graph, after: _heap.Graph) -> set[int]:
     """Nodes of `after` that `before` has not."""
-    rows = _heap.compare_objects(before, after, MOST_OF_A_TYPE)
-    return {node for _, kind, _, _, _, nodes in rows if kind != "root" for node in nodes}
+    return {node for row in new_objects(before, after) for node in row.nodes}
 
 
 def completed(graph: _heap.Graph, nodes: set[int]) -> set[int]:

@@ -8,6 +8,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
@@ -15,6 +16,7 @@ from gradlife.hunting.growth.reachable_growth import Evidence, Grown, is_steady
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.stale_activations import bytes_of
 from gradlife.hunting.snapshots.step_snapshots import Look, sized, tensor_type_names
+from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import PerStep
 
 #: Rounds in each of which a place must have grown: a batch may be larger than the last by chance a few times.
@@ -23,7 +25,13 @@ LEAST_ROUNDS = 4
 #: What is smaller than this share of the largest at a place is not what grows there.
 LEAST_SHARE = 0.5
 
-Place = tuple[str, str, int]  # kind, type and address of the nearest object of Python that was there at every look
+
+class Place(NamedTuple):
+    """A Python object that was there at every snapshot, as any of them knows it."""
+
+    kind: str
+    type: str
+    address: int
 
 
 @dataclass(frozen=True)
@@ -67,9 +75,8 @@ def bodies_of(graph: _heap.Graph) -> list[Body]:
 def places_above(graph: _heap.Graph, node: int, tensors: Set[str]) -> Iterator[Place]:
     """Dominators that stay where they are. A tensor is none: the next one often stands at the address of the last."""
     for above in dominators(graph, node):
-        kind, name, address, _ = graph.describe(above)
-        if kind == "python" and name not in tensors:
-            yield kind, name, address
+        if graph.kind(above) == "python" and graph.type(above) not in tensors:
+            yield place_at(graph, above)
 
 
 def first_of(body: Body, lasting: Set[Place]) -> Place | None:
@@ -95,21 +102,21 @@ def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: 
     """The new things at a place, the largest first, with the rate of the place."""
     graph = evidence.graph
     largest, *others = sorted(bodies, key=lambda one: -one.bytes)
-    group = Group(graph.find(place[2]))
+    group = Group(graph.find(place.address))
     for body in (largest, *(one for one in others if one.node in evidence.born)):
         way = way_below(graph, body, place)
         group.tops.append(way[-1])
         group.members.update(dict.fromkeys(way, way[-1]))
     steps = sum(map(evidence.steps, evidence.judged))
     more = (amounts[-1] - amounts[evidence.judged.start]) / steps
-    return Grown(group, PerStep(bytes=more, retained_bytes=more), is_swelling=True)
+    return Grown(group, PerStep(bytes=more, retained_bytes=more), GrowthKind.LARGER)
 
 
 def way_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
     """From what takes memory up to the place, which is left out."""
     way = [body.node]
     for above in dominators(graph, body.node):
-        if graph.describe(above)[:3] == place:
+        if place_at(graph, above) == place:
             break
         way.append(above)
     return way
@@ -117,7 +124,13 @@ def way_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
 
 def place_of(graph: _heap.Graph, one: Grown) -> Place:
     """Where a group that swells is, as any look knows it."""
-    return graph.describe(one.group.anchor or 0)[:3]
+    return place_at(graph, one.group.anchor or 0)
+
+
+def place_at(graph: _heap.Graph, node: int) -> Place:
+    """Return an object of a graph as a place."""
+    found = graph.describe(node)
+    return Place(found.kind, found.type, found.address)
 
 
 def tensors_at(graph: _heap.Graph, places: Iterable[Place]) -> dict[int, Place]:

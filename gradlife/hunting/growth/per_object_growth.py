@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
@@ -28,7 +29,14 @@ NAMED = frozenset({"attribute", "slot", "dict_value"})
 #: What a tensor has from the beginning or never: one that has it where none had it is another tensor at that address.
 FROM_THE_BEGINNING = ("native", "base")
 
-Place = tuple[str, str, str, str]  # type of the object, relation and name of the reference, type of what it got
+
+class Place(NamedTuple):
+    """The same attribute or item of many objects of one type."""
+
+    holder: str  # type of the objects
+    relation: str
+    name: str  # of the reference; empty if it does not tell one place from another
+    held: str  # type of what they got
 
 
 def spread(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) -> list[Group]:
@@ -49,10 +57,10 @@ def spread(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) ->
 def place_of(graph: _heap.Graph, holder: int, top: int) -> Iterator[Place]:
     """Where an object has what it got; nothing where others are between the two."""
     if holder in graph.referrers(top):
-        relation, name = graph.steps_along([holder, top])[0][5:7]
-        if (relation, name) == FROM_THE_BEGINNING:
+        step = graph.steps_along([holder, top])[0]
+        if (step.relation, step.label) == FROM_THE_BEGINNING:
             return
-        yield (graph.type(holder), relation, name if relation in NAMED else "", graph.type(top))
+        yield Place(graph.type(holder), step.relation, step.label if step.relation in NAMED else "", graph.type(top))
 
 
 def have_got(graph: _heap.Graph, groups: Sequence[Group], earlier: _heap.Graph) -> bool:

@@ -15,6 +15,7 @@ from gradlife.hunting.growth.unreachable_growth import lasting
 from gradlife.hunting.snapshots.node_weights import LEAST_PLAIN_BYTES, leak_types, matters, plain_bytes, weight
 from gradlife.hunting.snapshots.step_snapshots import Look, tensor_type_names
 from gradlife.hunting.snapshots.survivors import Births, births
+from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import PerStep
 
 #: Growth must hold in so many last rounds; those before may be a cache that fills.
@@ -64,8 +65,8 @@ class Grown:
 
     group: Group
     per_step: PerStep
-    containers: tuple[int, ...] = ()  # that have more items after every round; none where a graph or a chain grows
-    is_swelling: bool = False  # there are no more of them, but they are larger
+    kind: GrowthKind
+    containers: tuple[int, ...] = ()  # of growth of the kind CONTAINER: they have more items after every round
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,17 @@ def grown(group: Group, evidence: Evidence) -> Grown:
     held_by = containers(evidence.graph, group, evidence.born) if group.anchor is not None else []
     growing = [node for node in held_by if grows(node, group, evidence)]
     rate = replace(rate, retained_bytes=max(rate.retained_bytes, retained_rate(group, growing, evidence) / steps))
-    return Grown(group, rate, tuple(growing or remade(group, evidence)))
+    growing = growing or remade(group, evidence)
+    return Grown(group, rate, kind_of(group, growing), tuple(growing))
+
+
+def kind_of(group: Group, growing: Sequence[int]) -> GrowthKind:
+    """Return how a group grows whose growing containers are known."""
+    if growing:
+        return GrowthKind.CONTAINER
+    if group.anchor is None:
+        return GrowthKind.UNREACHABLE
+    return GrowthKind.SPREAD if group.places else GrowthKind.CHAIN
 
 
 def retained_rate(group: Group, growing: Sequence[int], evidence: Evidence) -> float:
@@ -310,18 +321,18 @@ def has_grown(amounts: Sequence[int]) -> bool:
 
 def retained_amounts(node: int, looks: Sequence[Look]) -> list[int]:
     """The bytes that an object of the last one retained at each look, as far as it was there."""
-    kind, name, address, _ = looks[-1].graph.describe(node)
-    found = ((look.graph, look.graph.find(address)) for look in looks)
-    return [graph.retained(at) for graph, at in found if at is not None and graph.kind_and_type(at) == (kind, name)]
+    one = looks[-1].graph.describe(node)
+    found = ((look.graph, look.graph.find(one.address)) for look in looks)
+    return [graph.retained(at) for graph, at in found if at is not None and graph.kind_and_type(at) == one[:2]]
 
 
 def increments(container: int, evidence: Evidence) -> list[int]:
     """By how many references a container had more after each judged round; empty if it was not there before."""
-    kind, name, address, _ = evidence.graph.describe(container)
+    found = evidence.graph.describe(container)
     lengths = []
     for look in evidence.looks[evidence.judged.start :]:
-        node = look.graph.find(address)
-        if node is None or look.graph.kind_and_type(node) != (kind, name):
+        node = look.graph.find(found.address)
+        if node is None or look.graph.kind_and_type(node) != found[:2]:
             return []
         lengths.append(len(look.graph.referents(node)))
     return [after - before for before, after in itertools.pairwise(lengths)]

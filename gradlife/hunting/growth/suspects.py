@@ -78,4 +78,4 @@ def types_of(garbage: Garbage) -> frozenset[str]:
 
 def type_names(graph: _heap.Graph, nodes: Iterable[int]) -> frozenset[str]:
     """Of the Python objects among these."""
-    return frozenset(name for kind, name, _, _ in map(graph.describe, nodes) if kind == "python")
+    return frozenset(found.type for found in map(graph.describe, nodes) if found.kind == "python")

@@ -13,7 +13,7 @@ from gradlife.hunting.findings.builder import (
     retained_finding,
     worst_first,
 )
-from gradlife.hunting.findings.holder_path import step_that_grows, way_of
+from gradlife.hunting.findings.holder_path import growth_in_trace, way_of
 from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import graded, room_now
 from gradlife.hunting.findings.short_runs import advice
@@ -120,8 +120,8 @@ def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[li
     meant: list[Finding] = []
     for one in groups:
         result = growth_finding(graph, one, noted)
-        at = step_that_grows(graph, way_of(graph, one.group, one.containers), one)
-        (meant if caches.is_meant(result, at) else leaks).append(result)
+        growth = growth_in_trace(graph, way_of(graph, one.group, one.containers), one)
+        (meant if caches.is_meant(result, growth) else leaks).append(result)
     return leaks, meant
 
 

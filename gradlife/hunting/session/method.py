@@ -21,7 +21,7 @@ from gradlife.hunting.snapshots.creation_sites import Noted
 from gradlife.hunting.snapshots.native_objects import LEAST_LOOKS as LEAST_NATIVE_LOOKS
 from gradlife.hunting.snapshots.native_objects import Unreached, grows, unreached
 from gradlife.hunting.snapshots.stale_activations import LeftBehind, Watch, addresses_of, undeclared
-from gradlife.hunting.snapshots.step_snapshots import ALL, NONE, YOUNG, Look, look
+from gradlife.hunting.snapshots.step_snapshots import Collect, Look, look
 from gradlife.hunting.steps.schedule import LEAST_ROUNDS, MOST_EXTENSION, PATIENCE, Clock, Schedule
 
 #: Steps of a late round: this many, and this share of all steps so far.
@@ -72,7 +72,7 @@ class Hunt:
         self.warmup_steps = self.steps
         if self.has_lines:
             self.recording.start(USUAL)
-        self._look(collect=ALL)
+        self._look(collect=Collect.ALL)
         for number, length in enumerate(self.schedule.rounds):
             if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.lines):
                 self._suspect()
@@ -80,7 +80,7 @@ class Hunt:
                 yield from self._collector_round()
             yield from self._round(length)
             is_last = number + 1 == len(self.schedule.rounds) or self._is_enough(number + 1)
-            self._look(with_labels=is_last and self.recording.is_on, collect=ALL if is_last else YOUNG)
+            self._look(with_labels=is_last and self.recording.is_on, collect=Collect.ALL if is_last else Collect.YOUNG)
             if is_last:
                 break
         yield from self._native_rounds()
@@ -134,14 +134,14 @@ class Hunt:
     def _is_enough(self, rounds: int) -> bool:
         return rounds >= LEAST_ROUNDS and self.clock.seconds > PATIENCE
 
-    def _look(self, with_labels: bool = False, collect: int = ALL) -> None:
+    def _look(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> None:
         self.clock.stop()
         steps = self.steps - (self.looks[-1].steps if self.looks else 0)
-        gc.collect(collect)
+        collect.run()
         self.malloc.end_round(self.steps)
         self.controls.plant(steps, self.steps)
         with_labels |= self.schedule.may_end and len(self.looks) >= LEAST_ROUNDS  # it may be the last one
-        self.looks.append(look(self.steps, with_labels=with_labels, collect=NONE))
+        self.looks.append(look(self.steps, with_labels=with_labels, collect=Collect.NOTHING))
         self.looks[-1].malloc_per_step = self.malloc.per_step
         self.note(self.looks[-1])
         if self.has_natives and not self.natives and self.malloc.keeps_changing:
@@ -184,7 +184,7 @@ class Hunt:
         for length in lengths:
             yield from self._round(length)
             is_last = length == lengths[-1]
-            self._look(with_labels=is_last, collect=ALL if is_last else YOUNG)
+            self._look(with_labels=is_last, collect=Collect.ALL if is_last else Collect.YOUNG)
 
     def _affords(self, lengths: tuple[int, ...]) -> bool:
         per_step = self.clock.seconds / max(1, self.steps)
@@ -239,9 +239,9 @@ class Hunt:
         try:
             yield from self._steps(self.schedule.collector)
             self.clock.stop()
-            now = look(self.steps, collect=NONE)
+            now = look(self.steps, collect=Collect.NOTHING)
             if in_fork(lambda: is_waiting(start, now)):
-                before = look(self.steps, with_labels=True, collect=NONE)
+                before = look(self.steps, with_labels=True, collect=Collect.NOTHING)
                 self.note(before)
                 self.waiting = Waiting(start, before, look(self.steps), self.schedule.collector)
         finally:

@@ -23,8 +23,6 @@ MOST_ASKED = 500
 #: What torch calls that which a node saves of what it made itself.
 OWN_RESULT = "result"
 
-NO_SITE = -1
-
 
 @dataclass(frozen=True)
 class Notes:
@@ -66,59 +64,59 @@ class Creations:
     def lines(self, candidates: Iterable[Iterable[int]]) -> tuple[str, ...]:
         """Of the first group of nodes of which any line is known, where most of them were created."""
         for nodes in candidates:
-            sites = Counter(site for site in map(self.site, spread(nodes)) if site != NO_SITE)
+            sites = Counter(site for site in map(self.site, spread(nodes)) if site is not None)
             if sites:
                 [(site, _)] = sites.most_common(1)
                 return tuple(words(*place) for place in self.notes.stacks[site])
         return ()
 
-    def site(self, node: int) -> int:
+    def site(self, node: int) -> int | None:
         """Where a node of the graph was created."""
-        kind, name, address, _ = self.graph.describe(node)
-        if kind == "python":
-            return self._site_of_block(name, address)
-        if kind == "grad_node":
+        found = self.graph.describe(node)
+        if found.kind == "python":
+            return self._site_of_block(found.type, found.address)
+        if found.kind == "grad_node":
             return self._site_of_node(node)
-        return self._site_of_tensor(node) if kind in {"tensor", "storage"} else NO_SITE
+        return self._site_of_tensor(node) if found.kind in {"tensor", "storage"} else None
 
-    def _site_of_block(self, type_: str, address: int) -> int:
+    def _site_of_block(self, type_: str, address: int) -> int | None:
         before = self.notes.before.get(type_)
         if before is None:
-            return NO_SITE
+            return None
         addresses = memoryview(self.notes.addresses).cast("Q")
         at = bisect_left(addresses, address - before)
         is_noted = at < len(addresses) and addresses[at] == address - before
-        return int(memoryview(self.notes.sites).cast("I")[at]) if is_noted else NO_SITE
+        return int(memoryview(self.notes.sites).cast("I")[at]) if is_noted else None
 
-    def _site_of_node(self, node: int) -> int:
+    def _site_of_node(self, node: int) -> int | None:
         """Its own, or that of the context which a Function's node has."""
         found = self._noted_node(node)
-        contexts = (self.graph.describe(target) for target in self.graph.referents(node) if found == NO_SITE)
-        names = (self._site_of_block(name, address) for kind, name, address, _ in contexts if kind == "python")
-        return next((site for site in names if site != NO_SITE), found)
+        contexts = (self.graph.describe(target) for target in self.graph.referents(node) if found is None)
+        names = (self._site_of_block(one.type, one.address) for one in contexts if one.kind == "python")
+        return next((site for site in names if site is not None), found)
 
-    def _noted_node(self, node: int) -> int:
-        kind, _, address, _ = self.graph.describe(node)
-        return self.notes.nodes.get(address, NO_SITE) if kind == "grad_node" else NO_SITE
+    def _noted_node(self, node: int) -> int | None:
+        found = self.graph.describe(node)
+        return self.notes.nodes.get(found.address) if found.kind == "grad_node" else None
 
-    def _site_of_tensor(self, node: int) -> int:
+    def _site_of_tensor(self, node: int) -> int | None:
         """By its wrapper, its grad node, or the node that saved it as its own result."""
         graph, names = self.graph, tensor_type_names()
         around = [(one, graph.describe(one)) for one in graph.referrers(node)]
         if graph.kind(node) == "storage":
-            tensors = [one for one, (kind, *_) in around if kind == "tensor"]
-            return next((site for site in map(self._site_of_tensor, tensors) if site != NO_SITE), NO_SITE)
-        sites = [self._site_of_block(name, address) for _, (_, name, address, _) in around if name in names]
+            tensors = [one for one, row in around if row.kind == "tensor"]
+            return next((site for site in map(self._site_of_tensor, tensors) if site is not None), None)
+        sites = [self._site_of_block(row.type, row.address) for _, row in around if row.type in names]
         sites += [self._noted_node(one) for one in graph.referents(node)]
         sites += [self._noted_node(one) for one in self._makers(node)]
-        return next((site for site in sites if site != NO_SITE), NO_SITE)
+        return next((site for site in sites if site is not None), None)
 
     def _makers(self, tensor: int) -> list[int]:
         """Nodes that saved a tensor which they had made."""
         if not self.graph.has_labels:
             return []
         rows = self.graph.story(tensor)["referrers"]
-        return [row[0] for row in rows if row[1] == "grad_node" and row[6].startswith(OWN_RESULT)]
+        return [row.node for row in rows if row.kind == "grad_node" and row.label.startswith(OWN_RESULT)]
 
 
 def spread(nodes: Iterable[int]) -> Sequence[int]:

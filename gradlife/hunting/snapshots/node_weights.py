@@ -77,8 +77,8 @@ def leak_types() -> frozenset[str]:
 
 def matters(graph: _heap.Graph, node: int, leaking: frozenset[str]) -> bool:
     """Is a growing number of such nodes a leak? ``leaking`` are `leak_types`."""
-    kind, name, _, nbytes = graph.describe(node)
-    return kind in NATIVE or name in leaking or (nbytes or 0) >= LARGE_BYTES
+    found = graph.describe(node)
+    return found.kind in NATIVE or found.type in leaking or (found.bytes or 0) >= LARGE_BYTES
 
 
 def plain_bytes(graph: _heap.Graph, nodes: Iterable[int]) -> int:

@@ -42,7 +42,7 @@ def below(graph: _heap.Graph, tops: Sequence[int], most: int) -> Iterator[int]:
 
 def rows(graph: _heap.Graph, nodes: Iterable[int], total: int) -> tuple[TypeCount, ...]:
     """A row a type, one for the types that take least, one for what is missing from the total."""
-    result = added_up(TypeCount(name, kind, 1, nbytes or 0) for kind, name, _, nbytes in map(graph.describe, nodes))
+    result = added_up(TypeCount(found.type, found.kind, 1, found.bytes or 0) for found in map(graph.describe, nodes))
     missing = total - sum(row.bytes for row in result)
     return (*result, *([TypeCount("not told apart", "", 0, missing)] if missing > 0 else []))
 

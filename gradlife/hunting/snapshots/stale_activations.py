@@ -52,7 +52,7 @@ def is_below_module(graph: _heap.Graph, node: int) -> bool:
     for step in reversed(graph.path_steps(node)[:-1]):
         if step.kind != "python":
             return False
-        if MODULE in step.bases.split("\n"):
+        if MODULE in step.bases.splitlines():
             return True
     return False
 
@@ -61,11 +61,12 @@ def module_of(graph: _heap.Graph, node: int) -> int | None:
     """The module in one of whose undeclared attributes an object is, itself or in containers."""
     steps = graph.path_steps(node)
     for at in range(len(steps) - 3, -1, -1):
-        if steps[at][1] != "python":
+        step = steps[at]
+        if step.kind != "python":
             return None
-        if MODULE in steps[at][8].split("\n") and steps[at][6] == "__dict__":
-            name = steps[at + 1][6].strip("'")
-            return None if name.startswith(DECLARED) else int(steps[at][0])
+        if MODULE in step.bases.splitlines() and step.label == "__dict__":
+            name = steps[at + 1].label.strip("'")
+            return None if name.startswith(DECLARED) else step.node
     return None
 
 

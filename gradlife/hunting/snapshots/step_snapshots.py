@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import gc
 import os
@@ -88,15 +89,23 @@ class Look:
         return frozenset(nbytes for _, nbytes in sized(self.graph))
 
 
-#: Generations of the collector: what a round made and left is in the young ones, but for a step's worth or two.
-NONE, YOUNG, ALL = -1, 1, 2
+class Collect(enum.Enum):
+    """How much the collector does before a snapshot."""
+
+    NOTHING = enum.auto()  # the garbage itself is wanted
+    YOUNG = enum.auto()  # what a round made and left, but for a step's worth or two, is in the young generations
+    ALL = enum.auto()
+
+    def run(self) -> None:
+        """Collect."""
+        if self is not Collect.NOTHING:
+            gc.collect(1 if self is Collect.YOUNG else 2)
 
 
-def look(steps: int, *, with_labels: bool = False, collect: int = ALL) -> Look:
+def look(steps: int, *, with_labels: bool = False, collect: Collect = Collect.ALL) -> Look:
     """Looks at the heap, after a collection unless the garbage itself is asked for."""
     ensure_calibrated()
-    if collect != NONE:
-        gc.collect(collect)
+    collect.run()
     file = recorded(with_labels) if CAN_FORK else None
     if file is not None:
         return Look(steps, with_labels, file, compiled=compiled_now())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from gradlife import _heap
 from gradlife.hunting.snapshots.step_snapshots import Look
@@ -17,14 +18,28 @@ KEPT = 4
 Births = dict[int, int]
 
 
+class NewObjects(NamedTuple):
+    """Objects of one type that only the later of two graphs has, as its nodes."""
+
+    kind: str
+    type: str
+    nodes: list[int]
+
+
+def new_objects(before: _heap.Graph, after: _heap.Graph, most: int = MOST_OF_A_TYPE) -> Iterator[NewObjects]:
+    """Compare two graphs of one process: yield the new objects of each type, ``most`` of them at most."""
+    for name, kind, _new, _gone, _grown, nodes in _heap.compare_objects(before, after, most):
+        if kind != "root":
+            yield NewObjects(kind, name, nodes)
+
+
 def births(looks: Sequence[Look]) -> Births:
     """Who was born between the first look and the last, and lives at the last."""
     found: Births = {}
     last = looks[-1].graph
     for number in range(len(looks) - 1):
         before, after = looks[number].graph, looks[number + 1].graph
-        rows = _heap.compare_objects(before, after, MOST_OF_A_TYPE)
-        new = [(node, (kind, name)) for name, kind, _, _, _, nodes in rows if kind != "root" for node in nodes]
+        new = [(node, (row.kind, row.type)) for row in new_objects(before, after) for node in row.nodes]
         found.update(dict.fromkeys(living(last, after, new), number))
         if number + KEPT < len(looks):
             looks[number].forget()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.stores.place import container_in, is_tensor, place_of
 from gradlife.hunting.stores.program_sources import Source
+from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import Confidence, Patch, StoredAt
 from gradlife.model.trace import Trace
 from gradlife.patterns.rewrites.kept_loss import keep_number
@@ -21,22 +22,22 @@ SCALAR = " []"
 
 
 def patch_for(
-    code: str, trace: Trace, stored: StoredAt | None, sources: Sequence[Source], anchor: int | None = None
+    code: str, trace: Trace, stored: StoredAt | None, sources: Sequence[Source], growth: Growth = UNKNOWN_GROWTH
 ) -> Patch | None:
     """The patch; None where no safe one is known."""
-    place = place_of(trace, anchor)
+    place = place_of(trace, growth)
     if code != KEPT_GRAPH or place is None or stored is None or stored.confidence is not Confidence.SURE:
         return None
     source = next((one for one in sources if short_path(one.file) == stored.file), None)
-    if source is None or not holds_scalars(trace, anchor):
+    if source is None or not holds_scalars(trace, growth):
         return None
     changed = keep_number(source.text, stored.line, place.name, [one.tree for one in sources])
     return patch_of(stored.file, source.text, changed) if changed is not None and lies_below(source.file) else None
 
 
-def holds_scalars(trace: Trace, anchor: int | None) -> bool:
+def holds_scalars(trace: Trace, growth: Growth) -> bool:
     """Is what the list holds a tensor of one number itself, and that the survivor?"""
-    held = container_in(trace.steps, anchor)
+    held = container_in(trace.steps, growth)
     if held is None or held != len(trace.steps) - 2 or trace.steps[held].type != "list":
         return False
     return is_tensor(trace.steps[-1]) and trace.steps[-1].detail.endswith(SCALAR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.trace import Step, Trace
 
 #: References from a container to what it holds.
@@ -24,9 +25,9 @@ class Place:
     is_container: bool = False  # whether what it holds stays in it, or it is the name of the survivor itself
 
 
-def place_of(trace: Trace, anchor: int | None = None) -> Place | None:
-    """The place; None where it has no name that a statement could use. ``anchor``: the step that grows."""
-    held = container_in(trace.steps, anchor)
+def place_of(trace: Trace, growth: Growth = UNKNOWN_GROWTH) -> Place | None:
+    """The place; None where it has no name that a statement could use. ``growth``: how it grows."""
+    held = container_in(trace.steps, growth)
     if held is not None:
         return named(trace.steps[held - 1], is_container=True) if held else None
     tensors = (number for number, step in enumerate(trace.steps) if is_tensor(step) or step.kind != "python")
@@ -34,10 +35,10 @@ def place_of(trace: Trace, anchor: int | None = None) -> Place | None:
     return named(trace.steps[first - 1], is_container=False) if first else None
 
 
-def container_in(steps: Sequence[Step], anchor: int | None) -> int | None:
+def container_in(steps: Sequence[Step], growth: Growth) -> int | None:
     """The step that is the container which grows, else the longest one."""
-    if anchor is not None and 0 <= anchor < len(steps) and is_container(steps[anchor]):
-        return anchor
+    if growth.step is not None and is_container(steps[growth.step]):
+        return growth.step
     found = [number for number, step in enumerate(steps) if is_container(step)]
     return max(found, key=lambda number: steps[number].length or 0, default=None)
 

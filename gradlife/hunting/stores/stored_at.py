@@ -11,6 +11,7 @@ from gradlife.hunting.snapshots.creation_sites import short_path
 from gradlife.hunting.stores.place import place_of
 from gradlife.hunting.stores.program_sources import Source
 from gradlife.hunting.stores.statements import Statement, storing
+from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import Confidence, StoredAt
 from gradlife.model.trace import Trace
 
@@ -22,10 +23,10 @@ ONCE = ("__init__", "__new__", "__post_init__", "setup")
 
 
 def stored_at(
-    trace: Trace, created_at: Sequence[str], sources: Sequence[Source], anchor: int | None = None
+    trace: Trace, created_at: Sequence[str], sources: Sequence[Source], growth: Growth = UNKNOWN_GROWTH
 ) -> StoredAt | None:
     """Where it is stored; None where no statement of the program fits."""
-    found = statement_that_stores(trace, created_at, sources, anchor)
+    found = statement_that_stores(trace, created_at, sources, growth)
     if found is None:
         return None
     one, confidence = found
@@ -34,10 +35,10 @@ def stored_at(
 
 
 def statement_that_stores(
-    trace: Trace, created_at: Sequence[str], sources: Sequence[Source], anchor: int | None = None
+    trace: Trace, created_at: Sequence[str], sources: Sequence[Source], growth: Growth = UNKNOWN_GROWTH
 ) -> tuple[Statement, Confidence] | None:
     """The statement, and whether any other one fits as well."""
-    place = place_of(trace, anchor)
+    place = place_of(trace, growth)
     if place is None:
         return None
     own = [source for source in sources if place.module in {"", source.module}]

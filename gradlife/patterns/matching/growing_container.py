@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gradlife.model.growth import Growth
 from gradlife.model.trace import Step
 from gradlife.patterns.matching.path_tokens import Token
 
@@ -16,13 +17,13 @@ PLACES = frozenset({"item", "value", "key"})
 FEWEST = 3
 
 
-def site_of(path: Sequence[Token], steps: Sequence[Step], anchor: int | None) -> int | None:
+def site_of(path: Sequence[Token], steps: Sequence[Step], growth: Growth) -> int | None:
     """Return the token of the container that grows; None if a graph or a chain grows instead.
 
     If nothing is known about the growth, it is the fullest container before the first graph.
     """
-    if anchor is not None:
-        return next((i for i, token in enumerate(path) if token.step == anchor and may_grow(token)), None)
+    if growth.is_located:
+        return next((i for i, token in enumerate(path) if token.step == growth.step and may_grow(token)), None)
     graph = next((i for i, token in enumerate(path) if str(token) == "tensor.grad_fn"), len(path))
     places = [i for i, token in enumerate(path[:graph]) if is_place(token) and fullness(steps[token.step]) >= FEWEST]
     tables = [i for i in range(1, graph) if is_place(path[i]) and is_hook_table(path[i - 1])]

@@ -6,19 +6,11 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import FindingKind
 from gradlife.model.trace import Lifetime, Step, Trace
 from gradlife.patterns.matching.growing_container import site_of
 from gradlife.patterns.matching.path_tokens import Token, tokens_of
-
-#: Instead of the step that grows: no container grows, but a graph or a chain of objects.
-NO_CONTAINER = -1
-
-#: Instead of the step that grows: the held object itself gets larger.
-SWELLING = -2
-
-#: Instead of the step that grows: each step stores something on objects that had nothing.
-SPREAD = -3
 
 
 @dataclass(frozen=True)
@@ -28,7 +20,7 @@ class Case:
     trace: Trace
     kind: FindingKind
     lifetime: Lifetime
-    anchor: int | None = None  # the step whose object was there before and holds more after each round
+    growth: Growth = UNKNOWN_GROWTH
 
     @functools.cached_property
     def path(self) -> tuple[Token, ...]:
@@ -48,7 +40,7 @@ class Case:
     @functools.cached_property
     def site(self) -> int | None:
         """The token whose holder grows."""
-        return site_of(self.path, self.steps, self.anchor) if self.kind is FindingKind.GROWTH else None
+        return site_of(self.path, self.steps, self.growth) if self.kind is FindingKind.GROWTH else None
 
     @property
     def has_graph(self) -> bool:

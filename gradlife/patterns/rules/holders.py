@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import FindingKind
 from gradlife.patterns.matching.chains import backbone
-from gradlife.patterns.matching.pattern import SPREAD, SWELLING, Case, Pattern
+from gradlife.patterns.matching.pattern import Case, Pattern
 
 GROWTH = frozenset({FindingKind.GROWTH})
 RETAINED = frozenset({FindingKind.RETAINED})
@@ -19,14 +20,14 @@ def is_plain_chain(case: Case) -> bool:
     return case.site is None and any(kinds.count(kind) >= 3 for kind in set(kinds))
 
 
-def is_swelling(case: Case) -> bool:
+def is_larger(case: Case) -> bool:
     """Does the held object itself get larger?"""
-    return case.anchor == SWELLING and is_without_graph(case)
+    return case.growth.kind is GrowthKind.LARGER and is_without_graph(case)
 
 
 def is_spread(case: Case) -> bool:
     """Did each of many objects get one?"""
-    return case.anchor == SPREAD
+    return case.growth.kind is GrowthKind.SPREAD
 
 
 def is_spread_with_graph(case: Case) -> bool:
@@ -378,7 +379,7 @@ PLAIN_PATHS = (
         "Keep only the last part, or fill a tensor of a fixed size in place.",
         "{holder_code} = torch.cat([{holder_code}, new])[-10_000:].clone()",
         paths=("=tensor$", "=array$"),
-        when=is_swelling,
+        when=is_larger,
         kinds=GROWTH,
         example="state .seen → Tensor float32 [4096, 64], [4104, 64], [4112, 64] …",
     ),

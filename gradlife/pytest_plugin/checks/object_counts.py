@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from gradlife import _heap
 from gradlife.heap.steps import short_type
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.snapshots.step_snapshots import full_name, subclasses, tensor_type_names, walked
+from gradlife.hunting.snapshots.survivors import new_objects
 from gradlife.pytest_plugin.checks.gc_boundary import has, is_tensor
 
 #: Objects of C++, by what the graph calls them.
@@ -47,10 +47,10 @@ class Tensors:
         del youngest
         now = walked()
         native = []
-        for name, kind, _, _, _, nodes in _heap.compare_objects(self._before, now, MOST):
-            addresses = [now.describe(node).address for node in nodes]
-            if kind == "tensor":
+        for row in new_objects(self._before, now, MOST):
+            addresses = [now.describe(node).address for node in row.nodes]
+            if row.kind == "tensor":
                 native += addresses
-            elif not is_told and kind == "python" and name in tensor_type_names():
+            elif not is_told and row.kind == "python" and row.type in tensor_type_names():
                 found += addresses
         return found or native

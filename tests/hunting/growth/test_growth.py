@@ -27,6 +27,7 @@ from gradlife.hunting.growth.oversized_storages import kept_by_slices  # noqa: E
 from gradlife.hunting.growth.reachable_growth import Evidence, are_many, evidence_of, grown_groups  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import Look, look  # noqa: E402
+from gradlife.model.growth import GrowthKind  # noqa: E402
 from gradlife.model.hunt import PerStep  # noqa: E402
 from gradlife.model.trace import sentence  # noqa: E402
 
@@ -371,8 +372,10 @@ def test_tensors_that_share_the_storage_of_a_weight_retain_no_storage() -> None:
 
 def test_what_hangs_on_a_new_tensor_at_an_old_address_is_part_of_the_list_that_has_it() -> None:
     graph: Any = SimpleNamespace(referents={1: [5, 6]}.__getitem__, type={5: "torch.Tensor", 6: "dict"}.__getitem__)
-    kept = reachable_growth.Grown(Group(1), PerStep(), (1,))
-    on_tensor, on_dict, lost = (reachable_growth.Grown(Group(anchor), PerStep()) for anchor in (5, 6, None))
+    kept = reachable_growth.Grown(Group(1), PerStep(), GrowthKind.CONTAINER, (1,))
+    on_tensor, on_dict, lost = (
+        reachable_growth.Grown(Group(anchor), PerStep(), GrowthKind.CHAIN) for anchor in (5, 6, None)
+    )
     assert reachable_growth.without_items([kept, on_tensor, on_dict, lost], graph) == [kept, on_dict, lost]
 
 

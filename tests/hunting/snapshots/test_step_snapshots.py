@@ -15,7 +15,7 @@ from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.forked import CAN_FORK, in_fork
 from gradlife.hunting.snapshots import step_snapshots
-from gradlife.hunting.snapshots.step_snapshots import NONE, look
+from gradlife.hunting.snapshots.step_snapshots import Collect, look
 from gradlife.hunting.snapshots.survivors import births
 
 needs_fork = pytest.mark.skipif(not CAN_FORK, reason="no process is copied on this system")
@@ -61,7 +61,7 @@ def test_a_look_whose_file_cannot_be_written_is_taken_in_the_process(monkeypatch
         raise MemoryError
 
     monkeypatch.setattr(_heap, "record", fail)
-    seen = look(0, collect=NONE)
+    seen = look(0, collect=Collect.NOTHING)
     assert seen.file is None
     assert seen.graph.node_count > 0
 
@@ -90,7 +90,7 @@ def test_frames_of_other_threads_are_roots_of_a_look() -> None:
     thread = threading.Thread(target=hold)
     thread.start()
     started.wait()
-    graph = look(0, collect=NONE).graph
+    graph = look(0, collect=Collect.NOTHING).graph
     go.set()
     thread.join()
     node = graph.find(found[0])
@@ -143,7 +143,7 @@ def test_an_error_of_work_done_in_a_fork_is_raised_here() -> None:
 def test_no_copy_is_left_behind_and_signals_are_heard_as_before() -> None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     in_fork(lambda: None)
-    step_snapshots.look(0, collect=NONE)
+    step_snapshots.look(0, collect=Collect.NOTHING)
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
