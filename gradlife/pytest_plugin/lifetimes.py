@@ -46,12 +46,12 @@ class Watched:
 
     @property
     def alive(self) -> bool:
-        """Whether it is alive now."""
+        """Is it alive now?"""
         return self._watch.alive() is not False
 
     @property
     def freed(self) -> bool:
-        """Whether it is gone."""
+        """Is it gone?"""
         return not self.alive
 
     def lifetime(self) -> str:
@@ -65,7 +65,7 @@ class Watched:
         return (found.lifetime if found is not None else Lifetime.UNKNOWN).value
 
     def why(self) -> str:
-        """What keeps it alive, in sentences; empty if it is gone."""
+        """The holder of the object, in sentences; empty if it is gone."""
         found = self._find()
         return "\n".join(messages.sentences(found.trace, found.created_at)) if found is not None else ""
 
@@ -89,7 +89,7 @@ class Watched:
 
 
 class Lifetimes:
-    """What a test asserts of its objects. It holds none of them."""
+    """The lifetime assertions of a test. It holds none of the objects."""
 
     def __init__(self, recording: Recording | None = None) -> None:
         self._recording = recording if recording is not None and recording.is_on else Recording(launcher())
@@ -160,8 +160,8 @@ class Lifetimes:
             raise AssertionError(text)
 
     def count(self, kind: type | str) -> int:
-        """How many objects of a type, or of one derived from it, are alive; or how many ``"tensor"``, ``"storage"`` or
-        ``"grad_node"`` there are in C++.
+        """Count the living objects of a type and of types derived from it, or the C++ objects of kind ``"tensor"``,
+        ``"storage"`` or ``"grad_node"``.
         """
         return object_counts.count(kind)
 
@@ -190,7 +190,7 @@ class Lifetimes:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether anything is expected to be freed by the end of the test that is alive now."""
+        """Is an object that must be freed by the end of the test alive now?"""
         return any(watched.alive for watched, _ in self._expected)
 
     def conclude_after(self, settle: Callable[[], None]) -> None:
@@ -207,7 +207,7 @@ class Lifetimes:
             self.close()
 
     def conclude(self) -> None:
-        """What was expected to be freed by now must be."""
+        """Assert that everything expected to be freed by now is gone."""
         __tracebackhide__ = True
         expected, self._expected = ([], self._expected) if self._is_kept else (self._expected, [])
         for watched, by in expected:
@@ -226,7 +226,7 @@ class Lifetimes:
 
 
 def checked_means(by: str) -> str:
-    """How an object is to be freed."""
+    """Check the name of the means by which an object is to be freed."""
     if by not in (DEL, GC):
         raise UsageError(f"by={by!r}: an object is freed by {DEL!r} or by {GC!r}")
     return by
@@ -234,7 +234,7 @@ def checked_means(by: str) -> str:
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Nothing is freed but by reference counting."""
+    """Disable the collector: only reference counting frees objects."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -245,7 +245,7 @@ def collector_at_rest() -> Iterator[None]:
 
 
 def parts(result: Any, depth: int = DEPTH) -> Iterator[Any]:
-    """What of a function's result can be watched: itself, or what is in its containers."""
+    """Yield what can be watched in a function's result: the result itself, or the contents of its containers."""
     if depth and isinstance(result, dict):
         result = list(result.values())
     if depth and type(result) in CONTAINERS:
@@ -256,7 +256,7 @@ def parts(result: Any, depth: int = DEPTH) -> Iterator[Any]:
 
 
 def still_alive(found: Finding | None, by: str, is_freed_by_collector: bool) -> str:
-    """What a failed expectation says."""
+    """Return the message of a failed expectation."""
     if found is None:
         return "it should be freed by now, but something keeps it that can't be seen"
     shown = f"{found.trace.object} {found.trace.detail}".strip()
@@ -270,7 +270,7 @@ def still_alive(found: Finding | None, by: str, is_freed_by_collector: bool) -> 
 
 
 def new_tensors(found: Finding | None, count: int) -> str:
-    """What a block says that left tensors behind."""
+    """Return the message of a block that left tensors behind."""
     head = f"{count} new {'tensor is' if count == 1 else 'tensors are'} alive at the end of the block"
     if found is None:
         return head

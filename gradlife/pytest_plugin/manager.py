@@ -61,12 +61,12 @@ class Manager:
 
     @property
     def recording(self) -> Recording:
-        """Of where objects are created, for all who want to know in this process."""
+        """The recording of creation sites that all checks of this process share."""
         return self._sweep.recording
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """What a test leaves is old for the next one."""
+        """Count what a test leaves as old for the next one."""
         if not is_swept(item):
             return (yield)
         self._sweep.begin()
@@ -94,7 +94,7 @@ class Manager:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
-        """What a fixture makes that outlives the test is not the test's."""
+        """Count what a fixture makes that outlives the test as not the test's."""
         if fixturedef.scope == "function" or not self._sweep.is_open:
             return (yield)
         with self._sweep.sparing():
@@ -132,7 +132,7 @@ class Manager:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
-        """What is left when a test's fixtures are gone outlives it."""
+        """Count what is left after a test's fixtures are gone as outliving it."""
         if not is_swept(item):
             return (yield)
         self.recording.resume()
@@ -221,7 +221,7 @@ class Manager:
 
     @contextmanager
     def _seeing(self, item: pytest.Item, terms: Terms, phase: str) -> Iterator[None]:
-        """Where nothing can be seen, that is what comes of the test."""
+        """Report that nothing can be measured, if so, as the result of the test."""
         try:
             yield
         except Blind:
@@ -255,7 +255,7 @@ def plain(item: pytest.Item, terms: Terms) -> Checked:
 
 
 def place_of(item: pytest.Item) -> str:
-    """Where a test is written."""
+    """Return the file and line of a test."""
     path, line, _ = item.location
     return f"{path}:{(line or 0) + 1}"
 
@@ -267,7 +267,7 @@ def with_findings(checked: Checked, found: Outliving) -> Checked:
 
 
 def properties(checked: Checked) -> Iterator[tuple[str, object]]:
-    """What JUnit's XML tells of a test."""
+    """Yield the properties of a test for JUnit's XML."""
     yield f"{PROPERTY}verdict", checked.verdict.value
     for one in checked.entries:
         yield f"{PROPERTY}leak", f"{one.section.value}: {messages.brief(one.finding)}"

@@ -1,4 +1,6 @@
-"""What pytest loads wherever gradlife is installed: options, the marker, fixtures. All else is loaded when it is needed."""
+"""The part of the plugin that every pytest loads: options, the marker, fixtures. Everything else is loaded when
+needed.
+"""
 
 from __future__ import annotations
 

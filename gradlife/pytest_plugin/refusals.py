@@ -1,4 +1,6 @@
-"""Where lifetimes can't be measured. It is said when tests are collected: a check that can't fail is worse than none."""
+"""Reasons why lifetimes cannot be measured here. They are reported at collection: a check that cannot fail is worse
+than none.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ OLDEST, NEWEST = (3, 11), (3, 13)
 
 
 def of_interpreter() -> str:
-    """Why this interpreter is none to measure in; empty if it is one."""
+    """Return why this interpreter is not suitable; empty if it is."""
     if platform.python_implementation() != "CPython":
         return f"this is {platform.python_implementation()}, and lifetimes are measured in CPython only"
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
@@ -30,7 +32,7 @@ def of_interpreter() -> str:
 
 
 def of_collector() -> str:
-    """Why the cyclic collector is in the way."""
+    """Return why the cyclic collector is in the way."""
     count = gc.get_freeze_count()
     if count:
         return (

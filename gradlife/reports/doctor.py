@@ -1,4 +1,4 @@
-"""What the doctor found, for people: a line a sign, the problems with their remedies last."""
+"""The doctor's report for the terminal: one line for each sign, the problems with their remedies last."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import textwrap
 
 
 def body_lines(file: str, name: str) -> list[str]:
-    """What a function does: its source without head and docstring; empty where it can't be read."""
+    """Return the source of a function without head and docstring; empty if it cannot be read."""
     try:
         with open(file, encoding="utf-8") as source:
             text = source.read()

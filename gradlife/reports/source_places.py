@@ -1,4 +1,4 @@
-"""Where in the program's files something stands, for tools that show it there."""
+"""Places in the program's files, for tools that show results there."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def places_of(finding: Finding, target: str = "") -> list[Place]:
 
 
 def existing(found: Iterable[re.Match[str]], target: str) -> Iterator[Place]:
-    """Those of them whose file is there."""
+    """Keep the places whose file exists."""
     for one in found:
         place = there(one["file"], int(one["line"]), target)
         if place is not None:
@@ -78,12 +78,12 @@ def there(file: str, line: int, target: str) -> Place | None:
 
 
 def first_place(finding: Finding, report: HuntReport) -> Place | None:
-    """Where a finding is shown."""
+    """Return the place where a finding is shown."""
     return next(iter(places_of(finding, report.target)), None)
 
 
 def story_place(story: ScenarioInfo | None) -> Place | None:
-    """Where a story stands."""
+    """Return the place of a story."""
     return there(story.file, story.line, "") if story is not None and story.file else None
 
 

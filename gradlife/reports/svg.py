@@ -57,7 +57,7 @@ FRAME = """\
 
 
 def svg_of(show: Callable[[Console], object], title: str, width: int = WIDTH) -> str:
-    """What `show` prints on a console, drawn. The same report is the same picture, byte for byte."""
+    """Draw what `show` prints on a console. The same report gives the same picture, byte for byte."""
     console = Console(
         file=io.StringIO(),
         record=True,

@@ -1,4 +1,4 @@
-"""How reports look: a symbol or a word for everything that matters, with a colour beside it that nobody needs.
+"""The look of reports: a symbol or a word for everything that matters; colour is never needed.
 
 Only the standard ANSI colours that are readable on black and on white: no yellow, no plain blue, no background.
 """

@@ -37,7 +37,7 @@ def contrast(one: Any, other: Any) -> tuple[str, str]:
 
 
 def excerpt(text: str, start: int) -> str:
-    """Some of a text from a place on."""
+    """Return an excerpt of a text from a position on."""
     part = text[start : start + CONTRAST_LIMIT]
     return ("..." if start and part else "") + part + ("..." if start + CONTRAST_LIMIT < len(text) else "")
 

@@ -1,4 +1,4 @@
-"""From grown groups and garbage to findings: kind, lifetime, trace and diagnosis of each, the worst first."""
+"""Findings from grown groups and garbage: kind, lifetime, trace and diagnosis of each, sorted by severity."""
 
 from __future__ import annotations
 
@@ -109,7 +109,9 @@ def unheld_memory(report: HuntReport) -> Finding:
 
 
 def teller(graph: _heap.Graph, kept: Kept) -> int:
-    """Of what is kept the largest, as a Python object or a tensor on a short way."""
+    """Return the object to show for a kept group: the largest storage, as a Python object or a tensor on a short
+    path.
+    """
     tensors = tensor_type_names()
     if graph.type(kept.storages[0]) in tensors:  # reported by themselves
         return kept.keeper
@@ -131,9 +133,10 @@ def is_variable(trace: Trace) -> bool:
 
 
 def garbage_findings(garbage: Garbage, noted: Noted) -> Iterable[Finding]:
-    """What waits for the collector.
+    """Build a finding for each kind of garbage that waits for the cyclic collector.
 
-    An object at the address of one that is gone passes for that, and its island lacks it: the trace tells the same of both.
+    A new object at the address of a freed one counts as old and is missing from its island. Both islands have the
+    same trace, so they become one finding.
     """
     found: dict[str, Finding] = {}
     for group in garbage.groups:
@@ -171,19 +174,21 @@ def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) 
 
 
 def retained(graph: _heap.Graph, group: Group) -> int:
-    """What would be freed with the group."""
+    """Return the bytes that would be freed with the group."""
     if group.anchor is not None:
         return sum(graph.retained(node) for node in group.tops)
     return sum(graph.describe(node).bytes or 0 for node in group.members)
 
 
 def retained_types(graph: _heap.Graph, group: Group) -> tuple[TypeCount, ...]:
-    """What that is."""
+    """Count the types that would be freed with the group."""
     return types_retained(graph, group.tops) if group.anchor is not None else types_of(graph, group.members)
 
 
 def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """By severity, leaks before what waits for the collector; then by bytes a step, by what is retained; keys before values."""
+    """Sort by severity, leaks before what waits for the collector, then by bytes per step, then by retained bytes;
+    keys come before their values.
+    """
     ordered = sorted(findings, key=rank)
     for value in [one for one in ordered if is_kept_for_a_key(one)]:
         keys = [one for one in ordered if holder(one) == holder(value) and not is_kept_for_a_key(one)]

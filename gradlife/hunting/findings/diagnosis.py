@@ -54,6 +54,6 @@ def finding(
 
 
 def versions() -> dict[str, str]:
-    """Of the libraries that this process has loaded."""
+    """Return the versions of the known libraries that this process has loaded."""
     loaded = ((name, sys.modules.get(name)) for name in LIBRARIES)
     return {name: str(getattr(module, "__version__", "")) for name, module in loaded if module is not None}

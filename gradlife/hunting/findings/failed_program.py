@@ -23,7 +23,7 @@ NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory|s
 
 
 def describe_failure(error: BaseException) -> list[Explained]:
-    """What the end of a program leaves to be said, while its exception still holds what it holds."""
+    """Describe what the failed step holds; call it while the exception is still alive."""
     # Own frames hold it as well; what the trace shows is where the program has it.
     now = look(0, with_labels=True, collect=Collect.NOTHING)
     held = in_fork(lambda: list(held_by_failure(now.graph)))
@@ -34,7 +34,7 @@ def describe_failure(error: BaseException) -> list[Explained]:
 
 
 def owners_now() -> list[Explained]:
-    """Who has most, at this moment."""
+    """List the largest owners of live memory at this moment."""
     now = look(0, with_labels=True, collect=Collect.NOTHING)
     return in_fork(lambda: list(owners(now.graph)))
 
@@ -62,7 +62,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def device_memory(live: int) -> Iterator[Explained]:
-    """What the allocator of the device has reserved and given out, and what live tensors take, all of them."""
+    """Report what the device allocator has reserved and allocated, and what live tensors take on all devices."""
     cuda = sys.modules.get("torch.cuda")
     if cuda is None or not cuda.is_initialized():
         return
@@ -72,6 +72,6 @@ def device_memory(live: int) -> Iterator[Explained]:
 
 
 def owners(graph: Any) -> Iterator[Explained]:
-    """Who retains most of what is alive."""
+    """Yield the objects that retain most of what is alive."""
     for owner in Snapshot(graph, ()).largest(MOST):
         yield Explained("owner of live memory", f"{path_text(owner.steps)}: {owner.type}", owner.retained)

@@ -41,7 +41,7 @@ PLAIN = frozenset({"str", "int", "float", "bool", "NoneType", "bytes", "tuple"})
 
 @dataclass(frozen=True)
 class Way:
-    """How a group is named."""
+    """The path by which a group is shown."""
 
     node: int  # the member that is shown
     nodes: tuple[int, ...]  # from a root to it; empty: the usual way

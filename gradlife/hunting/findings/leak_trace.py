@@ -43,7 +43,9 @@ FIXTURE = "fixture"
 
 
 def held_trace(graph: _heap.Graph, node: int, way: Sequence[int] = (), by: Reference | None = None) -> Trace:
-    """Why a node is alive that a root reaches: by a way or through a referrer if asked for, else by the way that says most."""
+    """Explain why a reachable node is alive: along `way`, through the referrer `by`, or along the most informative
+    path.
+    """
     found = story(graph, node)
     found["path"] = raw_way(graph, node, way) if by is None else begun_late(path_by(graph, node, by))
     return trace_of(name_of(graph, node), found, graph, ())
@@ -171,14 +173,14 @@ def best_members(graph: _heap.Graph, group: Group, holder: int | None = None) ->
 
 
 def largest(graph: _heap.Graph, members: Iterable[int]) -> list[int]:
-    """Where there are no tensors: what takes most memory by itself, an array, say."""
+    """Return the members that take most memory by themselves, such as arrays; for groups without tensors."""
     sizes = {node: graph.describe(node).bytes or 0 for node in members}
     most = max(sizes.values(), default=0)
     return sorted(node for node, nbytes in sizes.items() if nbytes == most) if most >= LARGE else []
 
 
 def shown_members(graph: _heap.Graph, group: Group) -> list[int]:
-    """Of a group that a root holds those to which a way is known: native code may hold others."""
+    """Return the members to which a path is known. Native code may hold other members of a group that a root holds."""
     return [node for node in group.members if group.anchor is None or graph.dominator(node) is not None]
 
 

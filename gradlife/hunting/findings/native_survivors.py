@@ -1,8 +1,8 @@
-"""What native code holds, put to the objects that hold it as far as can be known, or that it belongs to.
+"""Survivors that native code holds, merged with the Python objects that seem to own them.
 
-A capsule, a handle of an extension's: nobody can look into such an object. Where as many of them grow as of tensors that
-nothing known holds, those are taken for the holders, and both are shown as one. The other way round, what native code holds
-of something that grows anyway, as a running thread its method, is no leak beside that.
+A capsule or a handle of an extension is opaque. If opaque objects grow at the same rate as tensors without a known
+holder, they are taken for the holders, and both become one finding. In the other direction, what native code holds of
+something that grows anyway, such as the method of a running thread, is not a second leak.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def holds_as_many(evidence: Evidence, holder: Grown, part: Grown) -> bool:
 
 
 def rates_of(evidence: Evidence, nodes: Iterable[int]) -> list[float]:
-    """How many of these each step of each judged round made."""
+    """Return how many of these nodes each step of each judged round made."""
     rounds = [evidence.born[node] for node in nodes if node in evidence.born]
     return [rounds.count(number) / evidence.steps(number) for number in evidence.judged]
 

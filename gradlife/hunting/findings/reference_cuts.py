@@ -1,4 +1,4 @@
-"""Which reference to cut to prove a finding: found by the path of its trace, as data for another process."""
+"""The reference to cut to prove a finding: the path of its trace, as data for another process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOOK_TABLES = frozenset({"_backward_hooks", "_post_accumulate_grad_hooks", "hook
 
 @dataclass(frozen=True)
 class Cut:
-    """What is done after each step of the run that proves."""
+    """A reference that the proving run cuts after each step."""
 
     how: str
     root: str  # "module train", "frame loop", or of a ring "each torch.Tensor": all that are new of this type
@@ -31,18 +31,18 @@ class Cut:
     text: str  # "items of state.history dropped after each step"
 
     def dump(self) -> str:
-        """As text."""
+        """Return the cut as text."""
         return json.dumps(asdict(self))
 
 
 def load_cut(text: str) -> Cut:
-    """From text."""
+    """Read a cut from text."""
     words: dict[str, Any] = json.loads(text)
     return Cut(words["how"], words["root"], tuple(tuple(hop) for hop in words["hops"]), words["text"])
 
 
 def cut_of(finding: Finding) -> Cut | None:
-    """Where to cut; None of what no variable of the program leads to."""
+    """Return the reference to cut; None if no variable of the program leads to the survivor."""
     steps = finding.trace.steps
     root = root_of(steps[0]) if steps else ""
     if not root:
@@ -95,7 +95,7 @@ def cut_at(how: str, root: str, steps: tuple[Step, ...], step: int, text: str) -
 
 
 def root_of(step: Step) -> str:
-    """Where the way begins, if that can be found again."""
+    """Return the root of the path, if another process can find it again."""
     if step.kind == "root" and step.object == "running frame":
         return "frame " + step.detail.partition(" (")[0]
     return f"module {step.detail}" if step.object == "module" else ""
@@ -108,7 +108,7 @@ def hops_before(steps: tuple[Step, ...], step: int, more: int) -> tuple[tuple[st
 
 
 def container_hop(step: Step) -> int:
-    """How many references of a step lead to the container inside it: of a module's hooks, those to their dict."""
+    """Count the references of a step that lead to its inner container: of a module's hooks, those to their dict."""
     return max(0, len(step.hops) - 1)
 
 

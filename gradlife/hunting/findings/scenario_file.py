@@ -90,7 +90,7 @@ def make(lab, weight, is_watched):
 
 
 class NoScenario(Exception):
-    """Why a finding can't be written as a scenario."""
+    """The reason why a finding cannot be written as a scenario."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def link_of(step: Step) -> Link:
 
 
 def way_text(links: Sequence[Link]) -> str:
-    """In a line: variable -> .losses -> list."""
+    """Format a path on one line: variable -> .losses -> list."""
     words = (f".{link.name}" if link.family == "object" else link.family for link in links)
     return " -> ".join(["variable", *words, "what a step made"])
 

@@ -1,4 +1,4 @@
-"""How bad a finding is: whether it would end the job, and whether it is worth a failed build."""
+"""The severity of a finding: whether it would end the job, and whether it is worth a failed build."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def steps_to_limit(one: Finding, room: Room) -> int | None:
 
 
 def severity_of(one: Finding, steps: int | None, peak: float) -> Severity:
-    """How bad it is."""
+    """Return the severity of a finding."""
     if one.kind is FindingKind.NEEDS_GC:
         return Severity.MINOR
     if one.kind is FindingKind.RETAINED:

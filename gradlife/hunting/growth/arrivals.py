@@ -1,6 +1,6 @@
-"""What grows on a slower clock than the steps: once an epoch, a trial, a fold. Most rounds add nothing to it.
+"""Growth on a slower clock than the steps: once an epoch, a trial or a fold. Most rounds add nothing to it.
 
-It is judged over all looks: a place whose members only ever come and never go, in several separate rounds.
+It is judged over all snapshots: members of a place arrive in several separate rounds and never leave.
 """
 
 from __future__ import annotations

@@ -56,12 +56,12 @@ def is_library_table(finding: Finding) -> bool:
 
 
 def package_of(step: Step) -> str:
-    """Of the module that a trace begins with; empty where it begins elsewhere."""
+    """Return the package of the module that a trace begins with; empty if it begins elsewhere."""
     return step.detail.partition(".")[0] if step.object == "module" else ""
 
 
 def explained(finding: Finding) -> Explained:
-    """In a line: what it is, and how much a step."""
+    """Explain a bounded cache or a library's table on one line."""
     steps = finding.trace.steps
     bounded = bounded_step(finding)
     if bounded is not None:
@@ -73,7 +73,7 @@ def explained(finding: Finding) -> Explained:
 
 
 def replaced(finding: Finding) -> Explained:
-    """In a line: where each step puts something larger, and nothing of what was there before lives on."""
+    """Explain a place on one line where each step stores something larger that is not made of the previous one."""
     what = f"{way_text(finding.trace.steps)}: replaced at each step by a larger one that is not made of it"
     return Explained("larger in each step", what, finding.retained_bytes)
 
@@ -85,7 +85,7 @@ def way_text(steps: Sequence[Step]) -> str:
 
 
 def slowed(finding: Finding) -> Explained:
-    """In a line: where something gets less in every round, as a cache does whose keys come again."""
+    """Explain a cache on one line that gets less in every round because its keys repeat."""
     steps = finding.trace.steps
     place = f"{steps[-2].object} {steps[-2].detail}".strip() if len(steps) > 1 else finding.trace.object
     return Explained("cache that fills", f"{place} gets less in every round", finding.retained_bytes)
@@ -110,7 +110,7 @@ def is_compilers(finding: Finding) -> bool:
 
 
 def recompiled(finding: Finding) -> Explained:
-    """In a line: what it is, and where it ends."""
+    """Explain growth of compile caches on one line, with the limit of torch.compile."""
     config: Any = getattr(sys.modules.get("torch._dynamo"), "config", None)
     most = getattr(config, "recompile_limit", None) or getattr(config, "cache_size_limit", None)
     end = f", {most} of a function at most" if isinstance(most, int) else ""

@@ -1,4 +1,4 @@
-"""What waits for the cyclic collector: seen before it runs, and gone after."""
+"""Garbage that waits for the cyclic collector: seen before a collection, gone after it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def appeared(before: _heap.Graph, after: _heap.Graph) -> set[int]:
 
 
 def completed(graph: _heap.Graph, nodes: set[int]) -> set[int]:
-    """With the rest of the garbage they refer to: at its address there may have been another of its type before."""
+    """Add the rest of the garbage that these nodes refer to: an object at a reused address counts as old."""
     front = [node for node in nodes if graph.dominator(node) is None]
     found = set(nodes)
     while front:

@@ -104,7 +104,7 @@ def united(groups: list[Group], target: list[int]) -> list[Group]:
 
 
 def final(target: list[int], number: int) -> int:
-    """Where a chain of parts ends."""
+    """Follow a chain of parts to its end."""
     while target[number] != number:
         number = target[number]
     return number
@@ -160,14 +160,14 @@ def asked(group: Group) -> list[int]:
 
 
 def above(graph: _heap.Graph, group: Group) -> Iterator[int]:
-    """Who holds the tops: those on the way from the root, and all that refer to them."""
+    """Yield the holders of the tops: nodes on the path from the root, and all referrers."""
     for top in asked(group)[:3]:
         yield from graph.path(top)
         yield from graph.referrers(top)
 
 
 def containers(graph: _heap.Graph, group: Group, born: Births) -> list[int]:
-    """What is older and refers to the tops themselves: Python objects, and roots, which have tables of their own."""
+    """Return the older nodes that refer to the tops themselves: Python objects, and roots with tables of their own."""
     found: dict[int, None] = {}
     for top in asked(group):
         for node in graph.referrers(top):

@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Body:
-    """What takes memory, and the objects of Python that alone hold it, the nearest first."""
+    """A node that takes memory, and the Python objects that alone hold it, nearest first."""
 
     node: int
     bytes: int
@@ -67,7 +67,7 @@ def has_new_sizes(looks: Sequence[Look]) -> bool:
 
 
 def bodies_of(graph: _heap.Graph) -> list[Body]:
-    """All that takes memory, with its places."""
+    """Return every node that takes memory, with its places."""
     tensors = tensor_type_names()
     return [Body(node, nbytes, tuple(places_above(graph, node, tensors))) for node, nbytes in sized(graph)]
 
@@ -113,7 +113,7 @@ def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: 
 
 
 def way_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
-    """From what takes memory up to the place, which is left out."""
+    """Return the nodes from a body up to a place, without the place."""
     way = [body.node]
     for above in dominators(graph, body.node):
         if place_at(graph, above) == place:
@@ -123,7 +123,7 @@ def way_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
 
 
 def place_of(graph: _heap.Graph, one: Grown) -> Place:
-    """Where a group that swells is, as any look knows it."""
+    """Return the place of a group that grows in place."""
     return place_at(graph, one.group.anchor or 0)
 
 

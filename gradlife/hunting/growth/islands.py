@@ -28,7 +28,7 @@ def islands(graph: _heap.Graph, nodes: Iterable[int]) -> list[Group]:
 
 
 def neighbours(graph: _heap.Graph, nodes: set[int]) -> dict[int, set[int]]:
-    """Among these nodes, who refers to whom, in both directions."""
+    """Return the neighbours of each node among these nodes, in both directions."""
     around: dict[int, set[int]] = {node: set() for node in nodes}
     for node in nodes:
         for target in graph.referents(node):

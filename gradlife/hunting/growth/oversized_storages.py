@@ -20,9 +20,9 @@ LEAST_UNSEEN_BYTES = 64 * 1024
 
 
 def finished_steps(evidence: Evidence, grown: Sequence[Grown]) -> list[Kept]:
-    """What finished steps left, though it does not grow: their graphs and frames, and storages behind small views.
+    """Return what finished steps left although it does not grow: graphs, frames, and storages behind small views.
 
-    What hangs on the same container as something that grows is a part of that, from before the first look.
+    Anything on the same container as a growing group belongs to that group, from before the first snapshot.
     """
     known = {node for one in grown for node in (*one.group.members, *one.containers)}
     kept = kept_by_steps(evidence.looks[-1], known)

@@ -55,7 +55,7 @@ def spread(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) ->
 
 
 def place_of(graph: _heap.Graph, holder: int, top: int) -> Iterator[Place]:
-    """Where an object has what it got; nothing where others are between the two."""
+    """Yield the place of an object that holds `top`; nothing if other objects lie between the two."""
     if holder in graph.referrers(top):
         step = graph.steps_along([holder, top])[0]
         if (step.relation, step.label) == FROM_THE_BEGINNING:
@@ -85,7 +85,7 @@ def count_of(graph: _heap.Graph, holder: int, kind: tuple[str, str]) -> int:
 
 
 def together(graph: _heap.Graph, groups: Sequence[Group]) -> Group:
-    """As one, hanging on the nearest of what dominates all the objects."""
+    """Merge groups into one whose anchor is the nearest common dominator of their objects."""
     whole = Group(common_dominator(graph, [group.anchor or 0 for group in groups]))
     for group in groups:
         whole.tops.extend(group.tops)

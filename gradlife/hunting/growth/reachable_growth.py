@@ -1,4 +1,4 @@
-"""Which groups grow in every round, and which are full or were a passing crowd."""
+"""Groups that grow in every round, apart from those that are full or were there only for a while."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Grown:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What several looks tell together."""
+    """Several snapshots, and the objects that were born between them."""
 
     looks: Sequence[Look]
     born: Births
@@ -327,7 +327,7 @@ def retained_amounts(node: int, looks: Sequence[Look]) -> list[int]:
 
 
 def increments(container: int, evidence: Evidence) -> list[int]:
-    """By how many references a container had more after each judged round; empty if it was not there before."""
+    """Return how many references a container gained in each judged round; empty if it was not there before."""
     found = evidence.graph.describe(container)
     lengths = []
     for look in evidence.looks[evidence.judged.start :]:

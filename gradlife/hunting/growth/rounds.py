@@ -1,4 +1,4 @@
-"""What the rounds added, and how the hunt judged what it planted in them."""
+"""Amounts that each round added, and the verdict on the planted controls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HELD, CYCLE, RING = "held", "cycle", "clean"
 
 @dataclass(frozen=True)
 class Planted:
-    """What the hunt planted, as nodes of the last look."""
+    """The objects that the hunt planted, as nodes of the last snapshot."""
 
     born: Births  # each with the round in which it was planted
     lengths: tuple[int, ...]  # so many were planted in each round
@@ -29,7 +29,7 @@ class Planted:
 
 
 def planted_in(looks: Sequence[Look], controls: Controls) -> Planted:
-    """What was planted by the time of the last look, found again by its addresses."""
+    """Find what was planted by the time of the last snapshot, by its addresses."""
     graph = looks[-1].graph
     born: Births = {}
     lengths = [0] * (len(looks) - 1)
@@ -82,13 +82,13 @@ def is_packed(graph: _heap.Graph, holder: int, one: int) -> bool:
 
 
 def without_planted(evidence: Evidence, planted: Planted) -> Evidence:
-    """What is the program's own."""
+    """Return the evidence of the program alone."""
     born = {node: number for node, number in evidence.born.items() if node not in planted.born}
     return replace(evidence, born=born, planted=planted.born)
 
 
 def rounds_of(evidence: Evidence, planted: Planted) -> Iterator[Round]:
-    """What each round added, what the hunt planted in it left out."""
+    """Yield what each round added, without what the hunt planted in it."""
     members: dict[int, list[int]] = {}
     for node, number in planted.born.items():
         if node not in planted.ring:
@@ -100,7 +100,7 @@ def rounds_of(evidence: Evidence, planted: Planted) -> Iterator[Round]:
 
 
 def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) -> list[Control]:
-    """How the hunt judges what it planted: as it judges the program, but by what was planted in each round alone."""
+    """Judge the planted controls as the program is judged, by what was planted in each round alone."""
     if not controls.are_planted:
         return []
     born = {node: number for node, number in planted.born.items() if number >= 0}
@@ -114,7 +114,7 @@ def judged_controls(evidence: Evidence, planted: Planted, controls: Controls) ->
 
 
 def planted_name(graph: _heap.Graph, grown: Grown, planted: Planted, controls: Controls) -> str:
-    """Which control a group of planted objects is."""
+    """Return the control that a group of planted objects is."""
     if grown.group.anchor is None:
         return CYCLE if is_cycle(grown.group, planted) else ""
     holders = {graph.find(id(controls.held)): HELD, graph.find(id(controls.ring)): RING}

@@ -1,6 +1,6 @@
-"""What seems to leak before it is known for sure: of its types it is worth while to record where objects are created.
+"""Likely leaks before they are certain: creation sites are recorded for their types from then on.
 
-Where nothing seems to, that is the answer.
+If nothing seems to leak, that is the result of the hunt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gradlife.model.hunt import Control, Round
 
 @dataclass(frozen=True)
 class Clear:
-    """What there is to tell of looks that show no leak."""
+    """The result of snapshots that show no leak."""
 
     looks: int
     rounds: tuple[Round, ...]
@@ -34,7 +34,7 @@ class Clear:
 
 @dataclass(frozen=True)
 class Suspects:
-    """What the looks so far tell."""
+    """The likely leaks in the snapshots so far."""
 
     grow: bool  # something grows, or seems to, that the hunt did not plant
     types: frozenset[str]  # of Python objects among those that grow
@@ -72,10 +72,10 @@ def is_own(graph: _heap.Graph, group: Group) -> bool:
 
 
 def types_of(garbage: Garbage) -> frozenset[str]:
-    """Of what waits for the collector."""
+    """Return the types of the Python objects that wait for the collector."""
     return type_names(garbage.graph, (node for group in garbage.groups for node in group.members))
 
 
 def type_names(graph: _heap.Graph, nodes: Iterable[int]) -> frozenset[str]:
-    """Of the Python objects among these."""
+    """Return the types of the Python objects among these nodes."""
     return frozenset(found.type for found in map(graph.describe, nodes) if found.kind == "python")

@@ -1,4 +1,6 @@
-"""Which islands there are more of after every round: what comes and goes at the same addresses passes for survivors."""
+"""Islands that become more after every round. Objects that come and go at the same addresses only look like
+survivors.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,11 @@ def lasting(
     judged: range,
     foreign: Mapping[Type, int] = MappingProxyType({}),
 ) -> list[Group]:
-    """Those groups of islands of which there are more after every judged round; ``graphs`` are the looks' around these rounds.
+    """Return the groups of islands that become more after every judged round; ``graphs`` are from around these
+    rounds.
 
-    Many kinds of islands have tensors, but mostly only one has its class of nodes: how many more there are of it is known,
-    and the others share the rest of the tensors. ``foreign``: what the hunt itself left.
+    Many kinds of islands have tensors, but usually only one kind has a given class of nodes. Its growth is known from
+    that class; the others share the remaining tensors. ``foreign`` counts what the hunt itself left.
     """
     lost = [described(group, graphs[-1], born, judged) for group in groups]
     types = {type_ for one in lost for type_ in one.each}
@@ -84,7 +87,9 @@ def take(more: dict[Type, float], one: Lost, islands: float) -> None:
 
 
 def left_more(graphs: Sequence[_heap.Graph], type_: Type) -> float:
-    """How many more objects of a type no root reaches at the end than at the beginning; none if there ever were less."""
+    """Return how many more objects of a type are unreachable at the end than at the beginning; 0 if there ever were
+    fewer.
+    """
     counts = [unreached_count(graph, type_) for graph in graphs]
     is_rising = all(before <= after for before, after in itertools.pairwise(counts))
     return float(counts[-1] - counts[0]) if is_rising else 0.0

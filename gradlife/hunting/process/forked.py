@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 
 def in_fork(work: Callable[[], T]) -> T:
-    """What ``work`` gives, worked out in a copy of the process where that can be, and else in this one.
+    """Return the result of ``work``, computed in a forked copy of the process if possible, else in this one.
 
-    The result comes back through pickle. What is changed meanwhile is changed in the copy only.
+    The result comes back through pickle. Changes to objects stay in the copy.
     """
     if CAN_FORK:
         try:
@@ -78,7 +78,7 @@ def answer_and_exit(work: Callable[[], object], writing: int) -> None:
 
 
 def read_answer(pipe: int) -> bytes:
-    """All that is written, or nothing where it takes too long."""
+    """Read everything that is written; None if it takes too long."""
     parts: list[bytes] = []
     deadline = time.monotonic() + PATIENCE
     while select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:

@@ -16,7 +16,7 @@ class WhenImported:
         self._is_busy = False
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """What the others find, hooked."""
+        """Return the spec that the other finders give, with its loader hooked."""
         if name != self._name or self._is_busy:
             return None
         self._is_busy = True

@@ -36,7 +36,7 @@ else:
 
 
 def follow_children(settings: Settings) -> None:
-    """From here on each Python that this process starts, or becomes, joins the hunt."""
+    """Let each Python that this process starts or becomes join the hunt from now on."""
     folder = os.path.join(settings.folder, "site")
     os.makedirs(folder, exist_ok=True)
     Path(folder, "sitecustomize.py").write_text(SITECUSTOMIZE.format(folder=folder), encoding="utf-8")

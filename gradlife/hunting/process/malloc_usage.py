@@ -1,7 +1,8 @@
-"""What malloc has given out in each round: where it is the same, native code keeps nothing, and its objects need no count.
+"""Bytes that malloc has given out in each round. If they do not change, native code keeps nothing, and its objects
+need no count.
 
-A round is measured from after its first step: at a look, the hunt uses up blocks that were freed and are kept for the next of
-their size, and the first step gets others in their place.
+A round is measured from after its first step: a snapshot uses up freed blocks that malloc had kept for reuse, and the
+first step gets new ones in their place.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Malloc:
         self.per_step: float | None = None  # more in the last round, but for its first step; None: malloc does not tell
 
     def begin_round(self, step: int) -> None:
-        """What is more from here on, after so many steps, is the program's."""
+        """Count memory as the program's from here on, after so many steps."""
         self._before = _heap.malloc_bytes()
         self._begun = step
 
@@ -41,5 +42,5 @@ class Malloc:
 
     @property
     def keeps_changing(self) -> bool:
-        """In every one of the last rounds. Where malloc does not tell: yes."""
+        """Did the bytes change in every one of the last rounds? True if malloc has no counters."""
         return self._rounds >= ROUNDS

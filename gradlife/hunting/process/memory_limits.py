@@ -1,4 +1,4 @@
-"""How much memory the program takes, how much it may, and when it is time to take stock."""
+"""The memory that the program takes, its limits, and the moment for an interim report before it runs out."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Memory:
 
     def __init__(self, limit: int | None = None, share: float = 0.9) -> None:
         self.limit = limit or system_limit()
-        self._next = share  # of the limit, at which stock is taken
+        self._next = share  # of the limit, at which the next interim report is due
         self._last = 0
         self.resident = 0
 
     def is_time(self, pid: int) -> bool:
-        """Whether stock should be taken now."""
+        """Is it time for an interim report?"""
         resident, address_space = usage(pid)
         self.resident = resident or self.resident
         used = max(resident / self.limit, address_space / address_limit())
@@ -54,13 +54,13 @@ def usage(pid: int) -> tuple[int, int]:
 
 
 def address_limit() -> float:
-    """What `ulimit -v` allows."""
+    """Return the limit of `ulimit -v`."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return float("inf") if soft == resource.RLIM_INFINITY else float(soft)
 
 
 def system_limit() -> int:
-    """What the machine or the control groups allow, whichever is less."""
+    """Return the limit of the machine or of the control groups, whichever is less."""
     return min([total_memory(), *group_limits()])
 
 

@@ -27,7 +27,7 @@ class Reserve:
         return self._mapping is not None
 
     def release(self) -> None:
-        """For the look that is the last."""
+        """Free the reserve for the last snapshot."""
         if self._mapping is not None:
             self._mapping.close()
             self._mapping = None

@@ -1,4 +1,4 @@
-"""What a hunt was asked for, as it goes from the command to the process that it runs in."""
+"""The settings of a hunt, passed from the command to the process that it runs in."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Settings:
     requests: int = -1  # a descriptor: a byte for each report that is asked for
 
     def dump(self) -> str:
-        """As text."""
+        """Return the settings as text."""
         return json.dumps(asdict(self))
 
 
 def load_settings(text: str) -> Settings:
-    """From text."""
+    """Read settings from text."""
     words = json.loads(text)
     return Settings(**{**words, "arguments": tuple(words["arguments"])})

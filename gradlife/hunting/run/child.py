@@ -168,7 +168,7 @@ class Child:
     # --- copies of this process ---
 
     def _stay_alone(self) -> None:
-        """What the program starts is not hunted in, and `os._exit` still leaves a report."""
+        """Keep processes that the program starts out of the hunt, and let `os._exit` still leave a report."""
         for descriptor in (self._settings.channel, self._settings.requests):
             if descriptor >= 0:
                 os.set_inheritable(descriptor, False)
@@ -228,7 +228,7 @@ class Child:
         return hunt
 
     def begin(self, stepped_by: str) -> Callable[[], bool]:
-        """From here on steps are counted."""
+        """Count steps from here on."""
         self._stepped_by = stepped_by
         counter = self.counter = Counter(self._hunt, self._lock)
         counter.on_done = self._answer
@@ -312,7 +312,7 @@ def cutting(cut: str, step: Callable[[], bool]) -> Callable[[], bool]:
 
 
 def trouble_of(error: BaseException | None, steps: int) -> str:
-    """What the program died of, in a line."""
+    """Return the error that ended the program, on one line."""
     return "" if error is None else f"the program ended with {type(error).__name__} after {steps} counted steps"
 
 
@@ -381,7 +381,7 @@ def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
 
 
 def main() -> int:
-    """What the watching process starts."""
+    """Run the program that the watching process asked for."""
     return start(Child)
 
 

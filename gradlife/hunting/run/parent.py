@@ -30,7 +30,7 @@ START = "import sys; from gradlife.{}.child import main; sys.exit(main())"
 
 @dataclass(frozen=True)
 class Result:
-    """How the program ended, and the last report that it left."""
+    """The exit of the program, and the last report that it left."""
 
     status: int  # as a shell tells it: 128 and the number of the signal that killed it
     report: HuntReport | None
@@ -109,7 +109,7 @@ class Guard:
 
 
 def command(settings: Settings) -> list[str]:
-    """How the child is started: by the same interpreter with the same options."""
+    """Return the command that starts the child: the same interpreter with the same options."""
     options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
     part = "interactive" if settings.is_interactive else "hunting.run"
     return [sys.executable, *options, "-c", START.format(part), settings.dump()]

@@ -28,7 +28,7 @@ def proven(report: HuntReport, settings: Settings, run: Run) -> HuntReport:
 
 
 def proof_of(finding: Finding, settings: Settings, run: Run) -> Proof | None:
-    """What becomes of one finding when its reference is cut; None where that cannot be."""
+    """Run the program with the finding's reference cut; None if that is not possible."""
     cut = cut_of(finding)
     after = run(replace(settings, cut=cut.dump())) if cut is not None else None
     return judged(finding, cut.text, after) if cut is not None and after is not None else None
@@ -56,7 +56,7 @@ def is_large(rate: PerStep, before: PerStep) -> bool:
 
 
 def still_held(rest: Finding | None) -> str:
-    """Who holds it even so."""
+    """Return the object that still holds the survivors."""
     if rest is None:
         return ""
     way = "".join(step.via if step.via[:1] in {".", "["} else f" {step.via}" for step in rest.trace.steps[:-1])

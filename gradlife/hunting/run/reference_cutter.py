@@ -41,11 +41,11 @@ class Cutter:
 
     @property
     def promise(self) -> str:
-        """What will be cut, for whoever steps on."""
+        """Describe the cut for the report of the proving run."""
         return f"from now on: {self._cut.text}; `step N` tells what is still added"
 
     def cut(self) -> None:
-        """Once; nothing where the way is not there."""
+        """Cut once; do nothing if the path is not there."""
         for start in self._starts():
             try:
                 self._make(start)
@@ -54,7 +54,7 @@ class Cutter:
                 continue
 
     def _starts(self) -> Iterator[Any]:
-        """Where the way begins: the one root, or all objects of a type that are new."""
+        """Yield the objects where the path may begin: the one root, or all new objects of a type."""
         kind, _, name = self._cut.root.partition(" ")
         if kind != "each":
             try:
@@ -147,7 +147,7 @@ def follow(start: Any, hops: Hops) -> Any:
 
 
 def next_object(at: Any, relation: str, label: str, index: int) -> Any:
-    """What one reference leads to."""
+    """Return the object that one reference leads to."""
     if relation == "local":
         return at.f_locals[label.removeprefix("argument ")]
     if relation == "internal" and label == "f_locals":

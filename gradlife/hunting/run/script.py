@@ -25,7 +25,7 @@ OWN_FOLDER = os.path.dirname(os.path.abspath(gradlife.__file__)) + os.sep
 
 @dataclass(frozen=True)
 class Ended:
-    """How a script came to its end."""
+    """The end of a script: its status, and its error."""
 
     status: int
     error: BaseException | None = None  # what it died of; its traceback holds the frames
@@ -44,7 +44,7 @@ def compiled(path: str) -> types.CodeType:
 
 @dataclass(frozen=True)
 class Program:
-    """What is run as the main module."""
+    """The code that runs as the main module."""
 
     code: types.CodeType
     main: types.ModuleType
@@ -85,7 +85,7 @@ def prepared_module(target: ModuleTarget) -> Program:
 
 
 def located(name: str) -> tuple[ModuleSpec, types.CodeType]:
-    """Where a module is and its code; of a package, those of its `__main__`."""
+    """Return the place and the code of a module; for a package, those of its `__main__`."""
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
@@ -137,7 +137,7 @@ def wait_for_threads() -> None:
 
 
 def exit_status(code: object) -> int:
-    """What `sys.exit(code)` means."""
+    """Return the exit status that `sys.exit(code)` stands for."""
     if code is None or isinstance(code, int):
         return (code or 0) & 0xFF
     print(code, file=sys.stderr)

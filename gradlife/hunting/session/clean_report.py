@@ -12,7 +12,7 @@ from gradlife.model.hunt import HuntReport
 
 @dataclass(frozen=True)
 class About:
-    """What a report says of its target."""
+    """What a report says about its target."""
 
     target: str
     stepped_by: str
@@ -26,7 +26,7 @@ class About:
 
 
 def cleared(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
-    """What is to be shown where nothing shows a leak."""
+    """Build the report of a hunt that found no leak."""
     return HuntReport(
         target=about.target,
         stepped_by=about.stepped_by,
@@ -41,6 +41,6 @@ def cleared(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
 
 
 def limits_of_waiting(hunt: Hunt) -> Iterator[str]:
-    """Where the program ended before the collector rested for some steps."""
+    """Yield a limit if the program ended before the steps without the collector."""
     if not hunt.has_rested:
         yield "cycles that wait for the collector: the program ended before they were looked for; a longer run shows them"

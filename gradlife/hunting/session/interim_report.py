@@ -23,7 +23,7 @@ ENDING = [signal.SIGTERM, signal.SIGHUP]
 
 
 class Taker(Protocol):
-    """Who can leave a report."""
+    """An object that can write a report of the hunt so far."""
 
     counter: Counter | None
 
@@ -42,7 +42,7 @@ class Stock(threading.Thread):
         _heap.announce_signals(announced, list(map(int, ENDING)))
 
     def run(self) -> None:
-        """Until the watching process is gone, or this one is about to."""
+        """Wait until the watching process is gone, or this one is about to end."""
         heard = [one for one in (self._requests, self._signals) if one >= 0]
         while True:
             ready = select.select(heard, [], [])[0]

@@ -1,4 +1,6 @@
-"""What looks tell: findings apart from controls, rounds, limits. It reads graphs, and is loaded in the copy that does."""
+"""The judgement of all snapshots: findings, controls, rounds and limits. It is loaded only in the fork that reads
+graphs.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ LEAST_LOOKS = 3
 
 
 def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
-    """What looks tell."""
+    """Judge the snapshots and build the report."""
     if len(looks) < LEAST_LOOKS:
         few = about.trouble or f"only {hunt.steps} steps were seen: too few to tell growth from warming up"
         limits = (advice(about.target, hunt.steps, about.stepped_by),) if about.is_script else ()
@@ -115,7 +117,7 @@ def late_growth(hunt: Hunt, looks: Sequence[Look], report: HuntReport, memory_li
 
 
 def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[list[Finding], list[Finding]]:
-    """What grows: leaks, and what is meant to."""
+    """Split growth into leaks and growth that is meant."""
     leaks: list[Finding] = []
     meant: list[Finding] = []
     for one in groups:
@@ -126,7 +128,7 @@ def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[li
 
 
 def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
-    """What grows now and then, without the tables of a compiler that makes a new version now and then."""
+    """Return growth on a slower clock, without the tables of a compiler that now and then compiles a new version."""
     found = arrived(evidence, known)
     if evidence.looks[-1].compiled.versions <= evidence.looks[0].compiled.versions:
         return found
@@ -134,7 +136,7 @@ def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[
 
 
 def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
-    """What is to be shown where the looks show no leak, but other rounds may."""
+    """Build the report if the snapshots show no leak but the special rounds may."""
     room = room_now(peak_of(hunt.looks[-1:]), about.memory_limit)
     findings = graded(found_later(hunt, about), room)
     report = cleared(hunt, clear, about)
@@ -142,7 +144,7 @@ def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
 
 
 def found_later(hunt: Hunt, about: About, known: Collection[int] = ()) -> Iterator[Finding]:
-    """What the rounds tell that come after the looks."""
+    """Yield the findings of the rounds that follow the snapshots."""
     if hunt.left_behind is not None:
         for kept in unread(hunt.left_behind, known):
             yield from retained_finding(hunt.left_behind.look.graph, kept, about.is_script, hunt.noted)
@@ -152,11 +154,11 @@ def found_later(hunt: Hunt, about: About, known: Collection[int] = ()) -> Iterat
 
 
 def limits_of_lines(hunt: Hunt, findings: Sequence[Finding]) -> Iterator[str]:
-    """Where the program ended before it was recorded where the survivors are created."""
+    """Yield a limit if the program ended before creation sites were recorded."""
     if findings and not hunt.noted:
         yield "where the survivors are created: the program ended before that was recorded → gradlife hunt --lines …"
 
 
 def slowing(evidence: Evidence, groups: Sequence[Group]) -> list[Grown]:
-    """Of groups that grow in some rounds only those that get less in every one."""
+    """Keep the groups that get less in every round, of those that grow in some rounds only."""
     return [grown(one, evidence) for one in groups if is_slowing(one, evidence) and not is_own(evidence.graph, one)]

@@ -1,6 +1,8 @@
-"""The method: warm-up, rounds with a look after each, a round without the collector, and what the looks tell together.
+"""The plan of a hunt: warm-up, rounds with a snapshot after each, a round without the collector, and more rounds if
+needed.
 
-It is a plan that is shown when so many steps are done: what steps, a loop or an optimizer's hook, only counts down.
+The plan is a generator. It yields the number of steps to take next and is resumed after them. A loop or an
+optimizer's hook takes the steps and only counts down.
 """
 
 from __future__ import annotations
@@ -161,7 +163,7 @@ class Hunt:
             self.natives.append(found)
 
     def _native_rounds(self) -> Iterator[int]:
-        """Where there is more in memory that nothing reaches, more rounds tell whether it grows."""
+        """Add rounds if memory that nothing reaches has increased, to see whether it grows."""
         if not self.natives:
             return
         self._count_natives()
@@ -201,12 +203,12 @@ class Hunt:
 
     @property
     def clear(self) -> Clear | None:
-        """What there is to tell where no look shows a leak; None where one does, or where that was not asked yet."""
+        """The result if no snapshot shows a leak; None if one does, or if that was not judged yet."""
         found = self.suspects.clear if self.suspects is not None else None
         return found if found is not None and found.looks == len(self.looks) else None
 
     def _lines_round(self) -> Iterator[int]:
-        """Where no round was recorded that should have been, one more is."""
+        """Add a round to record creation sites, if none was recorded."""
         if self.recording.is_on and self.schedule.lines and not self.noted:
             yield from self._round(self.schedule.lines)
             self._look(with_labels=True)
@@ -250,8 +252,8 @@ class Hunt:
         self.clock.start()
 
     def _watched_round(self) -> Iterator[int]:
-        """Where modules have tensors in attributes that they never declared, or one tensor is replaced by ever larger ones:
-        does a step read what was there before?
+        """Watch whether a step reads what an earlier step left: tensors in attributes that a module never declared,
+        or a tensor that is replaced by ever larger ones.
         """
         places = self._swelling
         if not places and (self.suspects is None or not self.suspects.fresh_attributes):

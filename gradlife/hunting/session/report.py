@@ -14,7 +14,7 @@ from gradlife.model.hunt import HuntReport, HuntVerdict
 
 
 def report_of(hunt: Hunt, about: About) -> HuntReport:
-    """What is known by now. The graphs, and all that tells of leaks, are gone with the copy of the process that has them."""
+    """Build the report from what is known by now, in a forked copy: the graphs are freed with it."""
     about = replace(about, trouble=about.trouble or hunt.shortage)
     clear = None if about.has_failed or has_another_round(hunt) else hunt.clear
     if clear is None:
@@ -51,7 +51,7 @@ def with_unheld_memory(report: HuntReport, about: About) -> HuntReport:
 
 
 def judged_aside(hunt: Hunt, about: About) -> HuntReport:
-    """What the looks tell, and all else."""
+    """Judge the snapshots in a forked copy."""
     looks = parting_looks(hunt) or labelled(hunt)
 
     def work() -> HuntReport:
@@ -63,7 +63,7 @@ def judged_aside(hunt: Hunt, about: About) -> HuntReport:
 
 
 def judged_later_aside(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
-    """What other rounds tell than those with a look after them."""
+    """Judge the special rounds alone, in a forked copy."""
 
     def work() -> HuntReport:
         from gradlife.hunting.session.judgement import judged_later
@@ -105,7 +105,7 @@ def has_another_round(hunt: Hunt) -> bool:
 
 
 def parting_looks(hunt: Hunt) -> Sequence[Look]:
-    """Those of when the function returned that took the steps, if none was taken since."""
+    """Return the snapshots from when the training function returned, if no step ran since."""
     steps, looks = hunt.parting or (-1, ())
     return looks if steps == hunt.steps_now else ()
 

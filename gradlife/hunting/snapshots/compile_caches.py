@@ -1,4 +1,4 @@
-"""What torch.compile adds to its caches while a program runs: new versions of old functions have an end, new functions none."""
+"""The caches of torch.compile: new versions of known functions come to an end, new functions do not."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Compiled:
-    """What there was at a look."""
+    """The contents of the compile caches at one snapshot."""
 
     functions: int = 0
     versions: int = 0  # of all functions
 
 
 def compiled_now() -> Compiled:
-    """By torch's own lists; nothing where it compiles nothing, or this release has other lists."""
+    """Read torch's own lists; empty if it compiled nothing, or if this release has other lists."""
     convert = sys.modules.get("torch._dynamo.convert_frame")
     codes = getattr(getattr(convert, "input_codes", None), "seen_ids", None)
     outputs = getattr(getattr(convert, "output_codes", None), "seen", None)

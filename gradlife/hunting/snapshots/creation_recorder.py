@@ -71,7 +71,7 @@ class Recording:
                 self._before[name] = _heap.bytes_before(kind)
 
     def notes(self) -> Notes:
-        """What is noted by now. A node is known again by its number, which is read while it lives."""
+        """Return what was recorded so far. A node is identified by its sequence number, which is read while it lives."""
         addresses, sites, noted, stacks = _heap.recorded()
         rows = memoryview(noted).cast("Q")
         nodes = {
@@ -95,12 +95,14 @@ class Recording:
         return number is not None and number >= first
 
     def rest(self) -> None:
-        """What is made until `resume` is none of the program's."""
+        """Record nothing until `resume`: what is made now is not the program's."""
         if self.is_on:
             _heap.rest_recording()
 
     def resume(self) -> None:
-        """To be called by what runs the program: the stack of who called that is not looked at, until it rests again."""
+        """Record again. The runner of the program calls it, and the runner's own stack is left out of the recorded
+        stacks.
+        """
         if self.is_on:
             _heap.resume_recording(2)
 
@@ -123,21 +125,23 @@ class Recording:
 
 
 def library_files() -> tuple[str, ...]:
-    """What the names of files begin with that are torch's or Python's."""
+    """Return the path prefixes of files that belong to torch or to Python."""
     torch = getattr(sys.modules.get("torch"), "__file__", None)
     folders = [os.path.dirname(os.__file__), os.path.dirname(torch) if torch else None]
     return (*NO_FILES, *(os.path.join(folder, "") for folder in folders if folder))
 
 
 def foreign_files() -> tuple[str, ...]:
-    """Those of installed packages, and code that has no file: named where there is no other."""
+    """Return the path prefixes of installed packages and of code without a file: shown only if there is no other
+    line.
+    """
     paths = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
     paths |= {path for path in sys.path if os.path.basename(path) in {"site-packages", "dist-packages"}}
     return (GIVEN, *(os.path.join(path, "") for path in sorted(paths)))
 
 
 def tensor_watch(torch: Any) -> tuple[tuple[type, ...], int, int] | None:
-    """How a new tensor's node is shown; None where this release does not show it."""
+    """Return how to read a new tensor's node; None if this release does not show it."""
     try:
         next_sequence = address_of_next_sequence(torch)
         offset: int = undisturbed(lambda: {"offset": sequence_offset(torch)})["offset"]
@@ -152,7 +156,7 @@ def tensor_types(torch: Any) -> tuple[type, ...]:
 
 
 def address_of_next_sequence(torch: Any) -> int:
-    """Of the function, in the library that torch has loaded."""
+    """Return the address of the function in the library that torch has loaded."""
     folder = os.path.join(os.path.dirname(torch.__file__), "lib")
     suffix = ".dylib" if sys.platform == "darwin" else ".so"
     library = ctypes.CDLL(os.path.join(folder, f"libtorch_cpu{suffix}"))
@@ -163,7 +167,7 @@ def address_of_next_sequence(torch: Any) -> int:
 
 
 def sequence_offset(torch: Any) -> int:
-    """Where a node has its number: the same place in several."""
+    """Find the offset of a node's sequence number, which must be the same in several nodes."""
     leaf = torch.ones(1, requires_grad=True)
     found = set()
     for result in [leaf * 2 for _ in range(12)][-4:]:  # small numbers stand elsewhere, too

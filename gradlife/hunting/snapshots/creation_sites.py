@@ -1,7 +1,7 @@
-"""Where the objects of a graph were created: the lines of the program, the innermost first, by what a recording noted.
+"""The lines of the program that created the objects of a graph, innermost first, from a recording.
 
-Of what stands in C++ alone the line of its operation is shown, and none where that is not sure: of a node that no tensor
-showed when it was new, of a tensor that was saved without being its operation's own result.
+An object that exists in C++ alone is shown with the line of its operation. There is no line for a node that no tensor
+showed when it was new, nor for a saved tensor that is not the result of its own operation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OWN_RESULT = "result"
 
 @dataclass(frozen=True)
 class Notes:
-    """What a recording had noted by the time of a look: numbers only."""
+    """The contents of a recording at the time of a snapshot, as numbers only."""
 
     addresses: bytes  # of blocks, ascending: 8 bytes each
     sites: bytes  # 4 bytes each
@@ -49,7 +49,7 @@ class Noted:
         self._known.append((look, notes))
 
     def lines(self, graph: _heap.Graph, candidates: Iterable[Iterable[int]]) -> tuple[str, ...]:
-        """As `Creations.lines`; nothing of a graph of which nothing was noted."""
+        """Call `Creations.lines` with the notes of this graph; empty if there are none."""
         found = next((notes for look, notes in reversed(self._known) if look.opened is graph), None)
         return Creations(graph, found).lines(candidates) if found is not None else ()
 
@@ -62,7 +62,7 @@ class Creations:
     notes: Notes
 
     def lines(self, candidates: Iterable[Iterable[int]]) -> tuple[str, ...]:
-        """Of the first group of nodes of which any line is known, where most of them were created."""
+        """Return where most of the first group of nodes with a known line were created."""
         for nodes in candidates:
             sites = Counter(site for site in map(self.site, spread(nodes)) if site is not None)
             if sites:
@@ -71,7 +71,7 @@ class Creations:
         return ()
 
     def site(self, node: int) -> int | None:
-        """Where a node of the graph was created."""
+        """Return the creation site of a node of the graph."""
         found = self.graph.describe(node)
         if found.kind == "python":
             return self._site_of_block(found.type, found.address)
@@ -100,7 +100,7 @@ class Creations:
         return self.notes.nodes.get(found.address) if found.kind == "grad_node" else None
 
     def _site_of_tensor(self, node: int) -> int | None:
-        """By its wrapper, its grad node, or the node that saved it as its own result."""
+        """Return the site of its wrapper, of its grad node, or of the node that saved it as its own result."""
         graph, names = self.graph, tensor_type_names()
         around = [(one, graph.describe(one)) for one in graph.referrers(node)]
         if graph.kind(node) == "storage":
@@ -120,7 +120,7 @@ class Creations:
 
 
 def spread(nodes: Iterable[int]) -> Sequence[int]:
-    """Some of many, all over."""
+    """Return a sample, spread evenly."""
     known = list(nodes)
     return known[:: max(1, len(known) // MOST_ASKED)]
 
@@ -131,7 +131,7 @@ def words(file: str, line: int, function: str) -> str:
 
 
 def short_path(file: str) -> str:
-    """From here where it lies below, else its name."""
+    """Return the relative path of a file below the working folder, else its name."""
     try:
         path = os.path.relpath(file) if os.path.isabs(file) else file
     except OSError:  # the working folder is gone

@@ -27,7 +27,7 @@ class Unreached:
     bytes: int  # of storages' contents
 
     def since(self, before: Unreached) -> PerStep:
-        """What each step added."""
+        """Return what each step added."""
         steps = max(1, self.steps - before.steps)
         rates = {family: (self.counts[family] - before.counts[family]) / steps for family in FAMILIES}
         nbytes = (self.bytes - before.bytes) / steps
@@ -48,7 +48,7 @@ def unreached(look: Look) -> Unreached | None:
 
 
 def counted(look: Look) -> tuple[dict[str, int], int]:
-    """By family, and bytes, less what is known of; nothing where memory can't be searched."""
+    """Count objects by family, and bytes, without those that are known; empty if memory cannot be searched."""
     try:
         rows, devices, lost, _, _ = _heap.native_census()
     except RuntimeError:

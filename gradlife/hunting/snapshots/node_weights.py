@@ -1,4 +1,4 @@
-"""What a set of nodes weighs, and whether it is of the kind that a leak is made of."""
+"""The weight of a set of nodes, and the test whether nodes are of a kind that leaks are made of."""
 
 from __future__ import annotations
 

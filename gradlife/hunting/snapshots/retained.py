@@ -1,7 +1,8 @@
-"""What a finished step still holds, though nothing grows: its graph, its frames, or activations that nothing reads.
+"""Memory that a finished step still holds, though nothing grows: its graph, its frames, or activations that nothing
+reads.
 
-At a settled boundary a step's graph has done its work. Storages that only a grad node, a dead frame, or an attribute that a
-module never declared keeps alive are memory that the program takes for free.
+At a step boundary the step's graph has done its work. A storage is retained without need if only a grad node, a dead
+frame, or an attribute that a module never declared keeps it alive.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def kept_by_steps(look: Look, grown: Iterable[int]) -> list[Kept]:
 
 
 def together(graph: _heap.Graph, found: list[Kept]) -> list[Kept]:
-    """Those that hang on the same object once; the small ones left out."""
+    """Merge the groups that hang on the same object, and drop the small ones."""
     places: defaultdict[int, list[Kept]] = defaultdict(list)
     for kept in found:
         places[holder_above(graph, kept.keeper)].append(kept)

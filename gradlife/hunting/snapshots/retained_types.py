@@ -1,4 +1,4 @@
-"""What it is that a holder retains: types, and the bytes of each."""
+"""The types that a holder retains, with the bytes of each."""
 
 from __future__ import annotations
 

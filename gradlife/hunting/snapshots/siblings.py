@@ -1,4 +1,4 @@
-"""What stands beside an object that is named: other names by which the same holder keeps as much."""
+"""Siblings of a survivor: other attributes or variables by which the same holder keeps as much."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def with_detail(steps: tuple[Step, ...], detail: str) -> tuple[Step, ...]:
 
 
 def names_beside(graph: _heap.Graph, raw: Sequence[Reference], members: set[int]) -> Iterator[str]:
-    """How a program would write what the same object refers to by other names."""
+    """Yield the other references of the same object, as a program would write them."""
     if len(raw) < 2 or not is_named(raw[-2]):
         return
     shown = raw[-1].node

@@ -72,7 +72,7 @@ def module_of(graph: _heap.Graph, node: int) -> int | None:
 
 @dataclass(frozen=True)
 class LeftBehind:
-    """What modules were found to have, and what of it was read in the steps that followed."""
+    """Tensors in undeclared attributes of modules, and those of them that later steps read."""
 
     look: Look
     nodes: tuple[int, ...]
@@ -80,7 +80,7 @@ class LeftBehind:
 
 
 def addresses_of(look: Look, found: dict[int, list[int]]) -> dict[int, int]:
-    """What is to be watched, each address with its node."""
+    """Return the addresses to watch, each with its node."""
     return {look.graph.describe(node).address: node for nodes in found.values() for node in nodes}
 
 
@@ -128,7 +128,7 @@ def watching_mode(torch: Any, saw: Any) -> Any:
 
 
 def leaves(value: Any, depth: int = 4) -> Iterator[Any]:
-    """What is in nested arguments."""
+    """Yield the values inside nested arguments."""
     if depth and isinstance(value, (tuple, list)):
         for item in value:
             yield from leaves(item, depth - 1)
@@ -140,9 +140,9 @@ def leaves(value: Any, depth: int = 4) -> Iterator[Any]:
 
 
 def unread(found: LeftBehind, known: Collection[int] = ()) -> list[Kept]:
-    """What no step read, with the modules' shares put together; named after the module that has most.
+    """Return what no step read, as one group named after the module with the largest share.
 
-    What hangs on these addresses, of containers that grow, is shown already.
+    Tensors below a known growing container are left out: they are shown already.
     """
     graph = found.look.graph
     growing = {node for node in map(graph.find, known) if node is not None}

@@ -69,7 +69,7 @@ class Look:
 
     @property
     def limits(self) -> list[str]:
-        """What could not be seen, a sentence each."""
+        """What could not be seen, one sentence each."""
         return self.graph.limits or self.graph.notes.splitlines()
 
     def forget(self) -> None:
@@ -80,7 +80,7 @@ class Look:
 
     @functools.cached_property
     def totals(self) -> PerStep:
-        """What there is in all: levels here, no rates."""
+        """The totals of everything: levels, not rates."""
         return totals_of(self.graph)
 
     @functools.cached_property
@@ -90,7 +90,7 @@ class Look:
 
 
 class Collect(enum.Enum):
-    """How much the collector does before a snapshot."""
+    """The work of the collector before a snapshot."""
 
     NOTHING = enum.auto()  # the garbage itself is wanted
     YOUNG = enum.auto()  # what a round made and left, but for a step's worth or two, is in the young generations

@@ -34,7 +34,7 @@ def new_objects(before: _heap.Graph, after: _heap.Graph, most: int = MOST_OF_A_T
 
 
 def births(looks: Sequence[Look]) -> Births:
-    """Who was born between the first look and the last, and lives at the last."""
+    """Return the nodes that were born between the first snapshot and the last and are alive at the last."""
     found: Births = {}
     last = looks[-1].graph
     for number in range(len(looks) - 1):

@@ -1,7 +1,7 @@
-"""Where no optimizer is made and no DataLoader gives batches: a step is one backward pass.
+"""Steps of programs without optimizers and DataLoaders: one backward pass each.
 
-Calls of modules are not counted: a model that writes a text is called once a word, and what it remembers of the words before
-grows as it is meant to.
+Calls of modules are not steps: a language model is called once a token, and its memory of earlier tokens grows by
+design.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where no optimizer fires: a step is one batch of a DataLoader."""
+"""Steps of programs in which no optimizer fires: one batch of a DataLoader each."""
 
 from __future__ import annotations
 

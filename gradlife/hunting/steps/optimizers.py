@@ -1,6 +1,7 @@
-"""What is a step of a script: one firing of the optimizer that fires least often, of those that live on.
+"""Steps of a script: one firing of the least frequent optimizer of those that stay alive.
 
-Where it is gone, or fires no more, the next one takes its place and the steps go on: a program may make one for each trial.
+If it is gone or stops firing, the next one takes its place and the steps go on: a program may make one for each
+trial.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Known:
     longest: int = 0  # firings of all between two of its own, at most
 
     def fired(self, now: int) -> None:
-        """Once more, the so-manieth firing of all."""
+        """Count one more firing, with its number among all firings."""
         self.longest = max(self.longest, now - self.last) if self.firings else 0
         self.first = self.first or now
         self.firings += 1

@@ -1,4 +1,4 @@
-"""How many steps to take before each look."""
+"""The number of steps before each snapshot."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Clock:
         self.seconds += max(0.0, own_seconds() - self._since)
 
     def start(self) -> None:
-        """It is over."""
+        """Resume the clock: the pause is over."""
         self._since = own_seconds()
 
 

@@ -1,4 +1,4 @@
-"""What to hunt in: a script, a module, a command of a package, or a function that is called once a step."""
+"""The target of a hunt: a script, a module, a command of a package, or a function that is called once a step."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Stepper:
     teardown: Callable[[Any], object] | None = None
 
     def arguments(self) -> int:
-        """How many positional arguments the step takes, of state and number."""
+        """The number of positional arguments that the step takes, of state and step number."""
         return count_parameters(self.step)
 
 
@@ -158,7 +158,7 @@ def load_module(name: str) -> ModuleType:
 
 
 def count_parameters(step: Step) -> int:
-    """How many arguments a step is called with: two at most."""
+    """Count the arguments that a step is called with: two at most."""
     try:
         parameters = inspect.signature(step).parameters.values()
     except (TypeError, ValueError):

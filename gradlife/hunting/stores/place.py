@@ -1,4 +1,4 @@
-"""Where a trace says that a survivor stays: the name under which the program stores it."""
+"""The name under which the program stores a survivor, from its trace."""
 
 from __future__ import annotations
 

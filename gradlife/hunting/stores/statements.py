@@ -33,7 +33,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a statement stands."""
+    """The scope that a statement is in."""
 
     source: Source
     names: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ def storing(source: Source, place: Place) -> list[Statement]:
 
 
 def search(body: list[ast.stmt], scope: Scope, place: Place) -> Iterator[Statement]:
-    """Those of a block and of all blocks in it."""
+    """Yield the statements of a block and of all blocks inside it."""
     for node in body:
         if isinstance(node, Function):
             inner = Scope(scope.source, (*scope.names, node.name), scope.class_name, node)
@@ -90,7 +90,7 @@ def fills(part: ast.AST, scope: Scope, place: Place) -> bool:
 
 
 def targets(node: ast.stmt) -> list[ast.expr]:
-    """What a statement assigns to."""
+    """Return the targets of an assignment."""
     found = list(node.targets) if isinstance(node, ast.Assign) else []
     found += [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None else []
     return [part for target in found for part in (target.elts if isinstance(target, ast.Tuple) else [target])]

@@ -25,7 +25,7 @@ ONCE = ("__init__", "__new__", "__post_init__", "setup")
 def stored_at(
     trace: Trace, created_at: Sequence[str], sources: Sequence[Source], growth: Growth = UNKNOWN_GROWTH
 ) -> StoredAt | None:
-    """Where it is stored; None where no statement of the program fits."""
+    """Find the statement that stores the survivor; None if no statement of the program fits."""
     found = statement_that_stores(trace, created_at, sources, growth)
     if found is None:
         return None

@@ -1,1 +1,1 @@
-"""What is measured around a test: survivors, growth over runs, identity."""
+"""The checks around a test: survivors, growth over runs, identity."""

@@ -1,6 +1,6 @@
-"""What was made since a moment and is alive: all that is older is hidden from the collector by a freeze of our own.
+"""Objects made since a moment and still alive. Older objects are hidden from the collector by `gc.freeze`.
 
-So a look costs what is new, not what torch has loaded.
+A check therefore costs what is new, not what torch has loaded.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RUNNERS = ("_pytest.", "pluggy.", "pytest_", "xdist.", "gradlife.pytest_plugin")
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """What there is at one moment that was made since the last one."""
+    """The boundary between old and new objects."""
 
     tensors: tuple[weakref.ref[Any], ...]  # before the collector ran
     others: tuple[weakref.ref[Any], ...]  # storages, grad nodes and contexts
@@ -54,7 +54,7 @@ class Young:
 
     @contextmanager
     def session(self) -> Iterator[None]:
-        """From here on it is shown what is new; in the end the collector gets back what was hidden from it."""
+        """Show only new objects from here on; at the end, give the collector back what was hidden."""
         self._old = [[]]
         gc.collect()
         gc.freeze()
@@ -67,7 +67,9 @@ class Young:
             gc.unfreeze()
 
     def boundary(self) -> Boundary:
-        """What is new since the last boundary, and what the collector then frees of it and of what came before."""
+        """Return what is new since the last boundary, and how much of it and of older objects the collector then
+        frees.
+        """
         malloc = _heap.malloc_bytes()
         objects = gc.get_objects()
         is_blind = not has(objects, self._new) or has(objects, self._old)
@@ -81,8 +83,8 @@ class Young:
         return Boundary(tensors, others, collected, plain, malloc, is_blind)
 
     def begin_again(self) -> None:
-        """All that there is by now is old: what was loaded meanwhile is looked through no more. A run must follow that is not
-        counted: cycles that it lets go are hidden from the collector, too.
+        """Count everything as old: what was loaded meanwhile is not searched again. An uncounted run must follow,
+        because its cycles are hidden from the collector, too.
         """
         gc.collect()
         gc.freeze()
@@ -90,7 +92,9 @@ class Young:
         self._known.clear()
 
     def _fresh(self, found: Iterable[weakref.ref[Any]]) -> tuple[weakref.ref[Any], ...]:
-        """Those that were not there at an earlier boundary. Addresses are used again, so an old one must be alive."""
+        """Return the objects that were not there at an earlier boundary. Addresses are reused, so an old one must be
+        alive.
+        """
         fresh = []
         for one in found:
             address = id(one())
@@ -102,7 +106,7 @@ class Young:
 
 
 def alive(references: Iterable[weakref.ref[Any]]) -> int:
-    """How many of these lead to an object."""
+    """Count the references that are alive."""
     return sum(one() is not None for one in references)
 
 
@@ -129,7 +133,7 @@ def instances(objects: list[Any], is_wanted: Callable[[type], bool]) -> Iterator
 
 
 class Family(StrEnum):
-    """What a class of torch's is."""
+    """The family of a torch class."""
 
     TENSOR = "tensor"
     CARRIER = "carrier"  # of memory of torch's, but no tensor: storages, grad nodes, contexts
@@ -141,7 +145,7 @@ _families: dict[int, tuple[weakref.ref[type], Family]] = {}
 
 
 def family_of(kind: type) -> Family:
-    """What a class is; found out once."""
+    """Return the family of a class, from a cache."""
     known = _families.get(id(kind))
     if known is None or known[0]() is not kind:
         known = _families[id(kind)] = (weakref.ref(kind), found_family(kind))
@@ -149,7 +153,7 @@ def family_of(kind: type) -> Family:
 
 
 def found_family(kind: type) -> Family:
-    """From what it is derived, without asking its metaclass."""
+    """Find the family of a class from its bases, without calling its metaclass."""
     line = type.__dict__["__mro__"].__get__(kind)
     above = {id(one) for one in line}
     if any(id(base) in above for base in native_classes(TENSOR)):
@@ -169,7 +173,7 @@ def is_carrier(kind: type) -> bool:
 
 
 def namespace(kind: type) -> Any:
-    """What a class itself defines."""
+    """Return the attributes that a class itself defines."""
     return type.__dict__["__dict__"].__get__(kind)
 
 
@@ -184,7 +188,7 @@ def is_of_program(one: object) -> bool:
 
 
 def module_of(one: Any) -> str:
-    """Where a function, a method or a partial comes from, as far as that can be read without running anything."""
+    """Return the module of a function, a method or a partial, if it can be read without running code."""
     while type(one) in (partial, types.MethodType):
         one = one.func if type(one) is partial else one.__func__
     if type(one) is types.FunctionType:

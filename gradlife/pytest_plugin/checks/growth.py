@@ -25,7 +25,7 @@ def hunted(step: Callable[..., object], rounds: int, calls: int, warmup: int) ->
 
 
 def verdict_text(report: HuntReport, cycles: str) -> str:
-    """What a failed assertion says; empty where nothing grows."""
+    """Return the message of a failed assertion; empty if nothing grows."""
     if report.verdict is HuntVerdict.INCONCLUSIVE:
         return f"it is unknown whether anything grows: {report.trouble or 'a control was judged wrongly'}"
     found = [one for one in report.findings if cycles == "fail" or not is_waiting(one)]

@@ -11,7 +11,7 @@ READS = 8
 
 
 def unstable_aspects(getter: Callable[[], object]) -> list[str]:
-    """What changes from one read to the next, a sentence each."""
+    """Return what changes from one read to the next, one sentence each."""
     found = []
     held = [getter() for _ in range(READS)]
     different = len({id(one) for one in held})

@@ -37,7 +37,7 @@ class Unshown:
         self._level = _heap.malloc_bytes()
 
     def renew(self) -> None:
-        """What there is now is old."""
+        """Count everything that exists now as old."""
         self._before = None
         if self._can_look():
             began = time.process_time()
@@ -50,7 +50,7 @@ class Unshown:
         self._level = _heap.malloc_bytes()
 
     def outdate(self) -> None:
-        """What there is now was looked at by others."""
+        """Discard the count: other code has looked at the heap since."""
         self._before = None
 
     def has_more(self) -> bool:

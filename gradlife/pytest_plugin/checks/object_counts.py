@@ -1,4 +1,4 @@
-"""How many objects there are, and which tensors are new."""
+"""Counts of living objects, and the tensors that are new."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 1000
 
 
 def count(kind: type | str) -> int:
-    """How many objects of a type, of one derived from it, or of a kind in C++ are alive."""
+    """Count the living objects of a type and of types derived from it, or of a kind in C++."""
     ensure_calibrated()
     rows = walked().census()
     if isinstance(kind, type):

@@ -35,7 +35,7 @@ class Repeats:
 
     @property
     def seconds_a_run(self) -> float:
-        """How long a repeat takes on average; 0 before the first."""
+        """The average duration of a repeat; 0 before the first."""
         return self._seconds / max(1, self.runs - 1)
 
     def settle(self) -> None:
@@ -97,7 +97,7 @@ def is_spent(finalizer: object) -> bool:
 
 
 def forget(item: pytest.Item) -> None:
-    """What pytest would keep of a test that was torn down until its next one: arguments, instance."""
+    """Drop what pytest keeps of a finished test until the next one: arguments, instance."""
     if hasattr(item, "_initrequest"):
         item._initrequest()
     if isinstance(item, pytest.Function) and vars(item).get("_instance") is not None:
@@ -106,7 +106,7 @@ def forget(item: pytest.Item) -> None:
 
 
 def failure_of(item: Any) -> BaseException | None:
-    """What a `unittest.TestCase` noted instead of raising it."""
+    """Return the failure that a `unittest.TestCase` recorded instead of raising it."""
     noted = getattr(item, "_excinfo", None)
     if not noted:
         return None

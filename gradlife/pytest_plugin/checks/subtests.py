@@ -46,7 +46,7 @@ def untold(item: pytest.Item) -> Iterator[Untold]:
 
 
 def failures(config: pytest.Config) -> dict[str, int]:
-    """How many subtests of each test failed: pytest fails those that have some."""
+    """Return how many subtests of each test failed: pytest fails the test if there are any."""
     module = sys.modules.get("_pytest.subtests")
     key = getattr(module, "failed_subtests_key", None)
     found: dict[str, int] = config.stash.get(key, {}) if key is not None else {}

@@ -1,4 +1,4 @@
-"""Who keeps what a test left behind, and which of it is meant to stay."""
+"""The holders of a test's survivors, and the survivors that are meant to stay."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUNNERS = ("_pytest.", "pluggy.", "xdist.", "pytest_")
 
 @dataclass(frozen=True)
 class Outliving:
-    """What a test left behind."""
+    """The survivors of a test."""
 
     findings: tuple[Finding, ...] = ()
     explained: tuple[Explained, ...] = ()
@@ -43,8 +43,8 @@ class Outliving:
 def outliving(
     young: Sequence[int], nodes: Collection[int], recording: Recording, unshown: Collection[int] = ()
 ) -> Outliving:
-    """What keeps the objects, and the new grad nodes, at these addresses, and what hangs on them; and what no young object
-    shows, as far as it is large enough to be this test's. Ask for it in a fork.
+    """Find what keeps the objects and new grad nodes at these addresses, and what they keep; also large native
+    survivors that no young object shows. Call it in a fork.
     """
     nodes = {*nodes, *unshown}
     heap = heap_of_now(recording)
@@ -73,7 +73,7 @@ def outliving(
 
 
 def carrying(graph: _heap.Graph, fresh: set[int]) -> set[int]:
-    """Of young objects those that no root reaches, and those on which alone something of torch's hangs; and that itself."""
+    """Return the young objects that no root reaches, those that alone keep torch objects, and these torch objects."""
     natives = [node for name, kind, _, _ in graph.census() if kind in NATIVE for node in graph.nodes(kind, name)]
     found = {node for node in fresh if not graph.path(node)}
     for node in natives:
@@ -152,12 +152,12 @@ def is_in_container(trace: Trace) -> bool:
 
 
 def unsure(finding: Finding) -> Explained:
-    """What native code has of this test or of one before it: so little was not looked for then."""
+    """Return native survivors that may be older than this test: smaller amounts were not searched for at its start."""
     return Explained("too little to tell whose it is", "held by native code", round(finding.per_step.bytes))
 
 
 def meant(finding: Finding) -> Explained | None:
-    """Why something that stays is no leak."""
+    """Return the reason why a survivor is no leak."""
     steps = finding.trace.steps
     if caches.is_meant(finding):
         return caches.explained(finding)

@@ -1,4 +1,4 @@
-"""What outlives a test that ran once: a look at what is young, and only where there is something a look at the heap."""
+"""The check after a single run of a test: young objects first, and the heap only if some are left."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Sweep:
 
     @contextmanager
     def sparing(self) -> Iterator[None]:
-        """What is made in here belongs to a fixture that outlives the test."""
+        """Count what is made in this block as belonging to a fixture that outlives the test."""
         before, nodes = carriers_of(gc.get_objects()), self._nodes()
         yield
         self._spared += [one for one in carriers_in(gc.get_objects()) if id(one()) not in before]
@@ -122,7 +122,7 @@ class Sweep:
         return {at for at, family in found if family == "tensor" or self.recording.is_since(at, self._first_node)}
 
     def judged(self, unshown: Collection[int] = ()) -> Outliving:
-        """What is alive of the test, and who keeps it: before the collector runs."""
+        """Return the survivors of the test and their holders, before the collector runs."""
         ensure_calibrated()
         spared, recording = addresses(self._spared), self.recording
         young = [id(one) for one in gc.get_objects()]
@@ -159,7 +159,7 @@ def launcher() -> str | None:
 
 
 def addresses(references: Iterable[weakref.ref[Any]]) -> set[int]:
-    """Where those stand that are alive. Weak references themselves compare what they lead to, with the program's own code."""
+    """Return the addresses of those that are alive. Comparing weak references would run the program's own `__eq__`."""
     return {id(found) for one in references if (found := one()) is not None}
 
 
@@ -169,7 +169,7 @@ def carriers_in(objects: list[Any]) -> list[weakref.ref[Any]]:
 
 
 def carriers_of(objects: list[Any]) -> set[int]:
-    """Where they stand."""
+    """Return the addresses of these objects."""
     return set(map(id, instances(objects, is_seen)))
 
 

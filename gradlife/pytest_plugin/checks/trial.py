@@ -107,7 +107,7 @@ class Trial:
 
 
 def runs_of(start: Boundary, counted: Sequence[Boundary]) -> Iterator[Run]:
-    """What each counted run left, as far as it is alive at the end."""
+    """Return what each counted run left that is alive at the end."""
     for before, after in itertools.pairwise([start, *counted]):
         more = (after.malloc or 0) - (before.malloc or 0)
         yield Run(alive(after.tensors), alive(after.others), after.collected, more)
@@ -154,7 +154,7 @@ def has_accelerator() -> bool:
 
 
 def judged(plain: Checked, report: HuntReport) -> Checked:
-    """What the second pass found."""
+    """Return the result of the second pass."""
     wrong = [one.name for one in report.controls if not one.is_right]
     if wrong or not report.rounds:
         trouble = f"controls judged wrongly: {', '.join(wrong)}" if wrong else report.trouble

@@ -43,7 +43,7 @@ class Heap:
     noted: Noted
 
     def explain(self, node: int) -> Finding:
-        """Why a node is alive."""
+        """Explain why a node is alive."""
         graph = self.graph
         is_held = bool(graph.path(node))
         trace = held_trace(graph, node) if is_held else lost_trace(graph, node, Lifetime(graph.story(node)["lifetime"]))
@@ -76,7 +76,9 @@ class Heap:
         return self.named(own_cycle_trace(graph, node, cycles[0]), node) if cycles else None
 
     def referrers_of(self, obj: object) -> Iterator[Reference]:
-        """Who refers to an object, with the names that the references have: the graph keeps those of shortest paths only."""
+        """Return the referrers of an object with the names of all references; the graph keeps names on shortest paths
+        only.
+        """
         _, found = _heap.investigate(obj, False, OWN_FOLDER, (), False, 0)
         for row in found["referrers"] if found is not None else ():
             node = self.graph.find(row.address)
@@ -118,7 +120,7 @@ def heap_of_now(recording: Recording, has_natives: bool = False) -> Heap:
 
 
 def why_at(address: int, recording: Recording) -> Finding | None:
-    """Why what stands at an address is alive, be it an object of C++; None where the graph has none."""
+    """Explain why the Python or C++ object at an address is alive; None if it is not in the graph."""
     ensure_calibrated()
 
     def work() -> Finding | None:
@@ -130,7 +132,7 @@ def why_at(address: int, recording: Recording) -> Finding | None:
 
 
 def why_beyond_names(obj: object, recording: Recording) -> Finding | None:
-    """What will keep an object when the running functions have returned, where that is sure."""
+    """Explain what will keep an object after the running functions return, if that is certain."""
     ensure_calibrated()
 
     def work() -> Finding | None:

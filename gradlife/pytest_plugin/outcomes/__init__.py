@@ -1,1 +1,1 @@
-"""What becomes of a check: results, baseline, messages, summary, annotations."""
+"""The outcome of a check: results, baseline, messages, summary, annotations."""

@@ -35,19 +35,19 @@ class Known:
 
     @property
     def has_expired(self) -> bool:
-        """Whether the day is over."""
+        """Is the day over?"""
         return bool(self.until) and datetime.date.today() > datetime.date.fromisoformat(self.until)
 
     @property
     def words(self) -> str:
-        """In short: baseline, until 2027-01-31, gh#123: reason."""
+        """The entry in short: baseline, until 2027-01-31, gh#123: reason."""
         parts = ["baseline", f"until {self.until}" if self.until else "", self.link]
         return ", ".join(part for part in parts if part) + (f": {self.reason}" if self.reason else "")
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """All that are known, by their fingerprints."""
+    """All accepted findings, by fingerprint."""
 
     entries: dict[str, Known] = field(default_factory=dict)
 
@@ -60,7 +60,7 @@ class Baseline:
         return next((one for one in short if fingerprint.startswith(one.fingerprint)), None)
 
     def excuse(self, finding: Finding, nodeid: str) -> tuple[bool, str]:
-        """Whether a finding is known and let pass; and in words why, or why no more."""
+        """Is a finding accepted? Return it with the reason why, or why no longer."""
         known = self.known(finding.fingerprint)
         if known is None or (not has_way(finding) and bare(nodeid) not in known.tests):
             return False, ""
@@ -69,7 +69,7 @@ class Baseline:
         return True, known.words
 
     def unused(self, checked: Iterable[Checked]) -> list[Known]:
-        """Those whose tests were all checked, and did not leak so."""
+        """Return the entries whose tests were all checked and did not have this leak."""
         seen: set[str] = set()
         ran: set[str] = set()
         for one in checked:
@@ -80,7 +80,7 @@ class Baseline:
 
     @property
     def expired(self) -> list[Known]:
-        """Those that are let pass no more."""
+        """Return the entries that have expired."""
         return [one for one in self.entries.values() if one.has_expired]
 
 
@@ -180,7 +180,7 @@ def leaks_of(checked: Iterable[Checked]) -> Iterator[Known]:
 
 
 def dumps(baseline: Baseline) -> str:
-    """As text: an entry a line, in a fixed order, so that files of several branches merge."""
+    """Return the baseline as text: one entry a line, in a fixed order, so that files of several branches merge."""
     rows = sorted(baseline.entries.values(), key=lambda one: (one.tests, one.fingerprint))
     lines = ",\n".join(f"  {json.dumps(asdict(one), ensure_ascii=False)}" for one in rows)
     return f'{{"format": "{FORMAT}",\n "entries": [\n{lines}\n ]}}\n'

@@ -1,4 +1,4 @@
-"""Whose affair is a finding: new, a library's, known, within the limits, or only to be shown?"""
+"""The class of a finding: new, a library's, known, within the limits, or only shown."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def in_full(link: str) -> str:
 
 
 def allowance(terms: Terms) -> str:
-    """By whom, how long, and why."""
+    """Return who allowed the leaks, until when, and why."""
     until = f" until {terms.until.isoformat()}" if terms.until is not None else ""
     return f"allowed by the marker{until}" + (f": {terms.reason}" if terms.reason else "")
 

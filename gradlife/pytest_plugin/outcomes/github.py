@@ -34,7 +34,7 @@ def annotation(checked: Checked, entry: Entry, root: Path, level: str) -> str:
 
 
 def place_of(checked: Checked, entry: Entry, root: Path) -> tuple[str, int]:
-    """Where the survivors were made, if that is a file of the project; else the test."""
+    """Return the line that created the survivors, if it is in a file of the project; else the test."""
     for place in (*entry.finding.created_at, checked.place):
         found = PLACE.fullmatch(place)
         if found and (root / found[1]).is_file():

@@ -1,4 +1,4 @@
-"""What a failing test says: the leak in a line, the runs, and from the survivor to its holder in sentences."""
+"""The message of a failing test: the leak in one line, the runs, and the trace from the survivor to its holder."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def brief(finding: Finding) -> str:
 
 
 def quantity(finding: Finding) -> str:
-    """How much it is."""
+    """Return the amount of a finding."""
     if finding.kind is FindingKind.RETAINED:
         return size(finding.retained_bytes)
     return f"{amounts(finding.per_step)} a run"
 
 
 def failure(checked: Checked) -> str:
-    """All that a failing test says."""
+    """Return the whole message of a failing test."""
     return "\n".join(failure_lines(checked))
 
 
@@ -58,7 +58,7 @@ def failure_lines(checked: Checked) -> Iterator[str]:
 
 
 def table(runs: Sequence[Run]) -> Iterator[str]:
-    """What each counted run left, a column a run."""
+    """Return a table of what each counted run left, one column a run."""
     rows = [("tensors", "tensors"), ("others", "graph, storages"), ("waiting", "in cycles"), ("bytes", "bytes")]
     shown = [(word, [getattr(run, field) for run in runs]) for field, word in rows]
     shown = [row for row in shown if any(row[1])]
@@ -91,7 +91,7 @@ def entry_lines(entry: Entry, number: int) -> Iterator[str]:
 
 
 def advice(finding: Finding) -> Iterator[str]:
-    """What to do about it."""
+    """Return the advice for a finding."""
     if finding.code == UNKNOWN_CODE:
         return
     result = finding.diagnosis.advice
@@ -104,7 +104,7 @@ def advice(finding: Finding) -> Iterator[str]:
 
 
 def sentences(trace: Trace, created_at: Sequence[str] = ()) -> Iterator[str]:
-    """From the survivor outwards, each line ending where the next begins."""
+    """Yield the trace as sentences, from the survivor outwards; each line ends where the next begins."""
     made = f" (made at {', called from '.join(created_at)})" if created_at else ""
     last = trace.steps[-1] if trace.steps else None
     shown = named(last) if last is not None else f"{trace.object} {trace.detail}".strip()
@@ -144,7 +144,7 @@ def reference(step: Step) -> str:
 
 
 def words(step: Step) -> str:
-    """What refers, by its name."""
+    """Return the name of the reference."""
     via = step.via
     if via.startswith(".") and via[1:].isidentifier():
         return f"attribute '{via[1:]}'"

@@ -1,4 +1,4 @@
-"""What came of checking one test, as plain values that can be sent from one process to another."""
+"""The result of checking one test: plain values that can be sent to another process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ATTRIBUTE = "gradlife_leaks"
 
 
 class Verdict(StrEnum):
-    """How the check of a test ended."""
+    """The result of a check."""
 
     CLEAN = "clean"
     LEAK = "leak"
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 
 class Section(StrEnum):
-    """Whose affair a finding is."""
+    """The class of a finding."""
 
     NEW = "new"
     LIBRARY = "library"
@@ -77,17 +77,17 @@ class Checked:
 
     @property
     def guilty(self) -> list[Entry]:
-        """What the test fails for, or would."""
+        """The findings for which the test fails, or would fail."""
         return self.of(Section.NEW, Section.LIBRARY)
 
     @property
     def is_failure(self) -> bool:
-        """Whether the test fails for it. A check that could not tell anything is none that was passed."""
+        """Does the test fail because of the check? A check without a verdict does not count as passed."""
         return self.mode == FAIL and bool(self.guilty or self.verdict is Verdict.INCONCLUSIVE)
 
 
 def encode(checked: Checked, text_of: Callable[[Trace], str] = no_text) -> dict[str, Any]:
-    """As a JSON object."""
+    """Return the result as a JSON object."""
     entries = [
         {**encode_finding(one.finding, text_of), "section": one.section.value, "why": one.why}
         for one in checked.entries
@@ -109,14 +109,14 @@ def encode(checked: Checked, text_of: Callable[[Trace], str] = no_text) -> dict[
 
 
 def decode(item: dict[str, Any]) -> Checked:
-    """From a JSON object."""
+    """Read a result from a JSON object."""
     entries = [{**one, "finding": finding_item(one)} for one in item["findings"]]
     checked: Checked = built(Checked, {**item, "entries": entries})
     return checked
 
 
 def amount_of(entries: list[Entry]) -> PerStep:
-    """What the findings of some entries add in each run, together."""
+    """Return the sum that these findings add in each run."""
     parts = [one.finding.per_step for one in entries]
     names = ("objects", "tensors", "storages", "graph_nodes", "bytes")
     return PerStep(*(sum(getattr(part, name) for part in parts) for name in names))

@@ -32,7 +32,7 @@ def result(checked: Checked, entry: Entry, root: Path) -> Result:
 
 
 def places(checked: Checked, entry: Entry, root: Path) -> Iterator[Place]:
-    """Where the survivors were made, the innermost line first, then the test: files of the project only."""
+    """Return the lines that created the survivors, innermost first, then the test: files of the project only."""
     seen: set[tuple[str, int]] = set()
     for result in (*entry.finding.created_at, checked.place):
         found: re.Match[str] | None = PLACE.fullmatch(result)

@@ -35,11 +35,11 @@ class StoryServers:
 
     @cached_property
     def systems(self) -> tuple[System, ...]:
-        """What stories run on."""
+        """The systems that stories run on."""
         return systems_of(self._config)
 
     def stories_in(self, path: Path) -> list[Story]:
-        """What a file declares. Its code is run in a child."""
+        """Yield the stories that a file declares. Its code runs in a child."""
         return load(self._server(WorkerSpec("")), path)
 
     def run(self, story: Story, backend: Backend) -> ScenarioRun:
@@ -122,13 +122,13 @@ class StoryItem(pytest.Item):
             raise Contradicted("\n".join([*lines, "", f"every reading: {self._again()}"]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """In words, where it is the story that failed."""
+        """Return the problems of the story as text, if the story failed."""
         if isinstance(excinfo.value, (Contradicted, GradlifeError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the story is written."""
+        """Return the file and line of the story."""
         return self.path, self._story.info.line - 1, self.name
 
     def _again(self) -> str:
@@ -137,12 +137,12 @@ class StoryItem(pytest.Item):
 
 
 def skipped(why: str) -> BaseException:
-    """Not to be run here."""
+    """Return the reason to skip a story."""
     return pytest.skip.Exception(why, _use_item_location=True)
 
 
 def problem_lines(run: ScenarioRun, story: Story, backend: Backend) -> Iterator[str]:
-    """What went wrong: a crash, a contradicted declaration, a subject that the heap graph misjudged."""
+    """Return the problems of a run: a crash, a contradicted declaration, a subject that the heap graph misjudged."""
     if run.is_failure:
         yield from sentences(problems.failure(run))
     for result in check_run(run, backend.describe(), story.info):

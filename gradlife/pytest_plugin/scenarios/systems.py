@@ -24,7 +24,7 @@ class System:
 
     @property
     def param(self) -> object:
-        """As a value of a parametrised test."""
+        """Return the system as a parameter of a test."""
         marks = pytest.mark.skip(reason=self.trouble) if self.trouble else ()
         return pytest.param(self.name, marks=marks, id=self.name)
 

@@ -1,1 +1,1 @@
-"""What the plugin was asked for: its options and its marker."""
+"""The settings of the plugin: its options and its marker."""

@@ -26,7 +26,7 @@ class BadMarker(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """On what terms a test is free of leaks. Limits are per counted run; None: not limited beside the other one."""
+    """The terms of a test's marker. Limits are per counted run; None is no limit of this kind."""
 
     tensors: int | None = 0
     bytes: int | None = 0
@@ -42,7 +42,7 @@ class Terms:
 
     @property
     def has_expired(self) -> bool:
-        """Whether the day is over until which leaks were allowed."""
+        """Is the day over until which leaks were allowed?"""
         return self.until is not None and datetime.date.today() > self.until
 
 
@@ -96,7 +96,7 @@ def count_of_runs(name: str, value: object) -> int:
 
 
 def policy(name: str, value: object) -> str:
-    """What becomes of cycles."""
+    """Return what to do about cycles."""
     if value not in (FAIL, WARN, ALLOW):
         raise BadMarker(f"{MARKER}({name}={value!r}): {FAIL!r}, {WARN!r} or {ALLOW!r}")
     return str(value)

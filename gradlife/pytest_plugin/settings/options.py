@@ -84,7 +84,7 @@ def positive(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for."""
+    """The options of the plugin."""
 
     leaks: str | None = None  # "warn", "fail"; None: only tests with a marker are checked
     repeat: int | None = None
@@ -96,17 +96,17 @@ class Options:
 
     @property
     def checks_all(self) -> bool:
-        """Whether tests without a marker are checked, too."""
+        """Are tests without a marker checked, too?"""
         return self.leaks is not None or self.repeat is not None
 
     @property
     def is_any(self) -> bool:
-        """Whether there is anything to do or to write even where no test is marked."""
+        """Is there anything to do or to write even if no test is marked?"""
         return self.checks_all or bool(self.baseline or self.report or self.sarif)
 
 
 def options_of(config: pytest.Config) -> Options:
-    """What the command line asks for; one line of refusal where it contradicts itself."""
+    """Read the options of the command line; a contradiction is refused with one line."""
     get = config.getoption
     options = Options(
         leaks=get("leaks"),

@@ -1,4 +1,4 @@
-"""How much room words take, guessed without a font: so much too wide that what fits here fits there."""
+"""The width of text, estimated without a font. Estimates are too wide, so text that fits here fits on the page."""
 
 from __future__ import annotations
 

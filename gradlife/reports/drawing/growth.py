@@ -1,4 +1,4 @@
-"""What has come to be in a program, step by step: a small chart of sums."""
+"""A small chart of sums: the growth of a program, step by step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST_APART = 34.0
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What each round added, and how many steps it had. `format_sum` formats a sum."""
+    """The additions of each round, and its steps. `format_sum` formats a sum."""
 
     name: str
     steps: Sequence[int]
@@ -34,7 +34,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """How numbers become places."""
+    """The scales of the chart: numbers to positions."""
 
     left: float
     width: float

@@ -49,7 +49,7 @@ def ring(nodes: Sequence[RingNode], width: float, title: str, description: str =
 
 
 def shortened(nodes: Sequence[RingNode]) -> list[RingNode]:
-    """Of a long ring the beginning and the end."""
+    """Shorten a long ring to its beginning and end."""
     if len(nodes) <= MOST:
         return list(nodes)
     half = MOST // 2
@@ -59,7 +59,7 @@ def shortened(nodes: Sequence[RingNode]) -> list[RingNode]:
 
 
 class RingDrawing:
-    """Where everything stands."""
+    """A ring with the position of each object."""
 
     def __init__(self, count: int, width: float) -> None:
         self.count, self.width = count, width
@@ -76,7 +76,7 @@ class RingDrawing:
         return Place(x, self.middle[1] - self.down * math.cos(turn), turn)
 
     def place(self, number: int) -> Place:
-        """Where an object stands: evenly from top to bottom on the right side, from bottom to top on the left."""
+        """Return the position of an object: top to bottom on the right side, then bottom to top on the left."""
         if self.count == 1:
             return self.at(math.pi / 2)
         side = self.right if number < self.right else self.count - self.right
@@ -85,14 +85,14 @@ class RingDrawing:
         return self.at(turn if number < self.right else math.pi + turn)
 
     def turns(self, number: int) -> tuple[float, float]:
-        """Where an arrow begins and ends, clear of both dots."""
+        """Return where an arrow begins and ends, clear of both dots."""
         start, end = self.place(number).turn, self.place((number + 1) % self.count).turn
         if end <= start:
             end += 2 * math.pi
         return start + self.clear(start), end - self.clear(end)
 
     def clear(self, turn: float) -> float:
-        """How far to turn to be clear of a dot."""
+        """Return the angle that is clear of a dot."""
         speed = math.hypot(self.across * math.cos(turn), self.down * math.sin(turn))
         return min((DOT + 3) / speed, 0.4)
 

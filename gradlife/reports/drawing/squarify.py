@@ -60,7 +60,7 @@ def squarified(weights: Sequence[float], whole: Rect) -> list[Rect]:
 
 
 def row_length(weights: Sequence[float], total: float, place: Rect) -> int:
-    """How many of these weights, the largest first, make a row of the least lengthy rectangles."""
+    """Count how many of these weights, largest first, make a row of the least elongated rectangles."""
     short = min(place.width, place.height)
     scale = place.area / total
     filled, worst = 0.0, float("inf")

@@ -1,4 +1,4 @@
-"""What something is made of, by size: a rectangle for each part, and in it its own parts where there is room."""
+"""A treemap: one rectangle for each part, with its own parts inside where there is room."""
 
 from __future__ import annotations
 

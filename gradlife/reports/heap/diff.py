@@ -37,7 +37,7 @@ def parts(difference: HeapDiff, rows: int) -> Iterator[RenderableType]:
 
 
 def rest(count: int, noun: str) -> list[RenderableType]:
-    """What is not shown."""
+    """Count the rows that are not shown."""
     return [Hanging(Text("  "), Text(f"and {counted(count, f'more {noun}')}: --rows N", QUIET))] if count > 0 else []
 
 

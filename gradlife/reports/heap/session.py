@@ -39,14 +39,14 @@ def leak_lines(findings: Sequence[Finding]) -> Iterator[RenderableType]:
 
 
 def file_leak_lines(cycles: Sequence[Cycle], total: int) -> Iterator[RenderableType]:
-    """What a file can tell of leaks: cycles that nothing will free. Rates it has none."""
+    """Yield the cycles of a snapshot file that nothing will free. One file has no rates."""
     yield Hanging(Text(""), Text(f"{counted(total, 'cyclic part')} that nothing reaches and nothing will free."))
     yield from map(tables.cycle_line, cycles)
     yield Hanging(Text(""), Text("What grows takes two snapshots, gradlife diff, or gradlife hunt.", QUIET))
 
 
 def round_lines(rounds: Sequence[Round]) -> Iterator[RenderableType]:
-    """What steps added that were taken from the prompt."""
+    """Yield what steps added that were taken at the prompt."""
     yield from lines(table_lines(rounds))
     if not any(value > 0 for one in rounds for value in astuple(replace(one.added, retained_bytes=0.0))):
         yield Text("They added nothing.\n")
@@ -59,12 +59,12 @@ def finding_lines(finding: Finding, report: HuntReport) -> Iterator[RenderableTy
 
 
 def trace_lines(found: Trace) -> Iterator[RenderableType]:
-    """Why an object is alive."""
+    """Yield the trace of an object."""
     yield from lines(map(why.coloured, rows_of_trace(found)))
 
 
 def ledger_lines(found: Trace) -> Iterator[RenderableType]:
-    """Who refers to an object."""
+    """Yield the referrers of an object."""
     yield Text.assemble((f"{found.object} {found.detail}".strip(), TITLE), "\n")
     yield from lines(map(why.coloured, rows_of_ledger(found.ledger)))
 

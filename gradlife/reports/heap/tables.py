@@ -49,7 +49,7 @@ def section(title: str, lines: Iterable[RenderableType]) -> Group:
 
 
 def head_lines(view: HeapView) -> Iterator[RenderableType]:
-    """What the snapshot is of."""
+    """Describe the process and time of the snapshot."""
     objects, references = counted(view.objects, "object"), counted(view.references, "reference")
     yield Hanging(Text("  "), Text(f"{objects}, {references}, {size(view.bytes)}"))
     for device, nbytes in view.devices:

@@ -11,7 +11,7 @@ CHANGES = {"-": "gone", "+": "new"}
 
 
 def code_markup(code: str) -> Markup:
-    """Some Python, or lines before and after a change, to stand in a `pre`."""
+    """Format Python code, or a change to it, for a `pre` element."""
     text = code.strip("\n").expandtabs(4)
     return difference(text) if is_difference(text) else coloured(text)
 

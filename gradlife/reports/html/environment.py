@@ -1,4 +1,4 @@
-"""How templates become text: everything is data and escaped, unless gradlife itself wrote it."""
+"""The template environment. Every value is data and escaped, unless gradlife itself wrote the markup."""
 
 from __future__ import annotations
 

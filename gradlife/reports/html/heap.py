@@ -77,7 +77,7 @@ def page_of(view: HeapView, found: HeapMap) -> HeapPage:
 
 
 def facts(view: HeapView) -> list[tuple[str, str]]:
-    """How much there is, and where it comes from."""
+    """Yield the size of the graph, and its origin."""
     lines = [("Objects", f"{view.objects:,}"), ("References", f"{view.references:,}"), ("Bytes", size(view.bytes))]
     lines += [(f"Storages on {device}", size(nbytes)) for device, nbytes in view.devices]
     notes = dict(view.notes)
@@ -85,7 +85,7 @@ def facts(view: HeapView) -> list[tuple[str, str]]:
 
 
 def left_out(view: HeapView, found: HeapMap) -> list[str]:
-    """What is not on the page, in numbers."""
+    """Count what the page leaves out."""
     lines = [
         f"The page has {counted(len(found.objects), 'object')} of {view.objects:,}, those that retain most, "
         f"down to {found.depth} levels of keepers below the roots."
@@ -154,7 +154,7 @@ def cycle_view(cycle: Cycle) -> CycleView:
 
 
 def commands(file: str) -> list[tuple[str, str]]:
-    """What shows more."""
+    """Yield the commands that show more."""
     name = shlex.quote(short(file))
     return [
         (f"gradlife why {name} ADDRESS", "why one object is alive: the whole way from a root"),
@@ -165,7 +165,7 @@ def commands(file: str) -> list[tuple[str, str]]:
 
 
 def data_of(view: HeapView, found: HeapMap) -> dict[str, object]:
-    """What the page's script reads: types by number, objects as rows."""
+    """Return the data for the page's script: types by number, objects as rows."""
     types: dict[str, int] = {}
     objects = [object_row(one, types) for one in found.objects]
     return {

@@ -123,7 +123,7 @@ def path_table(paths: Sequence[PathChange]) -> Table:
 
 
 def examples(types: Sequence[TypeChange]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Of the types that changed most, the paths to some of their new objects."""
+    """Return paths to some new objects of the types that changed most."""
     lines = [row for row in types if any(one.steps for one in row.examples)]
     for row in lines[:EXAMPLES]:
         yield short(row.type, MOST_LETTERS), [short(way(one.steps)) for one in row.examples if one.steps]

@@ -44,7 +44,7 @@ def devices_of(found: HeapMap) -> list[str]:
 
 
 def legend(found: HeapMap) -> list[tuple[str, str]]:
-    """What the colours mean: a class, and words."""
+    """Return the meaning of the colours: class and text."""
     lines = [(tone, f"mostly tensors' storages on {device}") for device, tone in tones(devices_of(found)).items()]
     return [*lines, ("plain", "mostly other objects")]
 
@@ -115,7 +115,7 @@ class AreaCells:
 
 
 def named(one: OtherEnd | MappedObject) -> str:
-    """How it is referred to, and what it is."""
+    """Describe an object: its reference, and its type."""
     return short(f"{one.via} {what(one)}".strip(), MOST_LETTERS)
 
 

@@ -96,14 +96,14 @@ def in_order(report: HuntReport) -> list[Finding]:
 
 
 def facts(report: HuntReport) -> list[tuple[str, str]]:
-    """What was run, and how."""
+    """Yield the target and the method of the hunt."""
     lines = [("Target", short(report.target))]
     lines += [("A step is", short(report.stepped_by))] if report.stepped_by else []
     return [*lines, ("Method", method(report))]
 
 
 def troubles(report: HuntReport) -> list[str]:
-    """What went wrong."""
+    """Yield the problems of the hunt."""
     lines = [short(report.trouble)] if report.trouble else []
     return lines + ([f"The script ended with status {report.script_status}."] if report.script_status else [])
 
@@ -162,7 +162,7 @@ class Teller:
 
 
 def round_table(report: HuntReport) -> Table | None:
-    """What each round added, in numbers."""
+    """Return the table of rounds, with their additions."""
     shown = [one for one in MEASURES if any(value_of(each, one[0]) for each in report.rounds)]
     if not shown:
         return None

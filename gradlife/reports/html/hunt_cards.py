@@ -19,7 +19,7 @@ from gradlife.reports.values import size
 
 @dataclass(frozen=True, slots=True)
 class ProofView:
-    """What was cut, and what came back."""
+    """The reference that a proof cut, and the result."""
 
     cut: str
     before: str
@@ -89,7 +89,7 @@ def proof_view(finding: Finding) -> ProofView | None:
 
 
 def address_of(link: str) -> str:
-    """Where a reference leads to: an address as it is, an issue of a repository on GitHub; nothing for other words."""
+    """Return the address of a link: a URL as it is, an issue of a repository on GitHub; empty for other text."""
     if link.startswith(("https://", "http://")):
         return link
     repository, mark, number = link.partition("#")

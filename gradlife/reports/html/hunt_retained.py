@@ -1,4 +1,4 @@
-"""What the findings of a hunt keep, as a treemap."""
+"""A treemap of the memory that the findings of a hunt retain."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def finding_cell(finding: Finding, number: int, link: str, total: int) -> Cell:
 
 
 def type_cell(one: TypeCount, total: int, tone: str, link: str) -> Cell:
-    """What a finding keeps of one type; it leads to the finding, too."""
+    """Return the cell for one type that a finding retains, with a link to the finding."""
     count = f"{one.count:,} " if one.count else ""
     return cell(count + short(short_name(one.type), 80), one.bytes, total, tone, link)
 

@@ -77,7 +77,7 @@ def matrix_row(view: RunView, scenario: ScenarioInfo) -> list[Cell | str | int |
 
 
 def anchor(scenario: ScenarioInfo) -> str:
-    """What stands behind the # of a link to the story."""
+    """Return the fragment of the link to a story."""
     return "story/" + quote(scenario.id, safe="/")
 
 
@@ -92,7 +92,7 @@ def class_of(text: str, style: str) -> str:
 
 
 def tags_of(view: RunView, scenario: ScenarioInfo) -> str:
-    """What the reader may ask for of a story."""
+    """Return the filter tags of a story."""
     keys = view.keys.get(scenario.id, ())
     differs = any(key.probe in ANSWERS and view.tells_apart(key) for key in keys)
     contradicted = any((key, system.name) in view.contradicted for key in keys for system in view.systems)
@@ -100,20 +100,20 @@ def tags_of(view: RunView, scenario: ScenarioInfo) -> str:
 
 
 def legend_of(view: RunView) -> list[tuple[str, str, str]]:
-    """What the words in the matrix mean: (word, class, meaning)."""
+    """Return the meaning of the words in the matrix: (word, class, meaning)."""
     lines = legend(make_matrix(view, in_full=True))
     return [(word, class_of(word, style), meaning) for word, style, meaning in lines]
 
 
 def marks_of(view: RunView) -> list[tuple[str, str]]:
-    """What the marks behind words mean, those that occur."""
+    """Return the meaning of the marks that occur."""
     marks = {word.mark for scenario in view.report.scenarios for word in story_cells(view, scenario)}
     reference = view.report.against or "the first system"
     return [(mark, meaning.format(reference=reference)) for mark, meaning in MARK_MEANINGS.items() if mark in marks]
 
 
 def systems_table(view: RunView) -> Table:
-    """What each system is."""
+    """Return the table of systems."""
     rows = [[one.name, one.framework, one.version, one.python, one.platform] for one in view.systems]
     return Table("What the stories ran on", [Column(name) for name in SYSTEM_COLUMNS], rows)
 
@@ -149,7 +149,7 @@ def unavailable(why: str, count: int, systems: list[str]) -> problems.Problem:
 
 
 def story_index(view: RunView) -> list[list[Any]]:
-    """What the page knows of each story before it is looked at: id, name, suite, two systems to begin with, do they differ?"""
+    """Return what the page needs before a story is opened: id, name, suite, two systems to compare, do they differ?"""
     return [[one.id, one.name, one.suite, *telling_pair(view, one)] for one in view.report.scenarios]
 
 

@@ -1,4 +1,4 @@
-"""What a run's page draws from: a block of data for each story, packed, and unpacked by the page when it is looked at."""
+"""The data of a run's page: one packed block for each story, unpacked when the story is opened."""
 
 from __future__ import annotations
 

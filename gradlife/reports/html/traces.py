@@ -116,7 +116,7 @@ def ring_drawing(cycle: Sequence[Step]) -> Drawn:
 
 
 def tensor_facts(trace: Trace) -> list[str]:
-    """What hangs on the tensor at the end of the way."""
+    """Yield the facts about the tensor at the end of the path."""
     tensor = trace.tensor
     if tensor is None:
         return []
@@ -126,7 +126,7 @@ def tensor_facts(trace: Trace) -> list[str]:
 
 
 def keeper_lines(trace: Trace) -> list[str]:
-    """What in native memory holds the first of the objects that lead to the one at the end."""
+    """Yield the native memory that holds the first object of the path."""
     return [short(f"It is held by {one.description}{SURENESS[one.sureness]}") for one in trace.keepers[:MOST_KEEPERS]]
 
 

@@ -1,4 +1,4 @@
-"""Why one object is alive, as a page: the trace, the cycle, the references, and what is round it."""
+"""The page of one living object: trace, cycle, references and neighbourhood."""
 
 from __future__ import annotations
 
@@ -78,20 +78,20 @@ def why_view(trace: Trace, file: str = "", around: MappedObject | None = None) -
 
 
 def referrer(one: Referrer) -> tuple[str, str]:
-    """Who refers to it, and how."""
+    """Describe a referrer and its reference."""
     native = ", which the collector does not see" if one.is_native else ""
     return short(f"{one.object} {one.detail}".strip()), short(one.via) + native
 
 
 def facts(around: MappedObject) -> list[tuple[str, str]]:
-    """What a snapshot knows of it."""
+    """Yield the facts that a snapshot has about the object."""
     lines = [("Type", short(around.type)), ("Address", f"{around.address:#x}"), ("Itself", size(around.bytes))]
     lines.append(("Retains", size(around.retained)))
     return lines + [(f"Storages on {device}", size(nbytes)) for device, nbytes in around.storages]
 
 
 def neighbourhood(around: MappedObject) -> list[NeighbourList]:
-    """Who refers to it, what it refers to, what it alone keeps."""
+    """Yield its referrers, its referents, and the objects that it alone keeps."""
     return [
         neighbours("Referred to by", around.referrers, around.referrer_count),
         neighbours("Refers to", around.referents, around.referent_count),
@@ -106,7 +106,7 @@ def neighbours(title: str, found: Sequence[OtherEnd], count: int) -> NeighbourLi
 
 
 def commands(file: str, around: MappedObject) -> list[tuple[str, str]]:
-    """What shows more."""
+    """Yield the commands that show more."""
     name = shlex.quote(short(file))
     return [
         (f"gradlife open {name} -i", "every object, asked at a prompt"),

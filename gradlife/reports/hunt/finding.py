@@ -67,7 +67,7 @@ def brief_line(finding: Finding, lead: str = MARGIN) -> RenderableType:
 
 
 def proof_lines(proof: Proof | None) -> Iterator[RenderableType]:
-    """What became of the rates when the reference was cut."""
+    """Yield the rates before and after the reference was cut."""
     if proof is None:
         return
     lead = Text(f"{MARGIN}cut    ", QUIET)
@@ -79,13 +79,13 @@ def proof_lines(proof: Proof | None) -> Iterator[RenderableType]:
 
 
 def grown(per_step: PerStep) -> str:
-    """What a step adds."""
+    """Return the additions of a step."""
     text = amounts(per_step)
     return text if text == "nothing" else f"+{text}"
 
 
 def advice_lines(advice: Advice) -> Iterator[RenderableType]:
-    """What to do, the code of it, and where to read on."""
+    """Yield the advice, its code, and links."""
     if advice.text:
         yield Hanging(Text(f"{MARGIN}What to do: ", TITLE), Text(advice.text))
     if advice.code:

@@ -84,7 +84,7 @@ def head_text(report: HuntReport) -> Text:
 
 
 def growth(report: HuntReport) -> str:
-    """How fast the program grows, and when its memory runs out."""
+    """Yield the growth of the program, and the time until its memory runs out."""
     growing = [one for one in report.findings if one.kind not in (FindingKind.RETAINED, FindingKind.NEEDS_GC)]
     if not growing:
         waiting = any(one.kind is FindingKind.NEEDS_GC for one in report.findings)
@@ -169,7 +169,7 @@ def place_text(place: Place | None, finding: Finding) -> str:
 
 
 def change_lines(finding: Finding) -> Iterator[Text]:
-    """What to change: the patch, else the words of the advice and its code as an example."""
+    """Yield the change to make: the patch, else the advice with its code as an example."""
     if finding.patch is not None:
         yield from (Text(f"{INDENT}- {line}", BAD) for line in finding.patch.removed)
         yield from (Text(f"{INDENT}+ {line}", GOOD) for line in finding.patch.added)
@@ -234,7 +234,7 @@ def object_words(step: Step) -> str:
 
 
 def end_words(trace: Trace) -> list[str]:
-    """What the survivor keeps: the node of its graph."""
+    """Return what the survivor keeps: the node of its graph."""
     return [trace.tensor.grad_fn] if trace.tensor is not None and trace.tensor.grad_fn else []
 
 

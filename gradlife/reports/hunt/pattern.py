@@ -1,4 +1,4 @@
-"""What a pattern is: its name, why it is a leak, how its trace looks, what to do, and the stories that show it."""
+"""The report of `gradlife explain`: name, reason, traces, advice and stories of a pattern."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def row_parts(row: Pattern) -> Iterator[RenderableType]:
 
 
 def fix_parts(stories: Iterable[ScenarioInfo]) -> Iterator[RenderableType]:
-    """Of a code that no trace alone gives away: how its stories are repaired."""
+    """Yield the fixes of the stories of a code that has no trace of its own."""
     fixes = dict.fromkeys(story.fix for story in stories if story.fix)
     for fix in fixes:
         yield Hanging(Text("  do       ", QUIET), Text(fix))

@@ -49,13 +49,13 @@ def row(number: int, one: Round, fields: list[str]) -> list[str]:
 
 
 def conclusion(report: HuntReport) -> Iterator[RenderableType]:
-    """What grows and what does not, beneath the table."""
+    """Return the conclusion beneath the table: what grows and what does not."""
     for sentence, grows in conclusion_text(report):
         yield Hanging(Text("  → ", QUIET), Text(sentence, BAD if grows else GOOD))
 
 
 def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
-    """What grows by exactly so much a step, and what grows; each sentence, and whether something does."""
+    """Yield sentences about constant growth and about other growth; each with whether something grows."""
     exact, more = [], []
     for field, word, _ in MEASURES:
         rates = [value_of(one, field) / one.steps for one in report.rounds if one.steps]
@@ -82,7 +82,7 @@ def spread(rates: list[float], field: str, word: str) -> str:
 
 
 def value_of(one: Round, field: str) -> float:
-    """What a round added of one measure."""
+    """Return what a round added to one measure."""
     return float(getattr(one.added, field))
 
 

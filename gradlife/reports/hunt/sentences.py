@@ -1,4 +1,4 @@
-"""What a hunt found, in sentences: the same for the terminal, for Markdown and for a search box."""
+"""The findings of a hunt as sentences, the same in the terminal, in Markdown and in search terms."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
 
 
 def what(finding: Finding) -> str:
-    """What is left, and how much of it."""
+    """Return the survivors and their number."""
     fate = FATES[finding.kind]
     if finding.kind is FindingKind.RETAINED:
         kept = [counted(finding.survivors, noun(finding.trace))]
@@ -80,7 +80,7 @@ def what(finding: Finding) -> str:
 
 
 def noun(trace: Trace) -> str:
-    """What the survivors are called."""
+    """Return the name of the survivors."""
     return trace.object or "object"
 
 
@@ -116,7 +116,7 @@ def listed(parts: Iterable[str]) -> str:
 
 
 def share_of(finding: Finding, report: HuntReport) -> str:
-    """How much of what grows this is, where there is more than it."""
+    """Return the finding's share of all growth, if there is other growth."""
     steps = sum(one.steps for one in report.rounds)
     grown = sum(one.added.bytes for one in report.rounds) / steps if steps else 0.0
     part = finding.per_step.bytes / grown if grown > 0 else 0.0
@@ -124,7 +124,7 @@ def share_of(finding: Finding, report: HuntReport) -> str:
 
 
 def held_by(trace: Trace) -> str:
-    """Who holds the survivors."""
+    """Return the holder of the survivors."""
     if trace.steps:
         first = trace.steps[0]
         return f"{named(first)} holds {'it' if len(trace.steps) == 2 else 'them'}: {way(trace.steps)}."
@@ -171,7 +171,7 @@ def folded(steps: tuple[Step, ...]) -> list[Step]:
 
 
 def keywords(finding: Finding) -> list[str]:
-    """What to type into a search box."""
+    """Return words for a search engine."""
     trace = finding.trace
     around = [step for step in (*trace.steps, *trace.cycle) if step.is_suspect] or [*trace.steps, *trace.cycle]
     types = [step.object for step in around] + [trace.object]
@@ -206,7 +206,7 @@ def sums(report: HuntReport) -> str:
 
 
 def headline(report: HuntReport) -> str:
-    """What it comes to, in a line."""
+    """Return the result in one line."""
     match report.verdict:
         case HuntVerdict.LEAK:
             return sums(report) + (f" on {leaking_ranks(report)}" if report.ranks else "")
@@ -231,7 +231,7 @@ def steps_of(report: HuntReport) -> str:
 
 
 def method(report: HuntReport) -> str:
-    """What was done."""
+    """Return the method of the hunt."""
     text = f"{counted(report.warmup_steps, 'step')} of warm-up"
     if report.rounds:
         text += f", then {counted(len(report.rounds), 'round')} of {steps_of(report)}"
@@ -239,7 +239,7 @@ def method(report: HuntReport) -> str:
 
 
 def next_commands(report: HuntReport) -> list[tuple[str, str]]:
-    """What to do next: a command, and what for."""
+    """Yield the next commands, each with its purpose."""
     if not report.findings:
         return []
     target = report.target

@@ -105,13 +105,13 @@ def held_unseen(trace: Trace) -> Iterator[RenderableType]:
 
 
 def holder_line(lead: str, holder: NativeHolder) -> RenderableType:
-    """What holds a reference in C++."""
+    """Return the line of a holder in C++."""
     where = f", {holder.symbol} in {holder.library}" if holder.symbol else ""
     return Hanging(Text(lead), Text.assemble(holder.description, where, (SURENESS[holder.sureness], QUIET)))
 
 
 def facts(tensor: TensorFacts | None) -> Iterator[RenderableType]:
-    """What hangs on the tensor at the end of the way."""
+    """Yield the facts about the tensor at the end of the path."""
     lines = []
     if tensor is not None and tensor.grad_fn:
         lines.append(f"its grad_fn is {tensor.grad_fn}, with the graph behind it")

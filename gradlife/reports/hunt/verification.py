@@ -1,4 +1,4 @@
-"""What became of each leak after a fix, for people."""
+"""The report of a verified fix: the result for each earlier leak."""
 
 from __future__ import annotations
 

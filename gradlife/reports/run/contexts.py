@@ -74,7 +74,7 @@ def parts(view: RunView) -> Iterator[RenderableType]:
 
 
 def cell(view: RunView, members: list[ScenarioInfo], context: str, system: str) -> Cell:
-    """What became of the story's subject in one context."""
+    """Return the reading of the story's subject in one context."""
     scenario = next((each for each in members if each.context == context), None)
     if scenario is None:
         return Cell(NOT_AVAILABLE, "", QUIET)
@@ -82,7 +82,7 @@ def cell(view: RunView, members: list[ScenarioInfo], context: str, system: str) 
 
 
 def sums(view: RunView, grid: Grid) -> Iterator[RenderableType]:
-    """How many combinations leak, and the last line of every run."""
+    """Count the combinations that leak, and the last line of every run."""
     words = Counter(cell.text for row in grid.rows for cell in row.cells if cell.text != NOT_AVAILABLE)
     line = Text(f"\nof {counted(sum(words.values()), 'combination')}: ")
     for number, word in enumerate(LEAKS):

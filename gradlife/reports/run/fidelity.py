@@ -1,4 +1,4 @@
-"""How near each profile comes to its release: a line a system, then every difference under its reason."""
+"""The fidelity of each profile to its release: one line for each system, then every difference under its reason."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def difference_lines(line: Nearness, in_full: bool) -> Iterator[RenderableType]:
 
 
 def lines_of_reason(differences: Iterable[Difference], in_full: bool) -> Iterator[RenderableType]:
-    """Some differences of one reason, one by one."""
+    """Yield the differences that share one reason."""
     differences = list(differences)
     for one in differences if in_full else differences[:TOLD]:
         mine, other = contrast(one.value, one.other)

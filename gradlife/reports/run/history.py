@@ -75,7 +75,7 @@ def label(row: HistoryRow) -> str:
 
 
 def cell(row: HistoryRow, moment: Moment, notes: Notes) -> Cell:
-    """What one release read."""
+    """Return the reading of one release."""
     if not moment.is_there:
         return Cell(NOT_AVAILABLE, CHANGED if moment.is_changed else "", QUIET, NOTE)
     text = "?" if moment.value == INCONCLUSIVE else notes.short(moment.value)
@@ -84,7 +84,7 @@ def cell(row: HistoryRow, moment: Moment, notes: Notes) -> Cell:
 
 
 def legend(history: History, grid: Grid) -> Iterator[RenderableType]:
-    """What the marks mean, those that occur."""
+    """Return the meaning of the marks that occur."""
     marks = {one.mark for row in grid.rows for one in row.cells}
     meanings = {
         CHANGED: "other than in the release before, of the same framework",
@@ -104,7 +104,7 @@ def legend(history: History, grid: Grid) -> Iterator[RenderableType]:
 
 
 def changes(rows: Sequence[HistoryRow]) -> Iterator[RenderableType]:
-    """When each row changed, and by which pull request if that is known; rows that changed alike are listed together."""
+    """Yield when each row changed, with the pull request if it is known; equal changes are listed together."""
     alike: dict[tuple[object, ...], list[HistoryRow]] = {}
     for row in rows:
         if row.is_changed:

@@ -33,7 +33,7 @@ def print_list(console: Console, stories: Sequence[ScenarioInfo]) -> None:
 
 
 def tally(stories: int, twins: int) -> str:
-    """How many there are."""
+    """Count the stories."""
     return counted(stories, "story", "stories") + (f", {counted(twins, 'repaired twin')}" if twins else "")
 
 

@@ -96,7 +96,7 @@ def value_cell(view: RunView, scenario: str, system: str) -> Cell:
 
 
 def legend(grid: Grid) -> list[tuple[str, str, str]]:
-    """What the words and marks in the matrix mean, those that occur: (word, style, meaning)."""
+    """Return the meaning of the words and marks that occur in the matrix: (word, style, meaning)."""
     words = {cell.text for row in grid.rows for cell in row.cells}
     labels = [row.label for row in grid.rows]
     lines = [(word, VERDICT_STYLES[word], meaning) for word, meaning in VERDICT_MEANINGS.items() if word in words]

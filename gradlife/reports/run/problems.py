@@ -1,4 +1,4 @@
-"""What went wrong, in sentences: contradictions, crashes, and differences between a release and its imitation."""
+"""The problems of a run, as sentences: contradictions, crashes, and differences between a release and its profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was recorded, in a few lines."""
+"""A recording, summarised in a few lines."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def print_recording(console: Console, recording: Recording, stories: int) -> Non
 
 
 def endings(recording: Recording) -> str:
-    """How stories ended that did not end well."""
+    """Yield the stories that did not finish."""
     outcomes = Counter(story.run.outcome for story in recording.stories)
     return "".join(f", {count:,} {outcome}" for outcome, count in sorted(outcomes.items()) if outcome != "ok")
 
 
 def unstable_lines(story: RecordedStory) -> list[str]:
-    """What was not the same in every round of a story."""
+    """Yield the readings of a story that differ between rounds."""
     lines = (
         [f"{story.scenario} ended differently from round to round: {', '.join(story.outcomes)}"]
         if story.outcomes

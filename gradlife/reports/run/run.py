@@ -81,7 +81,7 @@ def matrix_part(view: RunView, in_full: bool) -> Iterator[RenderableType]:
 
 
 def mark_legend(view: RunView, grids: Iterable[Grid]) -> Iterator[RenderableType]:
-    """What the marks mean, those that occur."""
+    """Return the meaning of the marks that occur."""
     marks = {cell.mark for grid in grids for row in grid.rows for cell in row.cells}
     for mark, meaning in MARK_MEANINGS.items():
         if mark in marks:
@@ -126,14 +126,14 @@ def problem_lines(problem: problems.Problem) -> Iterator[RenderableType]:
 
 
 def unavailable_part(view: RunView) -> Iterator[RenderableType]:
-    """What could not be run, gathered by reason."""
+    """Yield the stories that could not run, grouped by reason."""
     found = problems.unavailable(view.report)
     if found:
         yield section("Not available", [unavailable_line(*one) for one in found])
 
 
 def unavailable_line(why: str, count: int, systems: list[str]) -> RenderableType:
-    """Some stories that some systems lack the means for."""
+    """Return one line for stories that need something that some systems lack."""
     text = f"{counted(count, 'story', 'stories')} on {', '.join(systems)}"
     return Hanging(Text("  "), Text.assemble(f"{why}: ", (text, QUIET)))
 

@@ -71,7 +71,7 @@ def parts(width: int, explanation: Explanation) -> Iterator[RenderableType]:
 
 
 def head(story: ScenarioInfo) -> Iterator[RenderableType]:
-    """What it is and where it comes from."""
+    """Yield the title and the origin of the story."""
     yield Hanging(Text(""), Text(story.title, TITLE))
     yield Hanging(Text("  story    ", QUIET), Text(story.id + (f"  ({story.file}:{story.line})" if story.file else "")))
     if story.fixed_of:
@@ -85,7 +85,7 @@ def head(story: ScenarioInfo) -> Iterator[RenderableType]:
 
 
 def stages(width: int, explanation: Explanation) -> Iterator[RenderableType]:
-    """What was read at each stage when the story was run just now."""
+    """Yield the readings of each stage, from a run just now."""
     if explanation.report is None:
         yield Hanging(Text("  "), Text(explanation.why_no_report or "It was not run.", QUIET))
         return
@@ -102,7 +102,7 @@ def stages(width: int, explanation: Explanation) -> Iterator[RenderableType]:
 
 
 def owners(explanation: Explanation) -> Iterator[RenderableType]:
-    """Who owns whom, as the engine drew it at each stage."""
+    """Yield the ownership diagram of each stage."""
     for run in explanation.report.runs if explanation.report else ():
         if isinstance(run, RunOk) and run.owners and run.system in explanation.owners_in:
             yield Text(f"\nWho owns whom on {run.system}", TITLE)
@@ -139,7 +139,7 @@ def append_declared(row: Text, declared: Declared, reasons: dict[str, int]) -> N
 
 
 def fix_lines(fix: Fix) -> Iterator[RenderableType]:
-    """What to do, and what that changes in the source."""
+    """Yield the fix, and its change to the source."""
     yield Text("")
     yield Hanging(Text("The fix: ", TITLE), Text(fix.twin.fix or fix.twin.title))
     yield Hanging(Text("  "), Text(f"as shown in {fix.twin.name}: {fix.twin.title}", QUIET))
@@ -151,5 +151,5 @@ def fix_lines(fix: Fix) -> Iterator[RenderableType]:
 
 
 def no_twin(story: ScenarioInfo) -> str:
-    """Why there is nothing to repair."""
+    """Return the reason why the story has no fix."""
     return f"this is the repaired form of {story.fixed_of}." if story.fixed_of else "nothing in this story is a fault."

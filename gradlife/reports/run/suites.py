@@ -28,14 +28,14 @@ NOTE_LIMIT = 140
 
 @dataclass(frozen=True)
 class Detail:
-    """How much a table shows: every reading or those that tell something, and how wide a cell may become."""
+    """The detail of a table: all readings or the telling ones, and the width of a cell."""
 
     in_full: bool
     cell_limit: int
 
 
 def detail_for(width: int, columns: int, in_full: bool) -> Detail:
-    """What fits into a terminal of this width."""
+    """Return the detail that fits a terminal of this width."""
     room = (width - LEAST_LABEL) // max(columns, 1) - GAP - 1
     return Detail(in_full, max(NARROWEST_CELL, min(WIDEST_CELL, room)))
 
@@ -89,7 +89,7 @@ def is_telling(view: RunView, scenario: ScenarioInfo, key: ReadingKey) -> bool:
 
 
 def stage_note(view: RunView, key: ReadingKey, in_full: bool) -> str:
-    """Where a row of the short form is not of the last stage, its stage."""
+    """Return the stage of a row in the short form, if it is not the last one."""
     return "" if in_full or key.stage == view.last_stage(key.scenario) else f" at {key.stage!r}"
 
 
@@ -103,7 +103,7 @@ def reading_cell(view: RunView, key: ReadingKey, system: str, notes: Notes) -> C
 
 
 def count_of_rows(view: RunView, families: list[Family], grid: Grid) -> str:
-    """How much of what was read a table shows."""
+    """Return how many of the readings a table shows."""
     shown = sum(1 for row in grid.rows if row.cells)
     total = sum(len(view.keys.get(member.id, ())) for family in families for member in family.members)
     return f"{shown:,} of {counted(total, 'row')}" if shown < total else counted(total, "row")

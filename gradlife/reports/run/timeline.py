@@ -76,7 +76,7 @@ def make_lanes(events: Sequence[Event]) -> list[Lane]:
 
 
 def lane_name(event: Event) -> str:
-    """What an object is, after the name under which the story watches it."""
+    """Return the name of an object: the name under which the story watches it."""
     what = event.name or event.object_kind
     return f"{event.subject} ({what})" if event.subject else what
 

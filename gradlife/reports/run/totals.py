@@ -13,7 +13,7 @@ OBJGRAPH = ".objgraph"
 
 
 def faithfulness(report: RunReport) -> list[str]:
-    """How like each imitation is to the release that it is compared with: one sentence a pair of systems."""
+    """Compare each profile with its release: one sentence for each pair of systems."""
     pairs: dict[tuple[str, str], list[PairTotals]] = {}
     for pair in report.totals.pairs:
         if pair.faithful:
@@ -31,7 +31,7 @@ def pair_sentence(system: str, against: str, probes: list[PairTotals]) -> str:
 
 
 def agreement(report: RunReport) -> list[str]:
-    """How often the heap graph said before the collector ran what then came: a sentence, if it was asked."""
+    """Return how often the heap graph predicted the lifetime before the collector ran: a sentence, if it was asked."""
     totals = report.totals
     if not totals.graph_judged and not totals.graph_inconclusive:
         return []
@@ -43,7 +43,7 @@ def agreement(report: RunReport) -> list[str]:
 
 
 def python_tools(report: RunReport) -> list[str]:
-    """What tools that see Python objects only find of the subjects that nothing frees: a sentence, if there are any."""
+    """Return what Python-level tools find of the subjects that nothing frees: a sentence, if there are any."""
     readings = [reading for reading in report.readings if reading.probe == "referrers"]
     of_gc = Counter(reading.value for reading in readings if not reading.subject.endswith(OBJGRAPH))
     if not of_gc:
@@ -56,7 +56,7 @@ def python_tools(report: RunReport) -> list[str]:
 
 
 def sums(report: RunReport) -> str:
-    """What was done."""
+    """Return the sums of the run."""
     totals = report.totals
     text = f"{counted(totals.scenarios, 'story', 'stories')} on {counted(totals.systems, 'system')}"
     text += f": {counted(totals.readings, 'reading')} in {totals.seconds:.1f} s"

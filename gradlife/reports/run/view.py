@@ -78,7 +78,7 @@ class RunView:
 
     @cached_property
     def keys(self) -> dict[str, list[ReadingKey]]:
-        """What was read in each scenario by any system: stage after stage, probe after probe."""
+        """The readings of each scenario in any system: by stage, then by probe."""
         found: dict[str, dict[ReadingKey, None]] = {}
         for system in self.systems:
             for scenario in self.report.scenarios:
@@ -140,6 +140,6 @@ class RunView:
 
 
 def in_order(keys: list[ReadingKey]) -> list[ReadingKey]:
-    """By stage, as the stages were first reached, then by probe; the order of reading decides the rest."""
+    """Sort by stage in the order of first use, then by probe, then by order of reading."""
     stages = list(dict.fromkeys(key.stage for key in keys))
     return sorted(keys, key=lambda key: (stages.index(key.stage), PROBE_ORDER.get(key.probe, len(PROBE_ORDER))))

@@ -44,7 +44,7 @@ def lines(around: Neighbourhood) -> Iterator[str]:
 
 
 def title(around: Neighbourhood) -> str:
-    """What the picture shows."""
+    """Return the title of the graph."""
     lines = [f"{around.title} {HEADS[Lifetime(around.lifetime)]}"]
     if around.more_referrers:
         lines.append(f"{counted(around.more_referrers, 'more object refers', 'more objects refer')} to it")
@@ -63,7 +63,7 @@ def box(one: Neighbour) -> str:
 
 
 def retained(one: Neighbour) -> str:
-    """What would be freed with it, where that is more than a little."""
+    """Return the retained size as text, if it is more than a little."""
     return f"keeps {size(one.retained)}" if one.retained >= 1024 and one.role is not Role.ROOT else ""
 
 

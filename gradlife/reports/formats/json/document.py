@@ -41,13 +41,13 @@ def without_drawings(run: ScenarioRun) -> ScenarioRun:
 
 
 def fidelity_text(report: FidelityReport) -> str:
-    """How near profiles come to releases as `gradlife.fidelity/1`."""
+    """Format the fidelity of profiles to releases as `gradlife.fidelity/1`."""
     lines = [{**asdict(line), "per_cent": line.per_cent, "unexplained": len(line.unexplained)} for line in report.lines]
     return whole(FIDELITY_FORMAT, {"exit_status": report.exit_status, **asdict(report), "lines": lines})
 
 
 def history_text(history: History) -> str:
-    """What a scenario read in one release after the other as `gradlife.history/1`."""
+    """Format the readings of a scenario in several releases as `gradlife.history/1`."""
     return whole(HISTORY_FORMAT, asdict(history))
 
 
@@ -63,7 +63,7 @@ def environments_text(environments: Iterable[EnvironmentInfo]) -> str:
 
 
 def checkup_text(checkup: Checkup) -> str:
-    """What the doctor found as `gradlife.doctor/1`."""
+    """Format the doctor's result as `gradlife.doctor/1`."""
     problems = [encode(sign) for sign in checkup.problems]
     sections = {title: [encode(sign) for sign in signs] for title, signs in checkup.sections.items()}
     return whole(DOCTOR_FORMAT, {"exit_status": checkup.exit_status, "problems": problems, "sections": sections})
@@ -75,18 +75,18 @@ def heap_text(view: HeapView) -> str:
 
 
 def diff_text(difference: HeapDiff) -> str:
-    """What changed between two snapshots as `gradlife.diff/1`."""
+    """Format the difference of two snapshots as `gradlife.diff/1`."""
     return whole(DIFF_FORMAT, asdict(difference))
 
 
 def trace_text(trace: Trace) -> str:
-    """Why an object is alive as `gradlife.why/1`."""
+    """Format the trace of a living object as `gradlife.why/1`."""
     ledger = {**asdict(trace.ledger), "unaccounted": trace.ledger.unaccounted}
     return whole(TRACE_FORMAT, {**asdict(trace), "ledger": ledger})
 
 
 def hunt_text(report: HuntReport) -> str:
-    """What a hunt found as `gradlife.hunt/1`, of several ranks `gradlife.hunt/2`; `gradlife.model.hunt_codec` reads it back."""
+    """Format a hunt's report as `gradlife.hunt/1`, of several ranks `gradlife.hunt/2`; `gradlife.model.hunt_codec` reads it back."""
     return hunt_codec.dumps(report, trace_drawing)
 
 

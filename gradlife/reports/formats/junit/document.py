@@ -14,7 +14,7 @@ FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 
 @dataclass(frozen=True)
 class Ending:
-    """How a case ended other than well: a failure was looked for and found, after an error nothing is known."""
+    """The end of a case that did not pass: a failure contradicts an expectation; after an error nothing is known."""
 
     sort: str  # FAILURE, ERROR, SKIPPED
     type: str

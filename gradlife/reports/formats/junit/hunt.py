@@ -31,7 +31,7 @@ def cases(report: HuntReport, is_strict: bool) -> Iterator[Case]:
 
 
 def verdict_ending(report: HuntReport) -> Ending | None:
-    """Not a leak, which has a case of its own, but what kept the hunt from a verdict."""
+    """Return the end of the hunt's own case: the reason why there is no verdict. A leak has a case of its own."""
     if report.verdict is HuntVerdict.INCONCLUSIVE:
         return Ending(ERROR, report.verdict.value, headline(report), report.trouble)
     if report.script_status:
@@ -55,7 +55,7 @@ def finding_case(finding: Finding, report: HuntReport, is_strict: bool) -> Case:
 
 
 def lines(finding: Finding, report: HuntReport) -> Iterator[str]:
-    """All that is reported of it."""
+    """Yield all lines of a finding."""
     yield " ".join(problem(finding, report))
     if finding.diagnosis.reason:
         yield finding.diagnosis.reason
@@ -68,12 +68,12 @@ def lines(finding: Finding, report: HuntReport) -> Iterator[str]:
 
 
 def facts(report: HuntReport) -> dict[str, str]:
-    """What the hunt was."""
+    """Yield the facts about the hunt."""
     named = {"verdict": report.verdict.value, "stepped by": report.stepped_by, "rounds": str(len(report.rounds))}
     return {name: value for name, value in named.items() if value}
 
 
 def growth(report: HuntReport) -> str:
-    """What grew for a good reason, and the limits."""
+    """Yield growth with a known reason, and the limits."""
     lines = [f"meant: {one.kind}: {one.what}" for one in report.explained]
     return "\n".join([*lines, *(f"limit: {limit}" for limit in report.limits)])

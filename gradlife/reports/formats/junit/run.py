@@ -11,7 +11,9 @@ from gradlife.reports.source_places import stories_by_id, story_place
 
 
 def run_junit(report: RunReport) -> str:
-    """What contradicts its story fails, what did not come to its end is an error, what could not be run is skipped."""
+    """Format a run: contradictions of a story are failures, runs that did not finish are errors, unavailable ones are
+    skipped.
+    """
     return junit_text("gradlife run", suites(report), report.totals.seconds)
 
 
@@ -28,7 +30,7 @@ def suites(report: RunReport) -> Iterator[Suite]:
 
 
 def facts(system: SystemInfo) -> dict[str, str]:
-    """What a system is."""
+    """Yield the facts about a system."""
     names = ("framework", "version", "python", "platform")
     return {name: getattr(system, name) for name in names if getattr(system, name)}
 
@@ -48,7 +50,7 @@ def case_of(story: ScenarioInfo | None, run: ScenarioRun, wrong: list[Expectatio
 
 
 def ending_of(run: ScenarioRun, wrong: list[ExpectationResult]) -> Ending | None:
-    """How it ended, if not well."""
+    """Return the end of a story that did not pass."""
     if run.is_failure:
         return Ending(ERROR, run.outcome, run.reason, getattr(run, "traceback", ""))
     if isinstance(run, RunUnavailable):

@@ -59,7 +59,7 @@ def problem_part(title: str, found: list[problems.Problem]) -> Iterator[str]:
 
 
 def unavailable_part(report: RunReport) -> Iterator[str]:
-    """What could not be run, gathered by reason."""
+    """Yield the stories that could not run, grouped by reason."""
     found = problems.unavailable(report)
     if found:
         rows = ([counted(count, "story", "stories"), plain(", ".join(on)), plain(why)] for why, count, on in found)

@@ -28,7 +28,7 @@ HALVES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Rule:
-    """What can be found."""
+    """A kind of result."""
 
     id: str
     title: str
@@ -105,7 +105,7 @@ def rule_item(rule: Rule) -> dict[str, Any]:
 
 
 def invocation_item(log: Log) -> dict[str, Any]:
-    """How the command ended."""
+    """Describe the exit of the command."""
     notices = [{"level": NOTE, "message": {"text": notice}} for notice in log.notices]
     return {
         "executionSuccessful": log.is_successful,

@@ -1,4 +1,4 @@
-"""What hunts and runs found as SARIF; the rules are the patterns, with what `gradlife explain` tells of them."""
+"""Results of hunts and runs as SARIF. The rules are the patterns, with the texts of `gradlife explain`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rule_of(code: str) -> Rule:
 
 
 def help_lines(code: str) -> Iterator[str]:
-    """What each look of the leak is, and what to do."""
+    """Yield the forms of a leak, and the advice."""
     if code == UNKNOWN_CODE:
         yield "No pattern fits. The trace in the message tells what holds the objects; cut it where it should end."
         return
@@ -98,7 +98,7 @@ def hunt_sarif(report: HuntReport, is_strict: bool = False) -> str:
 
 
 def run_sarif(report: RunReport) -> str:
-    """What contradicts its story, and stories that did not come to their end, at the story's line."""
+    """Format contradictions and stories that did not finish, at the line of the story."""
     results = [*map(contradiction_result, report.contradictions), *map(failure_result, report.failures)]
     stories = stories_by_id(report)
     placed, notices = [], []
