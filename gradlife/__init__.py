@@ -31,17 +31,21 @@ _IN_HUNTING = ("hunt",)
 
 
 def _html_of(value: object) -> str:
-    """What a notebook shows of a report, a trace, a snapshot or a difference. Here, because values know no reports."""
+    """Return the HTML that a notebook shows for a report, a trace, a snapshot or a difference. Values themselves know
+    no reports.
+    """
     return importlib.import_module("gradlife.reports.html.fragments").fragment(value)  # type: ignore[no-any-return]
 
 
 def _html_of_snapshot(snapshot: object) -> str:
-    """What a notebook shows of a snapshot: what retains most, and the types that take most."""
+    """Return the HTML that a notebook shows for a snapshot: the largest owners, and the types that take most."""
     return _html_of(importlib.import_module("gradlife.heap.overview").summary(snapshot))
 
 
 def __getattr__(name):  # type: ignore[no-untyped-def]
-    """What needs the compiled walk is imported when it is asked for: ``gradlife.why(obj)``, ``gradlife.refs(obj)``."""
+    """Import the functions that need the compiled walk when they are first used: ``gradlife.why(obj)``,
+    ``gradlife.refs(obj)``.
+    """
     if name in _IN_HEAP:
         return getattr(importlib.import_module("gradlife.heap"), name)
     if name == "watch":

@@ -62,7 +62,7 @@ complex64: dtype
 complex128: dtype
 
 class _Node(Protocol):
-    """What `grad_fn` is: a type of its own for each operation, or the context of a custom Function."""
+    """The type of `grad_fn`: one for each operation, or the context of a custom Function."""
 
     @property
     def next_functions(self) -> tuple[tuple[_Node | None, _int], ...]: ...

@@ -1,7 +1,7 @@
-"""What can go wrong, in words for the user.
+"""The errors of gradlife, in words for the user.
 
-Each error is one line that says what happened, followed by what to try; the class says which exit status the command ends
-with (0 clean, 1 found, 2 usage, 3 could not tell).
+Each error is one line that says what happened, followed by the remedy. Its class decides the exit status of the
+command (0 clean, 1 found, 2 usage, 3 inconclusive).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class GradlifeError(Exception):
 
 
 class UsageError(GradlifeError):
-    """What was asked for makes no sense or does not exist."""
+    """A request that makes no sense, or names something that does not exist."""
 
     exit_status = EXIT_USAGE
 

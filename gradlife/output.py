@@ -125,7 +125,7 @@ class OutputStream:
 
 
 class NoOutput(OutputStream):
-    """Nothing was asked for."""
+    """The writer for no requested output."""
 
     def write(self, text: str) -> None:
         """Drop the text."""
@@ -172,7 +172,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def reason(error: OSError) -> str:
-    """Why, in the system's words."""
+    """Return the system's reason for an error."""
     return (error.strerror or str(error)).lower()
 
 

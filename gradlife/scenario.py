@@ -111,10 +111,10 @@ class Differs:
 
 
 class Lab:
-    """What a scenario receives: the framework, the means to watch objects weakly, and the stages of the story.
+    """The argument of a scenario: the framework, weak watches of objects, and the stages of the story.
 
     The lab never keeps a subject alive and never changes what it measures; the cyclic collector is off for the whole
-    story but where `collect` or a stage with all names gone calls it.
+    story, except where `collect` or a stage with all names gone calls it.
     """
 
     fw: Any  #: the framework under torch's public names

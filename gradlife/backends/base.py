@@ -1,4 +1,4 @@
-"""What a backend is: a named system, and how a child brings its framework up."""
+"""The interface of a backend: a named system, and the way a child loads its framework."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradlife.model.system import SystemInfo
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """How a child loads the framework: the module to import, the engine profile to put in force, and the interpreter."""
+    """How to load the framework in a child: module to import, engine profile to use, and interpreter."""
 
     module: str
     profile: str | None = None
@@ -32,10 +32,10 @@ class Backend(Protocol):
         """The profile that it is or imitates: `torch-1.2`."""
 
     def describe(self) -> SystemInfo:
-        """What it is, found out without loading it."""
+        """Return a description of the system, without loading it."""
 
     def worker_spec(self) -> WorkerSpec:
-        """How a child loads it."""
+        """Return how a child loads the system."""
 
 
 def this_platform() -> str:

@@ -34,7 +34,7 @@ class ChildBackend:
         return profile_name(self._framework, self._interpreter.version)
 
     def describe(self) -> SystemInfo:
-        """What the interpreter said."""
+        """Return the interpreter's own description."""
         found = self._interpreter
         return SystemInfo(self.name, self.profile, self._framework, found.version, found.python, found.platform)
 

@@ -40,7 +40,7 @@ class FakeBackend:
 
 
 class Storage:
-    """What a fake tensor's numbers are in."""
+    """The memory of a fake tensor's numbers."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -63,7 +63,7 @@ class Tensor:
         return self._storage
 
     def requires_grad_(self) -> Tensor:
-        """Nothing to do: there is no autograd."""
+        """Do nothing: there is no autograd."""
         return self
 
     def tolist(self) -> list[float]:

@@ -54,12 +54,12 @@ class RecordedBackend:
         return replace(self.recording.system, name=self.name)
 
     def worker_spec(self) -> WorkerSpec:
-        """There is nothing to run."""
+        """Raise an error: a recording cannot run anything."""
         raise UsageError(f"{self.name} is a recording: it runs nothing", "a story that it has, or another backend")
 
     @cached_property
     def stories(self) -> dict[str, RecordedStory]:
-        """What was recorded, by the scenario's id."""
+        """The recorded stories, by scenario id."""
         return {story.scenario: story for story in self.recording.stories}
 
     def renewal(self, stories: Iterable[str] = ()) -> str:
@@ -69,7 +69,7 @@ class RecordedBackend:
 
 
 def folder() -> Path:
-    """Where the recordings are that come with gradlife."""
+    """Return the folder of the recordings that come with gradlife."""
     return Path(__file__).resolve().parent.parent / "recordings"
 
 
@@ -111,7 +111,7 @@ def file_of(source: str) -> Path:
 
 
 def read(file: Path) -> Recording:
-    """What a file has; a UsageError with the file's name and the place if that is no whole recording."""
+    """Read a recording; raise UsageError with the file's name and the place of the first fault."""
     try:
         return loads(file.read_text("utf-8"))
     except OSError as error:

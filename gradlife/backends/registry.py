@@ -1,4 +1,4 @@
-"""From a backend's name to the backend."""
+"""The registry of backends, by name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STAND_IN = RECORDED + "torch-2.13.0"
 
 
 def default_backends() -> tuple[str, ...]:
-    """What `gradlife run` compares here."""
+    """Return the backends that `gradlife run` compares on this machine."""
     if is_installed():
         return DEFAULT_BACKENDS
     return tuple(STAND_IN if name == DEFAULT_AGAINST else name for name in DEFAULT_BACKENDS)

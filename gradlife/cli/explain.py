@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def printer_for(args: argparse.Namespace) -> Callable[[Console], None]:
-    """What prints the story, which has run by then, or the pattern."""
+    """Return the function that prints the page of a story or pattern."""
     if is_code(args.name):
         code = args.name.upper()
         stories = stories_about(code)
@@ -105,7 +105,7 @@ def try_out(name: str, backends: Sequence[str] | None) -> tuple[RunReport | None
 
 
 def declared_by_profile(story: ScenarioInfo) -> list[tuple[str, tuple[Declared, ...]]]:
-    """What is declared of each profile."""
+    """Return what a story declares for each profile."""
     names = [name for name in backend_names() if name.startswith(PREFIX)]
     profiles = [name.removeprefix(PREFIX) for name in names or DEFAULT_BACKENDS if name.startswith(PREFIX)]
     return [(profile, applicable(story, system_of(profile))) for profile in profiles]

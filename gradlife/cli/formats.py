@@ -54,10 +54,10 @@ def picture(show: Callable[[Console, Any], object], title: str) -> Writer:
 
 
 class Outputs:
-    """What `--FORMAT FILE` options ask for. Entering it proves that every file can be written.
+    """The files that `--FORMAT FILE` options name. Entering it proves that every file can be written.
 
-    `writers` has for each option what makes the text: a function, or its name as module:function, which is loaded only
-    where it is asked for.
+    `writers` has a function for each option that makes the text, or its name as module:function, which is loaded only
+    if the option is used.
     """
 
     def __init__(self, args: argparse.Namespace, writers: Mapping[str, Writer]) -> None:
@@ -103,7 +103,7 @@ class Outputs:
             raise lost[0]
 
     def writer(self, name: str) -> Callable[..., str | bytes]:
-        """What makes the text of a format."""
+        """Return the function that makes the text of a format."""
         writer = self._writers[name]
         if not isinstance(writer, str):
             return writer
@@ -112,7 +112,7 @@ class Outputs:
         return found
 
     def known(self, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of the options that a format's function takes."""
+        """Keep the options that the format's function takes."""
         taken = inspect.signature(self.writer(name)).parameters
         return {option: value for option, value in options.items() if option in taken}
 

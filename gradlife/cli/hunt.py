@@ -188,7 +188,7 @@ def refuse_formats(names: list[str]) -> None:
 
 
 def load_reports(outputs: Outputs) -> None:
-    """What is needed at the end, while the program runs: it takes as long as a look at the heap."""
+    """Load the report modules while the program runs: at the end that would take as long as a snapshot."""
     for name in ("first_screen", "terminal"):
         importlib.import_module(f"gradlife.reports.hunt.{name}")
     outputs.load()
@@ -249,7 +249,7 @@ def compare(before: HuntReport, after: HuntReport) -> int:
 
 
 def drawn(report: HuntReport, in_full: bool = False) -> str:
-    """What is printed as a picture."""
+    """Return the report as it is drawn in an SVG picture."""
     from gradlife.reports.svg import svg_of
 
     return svg_of(lambda console: print_report(console, report, in_full), f"gradlife hunt {report.target}")
@@ -267,7 +267,7 @@ def print_report(console: Console, report: HuntReport, in_full: bool) -> None:
 
 
 class Show:
-    """Where the report is shown: once, as soon as it is known."""
+    """The display of the report: once, as soon as it is known."""
 
     def __init__(self, args: argparse.Namespace, is_script: bool, is_stdout_taken: bool) -> None:
         self.in_full = args.full

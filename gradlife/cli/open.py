@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show_why(args: argparse.Namespace) -> int:
-    """Why one object is alive."""
+    """Show why one object is alive."""
     with Outputs(args, WHY_WRITERS) as outputs:
         why = Why(open_snapshot(args.file), args.file, address_or_type(args.why))
         if not outputs.is_stdout_taken:

@@ -31,7 +31,7 @@ class Why:
 
     @functools.cached_property
     def around(self) -> Neighbourhood:
-        """What stands around the object."""
+        """The neighbourhood of the object."""
         return self.snapshot.neighbourhood(self.what)
 
 
@@ -54,7 +54,7 @@ def why_page(why: Why) -> str:
 
 
 def why_dot(why: Why) -> str:
-    """What stands around the object, in graphviz's language."""
+    """Draw the neighbourhood of the object in graphviz's language."""
     from gradlife.reports.formats.dot.neighbourhood import dot_text
 
     return dot_text(why.around)

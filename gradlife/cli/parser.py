@@ -78,7 +78,7 @@ def command_module(name: str) -> CommandModule:
 
 
 class CommandModule:
-    """What the module of a command offers (a shape for the type checker)."""
+    """The interface of a command's module, for the type checker."""
 
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from gradlife.runner.api import Progress as RunProgress
 
 
 class ProgressBar:
-    """How far a run is, which story has just ended where, and how many did not end well."""
+    """The progress of a run: the story that ended last, and the number of stories that failed."""
 
     def __init__(self) -> None:
         self._bar = Progress(

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def to_be_kept(args: argparse.Namespace, backend: Backend) -> Recording | None:
-    """What is in the file already, where only a few stories are renewed."""
+    """Return the stories of the existing file, if only some are renewed."""
     file = Path(args.output)
     if args.output == STDOUT or not (args.paths or args.keyword) or not file.is_file() or not file.stat().st_size:
         return None

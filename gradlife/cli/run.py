@@ -205,7 +205,7 @@ def refuse_crowd(count: int) -> None:
 
 @dataclass(frozen=True)
 class Presentation:
-    """How a report is shown."""
+    """The form in which a report is shown."""
 
     every_story: bool
     every_stage: bool

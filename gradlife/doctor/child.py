@@ -30,7 +30,7 @@ LAST_PRINTED = 300
 
 
 def ask_child(time_limit: float = TIME_LIMIT) -> Iterator[Sign]:
-    """What the child found, and how it ended if that was not well."""
+    """Return the child's result, and how it ended if it failed."""
     reader, writer = os.pipe()
     command = [sys.executable, "-c", PROGRAM, str(writer), json.dumps(sys.path)]
     with subprocess.Popen(
@@ -68,7 +68,7 @@ def read_signs(lines: Iterable[str]) -> Generator[Sign, None, str]:
 
 
 def ending(status: int) -> str:
-    """How a process ended, in words."""
+    """Describe how a process ended."""
     if status >= 0:
         return f"the process ended with status {status}"
     try:

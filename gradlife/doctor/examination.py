@@ -21,7 +21,7 @@ def examine() -> Checkup:
 
 
 def signs() -> Iterator[Sign]:
-    """What each part of the examination found; one that fails is a sign itself."""
+    """Yield the signs of each part of the examination; a part that fails is a sign itself."""
     yield from guarded("Versions", installation.versions)
     built = list(guarded("Installation", installation.extensions))
     yield from built
@@ -58,7 +58,7 @@ def lab() -> Iterator[Sign]:
 
 
 def verdicts_of(report: RunReport, name: str) -> list[str]:
-    """What became of a story's subjects, where that could be known."""
+    """Return the verdicts on a story's subjects, if they are known."""
     values = (
         one.value
         for one in report.readings

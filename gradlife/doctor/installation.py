@@ -1,4 +1,4 @@
-"""What is installed: versions of gradlife, Python and the packages beside it, and the compiled extensions."""
+"""Signs of the installation: versions of gradlife, Python and related packages, and the compiled extensions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXTENSIONS = {"gradlife._heap": "the heap graph", "gradlife._engine": "the mini 
 
 
 def versions() -> Iterator[Sign]:
-    """Of gradlife, Python, the machine, and of the packages beside them."""
+    """Return the versions of gradlife, Python, the machine, and related packages."""
     yield Sign(VERSIONS, "gradlife", __version__)
     implementation, build = platform.python_implementation(), " ".join(platform.python_build())
     yield Sign(VERSIONS, "Python", f"{implementation} {platform.python_version()} ({build})", *python_health())
@@ -42,7 +42,7 @@ def versions() -> Iterator[Sign]:
 
 
 def python_health() -> tuple[Health, str]:
-    """Of the interpreter."""
+    """Return the health of the interpreter."""
     if platform.python_implementation() != "CPython":
         return Health.BROKEN, "use CPython: gradlife reads its objects in memory"
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -51,7 +51,7 @@ def python_health() -> tuple[Health, str]:
 
 
 def platform_health() -> tuple[Health, str]:
-    """Of the operating system."""
+    """Return the health of the operating system."""
     if sys.platform == "win32":
         return Health.BROKEN, "use Linux, macOS or WSL: Windows is not supported"
     return Health.WELL, ""
@@ -115,7 +115,7 @@ def is_editable() -> bool:
 
 
 def system_files() -> Iterator[Sign]:
-    """What of /proc can be read: it needs no permission to trace, as a debugger would, for it is this very process."""
+    """Check which files of /proc can be read. Reading one's own needs no ptrace permission, unlike a debugger."""
     if sys.platform != "linux":
         yield Sign(MACHINE, "/proc", f"not on {sys.platform}", Health.ABSENT)
         return

@@ -1,4 +1,4 @@
-"""What this process lets gradlife read: torch's objects in C++, and memory where native code holds references."""
+"""Signs of what gradlife can read in this process: torch's C++ objects, and memory that holds native references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes with gradlife, and what the user has registered: stories, recordings, environments."""
+"""Signs of the data: built-in stories and recordings, and registered environments."""
 
 from __future__ import annotations
 

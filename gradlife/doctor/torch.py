@@ -132,7 +132,7 @@ def step_hooks(torch: Any) -> None:
 
 
 def quiet_modes(torch: Any) -> None:
-    """What keeps the program's modes from seeing what gradlife plants."""
+    """Keep the program's modes from seeing the objects that gradlife plants."""
     with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), torch.inference_mode(False):
         result_of(torch)
 

@@ -182,12 +182,12 @@ __all__ = [
 
 
 def is_tensor(obj: _Any) -> _Any:
-    """Whether ``obj`` is a tensor of this engine."""
+    """Return whether ``obj`` is a tensor of this engine."""
     return isinstance(obj, Tensor)
 
 
 def is_storage(obj: _Any) -> _Any:
-    """Whether ``obj`` is the memory of tensors."""
+    """Return whether ``obj`` is the memory of tensors."""
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
@@ -197,7 +197,7 @@ def numel(input: Tensor) -> _Any:
 
 
 def is_inference(input: Tensor) -> _Any:
-    """Whether a tensor was made in inference mode."""
+    """Return whether a tensor was made in inference mode."""
     return input.is_inference()
 
 

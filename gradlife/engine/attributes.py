@@ -1,4 +1,4 @@
-"""What is said of tensors besides their values: sizes, device, layout."""
+"""Attributes of tensors besides their values: sizes, device, layout."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Size(tuple[int, ...]):
 
 
 class device:
-    """Where a tensor's bytes are: always the CPU here."""
+    """The place of a tensor's bytes: always the CPU here."""
 
     __slots__ = ("index", "type")
     index: int | None
@@ -83,7 +83,7 @@ class device:
 
 
 class layout:
-    """How a tensor's elements lie in memory: always strided here."""
+    """The memory layout of a tensor: always strided here."""
 
     __slots__ = ()
 

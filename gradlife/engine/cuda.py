@@ -6,15 +6,15 @@ __all__ = ["device_count", "is_available", "is_initialized"]
 
 
 def is_available() -> bool:
-    """Whether there are GPUs: never here."""
+    """Return whether there are GPUs: never here."""
     return False
 
 
 def is_initialized() -> bool:
-    """Whether a GPU is in use: never here."""
+    """Return whether a GPU is in use: never here."""
     return False
 
 
 def device_count() -> int:
-    """How many GPUs there are."""
+    """Return how many GPUs there are."""
     return 0

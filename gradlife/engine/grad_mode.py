@@ -112,12 +112,12 @@ _multithreading = _Multithreading()
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` said last in this thread."""
+    """Return the last value of `set_multithreading_enabled` in this thread."""
     return _multithreading.enabled
 
 
 class set_multithreading_enabled(ModeBlock):
-    """Whether a backward may use several threads. This engine runs it in the calling thread either way."""
+    """Set whether a backward may use several threads. This engine always runs it in the calling thread."""
 
     def __init__(self, mode: bool) -> None:
         self.prev = is_multithreading_enabled()
@@ -144,14 +144,15 @@ class set_multithreading_enabled(ModeBlock):
 
 
 def is_view_replay_enabled() -> bool:
-    """Whether new views of this thread remember the operations that made them."""
+    """Return whether new views of this thread record the operations that made them."""
     return _engine._is_view_replay_enabled()
 
 
 class _force_original_view_tracking(ModeBlock):
-    """Whether new views remember the operations that made them: at once, and until the end of the block.
+    """Set whether new views record the operations that made them: at once, and until the end of the block.
 
-    When their base was changed in place since, their history is made anew with these; else with one window on it.
+    If their base is then changed in place, their history is rebuilt from these operations; otherwise from one
+    `as_strided`.
     """
 
     def __init__(self, mode: bool) -> None:

@@ -62,10 +62,10 @@ def use_count(obj: Any) -> int:
 
 @dataclass(frozen=True)
 class OwnerTree:
-    """Who owns whom, from one object downwards; ``str()`` draws it.
+    """The ownership tree below one object; ``str()`` draws it.
 
-    ``ownership`` says how the object above holds this one: strong, weak, borrowed or coupled. ``is_seen`` marks an object
-    whose own line stands elsewhere in the tree.
+    ``ownership`` says how the object above holds this one: strong, weak, borrowed or coupled. ``is_seen`` marks an
+    object whose own line stands elsewhere in the tree.
     """
 
     label: str

@@ -68,7 +68,7 @@ def disabled_torch_function_impl(*args: Any, **kwargs: Any) -> Any:
 
 
 def default_torch_function(cls: Any, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
-    """What ``Tensor.__torch_function__`` does: computes as for plain tensors, and gives results the class."""
+    """Compute as for plain tensors and give the results the class: the default of ``Tensor.__torch_function__``."""
     if not all(issubclass(cls, each) for each in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -77,7 +77,7 @@ def default_torch_function(cls: Any, func: Any, types: Iterable[type], args: Any
 
 
 def _keeps_class(func: Any) -> bool:
-    """Whether it reads `.grad` or `._base`: these are what they are."""
+    """Does it read `.grad` or `._base`? Their values keep their own class."""
     owner = getattr(func, "__self__", None)
     return getattr(owner, "__name__", "") in ("grad", "_base")
 
@@ -91,12 +91,12 @@ def _as(result: Any, cls: Any) -> Any:
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether it is a tensor, or is of a class that overrides what is done to tensors."""
+    """Return whether it is a tensor, or of a class that overrides functions of tensors."""
     return isinstance(inp, _engine.TensorBase) or hasattr(type(inp), "__torch_function__")
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of these is of a class that is asked."""
+    """Return whether one of these is of a class that overrides functions of tensors."""
     return any(_engine._overrides_torch_function(each) for each in relevant_args)
 
 

@@ -75,7 +75,7 @@ def _current_graph_task_execution_order() -> list[Any]:
 
 
 def _unsafe_set_version_counter(tensors: Any, versions: Any) -> None:
-    """As if the tensors (or one) had not been changed in place since these versions (or this)."""
+    """Set the version counters of tensors back, as if there had been no change in place since."""
     if isinstance(tensors, Tensor):
         tensors, versions = (tensors,), (versions,)
     _engine._unsafe_set_version_counter(tuple(tensors), tuple(versions))

@@ -1,4 +1,4 @@
-"""Which PyTorch release this thread's profile stands for: what the Python layer asks where releases differ."""
+"""The PyTorch release that this thread's profile stands for, for the Python layer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ def release() -> tuple[int, int]:
 
 
 def is_oneflow() -> bool:
-    """Whether this thread's profile stands for a release of OneFlow."""
+    """Return whether this thread's profile stands for a release of OneFlow."""
     return _engine._current_release()[0] == "oneflow"
 
 
 def drops_gradients() -> bool:
-    """Whether ``zero_grad()`` drops gradients rather than filling them with zeros: from 2.0 on, and not in OneFlow."""
+    """Return whether ``zero_grad()`` drops gradients instead of filling them with zeros: from 2.0 on, and not in
+    OneFlow.
+    """
     return not is_oneflow() and release() >= (2, 0)

@@ -25,7 +25,7 @@ class Span(NamedTuple):
     oneflow: int = NEWEST
 
     def holds(self) -> bool:
-        """Whether the release of this thread's profile has the name."""
+        """Does the release of this thread's profile have the name?"""
         framework, release = _engine._current_release()
         return self.oneflow <= release if framework == "oneflow" else self.first <= release <= self.last
 
@@ -131,7 +131,7 @@ class _ClassName:
         raise self.error(owner)
 
     def error(self, owner: type) -> AttributeError:
-        """What an instance says instead."""
+        """Return the error that an instance raises instead."""
         return AttributeError(self.absent.format(type=owner.__name__, name=self.name))
 
 
@@ -185,7 +185,7 @@ def _module_type(spans: Mapping[str, Span]) -> type[_Module]:
 
 
 def limit_module(name: str, spans: Mapping[str, Span]) -> None:
-    """From now on these names of the loaded module ``name`` are there only in their releases."""
+    """Limit these names of the loaded module ``name`` to their releases."""
     sys.modules[name].__class__ = _module_type(spans)
 
 
@@ -198,7 +198,7 @@ def limited_module(name: str, members: Mapping[str, Any], spans: Mapping[str, Sp
 
 
 def limit_class(cls: type, spans: Mapping[str, Span], absent: str = NO_ATTRIBUTE) -> None:
-    """From now on these attributes of ``cls`` are there only in their releases."""
+    """Limit these attributes of ``cls`` to their releases."""
     for name, span in spans.items():
         inner = next(base.__dict__[name] for base in cls.__mro__ if name in base.__dict__)
         kind = _ClassProperty if hasattr(type(inner), "__set__") else _ClassName
@@ -216,7 +216,7 @@ def _is_absent(cls: type, name: str) -> bool:
 
 
 def refuse_absent_module(name: str, span: Span) -> None:
-    """At the head of a module that not every release has: where it is absent, importing it fails as it does there."""
+    """Refuse the import of a module that the release does not have; call it at the module's head."""
     if span.holds():
         return
     is_oneflow = _engine._current_release()[0] == "oneflow"  # where ``utils`` as a whole needs an installed PyTorch

@@ -38,7 +38,7 @@ class TypedStorage:
         return self._untyped_storage._cdata
 
     def data_ptr(self) -> int:
-        """Where the bytes lie."""
+        """Return the address of the bytes."""
         return self._untyped_storage.data_ptr()
 
     def nbytes(self) -> int:

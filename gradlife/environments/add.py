@@ -69,7 +69,7 @@ def find_python(base: str) -> str:
 
 
 def same_or_refused(known: Environment, wanted: Environment) -> Environment:
-    """What is there already, if it is what is wanted."""
+    """Return the existing environment, if it is the wanted one; refuse otherwise."""
     if (known.packages, known.python) == (wanted.packages, wanted.python):
         return known
     has = f"{' '.join(known.packages)} on Python {known.python}"

@@ -43,7 +43,7 @@ class InterpreterError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """What an interpreter says of itself."""
+    """The description that an interpreter gives of itself."""
 
     path: str
     python: str  # its version
@@ -169,7 +169,7 @@ class Conversation:
         return facts
 
     def _ending(self, what: str, limit: float, silence: Silence) -> str:
-        """Why there is no answer: time is up, or the interpreter ended."""
+        """Return why there is no answer: time is up, or the interpreter ended."""
         if silence.is_late:
             return f"{what} in {limit:g} s"
         try:
@@ -194,18 +194,18 @@ class Conversation:
 
 
 def question_text() -> str:
-    """What the interpreter is given to run. Nothing comes from the folder that it starts in."""
+    """Return the program for the interpreter. It uses nothing from the folder that it starts in."""
     prelude = "import sys\nsys.path[:] = [entry for entry in sys.path if entry]\n"
     return prelude + Path(probe_script.__file__).read_text(encoding="utf-8")
 
 
 def install_hint(framework: str) -> str:
-    """How an environment with a framework is made."""
+    """Return how to make an environment with a framework."""
     return f"gradlife env add NAME --python PATH {framework}==VERSION"
 
 
 def import_hint(error: str) -> str:
-    """What to do about a framework that does not import."""
+    """Return the remedy for a framework that cannot be imported."""
     if "libcudnn" in error or "libcublas" in error:
         return (
             "add nvidia-cudnn-cu11==8.5.0.96 to its packages: gradlife env add NAME --python PATH oneflow==VERSION ..."
@@ -216,7 +216,7 @@ def import_hint(error: str) -> str:
 
 
 def ending(code: int) -> str:
-    """How a process ended."""
+    """Describe how a process ended."""
     if code >= 0:
         return f"it ended with exit code {code}"
     try:
@@ -226,5 +226,5 @@ def ending(code: int) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a process could not be started."""
+    """Return why a process could not be started."""
     return (getattr(error, "strerror", None) or str(error)).lower()

@@ -70,7 +70,7 @@ def install(python: str, packages: Sequence[str]) -> None:
 
 
 def install_error(shown: Shown, packages: Sequence[str]) -> InstallError:
-    """What is reported about a failed pip."""
+    """Return the message for a failed pip."""
     said = "\n".join(shown.lines).lower()
     number, hint = next(
         ((number, hint) for number, (signs, hint) in enumerate(REMEDIES) if any(sign in said for sign in signs)),

@@ -29,7 +29,7 @@ def info_of(environment: Environment) -> EnvironmentInfo:
 
 
 def bytes_in(folder: str) -> int:
-    """What the files of a folder take on the disk."""
+    """Return the disk space of a folder's files."""
     return sum(status.st_blocks * 512 for status in _files(folder))
 
 

@@ -1,4 +1,4 @@
-"""Where registered environments are, and what they may be called."""
+"""Folders and names of registered environments."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What an interpreter is asked by `-c`: what it is, then which framework it has. Python 2 understands it, too.
+"""The program that describes an interpreter and its framework, run by `-c`. Python 2 understands it, too.
 
-Arguments: the descriptor to answer on, and the framework's module; an empty one asks only for what is there. Each answer
+Arguments: the descriptor to answer on, and the framework's module; empty to only list what is installed. Each answer
 is a JSON object on a line.
 """
 
@@ -19,7 +19,7 @@ TEXT_LIMIT = 400
 
 
 def interpreter_facts():
-    """What this interpreter is."""
+    """Return the facts about this interpreter."""
     import sysconfig
 
     return {

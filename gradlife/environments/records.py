@@ -1,4 +1,4 @@
-"""What is known of a registered environment: one small JSON file in its folder."""
+"""The record of a registered environment: one small JSON file in its folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Environment:
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
+        """The folder of the environment."""
         return environment_folder(self.name)
 
     @property
@@ -50,7 +50,7 @@ def write_record(environment: Environment) -> None:
 
 
 def read_record(name: str) -> Environment | None:
-    """What is known of the environment of this name; None if there is none, or nothing readable about it."""
+    """Read the record of the environment of this name; None if there is none, or if it cannot be read."""
     try:
         content = json.loads((environment_folder(name) / FILE).read_text(encoding="utf-8"))
         values = {field.name: content[field.name] for field in fields(Environment)}

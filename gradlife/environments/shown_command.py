@@ -25,7 +25,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How a command ended, and its last lines."""
+    """The exit of a command, and its last lines."""
 
     exit_code: int
     lines: tuple[str, ...]
@@ -74,7 +74,7 @@ def pass_on(descriptor: int, stream: TextIO, process: subprocess.Popen[bytes]) -
 
 
 def read_some(descriptor: int) -> bytes:
-    """What there is; nothing at the end, which a terminal tells by an error."""
+    """Read what there is; empty at the end, which a terminal reports as an error."""
     try:
         return os.read(descriptor, 4096)
     except OSError:

@@ -55,26 +55,28 @@ class Browser:
         self._graph: HeapGraph = snapshot._graph
 
     def preparations(self) -> Iterator[tuple[str, Callable[[], object]]]:
-        """What is worked out once, each with words for who waits: some 0.2 s a million objects together."""
+        """Yield the preparations that are computed once, each with a description for who waits: some 0.2 s a million
+        objects together.
+        """
         yield "finding what would be freed with what", lambda: self._graph.retained(PROCESS)
         yield "finding the paths from the roots", lambda: self._graph.path(PROCESS)
         yield "sorting by what is retained", lambda: self._graph.dominated(PROCESS, 0, 0)
 
     @property
     def bytes(self) -> int:
-        """What all objects retain that a root reaches."""
+        """The retained size of everything that a root reaches."""
         return self._graph.retained(PROCESS)
 
     # --- what is kept by what ---
 
     def kept(self, node: int) -> list[int]:
-        """What would be freed with the node and with nothing below it, most first. Of an object with a dict of attributes
-        what the dict keeps: the dict is shown as a part of it.
+        """Return what would be freed with the node and with nothing below it, largest first. For an object with an
+        attribute dict, that is what the dict keeps: the dict is shown as part of the object.
         """
         return self._dominated(self._inside(node))
 
     def kept_count(self, node: int) -> int:
-        """How many these are."""
+        """Return how many these are."""
         return self._graph.dominated(None if node == UNREACHED else self._inside(node), 0, 0)[0]
 
     def above(self, node: int) -> list[int]:
@@ -133,7 +135,7 @@ class Browser:
         return replace(self.row(node), via=via, is_shared=False)
 
     def _via(self, node: int, holder: int | None) -> tuple[str, bool]:
-        """How the holder refers to it; where it does not itself, what does that leads to it."""
+        """Return the reference of the holder, or the reference of the object between that leads to it."""
         if holder is not None and holder > PROCESS:
             between = self._inside(holder)
             links = self._links([holder, node] if between == holder else [holder, between, node])
@@ -155,11 +157,11 @@ class Browser:
     # --- who refers to whom ---
 
     def referrers(self, node: int) -> list[int]:
-        """Who refers to it, those that retain most first, each once."""
+        """Return the referrers, those that retain most first, each once."""
         return self._sorted(self._graph.referrers(node))
 
     def referents(self, node: int) -> list[int]:
-        """What it refers to, in the same order."""
+        """Return the referents, in the same order."""
         return self._sorted(self._graph.referents(node))
 
     def _sorted(self, nodes: Sequence[int]) -> list[int]:
@@ -183,7 +185,7 @@ class Browser:
     # --- why it is alive ---
 
     def trace(self, node: int) -> Trace:
-        """Why it is alive. Of a long way, a list of a thousand links, only the ends are shown."""
+        """Return the trace of a node. A long path, such as a list of a thousand links, is shortened to its ends."""
         found = self.snapshot._story(node)
         found["path"], found["cycle"], found["tail"] = map(shortened, (found["path"], found["cycle"], found["tail"]))
         return trace_of(short_type(self._graph.type(node)), found, self._graph, self.snapshot.limits)

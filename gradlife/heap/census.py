@@ -30,7 +30,7 @@ class Census:
 
     @property
     def objects(self) -> int:
-        """How many objects there were."""
+        """The number of objects at that time."""
         return self._graph.tracked_count
 
     def types(self) -> tuple[TypeCount, ...]:
@@ -41,16 +41,16 @@ class Census:
         return tuple(TypeCount(*key, count, 0) for key, count in rows.most_common() if key[1] != "root")
 
     def changes(self) -> HeapDiff:
-        """What is new and gone by now: counts by type, and of each type some new objects by their address.
+        """Return what is new and gone by now: counts by type, and some new objects of each type by address.
 
-        An object that was freed and replaced in its place by another of its type passes for the same.
+        An object that was freed and replaced at its address by another of its type counts as the same.
         """
         # No closure in here: its cells would be new objects.
         return diff_of(*_heap.census(self._graph, EXAMPLES, (self,)))
 
 
 def diff_of(graph: HeapGraph, rows: Sequence[ChangeRow], details: dict[int, str]) -> HeapDiff:
-    """What the extension found to differ, the types that grew most first."""
+    """Return the extension's differences as a value, the types that grew most first."""
     changes = [
         TypeChange(name, kind, *new, *gone, *grown, tuple(new_object(graph, node, details[node]) for node in nodes))
         for name, kind, new, gone, grown, nodes in rows

@@ -22,7 +22,7 @@ NUMBERS = re.compile(r"\[[-(\d][^\]]*\]")
 
 
 def compare(before: HeapGraph, after: HeapGraph, *, by_identity: bool) -> HeapDiff:
-    """What is new, gone and grown, by type and by place."""
+    """Return what is new, gone and grown, by type and by place."""
     types = changed_objects(before, after) if by_identity else changed_counts(before, after)
     paths = changed_paths(before, after) if before.has_labels and after.has_labels else []
     types.sort(key=lambda row: (-abs(row.bytes), -row.new, row.type))

@@ -17,7 +17,7 @@ RawHolder = tuple[str, str, str, str, str]
 
 
 class Referrers(TypedDict):
-    """Who refers to one object."""
+    """The referrers of one object."""
 
     references: int  # as the object counts them
     referrer_count: int  # those that the graph knows

@@ -26,7 +26,7 @@ def heap_map(snapshot: Snapshot, objects: int = OBJECTS, areas: int = AREAS) -> 
 
 
 def object_map(snapshot: Snapshot, what: int | str) -> MappedObject:
-    """What is round one object, at an address, or of a type the one that retains most."""
+    """Return the map of one object: the one at an address, or the one of a type that retains most."""
     mapper, node = Mapper(Browser(snapshot)), snapshot._node_of(what)
     return mapper.mapped(node, UNREACHED, mapper.storages([node])[node], most=50)
 
@@ -57,7 +57,7 @@ class Mapper:
         )
 
     def kept(self, node: int) -> list[int]:
-        """What it keeps, most first; only those that can be known are remembered."""
+        """Return what a node keeps, largest first, and remember those that can be shown."""
         if node not in self._kept:
             self._kept[node] = self._browser.kept(node)[: max(KEPT, OBJECTS)]
         return self._kept[node]
@@ -76,11 +76,11 @@ class Mapper:
         return found
 
     def shown(self, node: int, most: int) -> list[int]:
-        """Of what it keeps the first, and those that are shown themselves."""
+        """Return the first of what a node keeps, and those that are shown themselves."""
         return [one for rank, one in enumerate(self.kept(node)[:KEPT]) if rank < most or one in self._chosen]
 
     def waiting(self, node: int, holder: int, depth: int) -> tuple[int, int, int, int]:
-        """As it stands in the queue."""
+        """Return the entry of a node in the queue."""
         return -self._graph.retained(node), node, holder, depth
 
     def storages(self, wanted: Iterable[int]) -> dict[int, Counter[str]]:

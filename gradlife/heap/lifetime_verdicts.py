@@ -9,10 +9,10 @@ from gradlife.heap.torch_layout.torch import ensure_calibrated
 
 
 def lifetimes_at(addresses: Sequence[int]) -> list[str | None]:
-    """What becomes of the living objects at these addresses (`Lifetime` values); None of one that the graph does not have.
+    """Return the `Lifetime` of the living objects at these addresses; None for one that is not in the graph.
 
-    One walk of the whole heap, natively, some 0.1 s in a process with PyTorch. Nothing is hidden: the caller's own frames
-    are roots as all others are.
+    One native walk of the whole heap, some 0.1 s in a process with PyTorch. Nothing is hidden: the caller's own
+    frames are roots like all others.
     """
     ensure_calibrated()
     if not addresses:

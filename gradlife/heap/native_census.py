@@ -43,9 +43,9 @@ class NativeCensus:
         return sum(row.count for row in self.classes if row.type == name)
 
     def since(self, earlier: NativeCensus) -> tuple[TypeCount, ...]:
-        """What became more or fewer, as differences, the largest growth first.
+        """Return what became more or fewer, as differences, the largest growth first.
 
-        Objects have no birthdays: one that was freed and one that was made since are no difference.
+        Objects have no birthdays: one freed and one made since cancel out.
         """
         before = {(row.type, row.kind): row for row in earlier.classes}
         now = {(row.type, row.kind): row for row in self.classes}
@@ -82,7 +82,7 @@ def native_census() -> NativeCensus:
 
 
 def lost_heaps(count: int) -> tuple[str, ...]:
-    """In words."""
+    """Return the limit as text."""
     if not count:
         return ()
     return (f"C++ objects in {count} of malloc's heaps, which other threads changed faster than they can be read",)

@@ -102,7 +102,9 @@ class Picture:
         return step_of(found[-1], "") if found else Step(short_type(own.type), "", own.kind, "", "unknown")
 
     def add_referrers(self, found: Story) -> None:
-        """Who refers to the target, each with a way from a root to it; and how many references nothing explains."""
+        """Add the referrers of the target, each with a path from a root to it, and the number of unexplained
+        references.
+        """
         pairs = list(zip(found["owners"], found["referrers"], strict=True))[:MOST_REFERRERS]
         for above, step in pairs:
             owner, via = last_reference((*above, step))
@@ -121,7 +123,7 @@ class Picture:
             self.tie(UNSEEN, self._target, "", False, True)
 
     def add_referents(self) -> int:
-        """What the target refers to; how much that is."""
+        """Add the referents of the target."""
         rows = list(dict.fromkeys(self.referents_of([self._target])))
         for row in rows[:MOST_REFERENTS]:
             self.add(numbered(self._graph.steps_along(row), whole=True), Role.KEPT)

@@ -10,13 +10,15 @@ MOST_NAMED = 10_000
 
 
 def nodes_named(graph: HeapGraph, name: str) -> list[int]:
-    """Those that the way from a root comes to by exactly this name, most retained first."""
+    """Return the nodes whose path from a root ends in exactly this name, most retained first."""
     found = searched(graph, name, MOST_NAMED) if name else []
     return [node for node in found if name_of(graph, node) == name]
 
 
 def searched(graph: HeapGraph, text: str, count: int) -> list[int]:
-    """Those that have a text in their type, their description or their name, so many at most, most retained first."""
+    """Return at most `count` nodes that have a text in their type, their description or their name, most retained
+    first.
+    """
     return graph.search(text.encode("utf-8", "replace").decode(), count)[1]
 
 

@@ -12,7 +12,7 @@ from gradlife._version import __version__
 
 
 def make_notes(limits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """What a snapshot says of its origin. Neither the machine's name nor a path of it."""
+    """Return the origin of a snapshot, without the machine's name and paths."""
     yield "gradlife", __version__
     yield "python", platform.python_version()
     yield "platform", f"{sys.platform} {platform.machine()}"

@@ -29,5 +29,5 @@ def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: in
 
 
 def summary(snapshot: Snapshot) -> HeapSummary:
-    """What a notebook shows of it."""
+    """Return the summary that a notebook shows."""
     return HeapSummary(overview(snapshot, "", types=12, cycles=0), heap_map(snapshot, objects=60, areas=30))

@@ -78,7 +78,7 @@ class _Search:
                 self._number(address, kind)
 
     def _follow(self) -> None:
-        """From C++ object to C++ object."""
+        """Follow references from C++ object to C++ object."""
         waiting = deque(address for address in self.numbers)
         seen: set[int] = set()
         while waiting:

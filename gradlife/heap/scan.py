@@ -20,14 +20,14 @@ BY_SURENESS = list(Sureness)
 
 
 def scan(objects: Sequence[object]) -> list[tuple[NativeHolder, ...]]:
-    """For each object, every word of memory that may hold it natively, the surest first.
+    """Return every word of memory that may hold each object natively, the surest first.
 
-    Searches all writable memory of the process once for each step outwards, some 0.1 s for 200 MB, and changes nothing.
-    Words in what the heap graph explains, in freed memory and on this thread's stack are left out. `gradlife.refs` with
-    ``scan=True`` is the question for one object: it names only references that nothing else explains.
+    Searches all writable memory of the process once for each step outwards, some 0.1 s for 200 MB, and changes
+    nothing. Words in what the heap graph explains, in freed memory and on this thread's stack are left out.
+    `gradlife.refs` with ``scan=True`` asks about one object and names only references that nothing else explains.
 
-    Raises ValueError for more than 1,000 objects, and RuntimeError where it can't work: other than Linux with glibc on
-    x86-64 or arm64, or a kernel that forbids it.
+    Raises ValueError for more than 1,000 objects, and RuntimeError where it cannot work: systems other than Linux
+    with glibc on x86-64 or arm64, or a kernel that forbids it.
     """
     if len(objects) > MOST_OBJECTS:
         raise ValueError(f"a scan looks for {MOST_OBJECTS:,} objects at most, not {len(objects):,}")
@@ -51,7 +51,7 @@ def scan_natives(addresses: Sequence[int]) -> list[tuple[NativeHolder, ...]]:
 
 
 def scan_unknown(obj: object) -> tuple[int, tuple[NativeHolder, ...]]:
-    """Of an object that the heap graph does not have: how many references it has beside ours, and what may hold them."""
+    """Count the references of an object that is not in the heap graph, and find what may hold them."""
     ensure_calibrated()
     [(references, _, found)] = _heap.scan([obj], OWN_FOLDER)
     return references - 1, holders_of(found)  # the list has one

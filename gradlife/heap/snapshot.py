@@ -47,27 +47,27 @@ class Snapshot:
 
     @property
     def objects(self) -> int:
-        """How many objects there are; roots are none."""
+        """The number of objects, without roots."""
         return sum(row.count for row in self.types() if row.kind != "root")
 
     @property
     def references(self) -> int:
-        """How many references they have to one another."""
+        """The number of references between objects."""
         return self._graph.edge_count
 
     @property
     def bytes(self) -> int:
-        """What all objects take together, storages' contents included, each counted once."""
+        """The size of all objects together, with storages' contents, each counted once."""
         return sum(row.bytes for row in self.types())
 
     @property
     def notes(self) -> Notes:
-        """Where and when it was taken: keys and values."""
+        """Where and when the snapshot was taken: keys and values."""
         return self._notes
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What could not be seen, a sentence each."""
+        """What could not be seen, one sentence each."""
         return tuple(value for key, value in self._notes if key == "limit")
 
     @functools.cached_property
@@ -128,7 +128,7 @@ class Snapshot:
         return node == holder
 
     def holders(self, type_name: str) -> tuple[HolderCount, ...]:
-        """Who refers to objects of a type: by the holders' type, those with most references first."""
+        """Return the holders of objects of a type, by the holders' type, most references first."""
         rows: Counter[tuple[str, str]] = Counter()
         holders: Counter[tuple[str, str]] = Counter()
         for full_name in self._full_names(type_name):
@@ -153,17 +153,17 @@ class Snapshot:
         return Cycle(objects, nbytes, lifetime, bool(has_native), merged_steps(raw, is_cycle=True))
 
     def _fate(self, cycle: References) -> Lifetime:
-        """What becomes of a cycle that no root reaches."""
+        """Return the lifetime of a cycle that no root reaches."""
         seen = self._seen(cycle)
         return Lifetime.NEVER if seen is None else fate_of(self._graph.story(seen))
 
     def _seen(self, cycle: References) -> int | None:
-        """Of a cycle an object that the collector sees, Python's, which says what becomes of all; None if there is none."""
+        """Return a Python object of a cycle, which decides the lifetime of the whole cycle; None if there is none."""
         return next((one.node for one in cycle if one.kind == "python"), None)
 
     def why(self, what: int | str) -> Trace:
-        """Why an object is alive: the one at an address; of a type, or of what a variable, an attribute or a key is called,
-        the one that retains most.
+        """Explain why an object is alive: the one at an address, or the one of a type, or with the name of a
+        variable, an attribute or a key, that retains most.
         """
         node = self._node_of(what)
         return trace_of(short_type(self._graph.type(node)), self._story(node), self._graph, self.limits)
@@ -182,7 +182,7 @@ class Snapshot:
         return found
 
     def diff(self, later: Snapshot) -> HeapDiff:
-        """What is new, gone and grown in a later snapshot."""
+        """Return what is new, gone and grown in a later snapshot."""
         mine, other = dict(self._notes).get("process"), dict(later._notes).get("process")
         return compare(self._graph, later._graph, by_identity=mine is not None and mine == other)
 
@@ -258,7 +258,7 @@ def open_snapshot(path: str | os.PathLike[str]) -> Snapshot:
 
 
 def diff(before: Snapshot, after: Snapshot) -> HeapDiff:
-    """What is new, gone and grown between two snapshots."""
+    """Return what is new, gone and grown between two snapshots."""
     return before.diff(after)
 
 
@@ -276,7 +276,7 @@ def device_of(storage_type: str) -> str:
 
 
 def fate_of(story: Story) -> Lifetime:
-    """What becomes of an object, where a reference that nothing explains is not taken for one that nobody gives back."""
+    """Return the lifetime of an object; an unexplained reference is not taken for one that is never given back."""
     lifetime = Lifetime(story["lifetime"])
     known = [leg.referrers for leg in story["legs"]]
     is_unexplained = lifetime is Lifetime.NEVER and bool(known) and not any(known)

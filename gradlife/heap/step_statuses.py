@@ -1,4 +1,4 @@
-"""Which steps of a trace are meant to be alive, and between which two the leak lies. After LeakCanary's leak traces."""
+"""The status of each step of a trace: expected, leaked or unknown, and the stretch with the leak. After LeakCanary."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def with_statuses(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def judge(step: Step) -> Step:
-    """What is known of a step by itself."""
+    """Judge a step by itself."""
     reason = EXPECTED_ROOTS.get(step.object) if step.kind == "root" else EXPECTED_TYPES.get(step.object)
     return replace(step, status=StepStatus.EXPECTED, reason=reason) if reason else step

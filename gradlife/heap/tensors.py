@@ -13,7 +13,7 @@ from gradlife.model.trace import TensorFacts
 
 
 def tensor_facts(graph: HeapGraph, node: int) -> TensorFacts | None:
-    """Of a node that is a tensor, or the Python object that stands for one."""
+    """Return the facts about a tensor node, or about the Python object of one."""
     impl = node if graph.kind(node) == "tensor" else first_of_kind(graph, node, "tensor")
     if impl is None:
         return None
@@ -26,7 +26,7 @@ def tensor_facts(graph: HeapGraph, node: int) -> TensorFacts | None:
 
 
 def content_bytes(graph: HeapGraph, storage: int) -> int | None:
-    """What a storage holds, without the object that holds it; None where sizes were not measured."""
+    """Return the size of a storage's contents alone; None if sizes were not measured."""
     found = graph.describe(storage)
     if found.bytes is None or found.type.startswith("engine::"):
         return found.bytes
@@ -47,7 +47,7 @@ def block_of_empty(kind: Any) -> int:
 
 
 def first_of_kind(graph: HeapGraph, node: int, kind: str) -> int | None:
-    """What an object refers to of a kind: a tensor's storage, its node."""
+    """Return the first referent of a kind: a tensor's storage, its node."""
     return next((target for target in graph.referents(node) if graph.kind(target) == kind), None)
 
 

@@ -17,15 +17,15 @@ from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
 
 
 def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
-    """Why ``obj`` is alive: the references that lead to it from a root, or the cycle that keeps it where none does.
+    """Explain why ``obj`` is alive: the path that leads to it from a root, or the cycle that keeps it.
 
-    Walks the whole heap once, natively, while nothing else runs; takes about 0.3 s a million objects. Changes nothing: no
-    object is made while it looks, no code of the program runs, no hook is called. The trace holds no object.
+    Walks the whole heap once, natively, while nothing else runs; takes about 0.3 s a million objects. Changes
+    nothing: no object is made meanwhile, no code of the program runs, no hook is called. The trace holds no object.
 
-    With ``scan=True`` references that nothing in the heap explains are looked for in memory (see `refs`).
+    With ``scan=True``, references that nothing in the heap explains are searched for in memory (see `refs`).
 
-    With a ``budget`` the walk goes outwards from the roots and ends after so many objects. A way that it finds is a way;
-    where it finds none the lifetime is unknown, and `limits` says so. A heap that is no larger is walked as a whole.
+    With a ``budget`` the walk goes outwards from the roots and ends after so many objects. A path that it finds is
+    valid; if it finds none, the lifetime is unknown, and `limits` says so. A smaller heap is walked as a whole.
     Raises ValueError for a budget below 1.
     """
     unseen = ensure_calibrated()
@@ -87,7 +87,7 @@ def type_name(obj: object) -> str:
 
 
 def checked_budget(budget: int | None) -> int:
-    """As the extension takes it: 0 is none."""
+    """Return the budget as the extension takes it: 0 is none."""
     if budget is not None and budget < 1:
         raise ValueError(f"a budget is a number of objects from 1 on, not {budget}")
     return budget or 0
@@ -119,7 +119,7 @@ def referrer_of(links: References) -> Referrer:
 
 
 def leg_texts(legs: Sequence[Leg], graph: HeapGraph) -> list[str]:
-    """In words: which objects the collector starts from, and who holds them unseen; alike ones once."""
+    """Describe the objects that the collector starts from, and who holds them unseen; equal ones once."""
     counts = Counter(leg_text(leg, graph) for leg in legs)
     return [f"{text}, and {count - 1} more like it" if count > 1 else text for text, count in counts.items()]
 

@@ -22,5 +22,5 @@ class TalkingChild(Child):
 
 
 def main() -> int:
-    """What the watching process starts."""
+    """Run what the watching process asked for."""
     return start(TalkingChild)

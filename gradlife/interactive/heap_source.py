@@ -1,4 +1,4 @@
-"""What a session is about: a heap to be asked, and for a live process what can be done to it."""
+"""The subject of a session: a heap to ask about and, for a live process, the actions on it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class NeedsProcessError(UsageError):
 
 
 class Patient(Protocol):
-    """What a session asks."""
+    """The interface that a session uses."""
 
     @property
     def title(self) -> str:
-        """What it is, in a line."""
+        """The subject, on one line."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -31,14 +31,14 @@ class Patient(Protocol):
 
     @property
     def report(self) -> HuntReport | None:
-        """What the hunt found; None of a file."""
+        """The hunt's report; None for a file."""
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """What the steps added that were taken from a prompt."""
+        """The additions of the steps that were taken from a prompt."""
 
     def why(self, expression: str) -> Trace | None:
-        """Why what a Python expression gives is alive; None where nothing can be evaluated."""
+        """Explain why the value of a Python expression is alive; None if nothing can be evaluated."""
 
     def step(self, count: int) -> None:
         """Has the program go on for so many steps and come back; raises `NeedsProcessError` of a file."""

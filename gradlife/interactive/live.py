@@ -37,7 +37,7 @@ class LivePatient:
 
     @property
     def title(self) -> str:
-        """Where the program stands."""
+        """The position of the program."""
         assert self.report is not None
         found = len(self.report.findings)
         counted = f"{found} leak{'s' * (found != 1)}"
@@ -52,7 +52,7 @@ class LivePatient:
         return self._snapshot
 
     def why(self, expression: str) -> Trace | None:
-        """Why what an expression gives in the program's innermost frame is alive."""
+        """Explain why the value of an expression in the program's innermost frame is alive."""
         frame = program_frame(sys._getframe())
         names = {**frame.f_globals, **frame.f_locals} if frame is not None else vars(sys.modules["__main__"])
         try:
@@ -61,7 +61,7 @@ class LivePatient:
             raise UsageError(f"{expression!r} gives {type(error).__name__}: {error}", "a type, an address") from None
 
     def step(self, count: int) -> None:
-        """It can go on, unless it has come to its end."""
+        """Take steps; the program can go on unless it has ended."""
         if self._is_over:
             raise UsageError("the program has ended: there was no more than this", "a longer run")
 

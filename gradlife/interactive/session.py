@@ -34,7 +34,7 @@ class Session(cmd.Cmd):
         self.steps_wanted = 0  # how many steps the program takes before it comes back; 0: it goes on by itself
 
     def preloop(self) -> None:
-        """Where one is; after some steps, what they added."""
+        """Print the position of the program and, after some steps, their additions."""
         self._say(self._patient.title)
         if self._patient.rounds:
             self._show(reports.round_lines(self._patient.rounds))
@@ -178,7 +178,7 @@ class Session(cmd.Cmd):
         return found[int(text) - 1]
 
     def _trace(self, text: str) -> Trace:
-        """Why the object that a text names is alive: an address, a type, or what Python makes of it."""
+        """Explain why an object is alive that a text names: an address, a type, or a Python expression."""
         if not text:
             raise UsageError("of what?", "a leak's number, an address, a type")
         if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{4,20}", text):

@@ -34,6 +34,6 @@ def history() -> Iterator[None]:
 
 
 def history_path() -> str:
-    """Where the lines are kept."""
+    """Return the file of the line history."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(state, "gradlife", "history")

@@ -1,4 +1,4 @@
-"""What `gradlife doctor` found: signs of health, by section, and a remedy for each that is a problem."""
+"""The result of `gradlife doctor`: signs of health by section, with a remedy for each problem."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradlife.errors import EXIT_CLEAN, EXIT_FOUND
 
 
 class Health(StrEnum):
-    """How well one thing is."""
+    """The health of one thing."""
 
     WELL = "well"
     ABSENT = "absent"  # not there, and nothing relies on it
@@ -42,7 +42,7 @@ class Checkup:
 
     @property
     def problems(self) -> tuple[Sign, ...]:
-        """What is to be mended, the worst first."""
+        """The problems, worst first."""
         found = (sign for sign in self.signs if sign.is_problem)
         return tuple(sorted(found, key=lambda sign: sign.health is not Health.BROKEN))
 
@@ -61,10 +61,10 @@ class Checkup:
 
 
 def encode(sign: Sign) -> dict[str, Any]:
-    """As a JSON object."""
+    """Return the sign as a JSON object."""
     return asdict(sign)
 
 
 def decode(item: dict[str, Any]) -> Sign:
-    """From one."""
+    """Read a sign from a JSON object."""
     return Sign(**{**item, "health": Health(item["health"])})

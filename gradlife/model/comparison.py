@@ -1,4 +1,4 @@
-"""How readings of two systems compare, and how readings compare with what their scenario declares."""
+"""The results of comparing readings: with another system, and with the scenario's declarations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradlife.model.reading import Json, ReadingKey
 
 
 class Status(StrEnum):
-    """How one reading compares with the same reading of another system."""
+    """The result of comparing one reading with the same reading of another system."""
 
     SAME = "same"
     DIFFERS = "differs"
@@ -20,7 +20,7 @@ class Status(StrEnum):
 
 
 class Verdict(StrEnum):
-    """How a declared reading turned out."""
+    """The result of a declared reading."""
 
     MET = "met"
     CONTRADICTED = "contradicted"

@@ -1,4 +1,4 @@
-"""How near a profile of the mini engine comes to the release that it is named after."""
+"""The fidelity of a mini engine profile to the release that it is named after."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ LEAST_ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one leak; `after` is None where it is gone."""
+    """The change of one leak; `after` is None if it is gone."""
 
     code: str
     title: str
@@ -29,7 +29,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Whether a fix holds."""
+    """Return whether a fix holds."""
 
     changes: tuple[Change, ...]
     new: tuple[Finding, ...]  # leaks that were not there before
@@ -79,7 +79,7 @@ def suspects(finding: Finding) -> Sequence[tuple[str, str]]:
 
 
 def trouble(before: HuntReport, after: HuntReport, rounds: tuple[int, int]) -> str:
-    """Why two hunts cannot be compared."""
+    """Return why two hunts cannot be compared."""
     for name, report, count in (("before", before, rounds[0]), ("after", after, rounds[1])):
         if report.verdict is HuntVerdict.INCONCLUSIVE:
             return f"the hunt {name} the fix could not tell"

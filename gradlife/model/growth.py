@@ -1,4 +1,4 @@
-"""How something grows: the kinds of growth that a hunt tells apart, and the place of one in a leak trace."""
+"""The kinds of growth that a hunt distinguishes, and the place of growth in a leak trace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class GrowthKind(enum.Enum):
-    """What there is more of after each round."""
+    """The thing that there is more of after each round."""
 
     UNKNOWN = enum.auto()  # only the trace is known: nobody compared two snapshots
     CONTAINER = enum.auto()  # a container that was there before has more items

@@ -32,7 +32,7 @@ class LargeObject:
 
 @dataclass(frozen=True, slots=True)
 class HolderCount:
-    """How many objects of a type hold such an object, by how many references."""
+    """The number of objects of a type that hold such an object, and of their references."""
 
     type: str
     kind: str
@@ -53,7 +53,7 @@ class Cycle:
 
 @dataclass(frozen=True, slots=True)
 class TypeChange:
-    """What became of the objects of one type."""
+    """The change in the objects of one type."""
 
     type: str
     kind: str
@@ -67,7 +67,7 @@ class TypeChange:
 
     @property
     def bytes(self) -> int:
-        """By how much they take more now."""
+        """The growth in bytes."""
         return self.new_bytes + self.grown_bytes - self.gone_bytes
 
 
@@ -84,16 +84,17 @@ class PathChange:
 
     @property
     def bytes(self) -> int:
-        """By how much they take more now."""
+        """The growth in bytes."""
         return self.bytes_after - self.bytes_before
 
 
 @dataclass(frozen=True, slots=True)
 class HeapDiff:
-    """How a heap differs from an earlier one.
+    """The difference between a heap and an earlier one.
 
-    `by_identity`: both are of the same process, so that an object is known again by its address and type (one that was
-    freed and replaced there by another of its type passes for the same); otherwise `types` has only differences of counts.
+    `by_identity`: both are of the same process, so that an object is recognised by its address and type (one that was
+    freed and replaced there by another of its type counts as the same). Otherwise `types` has only differences of
+    counts.
     """
 
     by_identity: bool

@@ -1,4 +1,4 @@
-"""What one scenario read in one release after the other."""
+"""The readings of one scenario in one release after the other."""
 
 from __future__ import annotations
 

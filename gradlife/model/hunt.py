@@ -1,4 +1,6 @@
-"""What a hunt found: the verdict, the leaks with their traces, what grew for a good reason, and how far to believe it."""
+"""The report of a hunt: the verdict, the leaks with their traces, growth with a known reason, and the reliability of
+all this.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ UNKNOWN_CODE = "GL000"
 
 
 class HuntVerdict(StrEnum):
-    """How a hunt ended."""
+    """The result of a hunt."""
 
     LEAK = "leak"
     NEEDS_GC = "needs-gc"  # only collectable cycles with tensors in them wait for the collector
@@ -25,7 +27,7 @@ class HuntVerdict(StrEnum):
 
 
 class FindingKind(StrEnum):
-    """What makes a finding one."""
+    """The kind of a finding."""
 
     GROWTH = "growth"  # held, and more in every round
     NEVER = "never"  # no root reaches it, and the collector cannot free it
@@ -35,7 +37,7 @@ class FindingKind(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad a finding is, the worst first."""
+    """The severity of a finding, worst first."""
 
     CRITICAL = "critical"  # would end the job: memory runs out
     MAJOR = "major"
@@ -50,7 +52,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PerStep:
-    """What one step adds, as a median over the rounds; storages shared by several tensors count once."""
+    """The additions of one step, as a median over the rounds; storages shared by several tensors count once."""
 
     objects: float = 0.0
     tensors: float = 0.0  # Python tensor objects
@@ -62,7 +64,7 @@ class PerStep:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do about a leak."""
+    """Advice on a leak."""
 
     text: str  # plain words, naming the user's variable and line
     code: str = ""  # the fix, as lines of Python
@@ -71,7 +73,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What became of the rate when the suspect reference was cut."""
+    """The rate before and after the suspect reference was cut."""
 
     cut: str  # "item of list .history dropped after each step"
     before: PerStep
@@ -92,7 +94,7 @@ class Diagnosis:
 
 
 class Confidence(StrEnum):
-    """How far the line that stores can be believed."""
+    """The confidence in the line that stores the survivor."""
 
     SURE = "sure"  # the only statement of the program that fits
     UNSURE = "unsure"  # others fit as well
@@ -171,13 +173,13 @@ class Control:
 
     @property
     def is_right(self) -> bool:
-        """Whether it was judged as it had to be."""
+        """Return whether it was judged as it had to be."""
         return self.expected == self.observed
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a number of steps added, at a settled step boundary: totals of the round, not per step."""
+    """The additions of one round of steps, measured at step boundaries: totals of the round, not per step."""
 
     steps: int
     added: PerStep
@@ -260,7 +262,9 @@ class HuntReport:
 
     @property
     def unexplained(self) -> tuple[str, ...]:
-        """What every round added as much of for each step, which is no accident, where nothing tells what that is."""
+        """The measures that every round increased by the same amount per step although no finding explains it. That
+        is no accident.
+        """
         rounds = [one for one in self.rounds if one.steps]
         if self.findings or self.explained or self.ranks or len(rounds) < LEAST_ROUNDS:
             return ()

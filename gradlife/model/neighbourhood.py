@@ -9,7 +9,7 @@ from gradlife.model.trace import Lifetime
 
 
 class Role(StrEnum):
-    """What an object is in the picture of another's neighbourhood."""
+    """The role of an object in the picture of another's neighbourhood."""
 
     TARGET = "target"  # the one that was asked about
     ROOT = "root"  # where a way to it begins

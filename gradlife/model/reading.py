@@ -1,4 +1,4 @@
-"""What a probe saw, and what the mini engine's event log recorded."""
+"""The readings of probes, and the events that the mini engine recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INCONCLUSIVE = "inconclusive"
 
 
 class ReadingKey(NamedTuple):
-    """What a reading is about, whichever system it was taken in."""
+    """The identity of a reading, the same in every system."""
 
     scenario: str
     stage: str
@@ -46,7 +46,7 @@ class Reading:
 
     @property
     def key(self) -> ReadingKey:
-        """What it is about."""
+        """The identity of the reading."""
         return ReadingKey(self.scenario, self.stage, self.subject, self.probe)
 
     @property
@@ -74,7 +74,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Who owned a subject at a stage: the mini engine's ownership tree, drawn."""
+    """The owners of a subject at a stage: the mini engine's ownership tree, drawn."""
 
     stage: str
     subject: str
@@ -115,10 +115,10 @@ class OwnerEdge:
 
 @dataclass(frozen=True, slots=True)
 class OwnerGraph:
-    """Who owned whom at a stage, and what the story's names led to.
+    """The owners of all objects at a stage, and the objects that the story's names led to.
 
-    `source` is engine where the mini engine reported it, and heap where it was read of a real PyTorch: then only
-    references that keep are known, each as strong, and no counts.
+    `source` is engine if the mini engine reported it, and heap if it was read from a real PyTorch: then only strong
+    references are known, and no counts.
     """
 
     stage: str

@@ -10,9 +10,9 @@ from gradlife.model.system import SystemInfo
 
 @dataclass(frozen=True, slots=True)
 class RecordedStory:
-    """How one scenario went in the system, and the digest of the story as it was then.
+    """The run of one scenario in the recorded system, with the digest of the story at that time.
 
-    outcomes: how its runs ended, where they did not all end alike; `run` is then one of those that were most.
+    outcomes: the endings of its runs, if they differ; `run` is then the most frequent one.
     """
 
     digest: str

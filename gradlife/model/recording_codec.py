@@ -141,7 +141,7 @@ def _story(item: dict[str, Any], system: str) -> RecordedStory:
 
 
 def _fields(run: ScenarioRun) -> dict[str, Any]:
-    """What a run without readings says."""
+    """Return the fields of a run without its readings."""
     return {name: getattr(run, name) for name in ("scenario", "system", *KEPT.get(type(run), ()))}
 
 
@@ -174,7 +174,7 @@ def _line_of(name: str, text: str) -> int:
 
 
 def _complaint(error: Exception) -> str:
-    """What is wrong, in words."""
+    """Describe the fault."""
     return f"{error.args[0]!r} is missing or unknown" if isinstance(error, KeyError) else str(error)
 
 

@@ -53,7 +53,7 @@ class RunReport:
         return tuple(self._compared()) if self.against is not None else ()
 
     def run_of(self, scenario: str, system: str) -> ScenarioRun | None:
-        """How this scenario (its id) ended in this system (its name)."""
+        """Return the run of a scenario (its id) in a system (its name)."""
         return next((run for run in self.runs if (run.scenario, run.system) == (scenario, system)), None)
 
     def _compared(self) -> Iterator[Comparison]:

@@ -1,4 +1,4 @@
-"""How one scenario in one system ended. Every ending is a value, a crash and a hang too."""
+"""The run of one scenario in one system. Every ending is a value, including a crash and a hang."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Run:
 
     @property
     def reason(self) -> str:
-        """Why there is nothing more, in one line; empty if all went well."""
+        """The reason why there are no more readings, on one line; empty if all went well."""
         return ""
 
 
@@ -93,7 +93,7 @@ class RunUnavailable(_Run):
 
     @property
     def reason(self) -> str:
-        """What is lacking."""
+        """The feature that is lacking."""
         return self.why
 
 

@@ -1,4 +1,4 @@
-"""Why an object is alive, as plain values: the steps of a leak trace, the ledger of its references, its fate."""
+"""The reason why an object is alive, as plain values: a leak trace, the ledger of references, the lifetime."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Lifetime(StrEnum):
-    """What becomes of an object from now on, if nothing else happens."""
+    """The fate of an object from now on, if nothing else happens."""
 
     HELD = "held"  # a root still reaches it
     GC = "gc"  # no root does, and the cyclic collector will free it
@@ -17,7 +17,7 @@ class Lifetime(StrEnum):
 
 
 class StepStatus(StrEnum):
-    """Whether a step of a trace is meant to be alive, after LeakCanary."""
+    """The status of a step in a trace: meant to be alive or not, after LeakCanary."""
 
     EXPECTED = "expected"  # it should be alive, and so should all above it
     UNKNOWN = "unknown"
@@ -65,7 +65,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class TensorFacts:
-    """What hangs on the tensor that a trace leads to."""
+    """The facts about the tensor at the end of a trace."""
 
     grad_fn: str = ""  # the type of its grad node; empty: none
     is_view: bool = False
@@ -83,7 +83,7 @@ class Referrer:
 
 
 class Sureness(StrEnum):
-    """How far a holder that was found by searching memory can be believed."""
+    """The confidence in a holder that the memory scan found."""
 
     SURE = "sure"  # every step is verified by C++ type information, a library's tables or a known object
     LIKELY = "likely"  # on the way is memory of which only its use shows what it is
@@ -92,7 +92,7 @@ class Sureness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NativeHolder:
-    """What holds one reference in C++, found by searching memory for the object's address."""
+    """A holder of one reference in C++, found by searching memory for the object's address."""
 
     description: str  # from the outside in: "SinBackward0 +232 → PyFunctionPostHook +8"; offsets in bytes
     kind: str  # where the way ends: object, static, thread_local, stack; block: at a block that nothing points at
@@ -137,10 +137,10 @@ UNHELD = "memory"
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Why one object is alive.
+    """The reason why one object is alive.
 
-    `steps` lead from a root to the object; where none reaches it they are empty and `cycle` has the objects that keep
-    one another, the first of them again implied at the end. `limits` tell what could not be seen.
+    `steps` lead from a root to the object. If no root reaches it, they are empty and `cycle` has the objects that
+    keep one another; the first is implied again at the end. `limits` say what could not be seen.
     """
 
     object: str
@@ -279,7 +279,7 @@ def lead_lines(trace: Trace) -> Iterator[Line]:
 
 
 def holder_lines(lead: str, holders: Sequence[NativeHolder]) -> Iterator[Line]:
-    """What holds references in C++."""
+    """Yield lines about the C++ holders of references."""
     for holder in holders[:MOST_KEEPERS]:
         yield (lead, Part.PLAIN), (holder.description, Part.PLAIN), (SURENESS[holder.sureness], Part.ASIDE)
     if len(holders) > MOST_KEEPERS:
@@ -287,7 +287,7 @@ def holder_lines(lead: str, holders: Sequence[NativeHolder]) -> Iterator[Line]:
 
 
 def ledger_lines(ledger: Ledger, what: str = "reference") -> Iterator[Line]:
-    """Who refers to the object, and what nobody explains."""
+    """Yield lines about the referrers of the object, and its unexplained references."""
     known = len(ledger.referrers) + ledger.more_referrers
     yield plain(f"{counted(ledger.count, what)}, {min(known, ledger.count)} of them known:")
     for referrer in ledger.referrers[:10]:
@@ -306,7 +306,7 @@ def counted(number: int, what: str) -> str:
 
 
 def native_lines(ledger: Ledger) -> Iterator[Line]:
-    """What holds the references that no known object explains."""
+    """Yield lines about the holders of references that no known object explains."""
     if ledger.unaccounted and not ledger.is_scanned:
         yield ((f"  {ledger.unaccounted} that nothing here explains: native code holds it", Part.WARNING),)
         return

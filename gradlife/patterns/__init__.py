@@ -1,4 +1,4 @@
-"""What leaks are called: patterns over the structure of leak traces, with a reason and a fix for each."""
+"""The names of leaks: patterns over the structure of leak traces, with a reason and a fix for each."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class Wording:
 
     @property
     def registry(self) -> str:
-        """Where a callback is registered."""
+        """The registry of the callback."""
         return self.first.via or self.first.object
 
     @property

@@ -51,7 +51,7 @@ def plain_event(event: Any) -> dict[str, Any]:
 
 
 def count_kinds(events: list[dict[str, Any]]) -> dict[str, int]:
-    """How many events of each kind."""
+    """Count the events of each kind."""
     counts: dict[str, int] = {}
     for event in events:
         kind = str(event["kind"])

@@ -1,7 +1,7 @@
-"""What is still said while the interpreter ends, when modules may be gone already.
+"""The probe of interpreter exit: lines that are printed while the interpreter ends and modules may already be gone.
 
-Reads: nothing; a finalizer of the story calls `say_at_exit`, and the process that started the interpreter reads the lines
-and the exit status. Cannot see: what is said after file descriptor 2 was closed. Cost: one write.
+Reads: nothing; a finalizer of the story calls `say_at_exit`, and the process that started the interpreter reads the
+lines and the exit status. Cannot see: lines after file descriptor 2 was closed. Cost: one write.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether a subject is alive now, asked without holding it.
+"""The probe of expiry: is a subject alive now? It never holds the subject.
 
-Reads: a weak reference to the subject; of an object that takes none, one to a canary put into its metadata or among its
-attributes, which dies with it. Cannot see: an object that takes neither, which is inconclusive; the death of a C++ object
-whose Python wrapper died before. Cost: nanoseconds to ask; a canary is one object more.
+Reads: a weak reference to the subject; for an object that takes none, one to a canary in its metadata or among its
+attributes, which dies with it. Cannot see: an object that takes neither, which is inconclusive; the death of a C++
+object whose Python wrapper died before. Cost: nanoseconds to ask; a canary is one more object.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Watch:
 
 
 def of_type(obj: Any, name: str) -> Any:
-    """What an object's type has under a name: asking the object itself might run a story's `__getattr__`."""
+    """Return an attribute of an object's type: asking the object itself might run a story's `__getattr__`."""
     return getattr(type(obj), name, None)
 
 

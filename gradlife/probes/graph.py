@@ -1,4 +1,4 @@
-"""What the heap graph says of the subjects of a story, beside what the collector then does with them."""
+"""The probe of the heap graph: its verdict on the subjects of a story, beside what the collector then does with them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def load_graph() -> Callable[[list[int]], list[str | None]] | None:
 
 
 def lifetimes_of(watches: Iterable[Watch]) -> dict[str, str]:
-    """What the graph says becomes of the subjects that are alive now, by their names; empty where there is no graph."""
+    """Return the graph's verdict on each living subject, by name; empty if there is no graph."""
     living = [watch for watch in watches if watch.alive()]
     lifetimes_at = load_graph() if living else None
     if lifetimes_at is None:
@@ -36,5 +36,5 @@ def lifetimes_of(watches: Iterable[Watch]) -> dict[str, str]:
 
 
 def address_of(watch: Watch) -> int:
-    """Where a living subject stands, or the canary on it, which lives and dies with it."""
+    """Return the address of a living subject, or of its canary, which lives and dies with it."""
     return id(watch.ref()) if watch.ref is not None else 0

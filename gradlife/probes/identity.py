@@ -12,7 +12,7 @@ Getter = Callable[[], Any]
 
 
 def distinct_ids(getter: Getter) -> int:
-    """How many different ids several reads give while nothing holds the object from one read to the next."""
+    """Count the ids that several reads give while nothing holds the object between reads."""
     return len({id(getter()) for _ in range(READS)})
 
 

@@ -1,6 +1,7 @@
-"""When a subject died after its last name went: at once (`del`), at a collection (`gc`), or not (`held`, `never`).
+"""The probe of liveness: when did a subject die after its last name went? At once (`del`), at a collection (`gc`), or
+not (`held`, `never`).
 
-Reads: whether the subject is alive before and after a full garbage collection, by what `expiry` watches it with. Cannot
+Reads: whether the subject is alive before and after a full garbage collection, with the watch of `expiry`. Cannot
 see: why. A subject that cannot be watched is inconclusive. Cost: one full collection for a whole stage, about a tenth
 of a second with PyTorch loaded.
 """

@@ -1,8 +1,8 @@
-"""How many bytes are alive: of the watched storages, and resident in the process.
+"""The probe of memory: bytes of the watched storages, and resident bytes of the process.
 
-Reads: the size of each storage that has one Python object for as long as it lives, counted once while a weak reference to
-it leads somewhere; `/proc/self/statm`, or psutil. Cannot see: storages whose Python object is made anew at each call, as
-up to PyTorch 2.0; memory of an allocator's cache apart from memory in use. Cost: microseconds.
+Reads: the size of each storage that has one Python object for as long as it lives, counted once while a weak
+reference to it is alive; `/proc/self/statm`, or psutil. Cannot see: storages whose Python object is made anew at each
+call, as up to PyTorch 2.0; an allocator's cache apart from memory in use. Cost: microseconds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def watch_storage(fw: Any, name: str, tensor: Any) -> Watch:
 
 
 def storage_owners(fw: Any) -> Callable[[Any], int] | None:
-    """How the framework counts the owners of a storage: torch does it by address."""
+    """Return how the framework counts the owners of a storage: torch does it by address."""
     count = getattr(getattr(fw, "_C", None), "_storage_Use_Count", None)
     return None if count is None else lambda storage: count(storage._cdata)
 

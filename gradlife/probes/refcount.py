@@ -1,9 +1,9 @@
-"""How many references a subject has: Python's own, beyond an object with one name, and owners in C++.
+"""The probe of reference counts: Python's own, beyond those of an object with one name, and owners in C++.
 
-Reads: `sys.getrefcount` of the subject beside that of a control object, reached the same way, so that the references of
-the measurement cancel; the framework's `_use_count` where its objects have one. Cannot see: whose references these are;
-the count of an immortal object (Python 3.12 on), or of any object on a free-threaded interpreter, which are
-inconclusive. Cost: microseconds; no object is made in the framework.
+Reads: `sys.getrefcount` of the subject and of a control object, reached the same way, so that the references of the
+measurement cancel; the framework's `_use_count` if its objects have one. Cannot see: whose references these are; the
+count of an immortal object (Python 3.12 on), or of any object on a free-threaded interpreter, which are inconclusive.
+Cost: microseconds; no object is made in the framework.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def count_behind(ref: Callable[[], Any]) -> int | None:
 
 
 def control_count() -> int:
-    """What `count_behind` says of an object that has exactly one reference."""
+    """Return the result of `count_behind` for an object with exactly one reference."""
     control = Control()
     count = count_behind(weakref.ref(control))
     assert count is not None

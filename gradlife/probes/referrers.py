@@ -1,8 +1,9 @@
-"""What Python-level tools see of a subject that nothing frees: a chain to a module, a dead end, or nothing.
+"""The probe of Python-level tools: for a subject that nothing frees, do they find a chain to a module, a dead end, or
+nothing?
 
 Reads: `gc.get_referrers`, by breadth-first search from the subject, and `objgraph.find_backref_chain` if objgraph is
-installed. Cannot see: references that C++ code owns, and owners that the collector does not track; that is the point of
-the instrument. Cost: each visited object is one pass over all objects that the collector tracks, about 10 ms with
+installed. Cannot see: references that C++ code owns, and owners that the collector does not track; that is the point
+of the instrument. Cost: each visited object is one pass over all objects that the collector tracks, about 10 ms with
 PyTorch loaded, so at most `MOST_VISITED` are visited. Only living subjects are asked about, after a collection.
 """
 
@@ -25,7 +26,9 @@ LONGEST_CHAIN = 20
 
 
 def referrers_of(subject: Any) -> str:
-    """What `gc.get_referrers` leads to from a subject: `ROOT`, `DEAD_END` or `NOTHING`; "inconclusive" if it is too much."""
+    """Follow `gc.get_referrers` from a subject: return `ROOT`, `DEAD_END` or `NOTHING`; "inconclusive" if it is too
+    much.
+    """
     ignored = own_ids()
     queue = [subject]
     ignored.add(id(queue))
@@ -52,7 +55,7 @@ def referrers_of(subject: Any) -> str:
 
 
 def objgraph_chain(subject: Any) -> str | None:
-    """What `objgraph.find_backref_chain` answers about a subject, in the same words; None without objgraph."""
+    """Ask `objgraph.find_backref_chain` about a subject: return the same words; None without objgraph."""
     try:
         objgraph = importlib.import_module("objgraph")
     except ImportError:

@@ -31,7 +31,7 @@ TIME_LIMIT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is, and the scenario run that has just ended; None at the very start."""
+    """The progress of a run, and the scenario run that has just ended; None at the very start."""
 
     done: int
     total: int
@@ -83,7 +83,7 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be run, and how."""
+    """The plan of a run: stories, systems, options."""
 
     stories: tuple[Story, ...]
     backends: tuple[Backend, ...]
@@ -188,10 +188,11 @@ class Shift:
 
 
 def shifts_of(plan: Plan) -> tuple[Shift, ...]:
-    """Who tells what. The real frameworks come first: they take longest, and the rest fits beside them.
+    """Distribute the stories over children. The real frameworks come first: they take longest, and the rest fits
+    beside them.
 
-    Stories that start an interpreter each import their framework each; those of a real one are shown beside the others.
-    Where all do, because the framework has threads, several run at a time.
+    Stories that start an interpreter each import their framework each; those of a real one are run beside the others.
+    If all do, because the framework has threads, several run at a time.
     """
     shifts: list[Shift] = []
     for backend in sorted(plan.backends, key=lambda backend: backend.worker_spec().profile is not None):
@@ -209,7 +210,7 @@ def shifts_of(plan: Plan) -> tuple[Shift, ...]:
 
 
 def crew_size() -> int:
-    """How many stories run at a time."""
+    """Return how many stories run at a time."""
     return max(2, min(4, os.cpu_count() or 1))
 
 

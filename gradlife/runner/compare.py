@@ -43,7 +43,7 @@ def compare(
 
 
 class _Comparing:
-    """What is known of the system compared against while the others are gone through."""
+    """The system compared against, indexed while the others are compared with it."""
 
     def __init__(
         self,

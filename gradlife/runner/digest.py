@@ -1,7 +1,7 @@
-"""What a story does, as a short text: another one if it does something else, the same one whatever its comments say.
+"""The digest of a story: it changes if the story does something else, and not if its comments change.
 
-The digest covers the story's code and all of its file that this code uses, but no comment, no docstring, no formatting,
-and nothing of what the story declares to come. A recording keeps the digest of each story that was run for it.
+The digest covers the story's code and everything in its file that this code uses, but no comment, no docstring, no
+formatting, and no declaration of expected readings. A recording keeps the digest of each story that was run for it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def reached(start: list[ast.stmt], definitions: dict[str, list[ast.stmt]]) -> list[ast.stmt]:
-    """These statements, all that they use by name, and those that a file does for no name at all."""
+    """Return these statements, all that they use by name, and those that a file runs without a name."""
     chosen = [*start, *definitions.get("", ())]
     for statement in chosen:  # it grows while it is gone through
         for name in used(statement):

@@ -35,7 +35,7 @@ class Story:
 
 
 def builtin_folder() -> Path:
-    """Where the built-in scenarios are: data of the installed package, or the checkout that it is in."""
+    """Return the folder of the built-in scenarios: data of the installed package, or the checkout."""
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "_scenarios", package.parent / "scenarios"):
         if folder.is_dir():

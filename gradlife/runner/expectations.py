@@ -43,7 +43,7 @@ def check_run(run: ScenarioRun, system: SystemInfo, scenario: ScenarioInfo) -> I
 
 
 def applicable(scenario: ScenarioInfo, system: SystemInfo) -> tuple[Declared, ...]:
-    """Of the declarations for one subject, probe and stage the first that speaks about the system."""
+    """Return the first declaration for each subject, probe and stage that applies to the system."""
     chosen: dict[tuple[str, str, str | None], Declared] = {}
     for declared in scenario.expects:
         if speaks_of(declared.on, system.name, system.profile):
@@ -92,7 +92,7 @@ def find_reading(readings: Iterable[Reading], declared: Declared) -> Reading | N
 
 
 def verdict(run: ScenarioRun, declared: Declared, reading: Reading | None) -> Verdict:
-    """How a declaration turned out. One about a reading that a finished story never took is contradicted: a typo."""
+    """Judge a declaration. One about a reading that a finished story never took is contradicted: a typo."""
     if not isinstance(run, RunOk) or (
         reading is not None and not reading.is_conclusive and declared.value != reading.value
     ):

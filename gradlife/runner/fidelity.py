@@ -31,9 +31,10 @@ ENDING = "ending"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why some readings of some releases are other than their profile's. All but `because` are fnmatch patterns.
+    """A reason why some readings of some releases differ from their profile's. All fields but `because` are fnmatch
+    patterns.
 
-    there: of what the release reads, or of how the story ended there.
+    there: the release's reading, or the end of the story there.
     """
 
     on: str  # space-separated, of profiles
@@ -165,7 +166,7 @@ def is_unrecorded(run: ScenarioRun) -> bool:
 
 
 def ended(run: ScenarioRun) -> str:
-    """How a story ended."""
+    """Describe how a story ended."""
     return run.outcome + (f": {run.reason}" if run.reason else "")
 
 

@@ -131,7 +131,7 @@ def made_rows(
 
 
 def reading_keys(runs: Iterable[ScenarioRun]) -> list[ReadingKey]:
-    """What any of the systems read, stage after stage, but for what says nothing about other systems."""
+    """Return the keys of all readings, by stage, without those that say nothing about other systems."""
     found: dict[ReadingKey, None] = {}
     for run in runs:
         for reading in run.readings:
@@ -181,7 +181,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def moment_of(key: ReadingKey, system: SystemInfo, run: ScenarioRun) -> Moment:
-    """What the system read."""
+    """Return the reading of the system."""
     reading: Reading | None = next((one for one in run.readings if one.key == key), None)
     if reading is None:
         return Moment(system.name, why=run.reason or "no such reading")
@@ -218,7 +218,7 @@ def sentence(framework: str, systems: Sequence[SystemInfo], moments: Sequence[Mo
 
 
 def when(releases: Sequence[str], is_first: bool, is_last: bool) -> str:
-    """From which release to which."""
+    """Describe a range of releases."""
     if is_first:
         return f"until {releases[-1]}"
     if is_last:
@@ -237,7 +237,7 @@ def words(moment: Moment) -> str:
 def changes_between(
     framework: str, systems: Sequence[SystemInfo], moments: Sequence[Moment], info: ScenarioInfo
 ) -> Iterator[Change]:
-    """For each change the pull request that is known to have done it: none where more than one came in between."""
+    """Return the pull request behind each change, if it is known; none if more than one came in between."""
     for number, moment in enumerate(moments):
         if not moment.is_changed:
             continue

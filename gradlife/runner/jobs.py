@@ -17,7 +17,7 @@ from gradlife.runner.worker.story_run import run_file
 
 
 def job_for(story: Story, backend: Backend, also: Sequence[str] = ()) -> dict[str, Any]:
-    """What a worker needs to know to tell a story."""
+    """Return what a worker needs in order to run a story."""
     spec = backend.worker_spec()
     return {
         "do": "tell",

@@ -60,13 +60,13 @@ class Mutant:
 
     @property
     def spec(self) -> str:
-        """What the engine and `mini:` call it."""
+        """The name that the engine and `mini:` use."""
         return f"{self.profile}+{self.axis}={self.new}"
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What the scenarios had to say about a mutant."""
+    """The verdicts of the scenarios on a mutant."""
 
     mutant: Mutant
     red: tuple[str, ...]  # what turned scenarios red
@@ -80,7 +80,7 @@ class Trial:
 
     @property
     def verdict(self) -> str:
-        """In one word or two."""
+        """The verdict in one word or two."""
         return "killed" if self.red else "only differs" if self.differing else "SURVIVED"
 
 
@@ -172,7 +172,7 @@ def raised_or(result: Trial | BaseException) -> Trial:
 
 
 def reasons(story: Story, backend: MiniBackend, before: ScenarioRun, run: ScenarioRun) -> list[str]:
-    """Why a story is red under the mutant and was not before; at most one reason."""
+    """Return why a story is red under the mutant and was not before; at most one reason."""
     if run.is_failure:
         return [] if before.is_failure else [f"{story.info.name}: {run.reason}"]
     system = backend.describe()
@@ -184,7 +184,7 @@ def reasons(story: Story, backend: MiniBackend, before: ScenarioRun, run: Scenar
 
 
 def contradictions(run: ScenarioRun, story: Story, backend: MiniBackend) -> list[ExpectationResult]:
-    """What contradicts the story's declarations already without a mutation."""
+    """Return the contradictions that the story has without a mutation."""
     return [result for result in check_run(run, backend.describe(), story.info) if result.is_contradiction]
 
 

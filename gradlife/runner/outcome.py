@@ -1,4 +1,4 @@
-"""From the records of a child and the way it ended to the run of one scenario."""
+"""The run of one scenario, built from a child's records and from how it ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OVERFLOWED = f"it reported more than {RESULT_LIMIT // 2**20} MB"
 
 
 def run_of(info: ScenarioInfo, system: str, ended: Ended, limit: float) -> ScenarioRun:
-    """How the scenario ended in this system."""
+    """Return how the scenario ended in this system."""
     taken = Taken(info.id, system, ended.records)
     last = next((r for r in reversed(ended.records) if r["kind"] in ("done", "failed", "unavailable")), None)
     common: dict[str, Any] = {
@@ -53,7 +53,9 @@ def run_of(info: ScenarioInfo, system: str, ended: Ended, limit: float) -> Scena
 
 
 class Taken:
-    """What a child reported: readings (a later one of the same key corrects an earlier one), events, drawings of owners."""
+    """The records of a child: readings (a later one of the same key replaces an earlier one), events, drawings of
+    owners.
+    """
 
     def __init__(self, scenario: str, system: str, records: tuple[dict[str, Any], ...]) -> None:
         self.readings: dict[ReadingKey, Reading] = {}
@@ -117,7 +119,7 @@ def signal_name(exit_code: int) -> str:
 
 
 def exit_readings(scenario: str, system: str, ended: Ended) -> tuple[Reading, ...]:
-    """What a fresh interpreter's end shows: its exit code or signal, and what the story said on the way out."""
+    """Return the readings of interpreter exit: exit code or signal, and the lines printed on the way out."""
     lines = [line[len(EXIT_MARK) :] for line in ended.output.splitlines() if line.startswith(EXIT_MARK)]
     code = signal_name(ended.exit_code) or ended.exit_code
     return (

@@ -27,7 +27,7 @@ class MisfitError(UsageError):
 
 
 def recorded_run(story: Story, backend: RecordedBackend) -> ScenarioRun:
-    """How a story went when it was recorded; not available if it was not."""
+    """Return the recorded run of a story; not available if it was not recorded."""
     kept = backend.stories.get(story.info.id)
     if kept is None:
         return RunUnavailable(story.info.id, backend.name, why=f"not recorded; {backend.renewal([story.info.name])}")
@@ -83,7 +83,7 @@ def make_recording(
 
 
 def recorded_name(backend: Backend) -> str:
-    """What a recording of a system is called: `torch-2.13.0`; a profile of the engine is `mini-torch-2.13`."""
+    """Return the name of a system's recording: `torch-2.13.0`; for a profile of the engine `mini-torch-2.13`."""
     system = backend.describe()
     if ":" in system.name and "@" not in system.name:
         return system.name.replace(":", "-")

@@ -32,7 +32,7 @@ class ServerError(GradlifeError):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child ended, and what it reported until then."""
+    """The end of a child, and its records until then."""
 
     exit_code: int
     timed_out: bool
@@ -163,7 +163,7 @@ class ForkServer:
         return message if isinstance(message, dict) else None
 
     def _lost(self) -> Ended:
-        """What is said of a child whose server died or fell silent."""
+        """Return the message about a child whose server died or fell silent."""
         assert self._process is not None
         self._process.kill()
         code = self._process.wait()
@@ -178,7 +178,7 @@ class ForkServer:
 
 
 def ended_of(ended: dict[str, Any], data: bytes) -> Ended:
-    """How a child ended, from the server's message and the lines of records behind it."""
+    """Return the end of a child, from the server's message and the lines of records after it."""
     records, is_garbled = parse_records(data)
     return Ended(
         ended["exit_code"], ended["timed_out"], ended["overflowed"], ended["output"], tuple(records), is_garbled

@@ -58,7 +58,7 @@ def sum_up(report: RunReport, seconds: float, judged: Sequence[ExpectationResult
 def pair_totals(
     comparisons: Iterable[Comparison], systems: Sequence[SystemInfo], against: str | None
 ) -> tuple[PairTotals, ...]:
-    """For each system and probe how its readings compare, in the order of systems and probes."""
+    """Count how the readings of each system and probe compare, in the order of systems and probes."""
     counts = Counter((each.system, each.key.probe, each.status) for each in comparisons)
     profiles = {system.name: system.profile for system in systems}
     return tuple(
@@ -85,7 +85,7 @@ def is_imitation(system: SystemInfo, profile: str) -> bool:
 
 
 def faithful_keys(comparisons: Iterable[Comparison], systems: set[str]) -> set[ReadingKey]:
-    """What was compared between systems of one profile."""
+    """Return the keys that were compared between systems of one profile."""
     return {each.key for each in comparisons if each.system in systems and each.status in _COMPARED}
 
 

@@ -33,5 +33,7 @@ def sources() -> Iterator[tuple[str, Path]]:
 
 
 def rest_of_package(abi: str) -> list[str]:
-    """Where an interpreter of this ABI finds the rest of gradlife, the heap graph above all: nowhere if it is not ours."""
+    """Return where an interpreter of this ABI finds the rest of gradlife, above all the heap graph; None if it is not
+    ours.
+    """
     return list(gradlife.__path__) if abi == sysconfig.get_config_var("SOABI") else []

@@ -186,7 +186,7 @@ def _make_gradient(index: int, root: Any, gradient: Any) -> Tensor | None:
 
 
 def _shape_and_dtype(root: Any) -> tuple[Any, Any]:
-    """Of a tensor, or of the forward output that an edge stands for."""
+    """Return shape and dtype of a tensor, or of the forward output of an edge."""
     if not isinstance(root, GradientEdge):
         if not isinstance(root, Tensor):
             raise AssertionError("Expected output to be a torch.Tensor")

@@ -31,7 +31,7 @@ def _is_oneflow() -> bool:
 
 
 class FunctionCtx:
-    """What forward may tell about itself through its context."""
+    """The context methods that forward may call."""
 
     to_save: tuple[Tensor | None, ...] | None
     saved_for_forward: tuple[Tensor | None, ...] | None
@@ -56,7 +56,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward sees zeros (True, the default) or None for outputs that nobody used."""
+        """Set whether backward receives zeros (True, the default) or None for outputs that nobody used."""
         self.materialize_grads = value
 
     def mark_shared_storage(self, *pairs: Any) -> None:
@@ -70,7 +70,7 @@ class FunctionCtx:
 
 
 class _ContextMethodMixin:
-    """What FunctionCtx was up to 1.9."""
+    """The name of FunctionCtx up to 1.9."""
 
     save_for_backward = FunctionCtx.save_for_backward
     mark_dirty = FunctionCtx.mark_dirty

@@ -48,10 +48,11 @@ def gradcheck(
     check_backward_ad: bool = True,
     **others: Any,
 ) -> bool:
-    """Whether the gradients of ``func`` at ``inputs`` (float64) agree with central differences of width ``2 * eps``.
+    """Check whether the gradients of ``func`` at ``inputs`` (float64) agree with central differences of width ``2 *
+    eps``.
 
-    Runs the function twice for each element of the inputs. Errors: GradcheckError, or only False without ``raise_exception``;
-    NotImplementedError for forward mode and batched gradients.
+    Runs the function twice for each element of the inputs. Errors: GradcheckError, or only False without
+    ``raise_exception``; NotImplementedError for forward mode and batched gradients.
     """
     _refuse(others)
     if not check_backward_ad:
@@ -136,7 +137,9 @@ def _places(tensor: Any) -> Iterator[tuple[int, ...]]:
 
 
 def _numerical(func: _Call, inputs: tuple[Any, ...], value: Any, eps: float) -> list[Any]:
-    """For each output a matrix of central differences: a row for each element of ``value``, which is changed and put back."""
+    """Return a matrix of central differences for each output: one row for each element of ``value``, which is changed
+    and restored.
+    """
     data, rows = value.data, []
     for place in _places(value):
         original = data[place].item()
@@ -162,7 +165,7 @@ def _check_alike(above: Any, below: Any, place: tuple[int, ...], eps: float) -> 
 
 
 def _analytical(output: Any, inputs: Sequence[Any]) -> list[Any]:
-    """For each input a matrix: a row for each of its elements, a column for each element of ``output``."""
+    """Return a matrix for each input: one row for each of its elements, one column for each element of ``output``."""
     matrices = [_engine.zeros(value.numel(), output.numel(), dtype=value.dtype) for value in inputs]
     for column, place in enumerate(_places(output)):
         basis = _engine.zeros_like(output.detach())

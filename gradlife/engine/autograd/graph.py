@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Node(abc.ABC):
-    """What ``grad_fn`` is: a node of the backward graph. Every node's class counts as a subclass."""
+    """The abstract type of ``grad_fn``: a node of the backward graph. Every node's class counts as a subclass."""
 
     @abc.abstractmethod
     def name(self) -> str:
@@ -71,7 +71,7 @@ class Node(abc.ABC):
 
 
 class GradientEdge(NamedTuple):
-    """Where a gradient flows: a node and which of its inputs."""
+    """An edge of the backward graph: a node and the index of its input."""
 
     node: Any
     output_nr: int

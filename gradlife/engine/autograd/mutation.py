@@ -26,7 +26,7 @@ class _Handle:
 
 
 class _AllowMutationOnSavedContext:
-    """What is saved while the context is active, and the clones of what was changed since."""
+    """The tensors that were saved while the context is active, and clones of those that were changed since."""
 
     def __init__(self) -> None:
         self.cloned: WeakKeyDictionary[_Handle, Tensor] = WeakKeyDictionary()

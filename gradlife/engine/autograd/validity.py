@@ -1,4 +1,4 @@
-"""Whether a reentrant checkpoint may run in the backward that this thread is in."""
+"""The check whether a reentrant checkpoint may run in the current backward."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ class restricting:
 
 
 def is_checkpoint_valid() -> bool:
-    """Whether every backward that this thread is in runs its whole graph."""
+    """Return whether every running backward of this thread runs its whole graph."""
     return _state.valid

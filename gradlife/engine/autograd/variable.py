@@ -13,14 +13,14 @@ __all__ = ["Variable", "VariableMeta"]
 
 
 class _ImperativeEngine:
-    """What ``Variable._execution_engine`` is."""
+    """The type of ``Variable._execution_engine``."""
 
     def queue_callback(self, callback: Callable[[], object]) -> None:
         """Calls ``callback`` once, after the last node of the backward that is running."""
         _engine._queue_callback(callback)
 
     def is_checkpoint_valid(self) -> bool:
-        """Whether a reentrant checkpoint may run in the backward that is running."""
+        """Return whether a reentrant checkpoint may run in the backward that is running."""
         return is_checkpoint_valid()
 
 

@@ -1,4 +1,4 @@
-"""What all optimizers share: groups of parameters with their settings, state per parameter, saving and loading."""
+"""The base class of optimizers: parameter groups with their settings, state per parameter, saving and loading."""
 
 from __future__ import annotations
 

@@ -1,1 +1,3 @@
-"""Where PyTorch's C++ objects keep their fields: found out once per process on specimens, then read without asking PyTorch."""
+"""The places of fields in PyTorch's C++ objects: found once per process on specimens, then read without calling
+PyTorch.
+"""

@@ -17,7 +17,7 @@ from gradlife.heap.torch_layout.specimens import CONTEXT_TUPLES, Toys
 
 @dataclass(frozen=True)
 class Check:
-    """What should be shown, what is shown, and the fields that this comes from, the most particular first."""
+    """The expected result, the actual result, and the fields that it comes from, the most particular first."""
 
     fields: tuple[str, ...]
     expected: object
@@ -45,7 +45,7 @@ def references(shown: object, known: dict[tuple[str, int], tuple[object, tuple[s
 
 
 def of_wrappers(toys: Toys) -> Checks:
-    """From Python objects to what stands behind them."""
+    """Check the references from Python objects to the C++ objects behind them."""
     impl = "its C++ object", -1
     leaf, storage, node = toys.leaf, toys.storage, toys.node
     tensor_fields = ("impl_in_wrapper", "tensor_type", "tensor_class")
@@ -62,7 +62,7 @@ def of_wrappers(toys: Toys) -> Checks:
 
 
 def of_contexts(toys: Toys) -> Checks:
-    """From a ctx to its node and what it saved, and back."""
+    """Check the references from a ctx to its node and to what it saved, and back."""
     ctx = toys.custom.grad_fn
     node = node_of_context(ctx)
     owned = node if context_owns_node(toys) else None
@@ -84,7 +84,7 @@ def of_contexts(toys: Toys) -> Checks:
 
 
 def of_tensors(toys: Toys) -> Checks:
-    """From an impl to its storage, and to what differentiation knows of it."""
+    """Check the references from an impl to its storage and to its autograd metadata."""
     leaf, meta = toys.leaf, ("meta_in_impl", "meta_class")
     coupled = ("wrapper_in_impl", "are_counts_coupled", "count_in_target")
     is_coupled = are_counts_coupled(toys.torch)
@@ -121,7 +121,7 @@ def of_tensors(toys: Toys) -> Checks:
 
 
 def description_of_undefined(toys: Toys) -> dict[tuple[str, int], int]:
-    """Of the impl that stands where there is none: it is no tensor, and refers to nothing."""
+    """Check the impl that stands for an undefined tensor: it is no tensor, and refers to nothing."""
     packed = node_behind(toys.packed_leaf.grad_fn)
     if packed is None:
         return {}
@@ -129,14 +129,14 @@ def description_of_undefined(toys: Toys) -> dict[tuple[str, int], int]:
 
 
 def of_tangents(toys: Toys) -> Checks:
-    """From an impl to its tangent."""
+    """Check the reference from an impl to its tangent."""
     fields = ("tangents_in_meta", "list_in_tangents", "meta_in_impl", "meta_class")
     with toys.dual() as dual:
         yield Check(fields, toys.tangent._cdata, description_of(dual._cdata).get(("tangent", -1)))
 
 
 def of_nodes(toys: Toys) -> Checks:
-    """From a node to its neighbours, its hooks and what it saved."""
+    """Check the references from a node to its neighbours, its hooks and what it saved."""
     node, leaf = node_behind(toys.node), toys.leaf._cdata
     edges = ("edges_in_node", "edge_bytes")
     accumulator = description_of(node).get(("next edge", 0)) if node is not None else None
@@ -185,7 +185,7 @@ def of_saved_names(toys: Toys) -> Checks:
 
 
 def of_saved(toys: Toys) -> Checks:
-    """From a node to what was packed for it, and to what that was made from."""
+    """Check the references from a node to packed data, and to the tensor that it was packed from."""
     node = node_behind(toys.packed_leaf.grad_fn)
     result = description_of(node)
     holders = {"pack hook": toys.pack, "unpack hook": toys.unpack, "packed": toys.packed}
@@ -202,14 +202,14 @@ def of_saved(toys: Toys) -> Checks:
 
 
 def of_saved_tensors(toys: Toys) -> Checks:
-    """From a saved tensor that is an object of Python's to the tensor; nothing of one that only shows what a node has."""
+    """Check the reference from a Python SavedTensor to its tensor; none if it only shows a slot of a node."""
     fields = ("ownership_of_saved_tensor", "slot_in_saved_tensor", "saved_tensor_type", "slot_bytes", "tensor_class")
     yield Check(fields, toys.leaf._cdata, description_of(toys.saved).get(("saved tensor", -1)))
     yield Check(fields, {}, description_of(toys.shown))
 
 
 def of_memory(toys: Toys) -> Checks:
-    """From a storage to the owner of memory that is not its own."""
+    """Check the reference from a storage to the owner of foreign memory."""
     places = ("closures", "code_in_function", "owner_in_function", "function_deleter", "deleter_in_storage")
     fields = (*places, "context_in_storage", "data_in_storage", "storage_class")
     own = "its wrapper", -1
@@ -264,7 +264,7 @@ def is_nothing(shown: object) -> bool:
 
 
 def failed_fields(toys: Toys, known: set[str]) -> set[str]:
-    """Of each wrong answer with the layout that is in use, the field that is to be given up first. `known`: those in use."""
+    """Return the field to give up first for each wrong answer of the current layout. `known`: the fields in use."""
     failed: set[str] = set()
     for group in GROUPS:
         try:

@@ -1,6 +1,6 @@
-"""Where this torch keeps what its public names do not show: found on toy objects whose parts are known.
+"""The places of fields that torch's public names do not show: found on toy objects whose parts are known.
 
-The offsets differ from release to release, so none is written down here. Each is the place of a known address in a known
+Offsets differ from release to release, so none is written down here. Each is the place of a known address in a known
 object.
 """
 
@@ -86,7 +86,9 @@ def of_tensors(toys: Toys) -> Fields:
 
 
 def of_views(toys: Toys) -> Fields:
-    """Where a view's base stands, and the byte behind it that says so: nothing else of that place need be written."""
+    """Find the base of a view, and the byte after it that says whether there is one; the rest of that place may be
+    unwritten.
+    """
     views = (toys.view, toys.other_view, toys.view_of_result)
     bases = (toys.leaf, toys.leaf, toys.result)
     places = {find(meta_of(view), base._cdata, "TensorImpl", 400) for view, base in zip(views, bases, strict=True)}
@@ -108,7 +110,7 @@ def of_tangents(toys: Toys) -> Fields:
 
 
 def tangent_offsets(meta: int | None, tangent: int) -> tuple[int | None, int | None]:
-    """Where the block's address stands, and in the block that of the first entry."""
+    """Find the place of the block's address, and the place of the first entry in the block."""
     for in_meta in range(8, 184, 8) if meta is not None else ():
         block = word_at(meta, in_meta)
         for in_block in range(0, 64, 8) if block and block % 8 == 0 else ():
@@ -139,7 +141,7 @@ def of_descriptions(toys: Toys) -> Fields:
 
 
 def of_memory(toys: Toys) -> Fields:
-    """Where a storage keeps the owner of memory that is not its own: a C++ function was made over it, to give it back."""
+    """Find where a storage keeps the owner of foreign memory: the closure of a C++ function that gives it back."""
     storage, data = toys.borrowing.untyped_storage()._cdata, toys.borrowing.data_ptr()
     at = find(storage, data, nbytes=64)
     yield "data_in_storage", at
@@ -159,7 +161,7 @@ def of_memory(toys: Toys) -> Fields:
 
 
 def closures(toys: Toys, context: int, owner: int) -> dict[int, str]:
-    """Of the functions that this torch makes the code, and over what each is made."""
+    """Find the code and the closure of functions that this torch makes."""
     found: dict[int, str] = {}
     for sort, make in BORROWERS.items():
         try:
@@ -190,7 +192,7 @@ def of_dtypes(toys: Toys) -> Fields:
 
 
 def of_counts(toys: Toys) -> Fields:
-    """Who owns whom, and where that is counted."""
+    """Find the owners' counts."""
     yield "are_counts_coupled", are_counts_coupled(toys.torch)
     yield "are_nodes_coupled", are_nodes_coupled(toys)
     yield "context_owns_node", context_owns_node(toys)
@@ -223,7 +225,7 @@ def context_owns_node(toys: Toys) -> bool:
 
 
 def count_offset(torch: Any) -> int | None:
-    """Where the strong count of an impl stands: the low half of a word that follows `_use_count()`."""
+    """Find the strong count of an impl: the low half of a word that follows `_use_count()`."""
     tensor = torch.ones(2, device="cpu")
     owners = []
     candidates = set(range(8, 32, 8))

@@ -1,4 +1,4 @@
-"""Where this torch's grad nodes and ctx objects keep their neighbours, their hooks and what was saved: found on toys."""
+"""The places of fields in torch's grad nodes and ctx objects: neighbours, hooks and saved values, found on toys."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def of_nodes(toys: Toys) -> Fields:
 
 
 def of_shapes(toys: Toys) -> Fields:
-    """Of what a node's outputs are: a vector that has room for two in itself, of sizes with room for a few, or a tensor of
-    them; the byte behind says which.
+    """Find the metadata of a node's outputs: a vector with inline room for two, which has sizes with inline room for
+    a few, or a tensor of sizes; the byte after it says which.
     """
     node = node_behind(toys.twofold.grad_fn)
     own = [at for at in range(8, 400, 8) if node is not None and word_at(node, at) == node + at + 16]
@@ -144,7 +144,7 @@ def of_saved(toys: Toys) -> Fields:
 
 
 def of_saved_tensors(toys: Toys) -> Fields:
-    """Of saved tensors that are objects of Python's: where the slot stands, and the bit that says whose that is."""
+    """Find the slot of a Python SavedTensor, and the bit that says who owns it."""
     if not hasattr(toys.torch._C._autograd, "_make_saved_tensor"):  # checkpoints keep their inputs in a ctx
         yield "saved_tensor_type", toys.torch._C._FunctionBase
         yield from (("slot_in_saved_tensor", NOWHERE), ("ownership_of_saved_tensor", NOWHERE))
@@ -165,7 +165,7 @@ def saved_names(toys: Toys) -> Fields:
 
 @functools.cache
 def names_in_classes(torch: Any) -> dict[str, list[str]]:
-    """By the name of a node's class."""
+    """Return field names by the class name of a node."""
     prefix = "_raw_saved_"
     classes = {name: value for name, value in vars(torch._C._functions).items() if isinstance(value, type)}
     return {

@@ -1,4 +1,4 @@
-"""Where a known address stands in an object of torch's: by what calibration reads memory."""
+"""Search for a known address in a torch object: the means by which calibration reads memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SEARCHED_BYTES = 640
 
 
 def find(base: int | None, value: int | None, class_name: str = "", nbytes: int = SEARCHED_BYTES) -> int | None:
-    """Where `value` stands in the object at `base`; with `class_name`, only if an object of that class is there."""
+    """Find `value` in the object at `base`; with `class_name`, only if it points to an object of that class."""
     if base is None or value is None or (class_name and class_name not in (_heap._class_at(value) or "")):
         return None
     return _heap._find_word(base, nbytes, value)
@@ -32,7 +32,7 @@ def pointer_to_class(base: int | None, class_name: str, nbytes: int) -> tuple[in
 
 
 def vector_of_class(base: int | None, class_name: str, start: int, stop: int) -> int | None:
-    """Where the vector begins, in an object, whose first word points at one of this class."""
+    """Find the vector in an object whose first word points at an object of this class."""
     for offset in range(start, stop, 8) if base is not None else ():
         begin, end = word_at(base, offset), word_at(base, offset + 8)
         if begin and end and begin % 8 == 0 and begin < end and not _heap._class_at(begin):
@@ -59,6 +59,6 @@ def node_of_context(ctx: Any) -> int | None:
 
 
 def halves_of(base: int, nbytes: int) -> list[int]:
-    """What stands in an object, two bytes each; 0 where nothing can be read."""
+    """Return the contents of an object as 16-bit numbers; 0 where nothing can be read."""
     words = [word_at(base, offset) or 0 for offset in range(0, nbytes, 8)]
     return [word >> shift & 0xFFFF for word in words for shift in (0, 16, 32, 48)]

@@ -35,7 +35,7 @@ class Toys:
 
     @functools.cached_property
     def leaf(self) -> Any:
-        """With a gradient, and hooks of both kinds."""
+        """A leaf with a gradient, and hooks of both kinds."""
         leaf = self._ones(3, requires_grad=True)
         leaf.grad = self._ones(3)
         leaf.register_hook(nothing)
@@ -53,7 +53,7 @@ class Toys:
 
     @functools.cached_property
     def node(self) -> Any:
-        """With metadata."""
+        """A node with metadata."""
         node = self.result.grad_fn
         assert node.metadata is not None
         return node
@@ -69,7 +69,7 @@ class Toys:
 
     @functools.cached_property
     def product(self) -> Any:
-        """Of two others, so that it has two edges and saves two tensors."""
+        """A product of two others: it has two edges and saves two tensors."""
         return self.leaf * self.result
 
     @functools.cached_property
@@ -131,7 +131,7 @@ class Toys:
 
     @functools.cached_property
     def array(self) -> Any:
-        """Of numpy, if the program has loaded it."""
+        """A numpy array, if the program has loaded numpy."""
         return sys.modules["numpy"].ones(3)
 
     @property
@@ -167,7 +167,7 @@ class Toys:
 
     @functools.cached_property
     def deep(self) -> Any:
-        """Of so many dimensions that their sizes stand elsewhere."""
+        """A tensor with so many dimensions that its sizes are on the heap."""
         return self._ones(3, 5, 7, 2, 4, 6)
 
     def tensors_of_dtypes(self) -> dict[str, tuple[Any, Any]]:
@@ -179,7 +179,7 @@ class Toys:
         }
 
     def device_names(self) -> dict[int, str]:
-        """Of each type of device its number: as the enumeration has them, or of those that are sure."""
+        """The numbers of device types: from torch's enumeration, or those that are certain."""
         members = getattr(getattr(self.torch._C._autograd, "DeviceType", None), "__members__", None)
         if not members:
             return {0: "cpu", 14: "meta"}
@@ -268,7 +268,7 @@ def make_function(torch: Any) -> Any:
 
 
 def changed_field(ctx: Any, call: Any, tensors: tuple[Any, ...]) -> int | None:
-    """Where in a ctx something stands after a call that stood elsewhere before; None unless that is one place."""
+    """Find the one place in a ctx that changes when `call` is made; None unless there is exactly one."""
     places = range(16, type(ctx).__basicsize__, 8)
     before = [_heap._read_word(id(ctx) + at) for at in places]
     call(*tensors)

@@ -1,7 +1,7 @@
-"""What gradlife knows of the torch that this process has loaded: where its objects keep what no public name shows.
+"""The layout of the torch that this process has loaded: places of fields that no public name shows.
 
-Found once, on toy objects whose parts are known, and checked on them. What the walk then finds at such a place must be of
-the right C++ class, or it is not followed; what was not found, or turned out wrong, is given up and said in every result.
+Found once on toy objects whose parts are known, and checked on them. The walk follows a field only if the object
+there has the right C++ class. A field that was not found or turned out wrong is given up, and every result says so.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def calibrate(torch: Any) -> tuple[str, ...]:
 
 
 def limit_text(torch: Any, missing: Iterable[str]) -> str:
-    """What can't be seen in this release, in words."""
+    """Return the limit of this release as text."""
     meanings = dict.fromkeys(MEANINGS[name] for name in missing)
     fields = ", ".join(missing)
     return f"in PyTorch {getattr(torch, '__version__', '?')}: {', '.join(meanings)} (not found: {fields})"
@@ -156,7 +156,9 @@ def surest_layout(torch: Any) -> dict[str, Any]:
 
 
 def verified_layout(toys: list[Toys]) -> dict[str, Any]:
-    """What most of these toys show, without what gave a wrong answer on the first of them. It is in use afterwards."""
+    """Return the layout that most of these toys agree on, without fields that gave a wrong answer on the first toy.
+    It is in use afterwards.
+    """
     layout = agreed([find_layout(each) for each in toys])
     while True:
         _heap._set_torch_layout(layout)
@@ -167,7 +169,7 @@ def verified_layout(toys: list[Toys]) -> dict[str, Any]:
 
 
 def agreed(layouts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of each field the value that more than half of them have."""
+    """Return the value of each field that more than half of the layouts have."""
     names = dict.fromkeys(name for layout in layouts for name in layout)
     found = {name: [layout[name] for layout in layouts if name in layout] for name in names}
     return {name: value for name, values in found.items() for value in values if 2 * values.count(value) > len(layouts)}

@@ -1,4 +1,4 @@
-"""What a session in a notebook is about: this process, its variables, and the cell that was hunted in."""
+"""The subject of a session in a notebook: this process, its variables, and the hunted cell."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class NotebookPatient:
         self._now, self.notes = None, ()
 
     def value(self, expression: str) -> Any:
-        """What Python makes of an expression, in the notebook's variables."""
+        """Evaluate an expression in the notebook's variables."""
         try:
             return eval(expression, self.names)
         except Exception as error:
             raise UsageError(f"{expression!r} gives {type(error).__name__}: {error}", "a variable, a type") from None
 
     def why(self, expression: str) -> Trace | None:
-        """Why what an expression gives is alive."""
+        """Explain why the value of an expression is alive."""
         return self.note_limits(why(self.value(expression)))
 
     def note_limits(self, trace: Trace) -> Trace:

@@ -28,7 +28,7 @@ FORGET_EXCEPTION = (
 
 
 def notes(trace: Trace, names: Mapping[str, Any]) -> Iterator[str]:
-    """Where a way leads through what IPython keeps: what that is, who else holds it, and how to have it let go."""
+    """Describe where a path leads through IPython's own references, the other holders, and how to drop them."""
     name = output_name(trace)
     if name:
         yield from output_notes(name, names)
@@ -62,7 +62,7 @@ def is_of_exception(trace: Trace) -> bool:
 
 
 def output_notes(name: str, names: Mapping[str, Any]) -> list[str]:
-    """Which output it is, and who else holds it."""
+    """Describe an output, and its other holders."""
     number = output_number(name, names)
     lines = [f"The way leads through Out[{number}]" if number else f"The way leads through {name}"]
     lines[0] += f": IPython keeps what a cell displays, under Out, _ and _{number or 'N'}."
@@ -88,7 +88,7 @@ def output_number(name: str, names: Mapping[str, Any]) -> int:
 
 
 def other_holders(value: object, names: Mapping[str, Any]) -> list[str]:
-    """Who refers to an output beside what IPython keeps it under: names first."""
+    """Return what else refers to an output: names first."""
     variables: list[str] = []
     for name in names:  # neither in a generator nor in a closure, which would be reported too
         if names[name] is value and not OUTPUT.fullmatch(name):

@@ -62,7 +62,7 @@ class GradlifeMagics(Magics):
         return answer if wants_value else None
 
     def _console(self) -> tuple[Any, io.StringIO]:
-        """What the answer is written on: as wide as the terminal, with colours where there is one."""
+        """The console of the answer: as wide as the terminal, with colours where there are any."""
         written = io.StringIO()
         is_terminal = self._is_in_terminal() and sys.stdout.isatty()
         width = os.get_terminal_size().columns if is_terminal else int(os.environ.get("COLUMNS", "100"))
@@ -123,7 +123,7 @@ class GradlifeMagics(Magics):
 
 
 def load_pages() -> None:
-    """What shows answers as pages, which nothing else here imports."""
+    """Load the modules that show answers as pages; nothing else here imports them."""
     importlib.import_module("gradlife.heap.overview")
     importlib.import_module("gradlife.reports.html.fragments").load()
 
@@ -135,7 +135,7 @@ def without_option(line: str) -> tuple[str, bool]:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """What `%load_ext gradlife` calls."""
+    """Register the magics: the entry point of `%load_ext gradlife`."""
     magics = GradlifeMagics(shell)
     shell.register_magics(magics)
     for key in ("%gradlife", "%%gradlife"):

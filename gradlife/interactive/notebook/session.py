@@ -139,7 +139,7 @@ class NotebookSession(Session):
 
 
 def next_magics(report: HuntReport) -> list[tuple[str, str]]:
-    """What to do next in a notebook."""
+    """Yield the next magics to use in a notebook."""
     if not report.findings:
         return []
     return [

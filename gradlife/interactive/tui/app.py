@@ -39,7 +39,7 @@ UNREACHED_WORDS = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where one was: a tab, its list, the row, and of the neighbours whose they were."""
+    """A place to go back to: a tab, its list, the row, and whose neighbours they were."""
 
     tab: str
     list_id: str
@@ -135,7 +135,7 @@ class Explorer(App[GradlifeError | None]):
         self.call_from_thread(self.progress, f"{words} ...")
 
     def progress(self, words: str = "") -> None:
-        """What is under way, or nothing."""
+        """Show the work under way, or nothing."""
         self.query_one("#progress", Static).update(Text(printable(words)))
 
     def _begin(self, browser: Browser) -> None:
@@ -242,7 +242,7 @@ class Explorer(App[GradlifeError | None]):
             self._before.append(here)
 
     def action_go_back(self) -> None:
-        """To the place before."""
+        """Go to the place before."""
         if not self._before:
             self.notify("this is where you began")
             return
@@ -269,7 +269,7 @@ class Explorer(App[GradlifeError | None]):
         self._look_at(node)
 
     def action_neighbours(self, list_id: str) -> None:
-        """Who refers to the object under the cursor, and what it refers to."""
+        """Show the referrers and referents of the object under the cursor."""
         if self.node is not None:
             self._leave()
             self._go_to(self.node, list_id)
@@ -323,7 +323,7 @@ class Explorer(App[GradlifeError | None]):
             search.focus()
 
     def action_leave_search(self) -> None:
-        """Back to the list."""
+        """Go back to the list."""
         search = self.query_one("#search", Input)
         if search.display:
             search.display = False

@@ -1,4 +1,4 @@
-"""What the keys do."""
+"""The help screen: the meaning of the keys."""
 
 from __future__ import annotations
 

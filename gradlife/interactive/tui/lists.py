@@ -36,7 +36,7 @@ class NodeList(RowList):
         self.rows_changed(cursor)
 
     def count(self) -> int:
-        """How many objects there are."""
+        """The number of objects."""
         return len(self.nodes)
 
     def node_at(self, index: int) -> int | None:
@@ -44,7 +44,7 @@ class NodeList(RowList):
         return self.nodes[index] if 0 <= index < len(self.nodes) else None
 
     def row(self, index: int, width: int) -> Text:
-        """What it retains, how it is referred to, what it is."""
+        """Return the retained size of an object, its reference, and its type."""
         assert self.browser is not None
         node = self.nodes[index]
         if self._is_turned:
@@ -57,7 +57,7 @@ class NodeList(RowList):
 
 
 class HolderTree(RowList):
-    """What would be freed with what: below each object those that only it keeps, most first."""
+    """The dominator tree: below each object those that only it keeps, largest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,l", "open", "Open", show=False),
@@ -83,7 +83,7 @@ class HolderTree(RowList):
         self.rows_changed()
 
     def count(self) -> int:
-        """How many rows are open."""
+        """The number of open rows."""
         return len(self._rows_open)
 
     def node_at(self, index: int) -> int | None:
@@ -175,7 +175,7 @@ class HolderTree(RowList):
     # --- drawing ---
 
     def row(self, index: int, width: int) -> Text:
-        """What it retains, a mark where it can be opened, how it is referred to, what it is."""
+        """Return the retained size of an object, a mark if it can be opened, its reference, and its type."""
         assert self.browser is not None
         node, level = self._rows_open[index], self._levels[index]
         if node == UNREACHED:
@@ -220,7 +220,7 @@ class TypeList(RowList):
         self.rows_changed()
 
     def count(self) -> int:
-        """How many types there are."""
+        """The number of types."""
         return len(self._types)
 
     def type_at(self, index: int) -> TypeCount | None:

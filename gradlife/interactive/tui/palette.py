@@ -1,4 +1,4 @@
-"""How the application looks: two palettes, and names as data, whatever stands in them."""
+"""The look of the application: two palettes, and styles for names, which are data whatever they contain."""
 
 from __future__ import annotations
 
@@ -107,7 +107,9 @@ def title(row: HeapNode) -> str:
 
 
 def row_text(row: HeapNode, quiet: str, accent: str, width: int) -> Text:
-    """How the object above refers to it, and what it is; where that one does not, what it is comes first."""
+    """Return the reference and the type of an object; the type first if the object above does not refer to it
+    directly.
+    """
     via = row.via if width >= NARROW else row.via.rpartition(" variable ")[2]
     what = Text.assemble((printable(short_type(row.type)), "bold"), f" {printable(row.detail)}".rstrip())
     if row.kind not in {"python", "root"}:
@@ -120,7 +122,7 @@ def row_text(row: HeapNode, quiet: str, accent: str, width: int) -> Text:
 
 
 def numbers(row: HeapNode, total: int, width: int) -> str:
-    """What it retains, and where there is room the share of all."""
+    """Return the retained size and, where there is room, the share of all."""
     retained = f"{size(row.retained or row.bytes):>8}"
     share = f"{100 * row.retained / total:4.0f}%" if total and row.retained >= total / 200 else ""
     return f"{retained} {share:5}" if width >= NARROW else retained

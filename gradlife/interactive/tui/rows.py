@@ -59,7 +59,7 @@ class RowList(ScrollView, can_focus=True):
     # --- what there is ---
 
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         raise NotImplementedError
 
     def row(self, index: int, width: int) -> Text:
@@ -68,11 +68,11 @@ class RowList(ScrollView, can_focus=True):
 
     @property
     def columns(self) -> int:
-        """Those that rows have for themselves, beside the scroll bar."""
+        """The columns of the rows, without the scroll bar."""
         return self.scrollable_content_region.width
 
     def rows_changed(self, cursor: int = 0) -> None:
-        """There are others now; the cursor goes to one of them."""
+        """Show other rows; the cursor goes to one of them."""
         self.virtual_size = Size(self.columns, self.count())
         self.set_reactive(RowList.cursor, self._clamped(cursor))
         self.bring_into_sight()
@@ -100,7 +100,7 @@ class RowList(ScrollView, can_focus=True):
         return colour.name if colour is not None else ""
 
     def on_resize(self, event: events.Resize) -> None:
-        """As wide as what is in sight."""
+        """Make the rows as wide as the visible part."""
         self.virtual_size = Size(self.columns, self.count())
         self.bring_into_sight()
 
@@ -137,7 +137,7 @@ class RowList(ScrollView, can_focus=True):
         self.cursor = (self.count() - 1) * is_last
 
     def action_choose(self) -> None:
-        """What Enter does."""
+        """Choose the row under the cursor: the action of Enter."""
         if self.count():
             self.post_message(self.Chosen(self))
 
@@ -151,6 +151,6 @@ class RowList(ScrollView, can_focus=True):
         self.clicked(index, event.x, was_there=was_there)
 
     def clicked(self, index: int, x: int, *, was_there: bool) -> None:
-        """What a click on a row does beside."""
+        """Handle a click on a row."""
         if was_there:
             self.action_choose()

@@ -1,4 +1,4 @@
-"""Why the object under the cursor is alive: its sizes, the sentence, the path."""
+"""The trace of the object under the cursor: sizes, sentence, path."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TracePane(VerticalScroll, can_focus=True):
             self.scroll_home(animate=False)
 
     def show_words(self, words: str) -> None:
-        """What is to be said where no object is."""
+        """Show a text if there is no object."""
         self._shown = None
         self.query_one(Static).update(Text(printable(words)))
 

@@ -1,4 +1,4 @@
-"""What the types of frameworks and of the standard library are, to a reader of leaks: a family for each."""
+"""Families of types from frameworks and the standard library, as a reader of leaks knows them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How a worker interpreter is started: with its parent's import path, or in another interpreter with that one's own behind
-the worker's archive; in either case with nothing of the folder that it starts in.
+"""The start of a worker interpreter: with its parent's import path, or in another interpreter with that one's own
+path after the worker's archive; never with anything from the folder that it starts in.
 """
 
 from __future__ import annotations

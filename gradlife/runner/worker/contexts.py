@@ -37,7 +37,7 @@ def reentrant(fw: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> A
 
 
 def in_a_thread(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """In a thread of its own, which has ended when this returns."""
+    """Call a function in a new thread, which has ended when this returns."""
     results = []
     thread = threading.Thread(target=lambda: results.append(function(*args)))
     thread.start()

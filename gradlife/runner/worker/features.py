@@ -1,4 +1,4 @@
-"""What a scenario may need of a framework, found out by trying."""
+"""Features that a scenario may need of a framework, found by trying."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ FEATURES: dict[str, Callable[[Any], bool]] = {
 
 
 def missing_feature(fw: Any, needs: str) -> str | None:
-    """Why a scenario with these needs cannot run here, or None if it can."""
+    """Return why a scenario with these needs cannot run here, or None if it can."""
     for word in needs.split():
         check = FEATURES.get(word)
         if check is None and "." not in word:

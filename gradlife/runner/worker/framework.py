@@ -26,7 +26,7 @@ def load_framework(module: str, profile: str | None) -> Any:
 
 
 def describe(fw: Any, module: str) -> dict[str, Any]:
-    """What the parent wants to know of the framework that was loaded."""
+    """Describe the loaded framework for the parent."""
     version = str(getattr(fw, "__version__", ""))
     return {
         "framework": module,

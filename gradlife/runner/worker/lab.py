@@ -220,7 +220,7 @@ class WorkerLab(Lab):
         self._read_now("memory", "resident", resident_bytes(), status="not comparable")
 
     def _draw_owners(self) -> None:
-        """Who owns each living subject, after everything else was read."""
+        """Read the owners of each living subject, after everything else was read."""
         draw = getattr(self.fw, "owners", None)
         if "owners" not in self._also or draw is None:
             return
@@ -232,7 +232,7 @@ class WorkerLab(Lab):
             del subject
 
     def _draw_graph(self, frame: Any) -> None:
-        """Who owns whom, from where the story stands."""
+        """Read the ownership graph from where the story is."""
         if "graph" not in self._also:
             return
         plain = [watch for watch in self._watches.values() if watch.ref is not None and not watch.is_canary]
@@ -258,7 +258,7 @@ class WorkerLab(Lab):
         self._events.forget()
 
     def _read_referrers(self, watch: Watch) -> None:
-        """What Python-level tools see of a subject that nothing frees."""
+        """Read what Python-level tools see of a subject that nothing frees."""
         subject = watch.ref() if watch.ref is not None else None
         if subject is None:
             return

@@ -1,7 +1,8 @@
-"""Who owns whom at a stage: the engine's own table, or what the heap graph reads of PyTorch, and Python's objects and names.
+"""The ownership graph of a stage: the engine's own table, or what the heap graph reads of PyTorch, with Python's
+objects and names.
 
-The result is plain data, and nothing is held or changed by asking: neither by the frames whose variables are read nor by
-the objects that are walked through.
+The result is plain data. Asking holds and changes nothing: neither the frames whose variables are read nor the
+visited objects.
 """
 
 from __future__ import annotations
@@ -140,7 +141,9 @@ class Drawing:
                 node["subject"] = node["subject"] or name
 
     def add_python_references(self, number_of: Callable[[Any], Any]) -> None:
-        """What wrappers, contexts and hooks hold in Python. A context that is no part of its node points back at it weakly."""
+        """Add the references that wrappers, contexts and hooks own in Python. A context outside its node points back
+        at it weakly.
+        """
         wanted = self._places
         for obj in [one for one in gc.get_objects() if id(one) in wanted]:
             source, is_wrapper = wanted[id(obj)]
@@ -209,7 +212,7 @@ def is_open(value: Any) -> bool:
 
 
 def references(obj: Any) -> Iterator[tuple[str, Any]]:
-    """What an object holds, each with the words by which it is reached from the object."""
+    """Yield the objects that an object holds, each with the expression that reaches it."""
     kind = type(obj)
     if kind is dict:
         for key, value in list(obj.items())[:WIDTH]:

@@ -30,7 +30,7 @@ def load_file(path: str) -> list[Scenario]:
 
 
 def spec_of(path: str) -> Any:
-    """How a file is imported."""
+    """Return the import spec of a file."""
     spec = importlib.util.spec_from_file_location(module_name(path), path)
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")

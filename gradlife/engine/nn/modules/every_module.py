@@ -20,7 +20,7 @@ is_full_backward_hook: bool | None = None
 
 
 def any_hooks() -> bool:
-    """Whether a hook is set on every module."""
+    """Return whether a hook is set on every module."""
     return bool(forward_pre_hooks or forward_hooks or backward_pre_hooks or backward_hooks)
 
 

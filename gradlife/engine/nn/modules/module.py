@@ -52,7 +52,7 @@ class Module(Calling, Loading, Walking):
         write("_modules", {})
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; each kind defines its own."""
+        """Compute the module's output; each subclass defines its own."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
@@ -196,7 +196,7 @@ class Module(Calling, Loading, Walking):
                 clear_in_place(parameter.grad)
 
     def extra_repr(self) -> str:
-        """What the representation tells of this module beside its children."""
+        """Return the text that the representation shows beside the children."""
         return ""
 
     def _get_name(self) -> str:

@@ -1,4 +1,4 @@
-"""What modules say about names and objects that they refuse."""
+"""Error messages of modules for refused names and objects."""
 
 from __future__ import annotations
 

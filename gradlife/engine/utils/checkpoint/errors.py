@@ -1,4 +1,4 @@
-"""What checkpoints say when recomputation goes another way than the forward did."""
+"""Error messages for recomputation that differs from the forward."""
 
 from __future__ import annotations
 

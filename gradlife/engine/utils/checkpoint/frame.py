@@ -30,7 +30,7 @@ class _Handle:
 
 
 class _Holder:
-    """What a saved slot keeps of a tensor that will be recomputed: a handle for each backward that needs it."""
+    """The content of a saved slot whose tensor will be recomputed: a handle for each backward that needs it."""
 
     def __init__(self) -> None:
         self.handles: dict[Any, _Handle | None] = {}

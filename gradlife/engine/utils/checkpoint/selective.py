@@ -20,7 +20,7 @@ __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_c
 
 
 class CheckpointPolicy(enum.Enum):
-    """What is done about one operation's result: kept, or computed again in backward."""
+    """A policy's decision about the result of one operation: keep it, or recompute it in backward."""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -31,7 +31,7 @@ class CheckpointPolicy(enum.Enum):
 
 
 class SelectiveCheckpointContext:
-    """What a policy receives besides the operation and its arguments."""
+    """The context that a policy receives besides the operation and its arguments."""
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute

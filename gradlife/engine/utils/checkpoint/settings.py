@@ -14,7 +14,7 @@ _debug: list[bool | None] = [None]
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Whether checkpoints made inside the block stop recomputing once everything saved is there again."""
+    """Set whether checkpoints made inside the block stop recomputing once everything saved is restored."""
     previous = _early_stop[0]
     _early_stop[0] = enable
     try:
@@ -25,7 +25,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Whether checkpoints made inside the block record what they ran; ``None`` leaves it to each."""
+    """Set whether checkpoints made inside the block record what they ran; ``None`` leaves it to each."""
     previous = _debug[0]
     _debug[0] = enabled
     try:
@@ -35,10 +35,10 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def early_stop_enabled() -> bool:
-    """What the innermost block says of early stopping, where the release has it and lets its exception through."""
+    """Return the innermost block's setting of early stopping, if the release has it and lets its exception through."""
     return _early_stop[0] and release() >= (2, 1) and not _engine._current_policy()[0].startswith("oneflow")
 
 
 def debug_enabled(otherwise: bool) -> bool:
-    """What the innermost block says of debugging."""
+    """Return the innermost block's setting of debugging."""
     return otherwise if _debug[0] is None else _debug[0]
