@@ -86,7 +86,7 @@ def trace_text(trace: Trace) -> str:
 
 
 def hunt_text(report: HuntReport) -> str:
-    """Format a hunt's report as `gradlife.hunt/1`, of several ranks `gradlife.hunt/2`; `gradlife.model.hunt_codec` reads it back."""
+    """Format a report as `gradlife.hunt/1`, of several ranks `gradlife.hunt/2`; `gradlife.model.hunt_codec` reads it back."""
     return hunt_codec.dumps(report, trace_drawing)
 
 
