@@ -38,8 +38,27 @@ def trace(*steps: Step, detail: str = "float32 []") -> Trace:
     return Trace("Tensor", detail, Lifetime.HELD, (*steps, tensor), (), Ledger(1, ()))
 
 
-def owned(name: str) -> Step:
-    return step("__main__.Trainer", "attribute", name)
+def owned(name: str, type_: str = "__main__.Trainer") -> Step:
+    return step(type_, "attribute", name)
+
+
+def key(name: str) -> Step:
+    return step("dict", "dict_value", repr(name))
+
+
+def attributes(type_: str, *labels: str, bases: tuple[str, ...] = ()) -> Step:
+    first, *rest = labels
+    hops = (Hop(type_, "internal", first), *(Hop("dict", "dict_value", repr(label)) for label in rest))
+    return Step(type_.rpartition(".")[2], "", "python", "", "internal", type=type_, bases=bases, hops=hops)
+
+
+def cell(name: str) -> Step:
+    hops = (Hop("function", "internal", f"__closure__:{name}"), Hop("tuple", "item", "", 0), Hop("cell", "cell", ""))
+    return Step("function", "", "python", "", "internal", type="function", hops=hops)
+
+
+def ring(*cycle: Step) -> Trace:
+    return Trace("Tensor", "float32 [8]", Lifetime.GC, (), cycle, Ledger(1, ()))
 
 
 LIST = step("list", "item", length=113)

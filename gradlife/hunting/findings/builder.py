@@ -53,6 +53,7 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
         retained_bytes=retained(graph, grown.group),
         retained_types=retained_types(graph, grown.group),
         created_at=noted.lines(graph, tellers(graph, grown.group, way.node, way.holder)),
+        executed=noted.executed,
         growth=growth_in_trace(graph, way, grown),
         also_held_by=other_holders(graph, grown.group, way),
     )
@@ -85,11 +86,12 @@ def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Not
             retained_bytes=kept.bytes,
             retained_types=types_of(graph, kept.storages),
             created_at=noted.lines(graph, [[shown], kept.storages]),
+            executed=noted.executed,
         )
     ]
 
 
-def native_findings(natives: Sequence[Unreached]) -> list[Finding]:
+def native_findings(natives: Sequence[Unreached], noted: Noted) -> list[Finding]:
     """Storages and nodes in memory that nothing in Python reaches, where there are more after every round."""
     if len(natives) < LEAST_LOOKS or not all(map(grows, natives, natives[1:])):
         return []
@@ -98,7 +100,16 @@ def native_findings(natives: Sequence[Unreached]) -> list[Finding]:
     detail = "of which nothing in Python knows"
     trace = Trace("StorageImpl" if rate.storages else "grad node", detail, Lifetime.NEVER, (), (), Ledger(0, ()))
     nbytes = max(0, natives[-1].bytes - natives[0].bytes)
-    return [finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=max(1, count), retained_bytes=nbytes)]
+    one = finding(
+        FindingKind.NATIVE,
+        Lifetime.NEVER,
+        trace,
+        rate,
+        survivors=max(1, count),
+        retained_bytes=nbytes,
+        executed=noted.executed,
+    )
+    return [one]
 
 
 def unheld_memory(report: HuntReport) -> Finding:
@@ -170,6 +181,7 @@ def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) 
         retained_bytes=round(rate.bytes * steps),
         retained_types=types_of(graph, group.members),
         created_at=noted.lines(graph, tellers(graph, group, node)),
+        executed=noted.executed,
     )
 
 

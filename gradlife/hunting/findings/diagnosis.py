@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 
 from gradlife.hunting.stores.patches import patch_for
 from gradlife.hunting.stores.program_sources import program_sources
-from gradlife.hunting.stores.stored_at import stored_at
+from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.heap import TypeCount
 from gradlife.model.hunt import Finding, FindingKind, PerStep
@@ -27,14 +28,18 @@ def finding(
     retained_bytes: int,
     growth: Growth = UNKNOWN_GROWTH,
     created_at: tuple[str, ...] = (),
+    executed: Collection[tuple[str, int]] = (),
     also_held_by: tuple[str, ...] = (),
     retained_types: tuple[TypeCount, ...] = (),
 ) -> Finding:
-    """A finding with its name, reason and advice. ``growth`` is as in `diagnose`."""
+    """A finding with its name, reason and advice. ``growth`` is as in `diagnose`; ``executed``: files
+    and lines of the program that ran in a step.
+    """
     diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions())
     printed = fingerprint(trace, growth=growth)
-    sources = program_sources() if trace.steps else []
-    stored = stored_at(trace, created_at, sources, growth)
+    evidence = Evidence(created_at, frozenset(executed))
+    sources = program_sources()
+    stored = stored_at(trace, evidence, sources, growth)
     patch = patch_for(diagnosis.code, trace, stored, sources, growth) if not also_held_by else None
     return Finding(
         kind,

@@ -148,7 +148,7 @@ def found_later(hunt: Hunt, about: About, known: Collection[int] = ()) -> Iterat
     if hunt.left_behind is not None:
         for kept in unread(hunt.left_behind, known):
             yield from retained_finding(hunt.left_behind.look.graph, kept, about.is_script, hunt.noted)
-    yield from native_findings(hunt.natives)
+    yield from native_findings(hunt.natives, hunt.noted)
     if hunt.waiting is not None:
         yield from garbage_findings(garbage_of(hunt.waiting), hunt.noted)
 

@@ -25,6 +25,7 @@ from gradlife.hunting.snapshots.native_objects import Unreached, grows, unreache
 from gradlife.hunting.snapshots.stale_activations import LeftBehind, Watch, addresses_of, undeclared
 from gradlife.hunting.snapshots.step_snapshots import Collect, Look, look
 from gradlife.hunting.steps.schedule import LEAST_ROUNDS, MOST_EXTENSION, PATIENCE, Clock, Schedule
+from gradlife.hunting.stores.executed_lines import LineWatch
 
 #: Steps of a late round: this many, and this share of all steps so far.
 LATE_LEAST = 31
@@ -70,7 +71,7 @@ class Hunt:
     def plan(self) -> Iterator[int]:
         """Yields how many steps to take before it is resumed; ends when enough is known."""
         self.clock.start()
-        yield from self._steps(self.schedule.warmup)
+        yield from self._warm_up()
         self.warmup_steps = self.steps
         if self.has_lines:
             self.recording.start(USUAL)
@@ -99,6 +100,17 @@ class Hunt:
         self.on_known()
         while self.goes_on:
             yield from self._late_round()
+
+    def _warm_up(self) -> Iterator[int]:
+        """The first step by itself: what it runs to set things up is no part of the others, whose lines are watched."""
+        yield from self._steps(min(1, self.schedule.warmup))
+        watch = LineWatch()
+        watch.start()
+        try:
+            yield from self._steps(self.schedule.warmup - 1)
+        finally:
+            watch.stop()
+        self.noted.executed = watch.lines
 
     def _late_round(self) -> Iterator[int]:
         """Longer than any before, so that there are few of them however long the program runs. Nothing is planted in it."""

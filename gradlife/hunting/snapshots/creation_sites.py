@@ -40,6 +40,7 @@ class Noted:
 
     def __init__(self) -> None:
         self._known: list[tuple[Look, Notes]] = []
+        self.executed: frozenset[tuple[str, int]] = frozenset()  # lines of the program that ran in a step
 
     def __bool__(self) -> bool:
         return bool(self._known)

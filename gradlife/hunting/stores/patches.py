@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 from gradlife.hunting.snapshots.creation_sites import short_path
-from gradlife.hunting.stores.place import container_in, is_tensor, place_of
+from gradlife.hunting.stores.place import container_in, is_tensor, place_at
 from gradlife.hunting.stores.program_sources import Source
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import Confidence, Patch, StoredAt
@@ -25,7 +25,8 @@ def patch_for(
     code: str, trace: Trace, stored: StoredAt | None, sources: Sequence[Source], growth: Growth = UNKNOWN_GROWTH
 ) -> Patch | None:
     """The patch; None where no safe one is known."""
-    place = place_of(trace, growth)
+    held = container_in(trace.steps, growth.step)
+    place = place_at(trace.steps[held - 1]) if held else None
     if code != KEPT_GRAPH or place is None or stored is None or stored.confidence is not Confidence.SURE:
         return None
     source = next((one for one in sources if short_path(one.file) == stored.file), None)
@@ -37,7 +38,7 @@ def patch_for(
 
 def holds_scalars(trace: Trace, growth: Growth) -> bool:
     """Is what the list holds a tensor of one number itself, and that the survivor?"""
-    held = container_in(trace.steps, growth)
+    held = container_in(trace.steps, growth.step)
     if held is None or held != len(trace.steps) - 2 or trace.steps[held].type != "list":
         return False
     return is_tensor(trace.steps[-1]) and trace.steps[-1].detail.endswith(SCALAR)

@@ -1,45 +1,114 @@
-"""The name under which the program stores a survivor, from its trace."""
+"""What a program calls the object that a step of a trace refers to: an attribute, a variable, a key."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from gradlife.model.growth import UNKNOWN_GROWTH, Growth
-from gradlife.model.trace import Step, Trace
+from gradlife.model.trace import Hop, Step
 
 #: References from a container to what it holds.
 HOLDS = ("item", "dict_value", "dict_key", "member")
 
-#: Types whose statements of storing are searched for. An object of another type stores in a way of its own.
-CONTAINERS = ("list", "dict", "set", "collections.deque", "collections.OrderedDict", "collections.defaultdict")
+#: Types whose items are stored by statements about the name of the container. Others store in ways of their own.
+CONTAINERS = frozenset(
+    {"list", "dict", "set", "collections.deque", "collections.OrderedDict", "collections.defaultdict"}
+)
+#: Containers that are written out with what they hold, and those above.
+DISPLAYS = CONTAINERS | {"tuple", "frozenset"}
+
+#: Tables of a module that its attributes show.
+MEMBERS = frozenset({"_modules", "_parameters", "_buffers"})
+
+#: ``handle (train.py:12)``, as a frame or a function is described.
+IN_FILE = re.compile(r"(?P<name>.+) \((?P<file>[^()]+):(?P<line>[0-9]+)\)")
+
+#: What the name of a function inside another has in it.
+INSIDE = "<locals>"
+
+
+class PlaceKind(StrEnum):
+    """How the program writes the place."""
+
+    ATTRIBUTE = "attribute"
+    GLOBAL = "global"
+    KEY = "key"
+    LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A variable or attribute of the program."""
+    """A variable, an attribute or a constant key of the program."""
 
     name: str
-    owners: tuple[str, ...]  # the class of the object that has the attribute and its bases, in full; none: a global
+    kind: PlaceKind
+    owners: tuple[str, ...] = ()  # of an attribute: the class of the object that has it and its bases, in full
     module: str = ""  # of a global
-    is_container: bool = False  # whether what it holds stays in it, or it is the name of the survivor itself
+    function: str = ""  # of a local variable: the function's qualified name
 
 
-def place_of(trace: Trace, growth: Growth = UNKNOWN_GROWTH) -> Place | None:
-    """The place; None where it has no name that a statement could use. ``growth``: how it grows."""
-    held = container_in(trace.steps, growth)
-    if held is not None:
-        return named(trace.steps[held - 1], is_container=True) if held else None
-    tensors = (number for number, step in enumerate(trace.steps) if is_tensor(step) or step.kind != "python")
-    first = next((number for number in tensors if number), 0)
-    return named(trace.steps[first - 1], is_container=False) if first else None
+def place_at(step: Step) -> Place | None:
+    """What the reference of a step to the next is called; None where no statement would name it."""
+    if not step.hops:
+        return None
+    first, last = step.hops[0], step.hops[-1]
+    if first.label.startswith(("__closure__:", "__defaults__:", "__kwdefaults__")):
+        return variable_of_function(step)
+    if step.relation == "local":
+        found = IN_FILE.match(step.detail)
+        return Place(first.label, PlaceKind.LOCAL, function=found["name"] if found else step.detail)
+    if step.type in CONTAINERS:
+        return Place(last.label[1:-1], PlaceKind.KEY) if is_text(first) and len(step.hops) == 1 else None
+    labels = [hop.label.strip("'") for hop in step.hops]
+    if labels[0] == "__dict__" and len(labels) == 2:
+        return of_dict(step, labels[1])
+    if labels[0] == "__dict__" and len(labels) == 3 and labels[1] in MEMBERS and labels[2].isidentifier():
+        return Place(labels[2], PlaceKind.ATTRIBUTE, (step.type, *step.bases))
+    if step.relation in {"attribute", "slot"} and len(labels) == 1:
+        return Place(labels[0], PlaceKind.ATTRIBUTE, (step.type, *step.bases))
+    return None
 
 
-def container_in(steps: Sequence[Step], growth: Growth) -> int | None:
-    """The step that is the container which grows, else the longest one."""
-    if growth.step is not None and is_container(steps[growth.step]):
-        return growth.step
-    found = [number for number, step in enumerate(steps) if is_container(step)]
+def is_text(hop: Hop) -> bool:
+    """Is the key a text that a program may have written out?"""
+    return hop.relation == "dict_value" and hop.label[:1] in "'\"" and len(hop.label) > 2
+
+
+def of_dict(step: Step, name: str) -> Place:
+    """The place in the dict of a module, a class or an object."""
+    if step.type == "module":
+        return Place(name, PlaceKind.GLOBAL, module=step.detail)
+    is_class = step.type == "type" or step.is_a("type")
+    return Place(name, PlaceKind.ATTRIBUTE, (step.detail,) if is_class else (step.type, *step.bases))
+
+
+def variable_of_function(step: Step) -> Place | None:
+    """The variable that a function has from around it, or the argument that has a default value."""
+    found = IN_FILE.match(step.detail)
+    what, _, names = step.hops[0].label.partition(":")
+    parts = names.split(",")
+    index = next((hop.index for hop in step.hops[1:] if hop.relation == "item" and hop.index >= 0), 0)
+    if found is None or index >= len(parts) or not parts[index].isidentifier():
+        return None
+    around = found["name"].rpartition(f".{INSIDE}.")[0] if what == "__closure__" else found["name"]
+    return Place(parts[index], PlaceKind.LOCAL, function=around)
+
+
+def places_outward(steps: Sequence[Step], last: int) -> Iterator[tuple[int, Place]]:
+    """The places from a step on towards the root, with their steps."""
+    for number in range(last, -1, -1):
+        place = place_at(steps[number])
+        if place is not None:
+            yield number, place
+
+
+def container_in(steps: Sequence[Step], anchor: int | None, least: int = 0) -> int | None:
+    """The step that is the container which grows, else the longest one of so many items at least."""
+    if anchor is not None and 0 <= anchor < len(steps) and is_container(steps[anchor]):
+        return anchor
+    found = [number for number, step in enumerate(steps) if is_container(step) and (step.length or 0) >= least]
     return max(found, key=lambda number: steps[number].length or 0, default=None)
 
 
@@ -51,14 +120,3 @@ def is_container(step: Step) -> bool:
 def is_tensor(step: Step) -> bool:
     """Is it a tensor of Python's?"""
     return step.is_a("torch.Tensor", "torch._C.TensorBase")
-
-
-def named(step: Step, is_container: bool) -> Place | None:
-    """The place that a step's reference to the next is."""
-    if not step.hops:
-        return None
-    if step.type == "module":
-        return Place(step.hops[-1].label.strip("'"), (), step.detail, is_container)
-    if step.relation == "attribute" and len(step.hops) == 1:
-        return Place(step.hops[0].label, (step.type, *step.bases), "", is_container)
-    return None

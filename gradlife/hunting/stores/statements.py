@@ -1,66 +1,110 @@
-"""Statements that store under a name: append, item, attribute and global assignment, `+=`."""
+"""The statements of a program, with where they stand and the parts of them that run there."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-from gradlife.hunting.stores.place import Place
 from gradlife.hunting.stores.program_sources import Source
 
-#: Methods that put something into a list, dict, set or deque.
-ADDERS = frozenset({"append", "appendleft", "add", "extend", "extendleft", "insert", "setdefault", "update"})
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+#: What stands in a compound statement's own line.
+HEADERS = ("test", "iter", "items", "subject", "decorator_list", "bases", "keywords")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The classes and functions around a statement."""
+
+    source: Source
+    names: tuple[str, ...] = ()
+    class_name: str = ""  # the innermost class
+    functions: tuple[Function, ...] = ()  # from the outermost to the innermost
+    is_in_loop: bool = False  # of the innermost function, or of the module
+
+    @property
+    def function(self) -> Function | None:
+        """The innermost function."""
+        return self.functions[-1] if self.functions else None
+
+    @property
+    def qualified(self) -> str:
+        """The names as Python's qualified names have them, without `<locals>`."""
+        return ".".join(self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A statement that may store."""
 
-    source: Source
+    scope: Scope
     node: ast.stmt
-    scope: tuple[str, ...]  # names of the classes and functions around it
-    class_name: str  # the innermost class around it
-    lines: range  # of the innermost function around it
+
+    @property
+    def source(self) -> Source:
+        """Its file."""
+        return self.scope.source
 
     @property
     def function(self) -> str:
-        """Its qualified name."""
-        return ".".join(self.scope)
+        """The qualified name of what is around it."""
+        return self.scope.qualified
+
+    @property
+    def line(self) -> int:
+        """The line to show: of a decorated function that of the first decorator."""
+        decorators: list[ast.expr] = getattr(self.node, "decorator_list", [])
+        return min([self.node.lineno, *(one.lineno for one in decorators)])
+
+    @property
+    def last_line(self) -> int:
+        """The last line of what runs as this statement: of a compound statement that of its head."""
+        body: list[ast.stmt] = getattr(self.node, "body", [])
+        if body:
+            return max(self.line, body[0].lineno - 1)
+        return self.node.end_lineno or self.node.lineno
+
+    @property
+    def runs_once(self) -> bool:
+        """Does it run at most once, when its module is loaded?"""
+        return self.scope.function is None and not self.scope.is_in_loop
+
+    @property
+    def lines(self) -> range:
+        """The lines of the innermost function around it; none at the top of a module."""
+        function = self.scope.function
+        return range(function.lineno, (function.end_lineno or 0) + 1) if function is not None else range(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The scope that a statement is in."""
-
-    source: Source
-    names: tuple[str, ...] = ()
-    class_name: str = ""
-    function: Function | None = None
+Fits = Callable[[ast.stmt, Scope], bool]
 
 
-def storing(source: Source, place: Place) -> list[Statement]:
-    """The statements of a file that store at a place."""
-    return list(search(source.tree.body, Scope(source), place)) if place.name in source.text else []
+def search(source: Source, fits: Fits) -> list[Statement]:
+    """The statements of a file that fit, in their order."""
+    return [one for one in statements(source.tree.body, Scope(source)) if fits(one.node, one.scope)]
 
 
-def search(body: list[ast.stmt], scope: Scope, place: Place) -> Iterator[Statement]:
-    """Yield the statements of a block and of all blocks inside it."""
-    for node in body:
-        if isinstance(node, Function):
-            inner = Scope(scope.source, (*scope.names, node.name), scope.class_name, node)
-            yield from search(node.body, inner, place)
-        elif isinstance(node, ast.ClassDef):
-            yield from search(node.body, Scope(scope.source, (*scope.names, node.name), node.name), place)
-        elif blocks := [block for block in blocks_of(node) if block]:
-            for block in blocks:
-                yield from search(block, scope, place)
-        elif stores(node, scope, place):
-            function = scope.function
-            lines = range(function.lineno, (function.end_lineno or 0) + 1) if function else range(0)
-            yield Statement(scope.source, node, scope.names, scope.class_name, lines)
+def statements(body: list[ast.stmt], scope: Scope) -> Iterator[Statement]:
+    """The statements of a block and of all blocks in it."""
+    waiting: list[tuple[ast.stmt, Scope]] = [(node, scope) for node in reversed(body)]
+    while waiting:
+        node, around = waiting.pop()
+        yield Statement(around, node)
+        inner = within(node, around)
+        waiting += [(one, inner) for block in reversed([*blocks_of(node)]) for one in reversed(block)]
+
+
+def within(node: ast.stmt, scope: Scope) -> Scope:
+    """Where the statements in it stand."""
+    if isinstance(node, Function):
+        return Scope(scope.source, (*scope.names, node.name), scope.class_name, (*scope.functions, node))
+    if isinstance(node, ast.ClassDef):
+        return Scope(scope.source, (*scope.names, node.name), node.name)
+    if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+        return replace(scope, is_in_loop=True)
+    return scope
 
 
 def blocks_of(node: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -71,67 +115,59 @@ def blocks_of(node: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield part.body
 
 
-def stores(node: ast.stmt, scope: Scope, place: Place) -> bool:
-    """Does a simple statement store at the place?"""
-    if place.is_container:
-        return any(fills(part, scope, place) for part in ast.walk(node))
-    return any(is_place(target, scope, place) for target in targets(node))
+def parts(node: ast.stmt) -> Iterator[ast.AST]:
+    """The parts of a statement that run as it: of a compound one those of its head."""
+    if not any(blocks_of(node)):
+        yield from ast.walk(node)
+        return
+    for name in HEADERS:
+        value = getattr(node, name, None)
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.AST):
+                yield from ast.walk(part)
 
 
-def fills(part: ast.AST, scope: Scope, place: Place) -> bool:
-    """Does it put something into the container that the place is?"""
-    if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
-        return part.func.attr in ADDERS and is_place(part.func.value, scope, place)
-    if isinstance(part, ast.AugAssign):
-        return is_place(part.target, scope, place)
-    if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
-        return is_place(part.value, scope, place)
-    return False
+def calls(node: ast.stmt) -> Iterator[ast.Call]:
+    """The calls in it."""
+    return (part for part in parts(node) if isinstance(part, ast.Call))
+
+
+def called(call: ast.Call) -> str:
+    """The last name of what is called."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def targets(node: ast.stmt) -> list[ast.expr]:
-    """Return the targets of an assignment."""
+    """What a statement assigns to."""
     found = list(node.targets) if isinstance(node, ast.Assign) else []
     found += [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None else []
-    return [part for target in found for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return [
+        part for target in found for part in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
+    ]
 
 
-def is_place(node: ast.expr, scope: Scope, place: Place) -> bool:
-    """Is it the place's name, or a local variable that stands for it?"""
-    if isinstance(node, ast.Attribute):
-        return node.attr == place.name and may_be_owner(node.value, scope, place)
-    if not isinstance(node, ast.Name):
-        return False
-    if place.module and node.id == place.name:
-        return is_global(node, scope)
-    return place.is_container and scope.function is not None and node.id in aliases(scope, place)
-
-
-def may_be_owner(node: ast.expr, scope: Scope, place: Place) -> bool:
-    """Could the object have the attribute? `self` is of the class around it."""
-    if isinstance(node, ast.Name) and node.id == "self" and scope.class_name:
-        return any(owner.rpartition(".")[2] == scope.class_name for owner in place.owners)
-    return True
-
-
-def is_global(node: ast.Name, scope: Scope) -> bool:
-    """Is the name not a local variable of the function?"""
-    if scope.function is None:
-        return not scope.class_name
-    names = [part for part in ast.walk(scope.function) if isinstance(part, ast.Global)]
-    if any(node.id in part.names for part in names):
+def is_assigned_in(function: Function, name: str) -> bool:
+    """Is the name a local variable of the function itself?"""
+    arguments = function.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    if any(one is not None and one.arg == name for one in given):
         return True
-    parts = list(ast.walk(scope.function))
-    is_assigned = any(
-        isinstance(part, ast.Name) and part.id == node.id and isinstance(part.ctx, ast.Store) for part in parts
+    for part in own_parts(function):
+        if isinstance(part, ast.Global | ast.Nonlocal) and name in part.names:
+            return False
+    return any(
+        isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
+        for part in own_parts(function)
     )
-    return not is_assigned and all(part.arg != node.id for part in parts if isinstance(part, ast.arg))
 
 
-def aliases(scope: Scope, place: Place) -> set[str]:
-    """Local variables of the function that are assigned the place."""
-    found = set()
-    for part in ast.walk(scope.function) if scope.function is not None else ():
-        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Attribute) and part.value.attr == place.name:
-            found |= {target.id for target in part.targets if isinstance(target, ast.Name)}
-    return found
+def own_parts(function: Function) -> Iterator[ast.AST]:
+    """The parts of a function without those of the functions and classes in it."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)

@@ -1,16 +1,18 @@
-"""The line that stores: of the statements that fit a place the one that the creation stack confirms."""
+"""The line that stores: of the statements that fit a trace the one that what ran confirms."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from gradlife.hunting.snapshots.creation_sites import short_path
-from gradlife.hunting.stores.place import place_of
 from gradlife.hunting.stores.program_sources import Source
-from gradlife.hunting.stores.statements import Statement, storing
+from gradlife.hunting.stores.searches import searches
+from gradlife.hunting.stores.statements import Scope, Statement, search, statements
 from gradlife.model.growth import UNKNOWN_GROWTH, Growth
 from gradlife.model.hunt import Confidence, StoredAt
 from gradlife.model.trace import Trace
@@ -21,44 +23,134 @@ CREATED = re.compile(r"(.+):(\d+) in ")
 #: Functions that run once for an object, when it is made.
 ONCE = ("__init__", "__new__", "__post_init__", "setup")
 
+#: Calls of which the result is no tensor and holds none.
+NUMBERS = frozenset({"item", "tolist", "float", "int", "str", "len", "repr", "bool", "id", "round", "format"})
+
+Found = tuple[Statement, Confidence]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of the statements that ran."""
+
+    created_at: Sequence[str] = ()  # the creation stack of the survivor
+    executed: frozenset[tuple[str, int]] = frozenset()  # files, as they are shown, and lines that run in a step
+
+    def has_run(self, one: Statement) -> bool:
+        """Does it run in a step?"""
+        file = short_path(one.source.file)
+        return any((file, line) in self.executed for line in range(one.line, one.last_line + 1))
+
 
 def stored_at(
-    trace: Trace, created_at: Sequence[str], sources: Sequence[Source], growth: Growth = UNKNOWN_GROWTH
+    trace: Trace,
+    evidence: Evidence,
+    sources: Sequence[Source],
+    growth: Growth = UNKNOWN_GROWTH,
 ) -> StoredAt | None:
     """Find the statement that stores the survivor; None if no statement of the program fits."""
-    found = statement_that_stores(trace, created_at, sources, growth)
+    found = statement_that_stores(trace, evidence, sources, growth)
     if found is None:
         return None
     one, confidence = found
-    line = one.node.lineno
-    return StoredAt(short_path(one.source.file), line, one.source.line(line), one.function, confidence)
+    return StoredAt(short_path(one.source.file), one.line, one.source.line(one.line), one.function, confidence)
 
 
 def statement_that_stores(
-    trace: Trace, created_at: Sequence[str], sources: Sequence[Source], growth: Growth = UNKNOWN_GROWTH
-) -> tuple[Statement, Confidence] | None:
+    trace: Trace, evidence: Evidence, sources: Sequence[Source], growth: Growth = UNKNOWN_GROWTH
+) -> Found | None:
     """The statement, and whether any other one fits as well."""
-    place = place_of(trace, growth)
-    if place is None:
-        return None
-    own = [source for source in sources if place.module in {"", source.module}]
-    found = [one for source in own for one in storing(source, place)]
-    fitting = [one for one in found if not is_initial(one)] or found
-    running = [one for one in fitting if ran(one, created_at)]
-    chosen = running or fitting
-    if not chosen:
-        return None
-    confidence = Confidence.SURE if len(chosen) == 1 else Confidence.UNSURE
-    return min(chosen, key=lambda one: (distance(one, created_at), one.node.lineno)), confidence
+    is_program = partial(is_of_program, modules={source.module for source in sources})
+    initial: list[Statement] = []
+    for one in searches(trace, growth.step, is_program):
+        found = [statement for source in sources for statement in search(source, one.fits)]
+        if found and one.has_first_values and all(map(is_initial, found)):
+            initial = initial or (found if one.may_be_first else [])
+        elif found:
+            return chosen(storing(found) if one.has_first_values else found, evidence)
+    return chosen(initial, evidence) if initial else line_of_maker(trace, evidence.created_at, sources)
+
+
+def is_of_program(type_: str, modules: Collection[str]) -> bool:
+    """Is it a class of the program's?"""
+    return any(type_.startswith(f"{module}.") for module in modules)
+
+
+def storing(found: Sequence[Statement]) -> Sequence[Statement]:
+    """Those that give no first value and store what may be the survivor."""
+    later = [one for one in found if not is_initial(one)] or found
+    return [one for one in later if may_hold(one)] or later
+
+
+def chosen(found: Sequence[Statement], evidence: Evidence) -> Found:
+    """The statement that runs in a step and ran when the survivor was created; unsure where several did."""
+    running = [one for one in found if evidence.has_run(one)] or list(found)
+    best = [one for one in running if ran(one, evidence.created_at)] or running
+    confidence = Confidence.SURE if len(best) == 1 else Confidence.UNSURE
+    return min(best, key=lambda one: (distance(one, evidence.created_at), one.line)), confidence
 
 
 def is_initial(one: Statement) -> bool:
     """Does it only give a first value: a constant, an empty container, or anything when the object is made?"""
-    if one.scope and one.scope[-1] in ONCE:
+    if isinstance(one.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    if (one.scope.names and one.scope.names[-1] in ONCE) or one.runs_once:
         return True
     value = getattr(one.node, "value", None)
     is_empty = isinstance(value, ast.List | ast.Tuple) and not value.elts
+    is_empty = is_empty or (isinstance(value, ast.Dict) and not value.keys) or is_new_container(value)
     return isinstance(one.node, ast.Assign | ast.AnnAssign) and (is_empty or isinstance(value, ast.Constant))
+
+
+def is_new_container(value: ast.expr | None) -> bool:
+    """Is it a call that makes an empty container?"""
+    names = {"list", "dict", "set", "deque", "defaultdict", "OrderedDict", "Queue", "SimpleQueue", "WeakKeyDictionary"}
+    if not isinstance(value, ast.Call) or (value.args and not isinstance(value.args[0], ast.Name)):
+        return False
+    name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    return name in names
+
+
+def may_hold(one: Statement) -> bool:
+    """Could what it stores be the survivor? A number or a text is none."""
+    values = stored_values(one.node)
+    return not values or not all(map(is_plain, values))
+
+
+def stored_values(node: ast.stmt) -> list[ast.expr]:
+    """What a simple statement stores."""
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return [node.value] if node.value is not None else []
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return [*node.value.args, *(one.value for one in node.value.keywords)]
+    return []
+
+
+def is_plain(value: ast.expr) -> bool:
+    """Is it a number or a text for sure?"""
+    if isinstance(value, ast.Call):
+        name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+        return name in NUMBERS
+    return isinstance(value, ast.Constant | ast.JoinedStr | ast.Compare)
+
+
+def line_of_maker(trace: Trace, created_at: Sequence[str], sources: Sequence[Source]) -> Found | None:
+    """Where only a library refers to its own objects in a cycle: the line of the program that led to it."""
+    if not trace.cycle or trace.steps:
+        return None
+    for name, line in places(created_at):
+        for source in sources:
+            if short_path(source.file) == name:
+                body = statements(source.tree.body, Scope(source))
+                found = [one for one in body if one.line <= line <= one.last_line]
+                if found:
+                    return found[-1], Confidence.UNSURE if is_of_functions(trace) else Confidence.SURE
+    return None
+
+
+def is_of_functions(trace: Trace) -> bool:
+    """Are the objects of the cycle such that any program makes?"""
+    return not all(step.type.startswith("torch.") for step in trace.cycle)
 
 
 def places(created_at: Sequence[str]) -> list[tuple[str, int]]:
@@ -76,4 +168,4 @@ def ran(one: Statement, created_at: Sequence[str]) -> bool:
 def distance(one: Statement, created_at: Sequence[str]) -> int:
     """Lines from where the survivor is created; what stands before that counts as farthest."""
     rows = [line for name, line in places(created_at) if os.path.basename(name) == os.path.basename(one.source.file)]
-    return min((abs(one.node.lineno - line) + 10_000 * (one.node.lineno < line) for line in rows), default=0)
+    return min((abs(one.line - line) + 10_000 * (one.line < line) for line in rows), default=0)

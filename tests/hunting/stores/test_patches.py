@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradlife.hunting.stores.patches import patch_for
-from gradlife.hunting.stores.stored_at import stored_at
+from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.hunt import Confidence
 from gradlife.model.trace import Trace
 from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, trace, variable
@@ -16,7 +16,7 @@ from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, trace, va
 
 def diff(kept: Trace, text: str, *others: str) -> str | None:
     sources = [source(text), *(source(other, f"other{number}.py", "other") for number, other in enumerate(others))]
-    patch = patch_for("GL402", kept, stored_at(kept, CREATED, sources), sources)
+    patch = patch_for("GL402", kept, stored_at(kept, Evidence(CREATED), sources), sources)
     return patch.diff if patch else None
 
 
@@ -70,7 +70,7 @@ def test_no_patch_of_what_is_no_number_or_stands_at_another_place() -> None:
 def test_no_patch_where_the_line_is_unsure_or_the_pattern_is_another() -> None:
     text = TRAINER.replace("self.total = self.total + loss", "self.losses.append(loss)")
     assert diff(KEPT, text) is None
-    place = stored_at(KEPT, CREATED, [source(TRAINER)])
+    place = stored_at(KEPT, Evidence(CREATED), [source(TRAINER)])
     assert place is not None
     assert place.confidence is Confidence.SURE
     assert patch_for("GL511", KEPT, place, [source(TRAINER)]) is None

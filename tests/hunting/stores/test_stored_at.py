@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gradlife.hunting.stores.stored_at import stored_at
+from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.trace import Trace
 from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, trace, variable
 
 
-def found(kept: Trace, text: str, created_at: tuple[str, ...] = ()) -> tuple[int, str, str, str] | None:
-    place = stored_at(kept, created_at, [source(text)])
+def found(
+    kept: Trace, text: str, created_at: tuple[str, ...] = (), executed: tuple[tuple[str, int], ...] = ()
+) -> tuple[int, str, str, str] | None:
+    place = stored_at(kept, Evidence(created_at, frozenset(executed)), [source(text)])
     return (place.line, place.source, place.function, place.confidence.value) if place else None
 
 
@@ -53,4 +55,4 @@ def test_another_class_of_the_same_attribute_does_not_store() -> None:
 
 def test_what_no_source_stores_has_no_line() -> None:
     assert found(KEPT, "print('nothing')\n") is None
-    assert stored_at(trace(), (), [source(TRAINER)]) is None
+    assert stored_at(trace(), Evidence(), [source(TRAINER)]) is None

@@ -1,0 +1,207 @@
+"""Ways to store that no container's name tells of: hooks, caches, frames that wait, ctx attributes, log records."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from gradlife.hunting.stores.place import IN_FILE, INSIDE, Place, PlaceKind, place_at
+from gradlife.hunting.stores.place_statements import assigns
+from gradlife.hunting.stores.statements import Fits, Function, Scope, called, calls, parts
+from gradlife.model.trace import Step
+
+#: Tables of hooks, and the methods and functions that put something into them.
+REGISTRATIONS: dict[str, tuple[str, ...]] = {
+    "_forward_hooks": ("register_forward_hook", "register_module_forward_hook"),
+    "_forward_pre_hooks": ("register_forward_pre_hook", "register_module_forward_pre_hook"),
+    "_backward_hooks": ("register_hook", "register_full_backward_hook", "register_backward_hook"),
+    "_backward_pre_hooks": ("register_full_backward_pre_hook",),
+    "_post_accumulate_grad_hooks": ("register_post_accumulate_grad_hook",),
+    "_state_dict_hooks": ("_register_state_dict_hook", "register_state_dict_post_hook"),
+    "_state_dict_pre_hooks": ("register_state_dict_pre_hook",),
+    "_load_state_dict_pre_hooks": ("register_load_state_dict_pre_hook", "_register_load_state_dict_pre_hook"),
+    "_load_state_dict_post_hooks": ("register_load_state_dict_post_hook",),
+    "_global_forward_hooks": ("register_module_forward_hook",),
+    "_global_forward_pre_hooks": ("register_module_forward_pre_hook",),
+    "_global_backward_hooks": ("register_module_full_backward_hook", "register_module_backward_hook"),
+    "_optimizer_step_pre_hooks": ("register_step_pre_hook",),
+    "_optimizer_step_post_hooks": ("register_step_post_hook",),
+    "_global_optimizer_pre_hooks": ("register_optimizer_step_pre_hook",),
+    "_global_optimizer_post_hooks": ("register_optimizer_step_post_hook",),
+    "tensor hooks": ("register_hook",),
+    "hooks": ("register_hook",),
+    "prehooks": ("register_prehook",),
+    "hook table": ("register_hook", "register_prehook", "register_multi_grad_hook"),
+    "post-accumulate hooks": ("register_post_accumulate_grad_hook",),
+}
+
+#: Methods that make a log record.
+LOGGING = ("debug", "info", "warning", "error", "exception", "critical", "log")
+
+#: Types of objects that a library keeps until something happens, and the calls that make it keep them.
+WAITING: dict[str, tuple[str, ...]] = {
+    "concurrent.futures.thread._WorkItem": ("submit", "map"),
+    "concurrent.futures.process._WorkItem": ("submit", "map"),
+    "asyncio.events.Handle": ("call_soon", "call_later", "call_at", "call_soon_threadsafe"),
+    "asyncio.events.TimerHandle": ("call_later", "call_at"),
+    "threading.Thread": ("Thread", "start_new_thread"),
+    "threading.Timer": ("Timer",),
+    "weakref.finalize": ("finalize",),
+    "weakref.finalize._Info": ("finalize",),
+    "_contextvars.Context": ("set",),
+    "unittest.mock._Call": (),
+}
+
+#: Frames that wait.
+SUSPENDED = frozenset({"coroutine", "generator", "async_generator"})
+
+
+def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
+    """What stores by the reference from a step to the next, where that is no container's item."""
+    step = steps[number]
+    labels = [hop.label.strip("'") for hop in step.hops]
+    hooks = next((REGISTRATIONS[label] for label in labels if label in REGISTRATIONS), None)
+    if hooks is not None:
+        callback = callback_of(steps[number + 1 :])
+        if callback:
+            yield partial(is_call, names=hooks, argument=callback)
+        yield partial(is_call, names=hooks)
+    if step.type == "functools._lru_cache_wrapper":
+        yield from cached_function(step)
+    if "param_groups" in labels and step.is_a("torch.optim.optimizer.Optimizer"):
+        yield partial(is_call, names=("add_param_group",))
+    if step.is_a("torch.autograd.function.FunctionCtx", "torch._C._FunctionBase") or is_node_face(step):
+        place = place_at(step)
+        if place is not None:
+            yield partial(sets_on_ctx, place=place)
+    if "packed" in labels or "pack hook" in labels or "unpack hook" in labels:
+        yield partial(is_call, names=("saved_tensors_hooks", "register_hooks"))
+
+
+def kept_by_library(steps: Sequence[Step]) -> Iterator[Fits]:
+    """What stores where a library's container has these steps as its item and below."""
+    for step in steps:
+        if step.type == "logging.LogRecord":
+            yield is_logging
+        if step.type in SUSPENDED:
+            yield from suspended(step)
+        if WAITING.get(step.type):
+            yield partial(is_call, names=WAITING[step.type])
+
+
+def is_node_face(step: Step) -> bool:
+    """Is it the grad node of a custom Function, which is its ctx?"""
+    return step.type.startswith("torch.autograd.function.") and step.type.endswith("Backward")
+
+
+def sets_on_ctx(node: ast.stmt, scope: Scope, place: Place) -> bool:
+    """Does it set the attribute on the first argument of a function around it: on ctx?"""
+    function = scope.function
+    if function is None or not assigns(node, scope, Place(place.name, PlaceKind.ATTRIBUTE, place.owners)):
+        return False
+    first = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    targets = [part for part in parts(node) if isinstance(part, ast.Attribute) and part.attr == place.name]
+    return any(isinstance(one.value, ast.Name) and one.value.id in first for one in targets)
+
+
+def callback_of(steps: Sequence[Step]) -> str:
+    """The name of the function that was registered, as the program writes it."""
+    for step in steps[:2]:
+        found = IN_FILE.match(step.detail) if step.type in {"function", "method"} else None
+        if found is not None:
+            return found["name"].rpartition(".")[2]
+    return ""
+
+
+def is_call(node: ast.stmt, scope: Scope, names: Sequence[str], argument: str = "") -> bool:
+    """Does it call a method or function of one of these names, with an argument of that name?"""
+    return any(called(call) in names and (not argument or has_argument(call, argument)) for call in calls(node))
+
+
+def has_argument(call: ast.Call, name: str) -> bool:
+    """Is the name among what is given to a call?"""
+    given = [part for one in (*call.args, *call.keywords) for part in ast.walk(one)]
+    if name == "<lambda>":
+        return any(isinstance(part, ast.Lambda) for part in given)
+    names = {part.id for part in given if isinstance(part, ast.Name)}
+    return name in names | {part.attr for part in given if isinstance(part, ast.Attribute)}
+
+
+def is_logging(node: ast.stmt, scope: Scope) -> bool:
+    """Is it a call of a logger with an argument beside the text?"""
+    return isinstance(node, ast.Expr) and any(called(call) in LOGGING and len(call.args) > 1 for call in calls(node))
+
+
+def cached_function(step: Step) -> Iterator[Fits]:
+    """The decorator that keeps what a function returns, or the call that wraps the function."""
+    found = IN_FILE.match(step.detail)
+    if found is not None:
+        name = found["name"].rpartition(".")[2]
+        yield partial(is_decorated, name=name)
+        yield partial(is_call, names=("lru_cache", "cache"), argument=name)
+        yield partial(is_call, names=("lru_cache", "cache"))
+
+
+def is_decorated(node: ast.stmt, scope: Scope, name: str) -> bool:
+    """Does it define a decorated function of that name?"""
+    return isinstance(node, Function) and node.name == name and bool(node.decorator_list)
+
+
+def suspended(step: Step) -> Iterator[Fits]:
+    """The statement at which a frame waits."""
+    found = IN_FILE.match(step.detail)
+    if found is not None:
+        yield partial(stands_at, name=found["name"], line=int(found["line"]))
+
+
+def stands_at(node: ast.stmt, scope: Scope, name: str, line: int) -> bool:
+    """Does a statement of that function reach over the line?"""
+    if not scope.names or scope.qualified != name.replace(f".{INSIDE}", "") or isinstance(node, ast.ClassDef):
+        return False
+    return not is_compound(node) and node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def is_compound(node: ast.stmt) -> bool:
+    """Has it statements in it?"""
+    return isinstance(getattr(node, "body", None), list) or isinstance(node, ast.Match)
+
+
+def makes_class(step: Step) -> Iterator[Fits]:
+    """The statement that makes a class again and again."""
+    if (step.type == "type" or step.is_a("type")) and INSIDE in step.detail:
+        yield partial(is_class, name=step.detail.rpartition(".")[2])
+
+
+def is_class(node: ast.stmt, scope: Scope, name: str) -> bool:
+    """Is it a class of that name in a function?"""
+    return isinstance(node, ast.ClassDef) and node.name == name and scope.function is not None
+
+
+def makes_function(step: Step) -> Iterator[Fits]:
+    """The statement that makes a function: its definition, or the statement that the lambda is in."""
+    found = IN_FILE.match(step.detail) if step.type == "function" else None
+    if found is None:
+        return
+    name, line = found["name"], int(found["line"])
+    if name.endswith("<lambda>"):
+        around = name.rpartition(f".{INSIDE}.")[0]
+        yield partial(stands_at, name=around, line=line)
+    else:
+        yield partial(is_function, name=name.rpartition(".")[2], line=line)
+
+
+def is_function(node: ast.stmt, scope: Scope, name: str, line: int) -> bool:
+    """Is it the function of that name which begins at or below the line, its decorators among it?"""
+    return isinstance(node, Function) and node.name == name and line in range(node.lineno - 20, node.lineno + 1)
+
+
+def is_backward_with_graph(node: ast.stmt, scope: Scope) -> bool:
+    """Does it call backward so that gradients get a graph?"""
+    given = [one for call in calls(node) if called(call) == "backward" for one in call.keywords]
+    return any(one.arg == "create_graph" and not is_off(one.value) for one in given)
+
+
+def is_off(node: ast.expr) -> bool:
+    """Is it False, written out?"""
+    return isinstance(node, ast.Constant) and not node.value

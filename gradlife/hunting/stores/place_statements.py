@@ -1,0 +1,150 @@
+"""Statements about a place: those that put something into the container there, and those that assign the place."""
+
+from __future__ import annotations
+
+import ast
+
+from gradlife.hunting.stores.place import Place, PlaceKind
+from gradlife.hunting.stores.statements import Scope, called, calls, is_assigned_in, parts, targets
+
+#: Methods that put something into a list, dict, set or deque.
+ADDERS = frozenset(
+    {"append", "appendleft", "add", "extend", "extendleft", "insert", "setdefault", "update", "__setitem__"}
+)
+#: Methods of queues, trackers and registries, where the container belongs to an object of a library.
+PUTTERS = ADDERS | {"put", "put_nowait", "push", "register", "submit", "send", "write"}
+
+#: Functions that put their second argument into the first.
+PUSHERS = frozenset({"heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"})
+
+#: Methods that set an attribute of a module.
+REGISTERS = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
+
+#: Methods that answer with an item of a container.
+GETTERS = frozenset({"get", "setdefault", "__getitem__"})
+
+
+def fills(node: ast.stmt, scope: Scope, place: Place, adders: frozenset[str] = ADDERS) -> bool:
+    """Does it put something into the container at the place, or into a container that this one has?"""
+    return any(is_filling(part, scope, place, adders) for part in parts(node))
+
+
+def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]) -> bool:
+    """Does this part of a statement put something into it?"""
+    if isinstance(part, ast.Call):
+        if isinstance(part.func, ast.Attribute) and part.func.attr in adders and part.args + part.keywords:
+            return is_place(inner(part.func.value), scope, place)
+        return called(part) in PUSHERS and len(part.args) > 1 and is_place(inner(part.args[0]), scope, place)
+    if isinstance(part, ast.AugAssign):
+        return is_place(inner(part.target), scope, place)
+    if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+        return is_place(part.value, scope, place) or is_place(inner(part.value), scope, place)
+    return False
+
+
+def inner(node: ast.expr) -> ast.expr:
+    """Of `place[key]` and `place.setdefault(key, [])` the place; a constant key is a name of its own."""
+    while True:
+        if isinstance(node, ast.Subscript) and not is_named_key(node):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GETTERS:
+            node = node.func.value
+        else:
+            return node
+
+
+def is_named_key(node: ast.Subscript) -> bool:
+    """Is it `place["name"]`?"""
+    return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+
+
+def assigns(node: ast.stmt, scope: Scope, place: Place) -> bool:
+    """Does it give the place another value?"""
+    if any(is_target(target, scope, place) for target in targets(node)):
+        return True
+    return place.kind is PlaceKind.ATTRIBUTE and any(sets_attribute(call, scope, place) for call in calls(node))
+
+
+def is_target(node: ast.expr, scope: Scope, place: Place) -> bool:
+    """Does an assignment to it give the place a value? One to another variable that stood for it does not."""
+    if isinstance(node, ast.Name):
+        return node.id == place.name and is_variable(scope, place)
+    return is_place(node, scope, place)
+
+
+def sets_attribute(call: ast.Call, scope: Scope, place: Place) -> bool:
+    """Is it `setattr(owner, "name", value)` or `owner.register_buffer("name", value)`?"""
+    if called(call) == "setattr" and len(call.args) == 3:
+        return is_text(call.args[1], place.name) and may_be_owner(call.args[0], scope, place)
+    if called(call) in REGISTERS and isinstance(call.func, ast.Attribute) and call.args:
+        return is_text(call.args[0], place.name) and may_be_owner(call.func.value, scope, place)
+    return False
+
+
+def is_text(node: ast.expr, text: str) -> bool:
+    """Is it this text, written out?"""
+    return isinstance(node, ast.Constant) and node.value == text
+
+
+def is_place(node: ast.expr, scope: Scope, place: Place) -> bool:
+    """Is it the place, or a local variable that stands for it?"""
+    if isinstance(node, ast.Attribute):
+        return place.kind is PlaceKind.ATTRIBUTE and node.attr == place.name and may_be_owner(node.value, scope, place)
+    if isinstance(node, ast.Subscript):
+        return place.kind is PlaceKind.KEY and is_text(node.slice, place.name)
+    if not isinstance(node, ast.Name):
+        return False
+    if node.id == place.name and is_variable(scope, place):
+        return True
+    return place.kind is not PlaceKind.LOCAL and node.id in aliases(scope, place)
+
+
+def is_variable(scope: Scope, place: Place) -> bool:
+    """Does a bare name in this scope mean the place?"""
+    if place.kind is PlaceKind.GLOBAL:
+        return is_global(scope, place.name)
+    return place.kind is PlaceKind.LOCAL and is_local_of(scope, place)
+
+
+def is_global(scope: Scope, name: str) -> bool:
+    """Is the name no local variable of the functions around, nor one of a class?"""
+    if not scope.functions:
+        return not scope.class_name
+    return not any(is_assigned_in(function, name) for function in scope.functions)
+
+
+def is_local_of(scope: Scope, place: Place) -> bool:
+    """Is the name the variable of that function, in it or in a function inside?"""
+    wanted = place.function.replace(".<locals>", "")
+    names = [scope.qualified] + [scope.qualified.rsplit(".", count)[0] for count in range(1, len(scope.names))]
+    if wanted not in names and not (wanted and "." not in wanted and wanted in scope.names):
+        return False
+    last = wanted.rpartition(".")[2]
+    inside = [one.name for one in scope.functions]
+    after = scope.functions[len(inside) - inside[::-1].index(last) :] if last in inside else ()
+    return not any(is_assigned_in(function, place.name) for function in after)
+
+
+def may_be_owner(node: ast.expr, scope: Scope, place: Place) -> bool:
+    """Could the object have the attribute? `self` and `cls` are of the class around them."""
+    if isinstance(node, ast.Name) and node.id in {"self", "cls"} and scope.class_name:
+        return any(owner.rpartition(".")[2] == scope.class_name for owner in place.owners)
+    return True
+
+
+def aliases(scope: Scope, place: Place) -> set[str]:
+    """Local variables of the function that are assigned the place."""
+    found = set()
+    for part in ast.walk(scope.function) if scope.function is not None else ():
+        if isinstance(part, ast.Assign) and stands_for(part.value, place):
+            found |= {target.id for target in part.targets if isinstance(target, ast.Name)}
+        if isinstance(part, ast.Assign) and any(stands_for(target, place) for target in part.targets):
+            found |= {target.id for target in part.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def stands_for(node: ast.expr, place: Place) -> bool:
+    """Is it the attribute, or the key?"""
+    if isinstance(node, ast.Attribute):
+        return place.kind is PlaceKind.ATTRIBUTE and node.attr == place.name
+    return isinstance(node, ast.Subscript) and place.kind is PlaceKind.KEY and is_text(node.slice, place.name)

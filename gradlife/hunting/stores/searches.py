@@ -1,0 +1,145 @@
+"""What to search the program's statements for, by a trace: the likeliest way to store first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+
+from gradlife.hunting.stores import mechanisms
+from gradlife.hunting.stores.place import DISPLAYS, Place, PlaceKind, container_in, is_tensor, place_at, places_outward
+from gradlife.hunting.stores.place_statements import ADDERS, PUTTERS, assigns, fills
+from gradlife.hunting.stores.statements import Fits
+from gradlife.model.trace import Step, Trace
+
+#: Items from which a container that nobody called the growing one may be it.
+MANY = 8
+
+#: Types that are no one's own: how an attribute of theirs is set is the program's affair.
+PLAIN_OWNERS = ("types.SimpleNamespace", "module", "type", "argparse.Namespace")
+
+#: What is in C++ alone, where nothing in Python reaches it.
+NAMELESS = frozenset({"StorageImpl", "TensorImpl", "grad node"})
+
+#: Methods of torch.jit that keep a graph in C++.
+SCRIPTING = ("freeze", "script", "trace", "optimize_for_inference", "trace_module")
+
+IsProgram = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What to look for in each statement."""
+
+    fits: Fits
+    has_first_values: bool = False  # whether statements that fit may only give a place its first value
+    may_be_first: bool = True  # whether such a one is the answer where there is no other
+
+
+def searches(trace: Trace, anchor: int | None, is_program: IsProgram) -> Iterator[Search]:
+    """Each in turn is to be tried; the first that any statement fits tells."""
+    if trace.steps:
+        yield from held(trace.steps, anchor, is_program)
+    elif trace.cycle:
+        yield from ring(trace.cycle, trace.tail, is_program)
+    elif trace.object in NAMELESS:
+        yield Search(partial(mechanisms.is_call, names=SCRIPTING))
+
+
+def held(steps: Sequence[Step], anchor: int | None, is_program: IsProgram) -> Iterator[Search]:
+    """What stores an object that a root holds."""
+    at = anchor if anchor is not None and 0 <= anchor < len(steps) - 1 else None
+    if at is not None:
+        yield from map(Search, mechanisms.at_step(steps, at))
+    container = container_in(steps, at, 0 if at is not None else MANY)
+    if container:
+        yield from contained(steps, container, is_program)
+    if at is None:
+        for number in range(len(steps) - 1):
+            yield from map(Search, mechanisms.at_step(steps, number))
+    yield from repeated(steps)
+    yield from map(Search, mechanisms.kept_by_library(steps))
+    for one in assigned(steps):
+        yield replace(one, may_be_first=container is None)
+
+
+def contained(steps: Sequence[Step], container: int, is_program: IsProgram) -> Iterator[Search]:
+    """What puts an item into a container: by the name that it has, or that the object around it has."""
+    yield from map(Search, mechanisms.at_step(steps, container - 1))
+    is_own = True
+    for number, place in places_outward(steps, container - 1):
+        owner = steps[number]
+        is_own = owner.type in DISPLAYS or is_program(owner.type) or is_plain(owner)
+        if is_own:
+            between = steps[number + 1 : container]
+            is_inside = any(one.type not in DISPLAYS for one in between)
+            adders = PUTTERS if is_inside else ADDERS
+            yield Search(partial(fills, place=place, adders=adders), has_first_values=True)
+            return
+        yield from map(Search, mechanisms.kept_by_library(steps[container:]))
+
+
+def is_plain(step: Step) -> bool:
+    """Is what it refers to named by the program: a variable, an attribute of a namespace, a module or a class?"""
+    return (
+        step.kind == "root"
+        or step.relation == "local"
+        or step.type in PLAIN_OWNERS
+        or step.type in {"function", "cell"}
+    )
+
+
+def repeated(steps: Sequence[Step]) -> Iterator[Search]:
+    """The attribute by which each object of a chain refers to the one before."""
+    for one, other in pairwise(steps):
+        place = place_at(one)
+        if (
+            place is not None
+            and place.kind is PlaceKind.ATTRIBUTE
+            and one.type == other.type
+            and place == place_at(other)
+        ):
+            yield Search(partial(assigns, place=place), has_first_values=True)
+            return
+
+
+def assigned(steps: Sequence[Step]) -> Iterator[Search]:
+    """What assigns the place of the survivor, or of what it is a part of: the place nearest to it first."""
+    tensors = (
+        number
+        for number, step in enumerate(steps)
+        if number and (is_tensor(step) or step.kind not in {"python", "root"})
+    )
+    first = next(tensors, len(steps) - 1)
+    for _, place in places_outward(steps, first - 1):
+        yield Search(partial(assigns, place=place), has_first_values=True)
+        yield Search(partial(fills, place=place), has_first_values=True)
+
+
+def ring(cycle: Sequence[Step], tail: Sequence[Step], is_program: IsProgram) -> Iterator[Search]:
+    """What closes a cycle."""
+    closed = (*cycle, cycle[0])
+    for number in range(len(cycle)):
+        yield from map(Search, mechanisms.at_step(closed, number))
+    places = [(step, place) for step in cycle if (place := place_at(step)) is not None]
+    own = [place for step, place in places if is_program(step.type)]
+    rest = [place for step, place in places if not is_program(step.type)]
+    for place in [*own, *(one for one in rest if one.kind is not PlaceKind.LOCAL)]:
+        yield Search(partial(assigns, place=place))
+    if any(hop.label == "grad" for step in cycle for hop in step.hops):
+        yield Search(mechanisms.is_backward_with_graph)
+    for step in cycle:
+        yield from map(Search, mechanisms.makes_class(step))
+    yield from captured(rest, cycle, tail)
+
+
+def captured(places: Sequence[Place], cycle: Sequence[Step], tail: Sequence[Step]) -> Iterator[Search]:
+    """What closes a cycle of frames and functions: an assignment of a variable, else what makes the function."""
+    for place in places:
+        if place.kind is PlaceKind.LOCAL and not any(step.type == "function" for step in cycle):
+            yield Search(partial(assigns, place=place), has_first_values=True)
+    for step in (*cycle, *tail):
+        yield from map(Search, mechanisms.makes_function(step))
+    for place in places:
+        yield Search(partial(assigns, place=place))

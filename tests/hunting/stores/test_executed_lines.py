@@ -1,0 +1,53 @@
+"""Which lines ran: those of the program, in functions that are called and in those that run already."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """\
+import json
+from gradlife.hunting.stores.executed_lines import LineWatch
+
+def used(x):
+    if x:
+        return 1
+    return 2
+
+def rows():
+    yield used(0)
+    yield 3
+
+def main():
+    watch = LineWatch()
+    waiting = rows()
+    watch.start()
+    used(1)
+    next(waiting)
+    json.dumps([1])
+    watch.stop()
+    next(waiting)
+    return watch.lines
+
+print(json.dumps(sorted(main())))
+"""
+
+
+def lines_of(folder: Path, text: str) -> list[list[object]]:
+    (folder / "program.py").write_text(text)
+    done = subprocess.run([sys.executable, "program.py"], cwd=folder, capture_output=True, text=True, check=True)
+    found: list[list[object]] = json.loads(done.stdout)
+    return found
+
+
+def test_the_lines_that_ran_between_start_and_stop(tmp_path: Path) -> None:
+    assert lines_of(tmp_path, PROGRAM) == [["program.py", line] for line in (5, 6, 7, 10, 17, 18, 19, 20)]
+
+
+def test_nothing_is_watched_beside_another_tool(tmp_path: Path) -> None:
+    traced = PROGRAM.replace(
+        "    watch.start()", "    __import__('sys').settrace(lambda *given: None)\n    watch.start()"
+    )
+    assert lines_of(tmp_path, traced) == []
