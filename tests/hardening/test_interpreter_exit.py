@@ -13,7 +13,7 @@ import gradlife.engine as torch
 x = torch.ones(3, requires_grad=True)
 
 class Waiting(torch.autograd.Function):
-    '''Its backward begins, tells so, and then waits for longer than the interpreter lasts.'''
+    '''Its backward begins, says so, and then runs for longer than the interpreter.'''
     begun = threading.Event()
     @staticmethod
     def forward(ctx, x):
@@ -97,21 +97,24 @@ in_thread(lambda: Waiting.apply(x).sum().backward())
 Waiting.begun.wait()
 """,
     "a daemon thread that builds and runs graphs": """
+begun = threading.Barrier(4)
 def work():
-    while True:
+    for number in range(sys.maxsize):
         y = graph()
         y.register_hook(lambda gradient: gradient * 1)
         y.backward()
+        if number == 0:
+            begun.wait()
 for _ in range(3):
     in_thread(work)
-time.sleep(0.05)
+begun.wait()
 """,
     "a daemon thread whose locals hold the graph": """
 ready = threading.Event()
 def work():
     y = graph()
     ready.set()
-    time.sleep(1000)
+    threading.Event().wait()
 in_thread(work)
 ready.wait()
 """,

@@ -15,7 +15,7 @@ from gradlife.errors import MissingDependencyError, UnknownNameError, UsageError
 from gradlife.model import RunOk, RunUnavailable, codec
 from gradlife.runner import api
 from gradlife.runner.server import ServerError
-from processes import is_running
+from processes import ends
 
 WriteStory = Callable[..., str]
 
@@ -269,7 +269,7 @@ def slow(lab):
     with pytest.raises(KeyboardInterrupt):
         api.run([write_story(STORY + slow)], backends=["fake"], on_progress=interrupt)
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("gradlife")] == []
-    assert not is_running(int(note.read_text()))
+    assert ends(int(note.read_text()))
 
 
 def test_a_framework_that_cannot_be_imported_is_one_error(

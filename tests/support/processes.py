@@ -1,19 +1,31 @@
-"""What tests ask about processes."""
+"""Waiting for processes and threads to end: as long as it takes, and 900 seconds if they hang."""
 
 from __future__ import annotations
 
+import os
+import select
 import time
-from pathlib import Path
+from collections.abc import Callable
+
+#: Seconds after which something hangs, on however slow a machine.
+HANGS = 900.0
 
 
-def is_running(pid: int) -> bool:
-    """Is there such a process, and is it more than a zombie? A killed one may take a moment to go."""
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return False
-        if state in "ZX":
-            return False
-        time.sleep(0.02)
-    return True
+def ends(pid: int) -> bool:
+    """Wait for a process to end, whoever its parent is. False: it hangs."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], HANGS)[0])
+    finally:
+        os.close(descriptor)
+
+
+def comes_true(condition: Callable[[], bool]) -> bool:
+    """Wait for something that nothing announces. False: it never came true."""
+    end = time.monotonic() + HANGS
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.001)
+    return condition()

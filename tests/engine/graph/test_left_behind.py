@@ -6,14 +6,13 @@ import gc
 import subprocess
 import sys
 import threading
-import time
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from gradlife import engine
+from processes import comes_true
 
 FAILED = """
 from gradlife import engine
@@ -73,15 +72,7 @@ def test_thread_that_ends_lets_go_of_what_its_backward_left_queued() -> None:
     thread.start()
     thread.join()
     # The thread of Python is joined before that of the system has ended, and it is the latter that keeps the queue.
-    assert wait_until(lambda: seen[0]() is None)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 900.0) -> bool:
-    """Whether it came true in time."""
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.001)
-    return condition()
+    assert comes_true(lambda: seen[0]() is None)
 
 
 def test_interpreter_that_exits_with_a_queued_graph_says_nothing() -> None:

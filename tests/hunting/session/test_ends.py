@@ -171,9 +171,11 @@ def test_input_threads_and_an_event_loop_are_the_program_s_own(tmp_path: Path) -
     source = """\
 print(sys.stdin.readline().strip(), input())
 async def main():
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, print, "heard")
+    heard = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, heard.set)
     os.kill(os.getpid(), signal.SIGTERM)
-    await asyncio.sleep(0.2)
+    await heard.wait()
+    print("heard")
     await asyncio.to_thread(take, 60)
 asyncio.run(main())
 thread = threading.Thread(target=take, args=(60,))
