@@ -1,4 +1,4 @@
-"""What is timed: small programs against torch's public names, the same for every system."""
+"""The timed workloads: small programs against torch's public names, the same for every system."""
 
 from __future__ import annotations
 

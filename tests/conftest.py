@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Imported:
-    """How much was imported when the collector was last told to leave it alone."""
+    """The number of imported modules when the collector was last told to ignore them."""
 
     modules = 0
 

@@ -62,7 +62,7 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def recordings_folder() -> Path:
-    """Where the recordings of the package are."""
+    """Return the folder of the package's recordings."""
     return Path(gradlife.__file__).parent / "recordings"
 
 

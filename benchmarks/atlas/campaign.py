@@ -25,14 +25,14 @@ class Unbuildable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the campaign works, and where its recordings go."""
+    """The folders of the campaign: its work, and its recordings."""
 
     folder: Path
     recordings: Path
 
     @property
     def cache(self) -> Path:
-        """What pip downloads for the environment that is being made."""
+        """The folder for pip's downloads into the current environment."""
         return self.folder / "downloads"
 
     @property
@@ -52,7 +52,7 @@ def run_command(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What is recorded, from which interpreters."""
+    """The releases to record, and the interpreters for them."""
 
     place: Place
     pythons: Mapping[str, str]

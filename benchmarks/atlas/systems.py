@@ -32,13 +32,13 @@ class System:
 
 
 def systems(table: Path = TABLE) -> tuple[System, ...]:
-    """Those of a table, in its order."""
+    """Return the systems of a table, in its order."""
     rows = tomllib.loads(table.read_text(encoding="utf-8"))["system"]
     return tuple(System(**{**row, "packages": tuple(row["packages"])}) for row in rows)
 
 
 def chosen(all_systems: Sequence[System], names: Sequence[str]) -> tuple[System, ...]:
-    """Those of these names; all without any."""
+    """Return the systems of these names; all without any."""
     unknown = [name for name in names if name not in {system.name for system in all_systems}]
     if unknown:
         raise SystemExit(f"no system {unknown[0]}; there are " + ", ".join(system.name for system in all_systems))

@@ -26,7 +26,7 @@ class Case:
 
 
 def read_case(path: Path) -> Case:
-    """What a file says of itself. It is not run."""
+    """Read the label of a case from its file, without running it."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
         meta = meta_of(tree)

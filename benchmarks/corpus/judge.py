@@ -1,4 +1,4 @@
-"""What a hunt said of a case, held against the case's label."""
+"""Compare a hunt's verdict on a case with the label of the case."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def judge(case: Case, variant: str, document: dict[str, Any] | None, status: int
 
 
 def outcome(wanted: str | None, may_need_gc: bool, verdict: str, kinds: tuple[str, ...]) -> str:
-    """How a verdict and the kinds of the findings agree with a label."""
+    """Return how a verdict and the kinds of the findings agree with a label."""
     if verdict == "inconclusive":
         return BROKEN
     if wanted is None:
@@ -75,7 +75,7 @@ def outcome(wanted: str | None, may_need_gc: bool, verdict: str, kinds: tuple[st
 
 @dataclass(frozen=True)
 class Totals:
-    """What all judgements come to."""
+    """The sums of all judgements."""
 
     leaking: int
     found: int

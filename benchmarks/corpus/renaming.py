@@ -42,7 +42,7 @@ def renamed(tree: ast.Module) -> ast.Module:
 
 
 def names_of(tree: ast.Module) -> Names:
-    """What the program names."""
+    """Return the names that the program uses."""
     names = Names()
     members = {id(member) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for member in members_of(node)}
     for node in ast.walk(tree):

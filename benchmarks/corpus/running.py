@@ -18,7 +18,7 @@ from benchmarks.corpus.judge import Judgement, judge
 
 @dataclass(frozen=True)
 class Hunted:
-    """What a process left."""
+    """The report and output of a hunted process."""
 
     document: dict[str, Any] | None
     status: int

@@ -1,4 +1,4 @@
-"""What came of a wrapped program, held against its label."""
+"""Compare the test result of a wrapped program with its label."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Judged:
 
 
 def expected(case: Case, way: str, outliving: tuple[int, ...], bytes_a_step: int) -> str:
-    """What the label, and with --leaks a count of what outlives a state, ask of a test."""
+    """Return the test result that the label demands and, for --leaks, the number of objects that outlive a state."""
     if way == "swept_fixed":
         return PASSES if outliving[1:] == (0,) else ""
     if case.kind is None or way == "fixed":
@@ -47,7 +47,7 @@ def expected(case: Case, way: str, outliving: tuple[int, ...], bytes_a_step: int
 
 
 def judged(case: Case, way: str, wanted: str, tests: list[dict[str, Any]], said: str, cpu_seconds: float) -> Judged:
-    """What came of it: the worst of its tests counts."""
+    """Return the judgement on a program: the worst of its tests counts."""
     if not tests:
         return Judged(case.slug, way, wanted, f"broken: {said}", cpu_seconds=cpu_seconds)
     worst = tests[0]

@@ -20,7 +20,7 @@ OFF = ("cacheprovider", "randomly", "xdist", "asyncio", "rerunfailures", "pytest
 
 @dataclass(frozen=True)
 class Tested:
-    """What a process left: of each test file what came of its tests, the worst first."""
+    """The test results of a process: for each test file, the worst first."""
 
     checked: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     outliving: tuple[int, ...] = ()  # tensors that a step and a fixed step leave, by Python's own count

@@ -1,4 +1,4 @@
-"""What came of all programs as a table, and the sums."""
+"""The table of all programs and their test results, with sums."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def print_judged(found: Sequence[Judged]) -> None:
 
 
 def cell(one: Judged | None) -> str:
-    """What came of one test file: fails GL402; in capitals what is not as labelled."""
+    """Return the cell of one test file: fails GL402; in capitals if it contradicts the label."""
     if one is None:
         return ""
     came = one.came if one.is_right else one.came.upper()

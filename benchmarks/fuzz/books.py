@@ -19,10 +19,10 @@ def settle(engine: Any) -> None:
 
 
 def imbalances(engine: Any) -> list[str]:
-    """What does not add up, in words: an owner too many or too few, or a count that is not the number of objects.
+    """Check the owner counts: too many owners, too few, or a live count that is not the number of objects.
 
-    An owner that nobody admits to keeps an object past its last owner; one that is not counted lets it be freed too soon.
-    Cost: one pass over all live engine objects.
+    An owner that is counted but does not exist keeps an object alive for ever; one that is not counted lets it be
+    freed too soon. Cost: one pass over all live engine objects.
     """
     rows = importlib.import_module("gradlife._engine")._live_graph()
     admitted = Counter(

@@ -35,7 +35,7 @@ BUGS = {
 
 @dataclass(frozen=True)
 class Hunt:
-    """How a bug was found: after how many programs, by what difference; `programs` is the limit where it was not."""
+    """The way a bug was found: by how many programs and by which difference; `programs` is the limit if it was not."""
 
     bug: str
     programs: int
@@ -66,7 +66,7 @@ def hunt_of_policy(systems: Systems, bug: str, seed: int, limit: int) -> Hunt:
 
 
 def policies_found(seed: int, limit: int) -> int:
-    """How many of the mistakes of ownership are found; prints how."""
+    """Count how many of the ownership mistakes are found, and print how."""
     systems = load_systems(PROFILE)
     found = 0
     for bug in BUGS:
@@ -77,7 +77,7 @@ def policies_found(seed: int, limit: int) -> int:
 
 
 def faults_found(seed: int, limit: int) -> int:
-    """How many of the mistakes in the C++ are found; each prints how."""
+    """Count how many of the mistakes in the C++ are found, and print how."""
     found = 0
     for fault in FAULTS:
         words = [str(built(fault)), "--name", fault.name, "--seed", str(seed), "--limit", str(limit)]

@@ -39,7 +39,7 @@ class Found:
 
 @dataclass
 class Slice:
-    """What some programs of a campaign came to."""
+    """The results of some programs of a campaign."""
 
     coverage: Coverage = field(default_factory=Coverage)
     found: list[Found] = field(default_factory=list)
@@ -105,7 +105,7 @@ def run_slice(systems: Systems, seed: int, indices: range, place: mmap.mmap) -> 
 
 
 def judged_alone(systems: Systems, seed: int, index: int) -> Slice:
-    """What a program that ended its process did it on: a crash of the second system is no fault of the first."""
+    """Judge a program that ended its process again, alone: a crash of the second system is no fault of the first."""
     program = write_program(seed, index)
     died = in_child(lambda: run_alone(program, systems.first), SECONDS_A_PROGRAM)
     if isinstance(died, Died):
@@ -117,7 +117,7 @@ def judged_alone(systems: Systems, seed: int, index: int) -> Slice:
 
 
 class Board:
-    """Where a child that shrinks leaves what is smallest so far and what it tries: a crash does not take it along."""
+    """The place where a shrinking child leaves its smallest program and its next try, so that they survive a crash."""
 
     def __init__(self, program: Program) -> None:
         self.place = mmap.mmap(-1, BOARD_BYTES)

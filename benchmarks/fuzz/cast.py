@@ -1,7 +1,8 @@
-"""What a program's steps call by name: hooks of every kind, pack and unpack hooks, custom Functions.
+"""The hooks, pack and unpack hooks and custom Functions that programs use.
 
-Each takes the `lab` first, the one of a scenario or the fuzzer's own, and tells it what it was called with. A found
-program becomes a scenario file with the source of what it uses from here, so this file stays in the Python 3.7 subset.
+Each takes the `lab` first, the one of a scenario or the fuzzer's own, and reports its arguments to it. A found
+program becomes a scenario file with the source of what it uses from here, so this file stays in the Python 3.7
+subset.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def hook(lab: Any, label: str, over: Any = None, does: str = "nothing") -> Calla
 
 
 def hook_answer(does: str, over: Any, given: Any) -> Any:
-    """What a hook returns, after what it does."""
+    """Return the value of a hook, after its action."""
     if does == "scales":
         return scaled(given[0])
     if does == "raises":

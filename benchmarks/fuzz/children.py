@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Died:
-    """What a child that gave no result died of."""
+    """The end of a child that gave no result."""
 
     signal: int
 
@@ -56,7 +56,7 @@ def start_child(work: Callable[[], Any], seconds: int = 0) -> Child:
 
 
 def in_child(work: Callable[[], Any], seconds: int = 0) -> Any:
-    """What the work returns, plain values, or `Died`."""
+    """Return the plain values that the work returns, or `Died`."""
     return start_child(work, seconds).result()
 
 

@@ -15,7 +15,7 @@ ENOUGH = 4  # names of tensors that are bound before others are bound again
 
 @dataclass(frozen=True)
 class Kind:
-    """What the writer believes of a tensor: its dimensions, and what made it ("leaf" if nothing did)."""
+    """The expected state of a tensor: its dimensions, and its operation ("leaf" if it has none)."""
 
     dims: int = 1
     needs_grad: bool = True

@@ -97,7 +97,7 @@ FAULTS = (
 
 
 def build_folder() -> Path:
-    """Where `make build` compiles. Error: nowhere yet."""
+    """Return the folder where `make build` compiles. Error: it does not exist yet."""
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}-"
     for commands in sorted((ROOT / "build").glob(f"{tag}*/compile_commands.json")):
         return commands.parent
@@ -131,7 +131,7 @@ def compile_edited(build: Path, source: Path, copy: Path, made: Path) -> str:
 
 
 def commands_of(build: Path) -> list[str]:
-    """What the build does for the engine's extension; its linking is the last."""
+    """Return the build commands of the engine's extension, linking last."""
     ninja = shutil.which("ninja", path=str(Path(sys.executable).parent)) or shutil.which("ninja") or "ninja"
     asked = subprocess.run([ninja, "-t", "commands", "_engine"], cwd=build, check=True, capture_output=True, text=True)
     return asked.stdout.splitlines()

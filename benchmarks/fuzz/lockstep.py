@@ -15,8 +15,9 @@ KINDS = ("notes", "deaths", "values")
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far apart two systems may round: each has its own float32 tanh and cos, 1 - tanh² leaves few of their bits, and
-    terms of size ten that cancel leave only their last ones, of 1e-6 each."""
+    """The rounding tolerance between two systems: each has its own float32 tanh and cos, 1 - tanh² keeps few of their
+    bits, and terms of size ten that cancel keep only their last bits, of 1e-6 each.
+    """
 
     relative: float = 1e-5
     absolute: float = 1e-7
@@ -97,7 +98,7 @@ def ends_differ(program: Program, worlds: tuple[World, World]) -> Difference | N
 
 
 def verdicts(program: Program, world: World) -> dict[str, str]:
-    """What became of each subject of a program that ran to its end."""
+    """Return the lifetime of each subject of a program that ran to its end."""
     last = len(program.steps)
     found = dict.fromkeys(world.refs, "never")
     for label, number in world.deaths.items():

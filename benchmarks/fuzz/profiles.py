@@ -77,7 +77,7 @@ def profiles_of(index: int) -> tuple[str, str]:
 
 
 def violation(program: Program, engine: Any, profile: str) -> str:
-    """What does not hold after the program ran under a profile; "" if all does."""
+    """Return the rule that the program violates under a profile; "" if there is none."""
     names = (BASE, profile) if profile in VARIANTS else (profile,)
     worlds = [ProfileWorld(engine, program, name) for name in names]
     differing = list(values_differ(program, worlds))
@@ -115,7 +115,7 @@ def check_programs(engine: Any, seed: int, first: int, end: int) -> Iterator[lis
 
 
 def ended(engine: Any, program: Program, index: int, died: Died) -> Violation:
-    """Which of its two profiles a program ended the process under."""
+    """Return under which of its two profiles a program ended the process."""
     variant, release = profiles_of(index)
     alone = in_child(lambda: violation(program, engine, variant), SECONDS_A_PROGRAM)
     return Violation(program, variant if isinstance(alone, Died) else release, f"the process ended: {died.text}", index)

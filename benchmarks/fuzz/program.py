@@ -18,7 +18,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Program:
-    """What is run. `looks`: after each step every gradient is read; `storages`: storages are watched, too."""
+    """A program. `looks`: after each step every gradient is read; `storages`: storages are watched, too."""
 
     steps: tuple[Step, ...]
     looks: bool = False
@@ -41,7 +41,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one program came to: a difference or none, and the verdicts of the first system's subjects."""
+    """The result of one program: a difference or none, and the lifetimes of the first system's subjects."""
 
     difference: Difference | None
     verdicts: dict[str, str]

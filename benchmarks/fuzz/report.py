@@ -44,7 +44,7 @@ class Figure:
 
 
 def figures(result: Slice) -> list[Figure]:
-    """What is asked of a campaign, and what this one came to."""
+    """Return the figures of a campaign, beside their targets."""
     coverage = result.coverage
     rule, rule_count = coverage.rarest_rule()
     pair, pair_count = coverage.rarest_pair()
@@ -93,7 +93,7 @@ def print_difference(group: list[Found]) -> None:
 
 
 def print_violations(found: Sequence[Violation], programs: int, seed: int, seconds: float) -> None:
-    """What did not hold in programs that ran without PyTorch, then the figures."""
+    """Print the violations of programs that ran without PyTorch, then the figures."""
     for item in found:
         print(f"--- program {item.index}, {item.profile}: {item.text[:SHOWN]}")
         print("\n".join(f"  {step.text}" for step in item.program.steps))

@@ -104,7 +104,7 @@ class World:
         return ""
 
     def seen(self) -> tuple[Any, ...]:
-        """What there is to see after a step: notes, what names are bound to, who died, values."""
+        """Return everything observable after a step: notes, values of names, deaths."""
         self.watch_new_names()
         notes, self.notes = self.notes, []
         return notes, self.died(), self.values()
@@ -132,7 +132,7 @@ class World:
             self.watch(name, obj)
 
     def is_leaf(self, tensor: Any) -> Any:
-        """Whether it is one, or why it may not be asked: a view's node may be one that is never to be made."""
+        """Return whether it is a leaf, or why this may not be asked: a view's node may be one that must not be made."""
         try:
             return tensor.is_leaf
         except RuntimeError as error:

@@ -1,1 +1,1 @@
-"""What the engine must survive: memory that runs out, threads, an interpreter that ends, other interpreters and tools."""
+"""Hardening of the engine: memory that runs out, threads, interpreter exit, other interpreters and tools."""

@@ -45,7 +45,7 @@ class Scaled(torch.autograd.Function):
 
 
 class Hammer:
-    """What the threads share, and what they count."""
+    """The graphs that the threads share, and their counts."""
 
     def __init__(self, seconds: float, seed: int) -> None:
         self.until = time.monotonic() + seconds

@@ -51,7 +51,9 @@ class Injector:
         return Injector(module)
 
     def run(self, kind: str, number: int, action: Callable[[], Any]) -> tuple[Any, BaseException | None, bool]:
-        """What the action returns or raises while its n-th allocation fails, and whether it had that many."""
+        """Run the action while its n-th allocation fails; return its result or error, and whether it had that many
+        allocations.
+        """
         result, raised = None, None
         arm, disarm = self.library.arm, self.library.disarm
         arm(kind, number)

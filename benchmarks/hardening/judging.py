@@ -30,7 +30,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Ending:
-    """What came of a call, whether it raised, whether there was such an allocation, and what a failed call left set."""
+    """The end of a call: its result or error, whether the allocation existed, and what a failed call left set."""
 
     told: Any
     has_failed: bool
@@ -70,7 +70,7 @@ def judge_kind(case: Case, injector: Injector, kind: str, usual: Any, verdict: V
 
 
 def objections(case: Case, ending: Ending, usual: Any) -> Iterator[str]:
-    """What is wrong with an ending, but for what it keeps alive."""
+    """Return the faults of an ending, except for what it keeps alive."""
     if ending.told != usual and not (ending.fired and ending.told in ENDINGS):
         yield f"{ending.told} instead of {usual}"
     if ending.fired and ending.has_failed and ending.left_set:
@@ -92,7 +92,7 @@ def one_fault(case: Case, injector: Injector, kind: str, number: int) -> Ending:
 
 
 def unharmed(case: Case) -> Any:
-    """What comes of it where nothing fails."""
+    """Return the result of the call if nothing fails."""
     torch.manual_seed(0)
     with modes_kept():
         try:

@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def marked_files() -> list[str]:
-    """Those alone are collected: under memcheck even that takes its time."""
+    """Return the marked files. Only they are collected: under memcheck even collecting takes long."""
     return [str(path) for path in sorted(Path("tests").rglob("test_*.py")) if "mark.valgrind" in path.read_text()]
 
 

@@ -12,7 +12,7 @@ SETTERS = (_engine._saved_tensors_hooks_set_tracing, _engine._watch_operations, 
 
 
 def read_by_setting(setter: Callable[[bool], bool]) -> bool:
-    """What a mode is, by the setter that tells what it was."""
+    """Return the value of a mode whose setter returns the previous one."""
     value = setter(False)
     setter(value)
     return value
@@ -73,7 +73,7 @@ class Modes:
 
 
 def drop_default_hooks() -> None:
-    """Those that were pushed, and the refusal of more."""
+    """Drop the hooks that were pushed, and the refusal of more."""
     _engine._saved_tensors_hooks_enable()
     while _engine._top_saved_tensors_default_hooks(True) is not None:
         _engine._pop_saved_tensors_default_hooks()

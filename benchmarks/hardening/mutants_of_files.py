@@ -160,7 +160,7 @@ def ask_everything(heap: Snapshot, folder: Path) -> None:
 
 
 def try_mutant(seed: int, folder: Path) -> str:
-    """What becomes of one mutant."""
+    """Read one mutant and return the outcome."""
     rng = random.Random(seed)
     sketch = random_heap(rng)
     mutate(sketch, rng)
@@ -196,7 +196,7 @@ def run_batch(seeds: list[int], pipe: int) -> None:
 
 
 def outcomes_of(seeds: list[int]) -> list[str]:
-    """What became of each mutant up to the first that killed its child."""
+    """Return the outcome of each mutant up to the first that killed its child."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:

@@ -252,7 +252,7 @@ def default_hooks_pushed() -> Action:
 
 
 def graph_task_asked() -> Action:
-    """What can only be asked while a backward runs."""
+    """Query the state that exists only while a backward runs."""
     y = leaf()
     x = y * 2
     order: list[Any] = []

@@ -35,7 +35,7 @@ class Heap:
     is_fragmented: bool = False
 
     def command(self, only: str) -> list[str]:
-        """What builds it and asks, in a process of its own."""
+        """Return the command that builds the heap and asks the question, in a process of its own."""
         flags = ["--fragmented"] * self.is_fragmented + ["--slow"] * self.with_slow
         numbers = ["--size", str(self.size), "--tensors", str(self.tensors), "--rounds", str(self.rounds)]
         return [sys.executable, "-m", "benchmarks.heap.host", *numbers, *flags, "--only", only]
@@ -57,7 +57,7 @@ Results = dict[str, dict[str, list[Outcome]]]
 
 
 def lines_of(command: list[str]) -> Iterator[dict[str, object]]:
-    """What a process writes, line by line; a process that fails ends it all."""
+    """Yield the lines that a process writes; a process that fails ends the benchmark."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield from map(json.loads, process.stdout)

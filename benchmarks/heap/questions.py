@@ -1,4 +1,4 @@
-"""What a question about the heap is, and the names of those that are asked."""
+"""Questions about the heap, and their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ Targets = dict[str, Any]
 
 @dataclass(frozen=True)
 class Answer:
-    """What came out. `is_right`: as the heap was built; None where that is not asked. `numbers`: for other columns."""
+    """The answer to a question. `is_right`: it agrees with the heap as built; None if that is not checked. `numbers`:
+    for other columns.
+    """
 
     text: str
     is_right: bool | None = None

@@ -21,7 +21,7 @@ VIEWS = 7
 
 
 def python_bytes() -> tuple[int, int]:
-    """What a region took, and what the graph says that it retains."""
+    """Measure the memory that a region took, and the retained size that the graph reports."""
     fill_region(Region(99), 0, 5)  # types and shared keys are made with the first
     tracemalloc.start(1)
     before = tracemalloc.get_traced_memory()[0]

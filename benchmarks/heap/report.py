@@ -1,4 +1,4 @@
-"""What was measured, as a table."""
+"""The measurements as a table."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def table_of(title: str, rows: Sequence[Row]) -> Table:
 
 
 def verdict_line(rows: Sequence[Row]) -> Text:
-    """How many are met, missed, and not measured."""
+    """Count the targets that are met, missed, and not measured."""
     counts = [sum(row.is_met is verdict for row in rows) for verdict in (True, False, None)]
     return Text(f"{counts[0]} met, {counts[1]} missed, {counts[2]} not measured", "green" if not counts[1] else "red")

@@ -1,1 +1,1 @@
-"""What watching a training loop costs: CPU for each step, and memory."""
+"""The cost of watching a training loop: CPU for each step, and memory."""

@@ -1,1 +1,1 @@
-"""What the pytest plugin costs a suite."""
+"""The cost of the pytest plugin for a suite."""

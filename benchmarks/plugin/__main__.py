@@ -119,7 +119,7 @@ def environment() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Row:
-    """What one way costs."""
+    """The cost of one way to run the suite."""
 
     title: str
     name: str
@@ -131,7 +131,7 @@ class Row:
 
     @property
     def is_met(self) -> bool | None:
-        """Whether it stays below its target."""
+        """Is the cost below its target?"""
         return None if self.target is None else self.more <= self.target
 
 

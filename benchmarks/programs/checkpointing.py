@@ -42,7 +42,7 @@ class Deep(nn.Module):
 
 
 class Run:
-    """What is remembered of a training run."""
+    """The record of a training run."""
 
     def __init__(self) -> None:
         self.validation: Tensor | None = None

@@ -26,7 +26,7 @@ class ShapeNet(nn.Module):
         )
 
     def features(self, images: Tensor) -> Tensor:
-        """What the head sees."""
+        """Return the features for the head."""
         return self.second(self.first(images)).flatten(1)
 
     def forward(self, images: Tensor) -> Tensor:

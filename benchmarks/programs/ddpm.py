@@ -14,7 +14,7 @@ _SCHEDULES: dict[tuple[int, int], Tensor] = {}
 
 
 class Denoiser(nn.Module):
-    """What noise was added?"""
+    """Predicts the noise that was added."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Board:
 
 
 def kept(times: Tensor) -> Tensor:
-    """How much of the signal is left at some times."""
+    """Return the share of the signal that is left at some times."""
     return torch.cumprod(1 - torch.linspace(1e-4, 0.05, TIMES), dim=0)[times][:, None]
 
 

@@ -17,7 +17,7 @@ CELLS = 12
 
 @dataclass
 class Move:
-    """What was seen, what was done, what came of it."""
+    """One transition: state, action, result."""
 
     place: Tensor
     action: int

@@ -32,7 +32,7 @@ class Game:
         self.score = torch.zeros(())
 
     def penalty(self, real: Tensor) -> Tensor:
-        """How far the critic's slope is from one."""
+        """Return how far the critic's slope is from one."""
         points = real.clone().requires_grad_()
         (slope,) = torch.autograd.grad(self.critic(points).sum(), points, create_graph=True)
         return ((slope.norm(dim=1) - 1) ** 2).mean()

@@ -30,7 +30,7 @@ class Rows(Dataset[Item]):
 
 
 class Summary:
-    """What a run leaves behind."""
+    """The result of a run."""
 
     def __init__(self) -> None:
         self.seen: dict[int, Tensor] = {}

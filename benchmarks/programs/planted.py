@@ -1,4 +1,4 @@
-"""What each program can be told to keep: the kind of the finding, and the names on the way to it, in order."""
+"""The leaks that can be planted in each program: the kind of the finding, and the names on its path, in order."""
 
 from __future__ import annotations
 

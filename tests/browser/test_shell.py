@@ -1,4 +1,6 @@
-"""What every page has: themes, keyboard, tables that sort and search, tabs, nothing from outside, nothing run that is data."""
+"""Every page has themes, keyboard, tables that sort and search, and tabs; it loads nothing from outside and runs no
+data.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def write(folder: Path, **files: str) -> None:
 
 
 def asked(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> Checkup:
-    """What the doctor's child alone says where its path begins with these files."""
+    """Return the child's signs if its path begins with these files."""
     write(folder, **files)
     monkeypatch.syspath_prepend(str(folder))
     return Checkup(tuple(child.ask_child()))

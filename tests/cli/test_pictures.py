@@ -20,7 +20,7 @@ needs_dot = pytest.mark.skipif(
 
 
 class Kept:
-    """What the snapshot of these tests is asked about."""
+    """The subject of these tests' snapshot."""
 
 
 @pytest.fixture(scope="module")

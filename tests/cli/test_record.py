@@ -13,7 +13,7 @@ Gradlife = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def recording(gradlife: Gradlife, stories: str, tmp_path: Path) -> Path:
-    """What the leaky fake reads in three stories."""
+    """Record the leaky fake in three stories."""
     file = tmp_path / "leaky.json"
     status, output, _ = gradlife("record", stories, "--backend", "fake:fake-leaky", "--rounds", "2", "-o", str(file))
     assert status == 0

@@ -1,4 +1,4 @@
-"""What of the sanitizers' reports counts: a leak of gradlife's own memory, and every error that is no leak."""
+"""The sanitizer reports that count: a leak of gradlife's own memory, and every error that is no leak."""
 
 from __future__ import annotations
 

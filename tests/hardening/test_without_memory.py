@@ -1,4 +1,6 @@
-"""What the allocation injector once found: each call raises MemoryError or does without, and changes nothing by halves."""
+"""Regressions that the allocation injector found: each call raises MemoryError or succeeds, and leaves nothing half
+done.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `backward` and `grad` say, in torch's words, of what they cannot run; and that nothing is changed then."""
+"""Errors of `backward` and `grad` in torch's words; a refused call changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What custom Functions say when forward or backward returns, saves or marks the wrong thing."""
+"""Errors of custom Functions whose forward or backward returns, saves or marks the wrong thing."""
 
 from __future__ import annotations
 

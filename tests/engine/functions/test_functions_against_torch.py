@@ -98,7 +98,7 @@ def touches_of_a_held_grad_fn(fw: Any) -> list[Any]:
 
 
 def context_never_applied(fw: Any) -> list[Any]:
-    """What a context answers that was constructed and never applied."""
+    """Read the attributes of a context that was constructed and never applied."""
     context = function(fw)._backward_cls()
     return [answer(lambda touch=touch: touch(context)) for touch in TOUCHES]  # type: ignore[misc]
 
@@ -202,7 +202,7 @@ def second_derivatives(fw: Any) -> list[list[float]]:
 
 
 def thread_of_death(fw: Any) -> list[bool]:
-    """Whether a context's attribute dies in the thread that drops the graph."""
+    """Return whether a context's attribute dies in the thread that drops the graph."""
     deaths: list[int] = []
 
     class Dies:

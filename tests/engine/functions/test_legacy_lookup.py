@@ -11,7 +11,7 @@ from lifetimes import RELEASES, Canary, collector_off, doubling, failure, leaf, 
 
 
 class Hostile(Exception):
-    """What the hostile lookup raises."""
+    """The error that the hostile lookup raises."""
 
 
 def with_lookup(answer: Any) -> Any:

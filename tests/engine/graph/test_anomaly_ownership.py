@@ -1,4 +1,4 @@
-"""What anomaly mode keeps alive, and that it all goes."""
+"""Objects that anomaly mode keeps alive; all of them are freed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the cyclic collector is shown of contexts, nodes and hooks, and what may happen while it takes them apart."""
+"""The references of contexts, nodes and hooks that the cyclic collector sees, and the calls it may make while it
+clears them.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What each attribute of a held grad_fn says while its node lives, once its buffers are freed, and once the node is gone.
+"""Attributes of a held grad_fn while its node lives, after its buffers are freed, and after the node is gone.
 
-"Buffers freed" and "node dead" are two things: backward frees the buffers of a node that lives on in its output; dropping
-the output kills the node, unless the held grad_fn owns it (before PyTorch 1.2, and again in 2.13).
+"Buffers freed" and "node dead" are two things: backward frees the buffers of a node that lives on in its output;
+dropping the output kills the node, unless the held grad_fn owns it (before PyTorch 1.2, and again in 2.13).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a failed backward had ready and did not run: whose it is until it is let go of."""
+"""The gradients that a failed backward had ready and did not run: who owns them until they are freed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node keeps of the tensors that its backward needs, and how it gives them back."""
+"""Saved slots: what a node keeps of the tensors that its backward needs, and what it unpacks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What becomes of packed data and hooks that are still there when the interpreter goes.
+"""Packed data and hooks that still exist at interpreter exit.
 
-The policy `leak` (PyTorch's) leaves them alone once the interpreter is gone: exit status 0, and no `__del__` runs, whoever
-held the graph. The broken policy `release` lets go of them all the same: `__del__` runs in an interpreter that is being
-taken down, and where a C++ static was the holder the process is killed, since no interpreter is left to run anything.
+The policy `leak` (PyTorch's) leaves them alone once the interpreter is gone: exit status 0, and no `__del__` runs,
+whoever held the graph. The broken policy `release` frees them all the same: `__del__` runs in an interpreter that is
+being taken down, and if a C++ static was the holder the process is killed, since no interpreter is left to run
+anything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a tensor says about itself, and factories that are asked for less often, against PyTorch."""
+"""Attributes of tensors and less frequent factories, against PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What modules, optimizers and checkpoints do otherwise in older releases."""
+"""Modules, optimizers and checkpoints in older releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations refuse, in PyTorch's words."""
+"""Errors of operations, in PyTorch's words."""
 
 from __future__ import annotations
 

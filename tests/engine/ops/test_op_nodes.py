@@ -35,7 +35,7 @@ def plain_value(value: Any) -> Any:
 
 
 def saved(node: Any) -> dict[str, Any]:
-    """What the node saved; of a tensor its shape, dtype, version, and the node behind it."""
+    """Return what the node saved; for a tensor its shape, dtype, version, and the node behind it."""
     found = {}
     for name in dir(node):
         if not name.startswith("_saved"):

@@ -29,7 +29,7 @@ TOLERANCE = (1e-9, 1e-11)
 
 
 def outcome(run: Callable[[], Any]) -> Any:
-    """What the program gives, or the error that it ends with."""
+    """Return the result of a program, or its error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -179,7 +179,9 @@ def looks_of(tensor: Any) -> dict[str, Any]:
 
 
 def outcome_of_steps(fw: Any, program: list[tuple[str, int, int, bool]], backward: bool) -> dict[str, Any]:
-    """What the pool looks like after all steps, the gradient of everything in it, and who outlives its last name."""
+    """Return the pool after all steps, the gradient of everything in it, and the objects that outlive their last
+    name.
+    """
     x = parameter(fw, (2, 3))
     pool = [x * 1, fw.tensor(numbers((2, 3), "float64", 4))]
     run_steps(fw, program, pool)

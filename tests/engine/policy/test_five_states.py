@@ -34,11 +34,11 @@ class Gradient:
     number: int
 
     def news(self) -> list[tuple[str, str]]:
-        """What has happened to the gradient since the last asking."""
+        """Return the events of the gradient since the last call."""
         return [(event.kind, event.detail) for event in torch.events(clear=True) if event.object == self.number]
 
     def drawing(self) -> list[str]:
-        """How the gradient and its wrapper hold each other, as `owners` draws it from the leaf."""
+        """Return how the gradient and its wrapper hold each other, as `owners` draws it from the leaf."""
         lines = str(torch.owners(self.leaf)).splitlines()
         start = next(i for i, line in enumerate(lines) if f"grad (strong) tensor #{self.number}" in line)
         return [line.strip(" │├─└") for line in lines[start + 1 : start + 3]]

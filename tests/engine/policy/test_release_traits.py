@@ -1,4 +1,4 @@
-"""What changed between releases has a name, declared in one folder: nothing else compares release numbers."""
+"""Every change between releases has a name, declared in one folder: nothing else compares release numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OneFlow 0.8 and 0.9 do otherwise than any PyTorch: tensors that carry nothing of Python's, nodes of one type.
+"""Differences between OneFlow 0.8 and 0.9 and any PyTorch: tensors without Python attributes, nodes of one type.
 
 Measured on OneFlow 0.8.0 and 0.9.0.
 """

@@ -1,4 +1,4 @@
-"""What dtype a leaf lets its gradient have (`grad_dtype`, PyTorch 2.10 on)."""
+"""The dtype that a leaf accepts for its gradient (`grad_dtype`, PyTorch 2.10 on)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays of a tensor's Python object while only C++ holds the tensor: identity, attributes, type, weak references."""
+"""Python attributes of a tensor while only C++ holds it: identity, attributes, type, weak references."""
 
 from __future__ import annotations
 

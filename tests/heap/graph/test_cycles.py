@@ -222,7 +222,7 @@ def cycle_of(build: Build, fw: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was said of a cycle, and what the collector then did."""
+    """The graph's verdict on a cycle, and the collector's."""
 
     lifetime: Lifetime
     cycle: list[str]

@@ -1,4 +1,4 @@
-"""What the graph says becomes of garbage, against the collector itself, on garbage that hypothesis builds."""
+"""The graph's verdict on garbage, against the collector itself, on garbage that hypothesis builds."""
 
 from __future__ import annotations
 

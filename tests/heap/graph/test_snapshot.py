@@ -1,4 +1,4 @@
-"""What a frozen heap tells of planted objects, and that a file tells the same."""
+"""A frozen heap shows planted objects, and a snapshot file shows the same."""
 
 from __future__ import annotations
 

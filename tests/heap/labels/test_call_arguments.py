@@ -16,7 +16,7 @@ from gradlife.model.trace import Trace
 
 
 class Thing:
-    """What is held."""
+    """The held object."""
 
     def take(self, batch: object) -> None:
         """A method that is given something."""

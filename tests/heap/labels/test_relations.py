@@ -179,7 +179,7 @@ def test_hooks_of_a_node(torch: Any) -> None:
 
 
 def register(owner: Any, how: str) -> tuple[int, int]:
-    """Where a hook stands, and its number; only its table holds it."""
+    """Register a hook that only its table holds, and return its number."""
     mark = Mark()
     return id(mark), getattr(owner, how)(mark).id
 

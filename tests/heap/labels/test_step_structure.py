@@ -1,4 +1,4 @@
-"""What a step says beside its words: full types and their bases, the references it stands for, how much is held."""
+"""The data of a step beside its text: full types and their bases, the references it stands for, retained size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `why` and `refs` say of objects whose holders are known."""
+"""The answers of `why` and `refs` for objects whose holders are known."""
 
 from __future__ import annotations
 

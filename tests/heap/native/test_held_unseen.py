@@ -1,4 +1,4 @@
-"""What is told of objects that neither a root nor a cycle keeps: native code holds something that leads to them."""
+"""Objects that neither a root nor a cycle keeps: native code holds something that leads to them."""
 
 from __future__ import annotations
 

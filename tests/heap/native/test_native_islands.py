@@ -1,4 +1,4 @@
-"""What only native objects keep: nothing in Python leads to them, and they are in the graph all the same where asked for."""
+"""Objects that only native objects keep: nothing in Python leads to them, and the graph has them if asked to."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What PyTorch's C++ objects hold, as the walk reads it from memory: named, without disturbing them, and not where a
-layout does not verify.
+"""The references of PyTorch's C++ objects, read from memory: named, without side effects, and left out if a layout
+does not verify.
 """
 
 from __future__ import annotations

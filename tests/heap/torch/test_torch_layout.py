@@ -31,7 +31,7 @@ def _calibrated_again() -> Iterator[None]:
 
 
 def calibrated_with(monkeypatch: pytest.MonkeyPatch, **wrong: Any) -> str:
-    """What is said after calibrating where these fields are found wrong, or not at all."""
+    """Return the limits after a calibration that finds these fields wrong, or not at all."""
     found = {**LAYOUT, **wrong}
     found = {name: value for name, value in found.items() if value is not None}
     monkeypatch.setattr(calibration, "find_layout", lambda _: dict(found))

@@ -1,7 +1,7 @@
-"""What an object of PyTorch's has in words that were never written, or no longer mean anything, holds nothing.
+"""Words of a PyTorch object that were never written, or are stale, hold nothing.
 
-The memory of an object that died is given out again as it is: a short name's place in a tensor's metadata, the base that a
-plain tensor has none of, the padding behind a node may all still lead to live objects.
+Memory of a dead object is reused as it is: a short name in a tensor's metadata, the base field of a tensor that is no
+view, and the padding after a node may all still point to live objects.
 """
 
 from __future__ import annotations

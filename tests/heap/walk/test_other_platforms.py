@@ -1,4 +1,4 @@
-"""What is written for Linux has another branch for the other systems, which a build here never reads."""
+"""Every branch for Linux has another for other systems, which a build here never compiles."""
 
 from __future__ import annotations
 

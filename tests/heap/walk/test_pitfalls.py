@@ -1,4 +1,4 @@
-"""What a native walk stumbles over, from one Python to the next: each pitfall that was met while measuring, as a test.
+"""Pitfalls of a native walk, from one Python to the next: each was met while measuring.
 
 Nothing here needs PyTorch: `make test-all-pythons` runs it on every Python that is found.
 """

@@ -93,7 +93,7 @@ def saved_of(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 class Reading:
-    """What a frozen graph says of nodes: each stands for its wrapper and what is behind that."""
+    """The graph's data on nodes: each stands for its wrapper and the C++ objects behind it."""
 
     def __init__(self, nodes: list[Any], saved: list[Any]) -> None:
         self.graph = snapshot()._graph

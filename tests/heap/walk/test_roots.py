@@ -1,4 +1,4 @@
-"""What the interpreter and its threads hold: an object that only they reach is held, and the way to it names who."""
+"""Objects that only the interpreter and its threads hold: each is held, and its path names the holder."""
 
 from __future__ import annotations
 

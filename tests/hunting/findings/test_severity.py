@@ -1,4 +1,4 @@
-"""How bad a finding is."""
+"""The severity of a finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to try where too few steps were seen."""
+"""Advice for runs with too few steps."""
 
 from __future__ import annotations
 

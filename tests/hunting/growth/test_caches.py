@@ -17,7 +17,7 @@ from hunting.growth.test_growth import evidence, has_tensors  # noqa: E402
 
 
 def counts(step: Callable[[int], object]) -> tuple[int, int]:
-    """How many leaks, and how many that are meant."""
+    """Count the leaks, and the growth that is meant."""
     found = evidence(step, 3, 11, 13, 17)
     grown = [one for one in grown_groups(found)[0] if has_tensors(found, one.group.members)]
     leaks, meant = apart(found.graph, grown, Noted())

@@ -22,7 +22,7 @@ ABOUT = About("train.py", "SGD.step")
 
 
 def hunted(*asked: int) -> tuple[int, list[tuple[bool, ...]]]:
-    """How many were planted, and how the controls were judged: in reports after these steps, and in the last one."""
+    """Return how many controls were planted and how they were judged, after these steps and at the end."""
     kept = []
     hunt = Hunt(SCHEDULE)
     counter = Counter(hunt)

@@ -1,4 +1,4 @@
-"""What waits for the collector, as findings."""
+"""Findings about garbage that waits for the collector."""
 
 from __future__ import annotations
 

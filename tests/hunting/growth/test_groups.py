@@ -1,4 +1,4 @@
-"""What hangs together, and which member of it is told of."""
+"""Groups of survivors, and the member that is shown."""
 
 from __future__ import annotations
 

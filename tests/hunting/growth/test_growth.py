@@ -1,4 +1,4 @@
-"""What grows, what fills and what is only kept, told by a few looks at programs of this process."""
+"""Growth, filling caches and constant holders, judged from a few snapshots of programs in this process."""
 
 from __future__ import annotations
 

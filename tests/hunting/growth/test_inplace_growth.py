@@ -28,7 +28,7 @@ class Log:
 
 
 def hunted(step: Callable[[int], object]) -> list[Grown]:
-    """What swells in rounds of a few steps."""
+    """Return the in-place growth in rounds of a few steps."""
     seen = [look(0, collect=Collect.NOTHING)]
     for number in range(1, LOOKS):
         for at in range(STEPS):

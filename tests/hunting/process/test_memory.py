@@ -1,4 +1,4 @@
-"""How much memory a process takes and may take."""
+"""The memory that a process takes, and its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a hunt can run: a module, a console script on PATH, and what a launcher starts."""
+"""Programs that a hunt can run: a module, a console script on PATH, and what a launcher starts."""
 
 from __future__ import annotations
 

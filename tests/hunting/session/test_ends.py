@@ -1,4 +1,4 @@
-"""How programs end, and that none of these ways loses the report or changes what the program sees."""
+"""The ends of programs: none of them loses the report or changes what the program sees."""
 
 from __future__ import annotations
 

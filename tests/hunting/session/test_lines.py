@@ -1,4 +1,4 @@
-"""Where survivors were created: the line of the program that made them, and no other."""
+"""Creation sites of survivors: the line of the program that made them, and no other."""
 
 from __future__ import annotations
 
