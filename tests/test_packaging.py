@@ -1,4 +1,4 @@
-"""What an installed gradlife promises: its entry points, its version, and that importing it costs little."""
+"""The promises of an installed gradlife: entry points, version, and a cheap import."""
 
 from __future__ import annotations
 

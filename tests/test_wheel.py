@@ -1,4 +1,4 @@
-"""What the wheel and the source distribution hold: everything that gradlife reads beside its code, and no more."""
+"""The contents of the wheel and the source distribution: everything that gradlife reads beside its code, and no more."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def sdist(packed: Path) -> set[str]:
 
 
 def data_files() -> set[str]:
-    """What stands beside the code of the package."""
+    """Return the data files beside the code of the package."""
     found = {path for pattern in DATA for path in (ROOT / "gradlife").rglob(pattern)}
     return {path.relative_to(ROOT).as_posix() for path in found}
 

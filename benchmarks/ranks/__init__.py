@@ -1,1 +1,1 @@
-"""What it costs to hunt in several processes: merging their reports, and looking at the same step."""
+"""The cost of a hunt in several processes: merging the reports, and snapshots in the same step."""

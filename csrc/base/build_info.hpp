@@ -1,4 +1,4 @@
-// What an extension was built with and for: `gradlife doctor` tells it in bug reports.
+// Compiler, platform and Python that an extension was built with: `gradlife doctor` prints them for bug reports.
 #pragma once
 
 #include <Python.h>

@@ -1,5 +1,5 @@
-// What the engine tells the heap walker, which is another extension: plain functions behind a capsule. None makes an
-// object, runs code of the embedding language or changes a count.
+// The interface between the engine and the heap walker, which is another extension: plain functions behind a capsule.
+// None makes an object, runs code of the embedding language or changes a count.
 #pragma once
 
 #include <cstddef>

@@ -66,7 +66,7 @@ def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dic
 
 
 def encode_ranks(report: HuntReport) -> dict[str, Any]:
-    """What `gradlife.hunt/2` has beside `/1`."""
+    """Return the fields that `gradlife.hunt/2` has beside those of `/1`."""
     return {
         "world_size": report.world_size,
         "ranks": [asdict(row) for row in report.ranks],

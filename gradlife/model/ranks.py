@@ -18,7 +18,7 @@ ROUNDS_OF = "rounds_of_rank"
 
 
 class RankEnd(StrEnum):
-    """How a rank ended."""
+    """The end of a rank."""
 
     FINISHED = "finished"
     FAILED = "failed"  # its program ended with an exit status of its own
@@ -75,7 +75,7 @@ class Skew:
 
 @dataclass(frozen=True, slots=True)
 class LookCost:
-    """What looking at the heap costs a rank that waits for the others in the same step."""
+    """The cost of heap snapshots for a rank that waits for the others in the same step."""
 
     shared: int  # looks that every rank took after the same step
     alone: int  # looks that some ranks took after a step at which others took none

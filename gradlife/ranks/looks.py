@@ -1,4 +1,4 @@
-"""What looks at the heap cost the ranks that wait for one another."""
+"""The cost of heap snapshots for ranks that wait for one another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Looks:
 
     @property
     def cost(self) -> LookCost | None:
-        """What they cost; None where no rank said when it looked."""
+        """Return the cost; None if no rank recorded when it took snapshots."""
         if not self._by_step:
             return None
         shared = [times for times in self._by_step.values() if len(times) >= self._ranks]

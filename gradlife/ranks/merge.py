@@ -61,7 +61,7 @@ class Shared:
 
 @dataclass
 class Kept:
-    """What is kept of one rank."""
+    """The part of one rank's report that is kept."""
 
     report: RankReport  # without its document
     verdict: str
@@ -174,7 +174,7 @@ class Fold:
         return next((status for status in known if status), 0 if known else None)
 
     def _trouble(self) -> str:
-        """What became of ranks that did not come to their end, those that ended alike together."""
+        """Describe ranks that did not finish, those with the same end together."""
         alike: dict[str, list[int]] = {}
         for rank, one in sorted(self.kept.items()):
             words = end_words(one)
@@ -235,7 +235,7 @@ class Fold:
 
 
 def key_of(item: dict[str, Any]) -> Key:
-    """What makes findings of two ranks the same: the fingerprint, else the title."""
+    """Return the key by which findings of two ranks are the same: the fingerprint, else the title."""
     return (item["kind"], item["code"], item["fingerprint"] or item["title"])
 
 
@@ -270,7 +270,7 @@ def doubt_of(document: dict[str, Any]) -> str:
 
 
 def end_words(one: Kept) -> str:
-    """How a rank ended, where that was not as it should, or why it could not tell; empty where all is well."""
+    """Describe how a rank failed, or why it was inconclusive; empty if all is well."""
     report = one.report
     last = "" if one.verdict == NO_VERDICT else f", its last report: {one.verdict}"
     match report.end:

@@ -1,4 +1,4 @@
-"""What one rank left: its report as JSON, how it ended, its peak memory, when it looked at the heap."""
+"""The files that one rank left: its report as JSON, its end, its peak memory, the times of its snapshots."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LookTime:
 
 @dataclass(frozen=True, slots=True)
 class RankReport:
-    """What one rank left."""
+    """The report of one rank, and its end."""
 
     rank: int
     world_size: int = 0  # 0: it did not say
@@ -82,7 +82,7 @@ def plain_report(path: str, rank: int) -> RankReport:
 
 
 def left_by(path: str, rank: int) -> RankReport:
-    """What lies in the folder of a rank."""
+    """Read the folder of a rank."""
     member = member_at(path)
     result = json_at(os.path.join(path, RESULT))
     name = next((one for one in REPORTS if os.path.exists(os.path.join(path, one))), "")
@@ -103,7 +103,7 @@ def left_by(path: str, rank: int) -> RankReport:
 
 
 def end_of(result: dict[str, Any], name: str, status: int | None, member: Member | None) -> RankEnd:
-    """How the rank ended."""
+    """Return how the rank ended."""
     if "end" in result:
         return RankEnd(result["end"])
     if name == "end":

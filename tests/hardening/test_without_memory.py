@@ -21,7 +21,7 @@ RAISES = ["MemoryError", "NoneType"]  # the last call meets no fault
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What the stories saw, all of them told in one child."""
+    """Return the observations of all stories, run in one child."""
     try:
         library = injector.compile_injector(tmp_path_factory.mktemp("injector"))
     except RuntimeError as error:

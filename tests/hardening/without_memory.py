@@ -35,7 +35,7 @@ def matrix() -> Any:
 
 
 def constructors_that_fail() -> Any:
-    """How many objects more there are after each, of all that the list of the living leads to."""
+    """Count the objects that each failing constructor leaves, as the list of living objects shows them."""
     x = matrix()
     gc.collect()  # whenever it ran next, it would take what earlier stories left
     before = len(_engine._live_graph())
@@ -80,7 +80,7 @@ def a_policy_that_is_entered() -> Any:
 
 
 def a_history_dropped_in_a_thread() -> Any:
-    """Where no thread can be started the history stays, and the interpreter's lock comes back."""
+    """Drop a history where no thread can be started: the history stays, and the interpreter's lock comes back."""
     kept = [matrix()]
     seen = set()
     for name in endings(lambda: lambda: _engine._drop_in_thread(kept[0])):

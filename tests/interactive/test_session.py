@@ -72,7 +72,7 @@ def talk(patient: FakePatient | SavedPatient, *lines: str) -> tuple[Session, lis
 
 
 def said(*lines: str, patient: FakePatient | None = None) -> str:
-    """What is said after the greeting, in one line."""
+    """Return the output after the greeting, in one line."""
     answer = talk(patient or FakePatient(hunt(LOSSES, WAITING)), *lines)[1]
     return " ".join(" ".join(answer[2:]).split())
 

@@ -1,4 +1,4 @@
-"""What a hunt's figures say beside its findings."""
+"""The figures of a hunt besides its findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PyTorch's releases say of a Function whose node is not there, word for word."""
+"""The error texts of PyTorch's releases for a Function whose node is gone, word for word."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def inputs(fw: Any, shapes: Sequence[Shape], dtypes: Sequence[str], layout: str,
 
 @dataclass
 class Seen:
-    """What one framework shows of a result."""
+    """The observable parts of one framework's result."""
 
     values: Any
     shape: Shape
@@ -157,5 +157,5 @@ def assert_second(ours: Any, theirs: Any, tolerance: Tolerance) -> None:
 
 
 def has_layouts(shapes: Sequence[Shape]) -> bool:
-    """Whether a layout makes a difference to any of these."""
+    """Return whether a layout makes a difference to any of these."""
     return any(len(shape) > 1 and 0 not in shape for shape in shapes)

@@ -85,7 +85,7 @@ def seen(result: Any) -> Any:
 
 
 def gradients(operands: Operands, result: Any) -> Any:
-    """Those of the first result that has any, recorded, or the error on the way."""
+    """Return the records of the first result that has any, or the error on the way."""
     results = result if isinstance(result, list | tuple) else [result]
     differentiable = [each for each in results if hasattr(each, "grad_fn") and each.requires_grad]
     if not differentiable:
@@ -100,7 +100,7 @@ def gradients(operands: Operands, result: Any) -> Any:
 
 
 def outcome(fw: Any, story: Story) -> Any:
-    """What the story comes to in one framework."""
+    """Return the result of the story in one framework."""
     operands = Operands(fw)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""What Python-level tools see of objects: a chain to a module, a dead end, or nothing."""
+"""Python-level tools find a chain to a module, a dead end, or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the fuzzer found about what a node saved: how long it is kept, and for which gradients it is looked at."""
+"""Programs that the fuzzer found about saved buffers: how long they are kept, and for which gradients they are read."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ BACKWARDS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def told(call: Callable[[], Any]) -> list[str]:
-    """What a check gives, or its whole error; and its warnings."""
+    """Return the result of a check, or its whole error; and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

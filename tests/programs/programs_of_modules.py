@@ -21,7 +21,7 @@ def linear(fw: Any, rows: int = 2, columns: int = 3, bias: bool = True) -> Any:
 
 
 def warned(function: Any) -> list[str]:
-    """What a call gives, and the first lines of its warnings."""
+    """Return the result of a call, and the first lines of its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = attempt(function)

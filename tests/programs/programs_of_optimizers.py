@@ -13,7 +13,7 @@ def parameter(fw: Any, *numbers: float) -> Any:
 
 
 def stepped(fw: Any, kind: str, steps: int = 4, **settings: Any) -> Any:
-    """Where a parameter is after steps on the cube of itself, to ten digits."""
+    """Return a parameter after steps on the cube of itself, to ten digits."""
     weight = parameter(fw)
     optimizer = getattr(fw.optim, kind)([weight], **settings)
     for _ in range(steps):

@@ -10,7 +10,7 @@ from programs_tools import attempt, programs_in
 
 
 def told(call: Callable[[], Any]) -> list[str]:
-    """What a call says, and the warnings on the way, without the place in PyTorch's source."""
+    """Return the result of a call and its warnings, without the place in PyTorch's source."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         said = attempt(call)

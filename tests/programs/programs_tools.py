@@ -1,4 +1,4 @@
-"""What the programs use that run on the mini engine and on PyTorch alike: each takes a framework, gives plain values."""
+"""Tools for programs that run on the mini engine and on PyTorch: each takes a framework and returns plain values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def programs_in(names: dict[str, Any]) -> list[Program]:
 
 
 def attempt(function: Callable[[], Any]) -> str:
-    """What a call says: "ok", or the type and the first line of its error, addresses and source places left out."""
+    """Return "ok", or the type and the first line of the call's error without addresses and source places."""
     try:
         function()
     except Exception as error:

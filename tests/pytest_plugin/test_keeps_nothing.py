@@ -173,7 +173,7 @@ OFF = [word for name in ("cacheprovider", "randomly", "xdist", "asyncio", "memra
 
 
 def alive_in(folder: Path, *arguments: str) -> dict[str, set[str]]:
-    """What was alive at each moment."""
+    """Return what was alive at each moment."""
     folder.mkdir()
     (folder / "script.py").write_text(dedent(SCRIPT), encoding="utf-8")
     (folder / "test_suite.py").write_text(dedent(SUITE), encoding="utf-8")

@@ -176,7 +176,7 @@ def test_a_marked_test_leaves_the_next_one_seeing(ran: Ran) -> None:
 
 @pytest.mark.parametrize("more", ["", "_and_uses_more_memory"])
 def test_what_a_fixture_leaves_is_told_when_it_is_torn_down(ran: Ran, more: str) -> None:
-    """Where a few kilobytes more were in use after the call, by chance even, it was told as the test's own."""
+    """A few kilobytes more in use after the call, even by chance, were once reported as the test's own."""
     name = f"test_has_a_fixture_that_leaks{more}"
     assert [word for one, word in ran.outcomes.items() if one.endswith(name)] == ["ERROR"]
     checked = ran.checked(name)

@@ -1,4 +1,4 @@
-"""Which files of a folder are scenario files: told by what they import, never by running them."""
+"""Scenario files are recognised by their imports, without running them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where lifetimes can't be measured: said when tests are collected, never in silence."""
+"""Refusals where lifetimes cannot be measured: reported at collection, never silent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was made since a moment: all that is older is looked through no more."""
+"""Young objects: objects made since a moment are found without searching the older ones."""
 
 from __future__ import annotations
 

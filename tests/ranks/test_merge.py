@@ -17,7 +17,7 @@ from gradlife.ranks.rank_report import LookTime, RankReport
 
 
 def left(rank: int, report: HuntReport, **values: Any) -> RankReport:
-    """What a rank left that ended well."""
+    """Return the report of a rank that ended well."""
     return RankReport(rank, **{"document": hunt_codec.encode(report), "status": 0, **values})
 
 

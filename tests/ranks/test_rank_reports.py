@@ -1,4 +1,4 @@
-"""What ranks left in a folder is read, whatever became of them."""
+"""The folders of ranks are read however the ranks ended."""
 
 from __future__ import annotations
 

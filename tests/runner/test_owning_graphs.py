@@ -215,7 +215,7 @@ def test_drawings_travel_in_json(path: str) -> None:
 
 
 def shape(graph: OwnerGraph) -> set[tuple[str, ...]]:
-    """What a drawing says of who keeps whom: no counts, nothing weak, and borrowed is not kept."""
+    """Return who keeps whom in a drawing: no counts, nothing weak, and borrowed is not kept."""
     keeps = {"strong": "keeps", "coupled": "keeps"}
     result = {one for one in edges(graph) if one[3] in keeps}
     nodes = {

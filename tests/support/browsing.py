@@ -19,7 +19,7 @@ GRAVE = ("serious", "critical")
 
 
 def chromium_program() -> str | None:
-    """Where Chromium is installed on this machine."""
+    """Find Chromium on this machine."""
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
@@ -62,7 +62,7 @@ class Visit:
             self.faults.append(text)
 
     def violations(self) -> list[str]:
-        """What axe finds grave, contrast among it: rule, colours, place."""
+        """Return the serious violations that axe finds, contrast among them: rule, colours, place."""
         self.page.evaluate(axe_source())
         found = self.page.evaluate("axe.run()")["violations"]
         grave = [one for one in found if one["impact"] in GRAVE]

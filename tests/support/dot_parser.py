@@ -11,7 +11,7 @@ ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 @dataclass
 class Graph:
-    """What stands in a file: attributes of nodes, and arrows with theirs."""
+    """The contents of a file: attributes of nodes, and arrows with theirs."""
 
     attributes: dict[str, dict[str, str]] = field(default_factory=dict)  # of graph, node, edge
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def attributes(tokens: list[str]) -> dict[str, str]:
 
 
 def value_of(token: str) -> str:
-    """What is meant: of a string's escapes, `\\n` is a new line and others the character itself."""
+    """Return the text of a quoted string: the escape n is a new line, any other the character itself."""
     if not token.startswith('"'):
         return token
     return ESCAPE.sub(lambda found: "\n" if found[1] == "n" else found[1], token[1:-1])

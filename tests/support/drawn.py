@@ -18,7 +18,7 @@ def all_of(root: ElementTree.Element, name: str, kind: str = "") -> list[Element
 
 
 def words_of(root: ElementTree.Element, kind: str = "") -> list[str]:
-    """What stands in texts, without what only a pointer is told."""
+    """Return the visible texts, without tooltips."""
     return [(one[0].tail if len(one) else one.text) or "" for one in all_of(root, "text", kind)]
 
 

@@ -1,4 +1,4 @@
-"""What several tests of the engine build: leaves, counted hooks, threads."""
+"""Builders for tests of the engine: leaves, counted hooks, threads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Mark:
 
 
 class Packed:
-    """What a pack hook may return: a box that can be watched and counted."""
+    """A value that a pack hook may return: a box that can be watched and counted."""
 
     def __init__(self, tensor: Any) -> None:
         self.values = tensor.tolist()

@@ -53,7 +53,7 @@ def explored(path: str, script: Script, size: tuple[int, int] = (120, 40)) -> Ex
 
 
 def screen(app: Explorer) -> list[str]:
-    """What is on the screen, line by line."""
+    """Return the screen, line by line."""
     return [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
 
 

@@ -43,7 +43,7 @@ def pairs(code: str, *values: int) -> tuple[int, bytes]:
 
 
 def texts(values: list[str]) -> tuple[tuple[int, bytes], tuple[int, bytes]]:
-    """Where texts end, and the texts."""
+    """Return where texts end, and the texts."""
     ends = [0]
     for value in values:
         ends.append(ends[-1] + len(value.encode()))

@@ -26,7 +26,7 @@ def referents(entry: Any) -> Counter[int]:
 
 
 def references_of(entry: Any) -> Iterator[Any]:
-    """What an object refers to."""
+    """Return the referents of an object."""
     yield from gc.get_referents(entry)
     kind = type(entry)  # `isinstance` asks a lazy module's stand-ins for their `__class__`, and these warn
     if kind is types.CodeType:

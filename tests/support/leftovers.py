@@ -1,4 +1,4 @@
-"""What a test leaves behind in the engine, and child processes in which it may.
+"""Checks that a test leaves no engine objects behind, and child processes for tests that do.
 
 A test leaves no live engine object unless it says so: `@leaves(tensor=2, node=1)`. One that does runs in a child, so
 that what it leaves dies with it; the counts must then be exactly those declared. The conftest applies both rules.
@@ -48,7 +48,7 @@ def live_counts() -> dict[str, int]:
 
 
 def difference(before: Counts, after: Counts) -> dict[str, int]:
-    """How many more of each kind there are now; kinds that did not change are left out."""
+    """Return how many more objects of each kind there are now, without kinds that did not change."""
     kinds = sorted({*before, *after})
     changes = {kind: after.get(kind, 0) - before.get(kind, 0) for kind in kinds}
     return {kind: change for kind, change in changes.items() if change}

@@ -31,7 +31,7 @@ def collector_off() -> Iterator[None]:
 
 
 def verdict(build: Callable[[], Watched]) -> str:
-    """What becomes of an object once all that `build` keeps is dropped: "del", "gc" or "never"."""
+    """Return the lifetime of an object once all that `build` keeps is dropped: "del", "gc" or "never"."""
     with collector_off():
         kept, watched = build()
         assert watched() is not None

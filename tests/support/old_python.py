@@ -1,4 +1,4 @@
-"""What Python 3.7 would stumble over, as far as a source shows it: the frameworks of 2019 run there."""
+"""Checks for syntax and names that Python 3.7 lacks, as far as a source shows them: the frameworks of 2019 run there."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def commands_of(page: str) -> Iterator[Shown]:
 
 
 def parts_of(output: str) -> tuple[str, ...]:
-    """What stands between `...`, spaces as one."""
+    """Return the text between `...`, with runs of spaces as one."""
     return tuple(one_spaced(part) for line in output.splitlines() for part in line.split("...") if part.strip())
 
 

@@ -26,7 +26,7 @@ class Ran:
     report: dict[str, Any]  # what --leaks-report wrote
 
     def checked(self, name: str) -> dict[str, Any]:
-        """What the report says of a test; of one with findings at its end, those."""
+        """Return the report's section on a test; for one with findings at its end, those."""
         found = [one for one in self.report["tests"] if one["nodeid"].endswith(f"::{name}")]
         return max(found, key=lambda one: len(one["findings"]))
 
@@ -35,7 +35,7 @@ class Ran:
         return [(one["section"], one["code"]) for one in self.checked(name)["findings"]]
 
     def outcome(self, name: str) -> str:
-        """How a test ended."""
+        """Return the result of a test."""
         [found] = [value for nodeid, value in self.outcomes.items() if nodeid.endswith(f"::{name}")]
         return found
 

@@ -1,4 +1,4 @@
-"""What a report looks like: printed into a string, at a width, without colour."""
+"""Reports printed into a string, at a width, without colour."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class AsciiText(io.StringIO):
 def printed(
     show: Callable[[Console], object], width: int = 80, ascii_only: bool = False, color: bool | None = None
 ) -> str:
-    """What `show` prints to a console of this width."""
+    """Return what `show` prints to a console of this width."""
     file = AsciiText() if ascii_only else io.StringIO()
     show(make_console(file, width, color))
     return file.getvalue()

@@ -1,4 +1,6 @@
-"""What SARIF 2.1.0 demands of the parts that gradlife writes: required properties, types, and the values of enumerations."""
+"""The requirements of SARIF 2.1.0 on the parts that gradlife writes: required properties, types, and enumeration
+values.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the source files say of themselves: imports and includes, read without running anything."""
+"""Facts about the source files: imports and includes, read without running anything."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def includes_of(path: Path) -> list[tuple[str, str]]:
 
 
 def reached_headers(path: Path, csrc: Path) -> set[str]:
-    """What compiling the file reaches: `<header>` for system ones, paths from csrc for ours."""
+    """Return the includes of a file, transitively: `<header>` for system ones, paths from csrc for ours."""
     reached: set[str] = set()
     waiting = [path]
     while waiting:

@@ -1,4 +1,6 @@
-"""What was measured on the releases before there were stories shows in `gradlife history`, row by row, or says why not."""
+"""Every measurement on the releases from before there were stories shows in `gradlife history`, or has a reason why
+not.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ class Finding:
     why_not: str = ""
 
     def told_of(self, system: str) -> str:
-        """What was measured on a release; empty where nothing was, or where the story goes another way."""
+        """Return the measurement on a release; empty if there is none, or if the story differs there."""
         return "" if system in self.but else self.measured[ATLAS.index(system)]
 
 
@@ -58,7 +60,7 @@ def stories() -> dict[str, Story]:
 
 @cache
 def recordings() -> list[RecordedBackend]:
-    """Those of the atlas that are there."""
+    """Return the releases of the atlas that are present."""
     return [RecordedBackend(name) for name in recording_names() if name in ATLAS]
 
 

@@ -24,7 +24,7 @@ def hunted(report: HuntReport | None) -> Hunted:
 
 
 def choices(path: Path) -> list[str]:
-    """What `--leak` may be."""
+    """Return the values of `--leak`."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and node.args and getattr(node.args[0], "value", "") == "--leak":
             (found,) = [one.value for one in node.keywords if one.arg == "choices"]

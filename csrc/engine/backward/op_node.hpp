@@ -1,4 +1,4 @@
-// What the nodes of operations share: a name, saved slots held in place, and one way of being recorded.
+// The common base of operations' nodes: a name, saved slots held in place, and one way of being recorded.
 #pragma once
 
 #include <array>

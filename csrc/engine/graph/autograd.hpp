@@ -1,4 +1,4 @@
-// What differentiation knows about a tensor, and the rules that keep it right: history, views, in-place changes.
+// The autograd metadata of a tensor, and the rules that keep it right: history, views, in-place changes.
 #pragma once
 
 #include <functional>

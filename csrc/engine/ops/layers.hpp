@@ -1,4 +1,4 @@
-// What layers of networks compute: products with weights, rows of tables, normalisation.
+// Operations of network layers: products with weights, rows of tables, normalisation.
 #pragma once
 
 #include "engine/tensor/scalar.hpp"

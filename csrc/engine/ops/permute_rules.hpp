@@ -1,4 +1,4 @@
-// How gradients pass views that have their dimensions in another order, or dimensions of size 1 more or less.
+// Gradients of views that permute dimensions, or add or remove dimensions of size 1.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a reduction removes, and its input as rows: each row is what becomes one element of the result.
+// The dimensions that a reduction removes, and its input as rows: each row becomes one element of the result.
 #pragma once
 
 #include <algorithm>

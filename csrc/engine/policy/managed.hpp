@@ -1,4 +1,4 @@
-// What every engine object has besides its counts: an id, its policy, and a place for its wrapper in the embedding
+// The base of every engine object besides its counts: an id, its policy, and a place for its wrapper in the embedding
 // language.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What changed from release to release beside the ownership axes: each trait with the releases that have it.
+// Differences between releases besides the ownership axes: each trait with the releases that have it.
 #pragma once
 
 #include "engine/policy/policy.hpp"

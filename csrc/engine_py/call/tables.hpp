@@ -1,4 +1,4 @@
-// What the translation units of the module contribute to its types and functions.
+// The functions and types that each translation unit adds to the module.
 #pragma once
 
 #include "base/pyref.hpp"

@@ -1,4 +1,4 @@
-// What PyTorch warns of besides the errors, by release.
+// PyTorch's warnings, by release.
 #pragma once
 
 #include "base/pyref.hpp"

@@ -1,4 +1,4 @@
-// What a graph knows of one object: the path to it, its referrers and its lifetime.
+// The graph's answer about one object: the path to it, its referrers and its lifetime.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What a frozen graph tells somebody who goes through it, as methods of gradlife._heap.Graph.
+// Browsing of a frozen graph, as methods of gradlife._heap.Graph.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -1,4 +1,4 @@
-// What a frozen graph reports as a whole, as methods of gradlife._heap.Graph.
+// Reports on a frozen graph as a whole, as methods of gradlife._heap.Graph.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

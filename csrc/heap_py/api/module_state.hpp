@@ -1,4 +1,4 @@
-// What one module object of gradlife._heap owns: its types.
+// The state of a gradlife._heap module object: its types.
 #pragma once
 
 #include "heap_py/api/values.hpp"

@@ -1,5 +1,5 @@
-// Where in a program its calls stand: the innermost frames of its own, without those of libraries. No Python object is
-// made or kept, so that it can be asked for within an allocation.
+// The program's own innermost frames, without those of libraries. No Python object is made or kept, so that they can be
+// read within an allocation.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

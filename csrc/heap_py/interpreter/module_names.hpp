@@ -1,4 +1,4 @@
-// What stands in modules and instances under a name, looked up without running code of theirs.
+// Lookup of a name in modules and instances, without running code of theirs.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

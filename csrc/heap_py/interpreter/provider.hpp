@@ -1,5 +1,5 @@
-// Who knows references that tp_traverse does not show: of torch's objects, of the engine's, of types that have no
-// traverse.
+// The interface of a provider: references that tp_traverse does not show, of torch's objects, of the engine's, of types
+// without traverse.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -1,4 +1,4 @@
-// How one object refers to another, in words that a report can use.
+// The relations between objects, in words that a report can use.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -1,4 +1,4 @@
-// How much a container may hold, where it says so: a deque's maxlen, the maxsize of an lru_cache.
+// The declared bound of a container: a deque's maxlen, the maxsize of an lru_cache.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -1,4 +1,4 @@
-// Where in a container an object stands.
+// The index or key of an object in a container.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -1,4 +1,4 @@
-// What a reference from one object to another is called. Reads objects as they are: no code of theirs runs.
+// The label of a reference from one object to another. Reads objects as they are: no code of theirs runs.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -1,4 +1,4 @@
-// What all nodes of a graph are called.
+// The labels and descriptions of all nodes of a graph.
 #pragma once
 
 #include "heap_py/labels/description.hpp"

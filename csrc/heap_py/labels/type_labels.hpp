@@ -1,4 +1,4 @@
-// What the fields of types written in C are called: those that declare them, and those that tell it to nobody.
+// The field names of types written in C: those that declare them, and a table for those that do not.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

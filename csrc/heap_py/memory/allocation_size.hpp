@@ -1,4 +1,4 @@
-// How large an object in C++ is, as the allocator's own words say.
+// The size of a C++ object, from the allocator's own metadata.
 #pragma once
 
 #include "heap_py/memory/page_cache.hpp"

@@ -1,4 +1,4 @@
-// What a C++ class is to a user of PyTorch, by the classes that it derives from.
+// The family of a C++ class as users of PyTorch know it, by the classes that it derives from.
 #pragma once
 
 #include <deque>

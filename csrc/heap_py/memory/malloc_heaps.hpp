@@ -1,4 +1,4 @@
-// Where glibc's malloc keeps its blocks: heaps that are cut into chunks without a gap. Each chunk begins with its size,
+// The heaps of glibc's malloc: memory that is cut into chunks without a gap. Each chunk begins with its size,
 // and the next one says whether it is in use.
 #pragma once
 

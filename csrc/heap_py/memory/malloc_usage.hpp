@@ -1,4 +1,4 @@
-// How much malloc has given out.
+// The bytes that malloc has given out.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

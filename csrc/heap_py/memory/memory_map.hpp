@@ -1,4 +1,4 @@
-// What is mapped where in this process.
+// The memory map of this process.
 #pragma once
 
 #include "heap_py/memory/private_arena.hpp"

@@ -1,4 +1,4 @@
-// Which pages of memory are there: those never touched are not, and to read one would make it.
+// The pages of memory that are present: those never touched are not, and reading one would make it.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Who holds the references that nothing else explains: memory is searched for an object's address, and what holds it is
-// climbed block by block until something with a name is met.
+// The native scan for holders of unexplained references: it searches memory for an object's address and climbs from
+// there, block by block, until it meets something with a name.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

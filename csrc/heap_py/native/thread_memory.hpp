@@ -1,4 +1,4 @@
-// What belongs to one thread: its C stack, its thread-local variables, the interpreter's own stack.
+// The memory of one thread: its C stack, its thread-local variables, the interpreter's own stack.
 #pragma once
 
 #include "heap_py/memory/memory_map.hpp"

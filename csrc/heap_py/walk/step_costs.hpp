@@ -1,5 +1,5 @@
-// Which paths to an object a person can act on: a variable of the program rather than a table of the interpreter's or
-// of a library's own. Paths prefer them, for steps onto the others are made dearer.
+// The costs of steps. Paths prefer steps that a person can act on, such as a variable of the program, to a table of the
+// interpreter's or of a library's own, which costs more.
 #pragma once
 
 #include "heap_py/interpreter/provider.hpp"

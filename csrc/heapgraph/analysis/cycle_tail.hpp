@@ -1,4 +1,4 @@
-// What hangs on a cycle without being in it: the cycle that keeps an object alive, and the way from there.
+// The tail of a cycle: the path from the cycle that keeps an object alive to the object outside it.
 #pragma once
 
 #include "heapgraph/graph/search.hpp"

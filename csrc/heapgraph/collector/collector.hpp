@@ -1,4 +1,4 @@
-// What the cyclic collector would do with the objects that no root reaches: however often it runs.
+// A simulation of the cyclic collector on the objects that no root reaches, until further runs change nothing.
 #pragma once
 
 #include <functional>

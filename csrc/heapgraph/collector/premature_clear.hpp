@@ -1,4 +1,4 @@
-// What the cyclic collector takes from wrappers that live on.
+// References that the cyclic collector clears from wrappers that survive.
 #pragma once
 
 #include <unordered_map>

@@ -1,4 +1,4 @@
-// What the collector still does not see of a cycle when all that leads to the cycle is gone.
+// References of a cycle that the collector still does not see after everything that leads to the cycle is gone.
 #pragma once
 
 #include "heapgraph/analysis/components.hpp"

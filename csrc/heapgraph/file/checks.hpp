@@ -1,4 +1,4 @@
-// Whether what a file says can be true: every number that will be used as a place is one.
+// Checks of a file's numbers: every one that will be used as an index is in range.
 #pragma once
 
 #include "heapgraph/file/format.hpp"

@@ -1,4 +1,4 @@
-// What became of a heap between two graphs: object by object, or place by place.
+// The changes of a heap between two graphs: object by object, or place by place.
 #pragma once
 
 #include "heapgraph/frozen/frozen_graph.hpp"

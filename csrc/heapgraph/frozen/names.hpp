@@ -1,4 +1,4 @@
-// What the nodes of a frozen graph and the references between them are called, kept when the objects are gone.
+// The descriptions of a frozen graph's nodes and the labels of its references, kept after the objects are gone.
 #pragma once
 
 #include <algorithm>

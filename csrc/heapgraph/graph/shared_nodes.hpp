@@ -1,4 +1,4 @@
-// Which nodes more than one reference leads to: a bit each, so that many are distinguished within the cache.
+// The set of nodes with more than one referrer: one bit each, so that many fit into the cache.
 #pragma once
 
 #include "heapgraph/graph/graph.hpp"

@@ -1,4 +1,4 @@
-"""Which rank of a run with several processes this process is, as its launcher says in the environment, and its folder."""
+"""The rank of this process in a run with several processes, from its launcher's environment, and the rank's folder."""
 
 from __future__ import annotations
 

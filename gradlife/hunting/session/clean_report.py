@@ -12,7 +12,7 @@ from gradlife.model.hunt import HuntReport
 
 @dataclass(frozen=True)
 class About:
-    """What a report says about its target."""
+    """The facts about the target for a report."""
 
     target: str
     stepped_by: str

@@ -117,7 +117,7 @@ def rank_table(report: HuntReport) -> Table | None:
 
 
 def rank_notes(report: HuntReport) -> Iterator[str]:
-    """What went wrong on single ranks, skew, what looking cost."""
+    """Yield problems of single ranks, skew, and the cost of snapshots."""
     for one in report.ranks:
         if one.trouble:
             yield f"Rank {shown_ranks(one.ranks)}: {short(one.trouble)}"

@@ -1,4 +1,6 @@
-"""What a hunt in several processes adds to its report: which ranks have a finding, a row for ranks that agree, skew."""
+"""The part of a report that a hunt in several processes adds: the ranks of a finding, a row for ranks that agree,
+skew.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,7 @@ def skew_words(one: Skew) -> str:
 
 
 def cost_words(cost: LookCost) -> str:
-    """What the looks cost."""
+    """Describe the cost of snapshots."""
     alone = f", {counted(cost.alone, 'look')} by single ranks" if cost.alone else ""
     return (
         f"{counted(cost.shared, 'look')} at the same steps{alone}; the longest took {milliseconds(cost.longest)}; "

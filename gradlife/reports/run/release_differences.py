@@ -1,4 +1,4 @@
-"""What differs between releases, the most costly first: one line for each, in words, chosen from the readings alone."""
+"""The differences between releases, the most costly first: one sentence each, from the readings alone."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def describe(
 
 
 def answers_by_release(view: RunView, key: ReadingKey, releases: Mapping[str, Release]) -> dict[Release, Json]:
-    """What each release answered, the first system of a release speaking for it."""
+    """Return the answer of each release; the first system of a release stands for it."""
     found: dict[Release, Json] = {}
     for system in view.systems:
         reading = view.readings.get((key, system.name))
@@ -135,7 +135,7 @@ def answers_by_release(view: RunView, key: ReadingKey, releases: Mapping[str, Re
 
 
 def price_of(probe: str, values: Collection[Json]) -> int:
-    """What the difference costs: a leak most, where only some releases leak; another answer least."""
+    """Return the cost of a difference: highest if only some releases leak, lowest for another answer."""
     if probe == LIVENESS:
         prices = {PRICES.get(str(value), 0) for value in values}
         is_leak = PRICES["never"] in prices
@@ -168,7 +168,7 @@ def telling(key: ReadingKey, answers: Mapping[Release, Json]) -> list[Release]:
 
 
 def name_of(view: RunView, story: ScenarioInfo, key: ReadingKey) -> str:
-    """What the answer is about, unless it is the verdict that the story is about."""
+    """Return the subject of the answer, unless it is the verdict that the story is about."""
     if key.probe != LIVENESS:
         return key.subject
     main = view.main_key(story)
@@ -187,7 +187,7 @@ def statements_of(name: str, texts: Mapping[Release, str], named: Collection[Rel
 
 
 def predicate(name: str, text: str) -> str:
-    """What is said of a release: a verdict, what raises, or which value an answer has."""
+    """Describe the answer of a release: a verdict, an error, or a value."""
     if text in VERDICT_WORDS.values() or text.startswith("raises "):
         return f"{quoted(name)} {text}".lstrip()
     return f'"{name}" is {text}'

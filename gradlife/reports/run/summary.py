@@ -76,7 +76,7 @@ def first_screen(view: RunView, width: int) -> Iterator[RenderableType]:
 
 
 def head(view: RunView) -> Iterator[RenderableType]:
-    """What ran on what."""
+    """Yield which stories ran on which systems."""
     yield Hanging(Text(""), Text(sums(view.report), TITLE))
     kinds: dict[str, list[str]] = {}
     for system in view.systems:
@@ -98,7 +98,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def table_title(view: RunView) -> str:
-    """What the table counts."""
+    """Return the title of the table: the quantity that it counts."""
     reference = view.systems[0]
     if view.report.against is None:
         return "Stories that ran to their end"
@@ -191,7 +191,7 @@ def share(same: int, judged: int) -> Cell:
 
 
 def trouble(view: RunView, width: int) -> Iterator[RenderableType]:
-    """What went wrong: contradictions, runs that failed, differences of a release from its imitation."""
+    """Yield the problems: contradictions, runs that failed, differences between a release and its profile."""
     report = view.report
     unexplained = problems.differences(report, view.faithful, Status.DIFFERS)
     found = [
@@ -244,7 +244,7 @@ def clipped(text: str, width: int) -> str:
 
 
 def more(view: RunView) -> Iterator[RenderableType]:
-    """How to see more."""
+    """Yield the commands that show more."""
     names = [one.story.name for one in release_differences.choose(view, 1)[0]]
     name = names[0] if names else next((story.name for story in view.report.scenarios), "NAME")
     lines = [

@@ -30,7 +30,7 @@ except ZeroDivisionError:
 
 
 class Held(list[Any]):
-    """What a hook keeps: takes weak references, and no profile gives it a life of its own."""
+    """The object that a hook keeps: it takes weak references, and no profile gives it a life of its own."""
 
 
 def fail(seen: list[weakref.ref[Any]]) -> None:

@@ -116,7 +116,7 @@ def parts_changed(fw: Any) -> Any:
 
 
 def mixed_gradients(fw: Any) -> Any:
-    """What real numbers get of a complex result is the real part."""
+    """Check that real inputs of a complex result get the real part of the gradient."""
     a = fw.tensor([-1.5, 2.0], requires_grad=True)
     e = fw.tensor([1 + 1j, 2j], requires_grad=True)
     (a * (2 + 1j)).sum().abs().backward()

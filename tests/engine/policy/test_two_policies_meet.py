@@ -67,7 +67,7 @@ def test_gradients_flow_through_both_and_nothing_is_left(axis: str, first: str, 
 
 
 def check_in_child(axis: str, first: str, second: str) -> None:
-    """What is lost dies with the child; no gradient passes a context whose node nobody owned."""
+    """Check in a child, with which the leaks die, that no gradient passes a context whose node nobody owned."""
     x, w = meet(under(axis, first), under(axis, second))
     of_x, of_w = expected_gradients()
     assert w == (None if second == "weak_at_construction" else of_w)

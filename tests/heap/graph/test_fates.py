@@ -280,7 +280,7 @@ def attribute_of_a_wrapper_held_by_a_tuple(fw: Any) -> list[Any]:
 
 
 def attribute_seen_in_the_second_run(fw: Any) -> list[Any]:
-    """What holds the second tensor goes with the attributes of the first."""
+    """Hold the second tensor by attributes of the first, which the collector clears."""
     made = attribute_of_a_kept_wrapper(fw)
     made[2].z = Thing()
     made[2].z.itself = made[2].z

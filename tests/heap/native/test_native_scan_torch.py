@@ -29,7 +29,7 @@ pytestmark = [
 
 @pytest.fixture(params=["with a layout", "without a layout"])
 def layout(request: pytest.FixtureRequest) -> Iterator[bool]:
-    """Whether the walk knows torch's objects."""
+    """Run the test with and without a known layout of torch's objects."""
     calibration.ensure_calibrated()
     is_known = request.param == "with a layout"
     if not is_known:
@@ -92,7 +92,7 @@ def test_with_a_layout_the_graph_explains_both() -> None:
 
 @pytest.mark.whole
 def test_a_tensor_that_is_explained_has_no_sure_holder(layout: bool) -> None:
-    """Whether or not its C++ object is known."""
+    """The result is the same with and without a known C++ object."""
     tensors = [torch.ones(2) for _ in range(200)]
     assert all(sys.getrefcount(tensor) == 3 for tensor in tensors)
     for found in scan(tensors):
@@ -100,7 +100,7 @@ def test_a_tensor_that_is_explained_has_no_sure_holder(layout: bool) -> None:
 
 
 def test_a_word_that_malloc_gave_a_node_beyond_its_own_is_no_sure_holder(layout: bool) -> None:
-    """Whether or not its class is known: nothing is written there, so it still has what was there before."""
+    """The result is the same with and without a known class: nothing is written there, so stale content is left."""
     tensor, result = torch.ones(2), leaf().sin()
     node = next(at for at in native_objects("torch::autograd::generated::SinBackward0"))
     last = ctypes.c_uint64.from_address(node + _heap._torch_block(node) - 8)

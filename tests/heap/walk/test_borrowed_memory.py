@@ -65,7 +65,7 @@ BORROWED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 
 def told_of(native: int) -> list[tuple[str, int]]:
-    """What stands behind a storage but its wrapper."""
+    """Return what stands behind a storage, without its wrapper."""
     ensure_calibrated()
     return [(label, address) for label, _, _, address in _heap._torch_references(native) if label != "its wrapper"]
 

@@ -244,7 +244,7 @@ def all_types() -> set[type]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_frozen() -> Iterator[None]:
-    """What is frozen is no longer listed by the collector, and would be walked with the rest."""
+    """Unfreeze: the collector no longer lists frozen objects, and they would be walked with the rest."""
     gc.unfreeze()
     yield
     gc.freeze()

@@ -35,7 +35,7 @@ Step = Callable[[int], object]
 
 
 def evidence(step: Step, *lengths: int) -> Evidence:
-    """What looks after each of these numbers of steps tell."""
+    """Return the evidence of snapshots after each of these numbers of steps."""
     numbers = itertools.count()
     looks: list[Look] = []
     steps = 0

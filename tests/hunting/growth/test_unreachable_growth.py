@@ -51,7 +51,9 @@ class Graph:
 def judge(
     islands: Sequence[Sequence[tuple[tuple[str, str], int]]], counts: Sequence[Counter[tuple[str, str]]]
 ) -> list[bool]:
-    """Which groups last: each is one island after another of types and the rounds of their births; counts at the looks before."""
+    """Judge groups. Each is one island after another, of types and the rounds of their births; `counts` are those at
+    earlier snapshots.
+    """
     types: list[tuple[str, str]] = []
     born: Births = {}
     groups = []

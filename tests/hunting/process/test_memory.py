@@ -29,7 +29,7 @@ def test_the_limits_of_a_group_and_of_all_above_it_count(tmp_path: Path) -> None
 
 
 def groups(folder: Path, table: str, **limits: str) -> list[int]:
-    """What is read where the system has these groups, and these files below their mount."""
+    """Return the limit that is read on a system with these groups and these files below their mount."""
     (folder / "cgroup").write_text(table)
     for path, text in limits.items():
         file = folder / path.replace("__", "/")

@@ -167,7 +167,7 @@ def test_one_recording_at_a_time() -> None:
 
 
 def lines_of(recording: Recording, tensor: Any) -> tuple[str, ...]:
-    """Where a tensor was made, as far as it was recorded."""
+    """Return the creation site of a tensor, as far as it was recorded."""
     graph = _heap.freeze(True, True, OWN_FOLDER)
     creations = Creations(graph, recording.notes())
     node = graph.find(id(tensor))
@@ -264,7 +264,7 @@ for number in range(COUNT):
 
 
 def hunt(folder: Path, *options: str) -> tuple[str, Any]:
-    """What a hunt prints, and its report."""
+    """Hunt in a folder; return the output and the report."""
     (folder / "short.py").write_text(SHORT.replace("COUNT", "36"))
     command = [sys.executable, "-m", "gradlife", "hunt", "--json", "report.json", *options, "short.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900, check=False)

@@ -17,7 +17,7 @@ from gradlife.hunting.snapshots.step_snapshots import Look, look  # noqa: E402
 
 
 def hunted(step: Callable[[], object]) -> tuple[Evidence, list[Grown]]:
-    """What a few rounds of steps leave."""
+    """Return the groups that a few rounds of steps leave."""
     looks: list[Look] = []
     steps = 0
     for length in (3, 5, 7, 11):
@@ -30,7 +30,7 @@ def hunted(step: Callable[[], object]) -> tuple[Evidence, list[Grown]]:
 
 
 def with_tensors(evidence: Evidence, found: list[Grown]) -> list[Grown]:
-    """Those in which tensors have a part."""
+    """Return the groups that contain tensors."""
     graph = evidence.graph
     return [one for one in found if any(graph.describe(node)[0] == "tensor" for node in one.group.members)]
 

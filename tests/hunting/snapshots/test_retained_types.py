@@ -1,4 +1,4 @@
-"""What it is that a holder retains."""
+"""The types that a holder retains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which optimizer's firing is a step."""
+"""The optimizer whose firing is a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How steps are shared out in rounds."""
+"""The distribution of steps over rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command line may name as a target, and how a step function is called."""
+"""The targets that a command line may name, and the arguments of a step function."""
 
 from __future__ import annotations
 

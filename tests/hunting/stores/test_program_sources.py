@@ -1,4 +1,4 @@
-"""Which files of the loaded modules are the program's, and what is read of them."""
+"""The loaded modules that count as the program's, and their sources."""
 
 from __future__ import annotations
 

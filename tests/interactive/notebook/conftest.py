@@ -15,7 +15,7 @@ from notebooks import RUNNER, Cells
 
 @pytest.fixture
 def cells(tmp_path: Path) -> Cells:
-    """What each cell says, in a new shell that has the extension."""
+    """Return the output of each cell, in a new shell that has the extension."""
 
     def run(*sources: str) -> list[str]:
         command = [sys.executable, "-c", RUNNER, json.dumps(["%load_ext gradlife", *sources])]

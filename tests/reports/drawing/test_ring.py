@@ -20,7 +20,7 @@ def nodes(count: int, label: str = "Node", reference: str = ".next") -> list[Rin
 
 
 def boxes(drawn: str) -> list[tuple[float, float, float, float]]:
-    """Where words stand: left, right, top, bottom."""
+    """Return the box of a text: left, right, top, bottom."""
     found = []
     for one in all_of(parsed(drawn), "text"):
         width, x, y = width_of(one[0].tail or "", TEXT_SIZE), number(one, "x"), number(one, "y")

@@ -39,7 +39,7 @@ def named(text: str) -> Neighbourhood:
 
 
 def drawn(text: str, kind: str) -> bytes:
-    """What graphviz makes of it."""
+    """Return the picture that graphviz draws of a text."""
     if shutil.which("dot") is None:
         pytest.skip("graphviz's dot is not here: pictures were not drawn")
     done = subprocess.run(

@@ -22,13 +22,13 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def words(page: str) -> str:
-    """What a reader sees, on one line."""
+    """Return the visible text, on one line."""
     text = re.sub(r"<(script|svg).*?</\1>", " ", page.partition("<body>")[2], flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
 
 def data(page: str) -> dict[str, object]:
-    """What the script of the page reads."""
+    """Return the data for the page's script."""
     found = re.search(r'id="heap-objects">(.*?)</script>', page, re.DOTALL)
     assert found is not None
     read: dict[str, object] = json.loads(found[1])

@@ -18,7 +18,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def words(report: HuntReport) -> str:
-    """What a reader sees, on one line."""
+    """Return the visible text, on one line."""
     body = hunt_page(report).partition("<body>")[2]
     text = re.sub(r"<(script|svg).*?</\1>", " ", body, flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())

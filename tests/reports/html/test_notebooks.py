@@ -1,4 +1,4 @@
-"""What values show of themselves in a notebook."""
+"""The HTML that values show in a notebook."""
 
 from __future__ import annotations
 

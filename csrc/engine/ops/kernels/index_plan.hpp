@@ -1,4 +1,4 @@
-// What a list of index tensors names in a tensor: which shape, and where each of its elements lies.
+// The elements of a tensor that a list of index tensors selects: result shape, and address of each element.
 #pragma once
 
 #include "engine/ops/kernels/strided_loops.hpp"

@@ -1,4 +1,4 @@
-// What an in-place operation refuses besides what autograd forbids: overlapping memory, a result that does not fit.
+// Errors of in-place operations besides those of autograd: overlapping memory, a result that does not fit.
 #pragma once
 
 #include "engine/tensor/tensor.hpp"

@@ -1,4 +1,4 @@
-// What the mini engine's objects hold, through the capsule that its extension offers.
+// The references of the mini engine's objects, through the capsule of its extension.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// What numpy's arrays hold: the array or buffer whose memory they show, and the objects of arrays of objects. And what
-// capsules hold by which arrays are handed over.
+// The references of numpy's arrays: the array or buffer whose memory they show, and the items of object arrays.
+// Also the contents of the capsules by which arrays are handed over.
 #pragma once
 
 #include "heap_py/interpreter/provider.hpp"

@@ -1,4 +1,4 @@
-// What torch's tensors and storages are like: a dtype, sizes, a device.
+// The description of torch's tensors and storages: dtype, sizes, device.
 #pragma once
 
 #include "heap_py/memory/page_cache.hpp"

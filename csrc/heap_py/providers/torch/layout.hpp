@@ -1,4 +1,4 @@
-// Where in torch's objects the references stand that no public name shows: offsets in bytes, found on toy objects whose
+// The places of references in torch's objects that no public name shows: offsets in bytes, found on toy objects whose
 // parts are known (gradlife/heap/torch_layout/torch.py) and checked again by class wherever they are used.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What torch's C++ objects hold, read from memory with a calibrated layout and checked by class. Makes no wrapper.
+// The references of torch's C++ objects, read with a calibrated layout and checked by class. Makes no wrapper.
 #pragma once
 
 #include <map>
