@@ -9,14 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from gradlife.patterns.rewrites.reads import is_reflection
+from gradlife.patterns.rewrites.source_edits import called_on, edited
+
 #: What the program may ask of the list without touching what is in it.
 HARMLESS = frozenset({"append", "appendleft", "clear"})
-
-#: Names by which a program may reach each of its variables.
-REFLECTION = frozenset({"vars", "globals", "locals", "eval", "exec", "__dict__"})
-
-#: Expressions to which `.item()` can be added without parentheses.
-ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def keep_number(text: str, line: int, name: str, trees: Iterable[ast.Module]) -> str | None:
@@ -26,12 +23,8 @@ def keep_number(text: str, line: int, name: str, trees: Iterable[ast.Module]) ->
     if len(calls) != 1 or not all(is_never_read(tree, name) for tree in trees):
         return None
     [value] = calls[0].args
-    if not isinstance(value, ATOMS) or value.end_lineno is None or value.end_col_offset is None:
-        return None
-    lines = text.splitlines(keepends=True)
-    row = lines[value.end_lineno - 1].encode()
-    lines[value.end_lineno - 1] = (row[: value.end_col_offset] + b".item()" + row[value.end_col_offset :]).decode()
-    return "".join(lines)
+    edits = [*called_on(value, ".item()")]
+    return edited(text, edits) if edits else None
 
 
 def is_append(node: ast.Call, name: str) -> bool:
@@ -47,14 +40,10 @@ def is_named(node: ast.AST, name: str) -> bool:
 
 
 def is_never_read(tree: ast.Module, name: str) -> bool:
-    """Is the list only made, added to, emptied and counted? A string of its name may be an attribute that is looked up."""
+    """Is the list only made, added to, emptied and counted?"""
     harmless = {id(part) for node in ast.walk(tree) for part in untouched(node)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and node.value == name:
-            return False
-        if any(is_named(node, one) for one in REFLECTION):
-            return False
-        if isinstance(node, ast.alias) and name in {node.name, node.asname}:
+        if is_reflection(node, name):
             return False
         if is_named(node, name) and id(node) not in harmless:
             return False

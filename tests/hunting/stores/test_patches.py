@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,13 @@ import pytest
 from gradlife.hunting.stores.patches import patch_for
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
 from gradlife.model.hunt import Confidence
-from gradlife.model.trace import Trace
-from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, trace, variable
+from gradlife.model.trace import Step, TensorFacts, Trace
+from stored_traces import CREATED, KEPT, LIST, TRAINER, owned, source, step, trace, variable
 
 
-def diff(kept: Trace, text: str, *others: str) -> str | None:
+def diff(kept: Trace, text: str, *others: str, code: str = "GL402") -> str | None:
     sources = [source(text), *(source(other, f"other{number}.py", "other") for number, other in enumerate(others))]
-    patch = patch_for("GL402", kept, stored_at(kept, Evidence(CREATED), sources), sources)
+    patch = patch_for(code, kept, stored_at(kept, Evidence(CREATED), sources), sources)
     return patch.diff if patch else None
 
 
@@ -62,7 +63,7 @@ def test_no_patch_where_the_program_reads_the_list(line: str) -> None:
 def test_no_patch_of_what_is_no_number_or_stands_at_another_place() -> None:
     many = trace(variable("trainer"), owned("losses"), LIST, detail="float32 [8]")
     assert diff(many, TRAINER) is None
-    assert diff(KEPT, TRAINER.replace("append(loss)", "append(loss if loss else 0)")) is None
+    assert diff(KEPT, TRAINER.replace("append(loss)", "append(0 if loss else 1)")) is None
     assert diff(KEPT, TRAINER.replace("self.losses.append(loss)", "self.losses += [loss]")) is None
     assert diff(KEPT, TRAINER + "\n    def again(self):\n        self.losses.append(1)\n") is not None
 
@@ -74,3 +75,26 @@ def test_no_patch_where_the_line_is_unsure_or_the_pattern_is_another() -> None:
     assert place is not None
     assert place.confidence is Confidence.SURE
     assert patch_for("GL511", KEPT, place, [source(TRAINER)]) is None
+
+
+def total_of(*steps: Step) -> Trace:
+    kept = trace(*steps)
+    return replace(kept, tensor=TensorFacts("AddBackward0"))
+
+
+def test_a_running_total_is_patched_and_one_that_is_read_with_its_graph_is_not() -> None:
+    kept = total_of(variable("trainer"), owned("total"))
+    assert diff(kept, TRAINER, code="GL403") == (
+        "--- a/train.py\n+++ b/train.py\n@@ -6,7 +6,7 @@\n     def step(self):\n         loss = self.model()\n"
+        "         self.losses.append(loss)  # kept\n-        self.total = self.total + loss\n"
+        "+        self.total = self.total + loss.detach()\n \n     def other(self):\n         pass\n"
+    )
+    assert diff(kept, TRAINER, "trainer.total.backward()", code="GL403") is None
+    assert diff(trace(variable("trainer"), owned("total")), TRAINER, code="GL403") is None  # it has no graph
+
+
+def test_a_container_that_grows_is_not_kept_from_growing_by_detaching_its_items() -> None:
+    record = step("dict", "dict_value", "'logp'")
+    kept = total_of(variable("trainer"), owned("losses"), LIST, record)
+    text = TRAINER.replace("append(loss)", "append({'logp': loss})")
+    assert diff(kept, text, code="GL402") is None

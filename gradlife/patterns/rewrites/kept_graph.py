@@ -1,0 +1,67 @@
+"""A variable or attribute keeps a tensor without its graph: `self.total = self.total + loss` adds `loss.detach()`.
+
+The numbers stay the same. It is safe only where nothing asks the kept tensor for its graph.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+from gradlife.patterns.rewrites.reads import Reader, is_like, name_of
+from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, is_plain
+
+DETACH = ".detach()"
+
+#: Values that are no tensor for sure: a tuple of tensors is stored in another way.
+NO_TENSORS = (
+    ast.Tuple,
+    ast.List,
+    ast.Dict,
+    ast.Set,
+    ast.Lambda,
+    ast.DictComp,
+    ast.ListComp,
+    ast.SetComp,
+    ast.GeneratorExp,
+)
+
+
+def without_graph(text: str, tree: ast.Module, line: int, name: str, trees: Iterable[ast.Module]) -> str | None:
+    """The changed source; None where the line is no such assignment, or a program of these trees may notice.
+
+    ``tree`` is that of the text, and one of the trees.
+    """
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AugAssign) and node.lineno == line]
+    target = only_target(found[0]) if len(found) == 1 else None
+    if target is None or name_of(target) != name:
+        return None
+    edits = detaching(found[0], target)
+    return edited(text, edits) if edits and Reader(trees).is_blind(target, found) else None
+
+
+def only_target(node: ast.Assign | ast.AugAssign) -> ast.expr | None:
+    """What it assigns, where that is one place."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return targets[0] if len(targets) == 1 else None
+
+
+def detaching(node: ast.Assign | ast.AugAssign, target: ast.expr) -> Sequence[Edit]:
+    """What is to be written into the statement; nothing where it is not known which part of it is a tensor."""
+    if isinstance(node, ast.AugAssign):
+        parts = operands(node.value)
+    elif any(is_like(part, target) for part in ast.walk(node.value)):
+        parts = [one for one in operands(node.value) if not is_like(one, target)]
+    else:
+        parts = [] if isinstance(node.value, NO_TENSORS) else [node.value]
+    tensors = [one for one in parts if not is_plain(one)]
+    if len(tensors) != 1 or any(is_like(part, target) for part in ast.walk(tensors[0])):
+        return ()
+    return tuple(called_on(tensors[0], DETACH))
+
+
+def operands(node: ast.expr) -> list[ast.expr]:
+    """What a sum of products is made of."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
+        return [*operands(node.left), *operands(node.right)]
+    return [node]

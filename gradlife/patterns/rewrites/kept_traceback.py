@@ -1,0 +1,65 @@
+"""A kept exception loses its traceback: `failures.append(error.with_traceback(None))`.
+
+The exception stays as it is, with its type, its arguments and its text. It is safe only where the program asks no
+exception for its traceback, and where the handler does not raise it again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from gradlife.patterns.rewrites.reads import Reader, last_name
+from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited
+
+#: Names of what reads tracebacks.
+READERS = frozenset(
+    {"traceback", "__traceback__", "exc_info", "with_traceback", "__context__", "__cause__", "exception"}
+)
+
+
+def without_traceback(text: str, tree: ast.Module, line: int, trees: Iterable[ast.Module]) -> str | None:
+    """The changed source; None where the line does not store the exception of the handler that it is in."""
+    known = list(trees)
+    reader = Reader(known)
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno == line]
+    for node in statements[-1:]:
+        handler = next(reader.around(node, ast.ExceptHandler), None)
+        if not isinstance(handler, ast.ExceptHandler) or handler.name is None or reads_tracebacks(known):
+            return None
+        if any(isinstance(part, ast.Raise) for part in ast.walk(handler)):
+            return None
+        edits = [edit for value in stored(node) for edit in stripped(value, handler.name)]
+        return edited(text, edits) if edits else None
+    return None
+
+
+def reads_tracebacks(trees: Iterable[ast.Module]) -> bool:
+    """Does anything of the program look at tracebacks?"""
+    for node in (part for tree in trees for part in ast.walk(tree)):
+        if last_name(node) in READERS:
+            return True
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [one.name for one in node.names] + [getattr(node, "module", None) or ""]
+            if "traceback" in names:
+                return True
+        if isinstance(node, ast.keyword) and node.arg in READERS:
+            return True
+    return False
+
+
+def stored(node: ast.stmt) -> list[ast.expr]:
+    """What a simple statement stores."""
+    if isinstance(node, ast.Assign):
+        return [node.value]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return node.value.args
+    return []
+
+
+def stripped(value: ast.expr, name: str) -> list[Edit]:
+    """The edits of a value that is the exception, or a choice that may be it."""
+    if isinstance(value, ast.IfExp):
+        return [*stripped(value.body, name), *stripped(value.orelse, name)]
+    is_exception = isinstance(value, ast.Name) and value.id == name
+    return list(called_on(value, ".with_traceback(None)")) if is_exception else []

@@ -1,0 +1,176 @@
+"""How a program reads a name: whether anything could tell a tensor with a graph from the same one without.
+
+Every mention of the name in every file counts, whatever object it is about. A mention is followed through expressions and
+local variables to where it ends: in a number it does no harm; at a call of unknown code the answer is no.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator
+
+#: Names by which a program may reach each of its variables.
+REFLECTION = frozenset({"vars", "globals", "locals", "eval", "exec"})
+
+#: Methods, attributes and functions that end in something without a graph.
+ENDS = frozenset(
+    {"item", "tolist", "detach", "numpy", "shape", "dtype", "device", "ndim", "data", "size", "dim", "numel", "clear"}
+)
+TO_PLAIN = frozenset({"float", "int", "len", "bool", "isinstance", "id", "type"})
+
+#: Those of which the result has the graph of what they are given.
+THROUGH = frozenset(
+    {"mean", "sum", "max", "min", "std", "var", "abs", "sqrt", "exp", "log", "float", "double", "cpu", "clone", "stack"}
+    | {"cat", "values", "items", "keys", "get", "copy", "list", "tuple", "sorted", "reversed", "zip", "enumerate"}
+    | {"round", "squeeze", "reshape", "view", "flatten", "t"}
+)
+
+#: Variables that are followed one after the other.
+MOST_FOLLOWED = 8
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Reader:
+    """The mentions of names in the files of a program."""
+
+    def __init__(self, trees: Iterable[ast.Module]) -> None:
+        self._trees = list(trees)
+        self._target: ast.expr = ast.Name("", ast.Load())
+        self._parents = {id(part): node for tree in self._trees for node in ast.walk(tree) for part in children(node)}
+
+    def is_blind(self, target: ast.expr, besides: Collection[ast.AST]) -> bool:
+        """Would nothing notice if what is assigned to a target had no graph? ``besides``: statements not to be looked at."""
+        own = {id(part) for statement in besides for part in ast.walk(statement)}
+        self._target = target
+        name, others = name_of(target), base_name(target)
+        for node in (part for tree in self._trees for part in ast.walk(tree) if id(part) not in own):
+            if is_reflection(node, name):
+                return False
+            if is_like(node, target) and not self._is_harmless(node, 0):
+                return False
+            if others and last_name(node) == others and not self._is_taken_apart(node):
+                return False
+        return True
+
+    def _is_taken_apart(self, node: ast.AST) -> bool:
+        """Is of a dictionary only one item asked for, by a key that is written out, or is it made here?"""
+        up = self.parent(node)
+        if isinstance(up, ast.Subscript) and up.value is node:
+            return isinstance(up.slice, ast.Constant)
+        return isinstance(up, ast.Assign | ast.AnnAssign) and isinstance(getattr(node, "ctx", None), ast.Store)
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """What a node is a part of."""
+        return self._parents.get(id(node))
+
+    def around(self, node: ast.AST, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
+        """The nodes of these kinds around a node, the innermost first."""
+        up = self.parent(node)
+        while up is not None:
+            if isinstance(up, kinds):
+                yield up
+            up = self.parent(up)
+
+    def _is_harmless(self, node: ast.AST, depth: int) -> bool:
+        if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return True
+        up = self.parent(node)
+        while up is not None and depth < MOST_FOLLOWED:
+            if isinstance(up, ast.Attribute):
+                if up.attr in ENDS:
+                    return True
+                call = self.parent(up)
+                if up.attr not in THROUGH or not isinstance(call, ast.Call):
+                    return False
+                node, up = call, self.parent(call)
+            elif isinstance(up, ast.Call):
+                function = last_name(up.func)
+                if function in TO_PLAIN and isinstance(up.func, ast.Name):
+                    return True
+                if function not in THROUGH:
+                    return False
+                node, up = up, self.parent(up)
+            elif isinstance(
+                up, ast.Subscript | ast.BinOp | ast.UnaryOp | ast.Starred | ast.List | ast.Tuple | ast.IfExp
+            ):
+                if isinstance(up, ast.Subscript) and isinstance(up.ctx, ast.Store):
+                    return True
+                node, up = up, self.parent(up)
+            else:
+                return self._ends(node, up, depth)
+        return False
+
+    def _ends(self, node: ast.AST, up: ast.AST, depth: int) -> bool:
+        """Where an expression comes to its end."""
+        if isinstance(up, ast.Compare | ast.Expr | ast.If | ast.While | ast.Assert | ast.Delete):
+            return True
+        if isinstance(up, ast.FormattedValue):
+            return up.format_spec is not None  # else it may be shown with its graph
+        if isinstance(up, ast.Assign) and len(up.targets) == 1 and is_like(up.targets[0], self._target):
+            return True  # it is the same place again
+        if isinstance(up, ast.Assign) and len(up.targets) == 1 and isinstance(up.targets[0], ast.Name):
+            return self._is_local_harmless(up.targets[0], depth + 1)
+        if isinstance(up, ast.For) and node is up.iter and isinstance(up.target, ast.Name):
+            return self._is_local_harmless(up.target, depth + 1)
+        if isinstance(up, ast.comprehension) and node is up.iter and isinstance(up.target, ast.Name):
+            inside = self.parent(up)
+            return inside is not None and self._all_harmless(inside, up.target.id, depth + 1)
+        if isinstance(up, ast.ListComp | ast.GeneratorExp | ast.SetComp) and node is up.elt:
+            return self._is_harmless(up, depth + 1)
+        return False
+
+    def _is_local_harmless(self, target: ast.Name, depth: int) -> bool:
+        """The same of all that is read of a local variable."""
+        functions = self.around(target, ast.FunctionDef, ast.AsyncFunctionDef)
+        scope = next(functions, None)
+        return scope is not None and self._all_harmless(scope, target.id, depth)
+
+    def _all_harmless(self, scope: ast.AST, name: str, depth: int) -> bool:
+        found = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == name]
+        return depth < MOST_FOLLOWED and all(self._is_harmless(one, depth) for one in found)
+
+
+def children(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node; a context such as Load is the same object everywhere."""
+    return (part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr_context))
+
+
+def name_of(target: ast.expr) -> str:
+    """The variable's, attribute's or key's name; empty where it has none that is written out."""
+    if isinstance(target, ast.Subscript):
+        key = target.slice
+        return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
+    return last_name(target)
+
+
+def base_name(target: ast.expr) -> str:
+    """Of `a.b["key"]` b; empty where it is no item."""
+    return last_name(target.value) if isinstance(target, ast.Subscript) else ""
+
+
+def is_like(node: ast.AST, target: ast.expr) -> bool:
+    """Could it be the same variable, attribute or item? A global is an attribute of its module, too."""
+    if isinstance(target, ast.Attribute):
+        return isinstance(node, ast.Attribute) and node.attr == target.attr
+    if isinstance(target, ast.Subscript):
+        return isinstance(node, ast.Subscript) and name_of(node) == name_of(target)
+    return last_name(node) == name_of(target)
+
+
+def is_reflection(node: ast.AST, name: str) -> bool:
+    """Could it reach the name without writing it?"""
+    if isinstance(node, ast.alias):
+        return name in {node.name, node.asname}
+    if isinstance(node, ast.Call) and last_name(node.func) in {"getattr", "attrgetter", "itemgetter"}:
+        return any(not isinstance(one, ast.Constant) or one.value == name for one in node.args[1:2] or node.args)
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__dict__"
+    return isinstance(node, ast.Name) and node.id in REFLECTION
+
+
+def last_name(node: ast.AST) -> str:
+    """Of `a.b` b."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
