@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin corpus corpus-tests programs fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin clocks controls corpus corpus-tests programs fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -68,11 +68,17 @@ bench-hunt: $(VENV)/.built $(VENV)/.bench ## time a training loop under a hunt, 
 corpus: $(VENV)/.built ## hunt the labelled programs in CORPUS=FOLDER and judge what is found
 	$(BIN)/python -m benchmarks.corpus $(CORPUS) $(ARGS)
 
+controls: $(VENV)/.built ## hunt the programs in CORPUS=FOLDER with few steps, idle and on a busy machine: are controls judged rightly?
+	$(BIN)/python -m benchmarks.controls $(CORPUS) $(ARGS)
+
 corpus-tests: $(VENV)/.built ## wrap the labelled programs in CORPUS=FOLDER as tests: each must fail or pass as labelled
 	$(BIN)/python -m benchmarks.corpus_tests $(CORPUS) $(ARGS)
 
 programs: $(VENV)/.built ## hunt ten training programs, each as it is and with leaks planted in it
 	$(BIN)/python -m benchmarks.programs $(ARGS)
+
+clocks: $(VENV)/.built ## hunt twenty programs that leak once an epoch, a trial or a round, and their clean twins
+	$(BIN)/python -m benchmarks.clocks $(ARGS)
 
 bench-heap: $(VENV)/.built $(VENV)/.bench ## ask the heap graph, its peers and a bare walk the same questions, in turns
 	$(BIN)/python -m benchmarks.heap $(ARGS)

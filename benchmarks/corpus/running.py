@@ -27,10 +27,12 @@ class Hunted:
     cpu_seconds: float
 
 
-def hunt(target: str, folder: Path, limit: float, arguments: tuple[str, ...] = ()) -> Hunted:
-    """Run `gradlife hunt TARGET --json FILE` in a folder; killed with its children after so many seconds."""
+def hunt(
+    target: str, folder: Path, limit: float, arguments: tuple[str, ...] = (), options: tuple[str, ...] = ()
+) -> Hunted:
+    """Run `gradlife hunt --json FILE OPTIONS TARGET ARGUMENTS` in a folder; killed with its children after so many seconds."""
     report = folder / f"{abs(hash((target, arguments)))}-{time.monotonic_ns()}.json"
-    command = [sys.executable, "-m", "gradlife", "hunt", "--json", str(report), target, *arguments]
+    command = [sys.executable, "-m", "gradlife", "hunt", "--json", str(report), *options, target, *arguments]
     started = time.perf_counter()
     with open(report.with_suffix(".out"), "wb+") as output:
         process = subprocess.Popen(

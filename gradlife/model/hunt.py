@@ -63,6 +63,15 @@ class PerStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrivals:
+    """How often something came that comes more rarely than the steps, and what it weighs each time."""
+
+    times: int
+    steps: int  # in which it came so often
+    bytes_each: int  # that would be freed with what came at one time
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """Advice on a leak."""
 
@@ -142,6 +151,9 @@ class Finding:
     stored_at: StoredAt | None = None  # None where no source of the program stores it
     patch: Patch | None = None  # None where no safe change is known
     on_ranks: FindingRanks | None = None  # of a run with several processes: those that have it
+    grows_at: int | None = None  # the step of the trace whose container has more items after every round
+    arrivals: Arrivals | None = None  # of what grows on a slower clock than the steps
+    consequences: int = 0  # other places that grow because of this one, counted here
 
     @property
     def code(self) -> str:

@@ -70,6 +70,7 @@ class TensorFacts:
     grad_fn: str = ""  # the type of its grad node; empty: none
     is_view: bool = False
     storage_bytes: int | None = None  # of the whole storage, where sizes were measured
+    is_alias: bool = False  # the storage belongs to something that lives anyway: live weights, a buffer
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from gradlife.hunting.growth.reachable_growth import Grown
 from gradlife.hunting.snapshots.creation_sites import Noted
 from gradlife.hunting.snapshots.native_objects import LEAST_LOOKS, Unreached, grows
 from gradlife.hunting.snapshots.node_weights import plus, weight
-from gradlife.hunting.snapshots.retained import Kept
+from gradlife.hunting.snapshots.retained import Kept, dominators
 from gradlife.hunting.snapshots.retained_types import added_up, types_of, types_retained
 from gradlife.hunting.snapshots.siblings import with_siblings
 from gradlife.hunting.snapshots.step_snapshots import storage_content, tensor_type_names
@@ -44,10 +44,11 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
         trace = lost_trace(graph, way.node, Lifetime.NEVER)
         kind, lifetime = FindingKind.NEVER if trace.cycle else FindingKind.NATIVE, Lifetime.NEVER
         raw = story(graph, way.node)["tail"]
+    trace = with_siblings(graph, trace, raw, grown.group.members)
     return finding(
         kind,
         lifetime,
-        with_siblings(graph, trace, raw, grown.group.members),
+        as_alias(trace) if is_alias(graph, grown.group, way.node, way.holder) else trace,
         grown.per_step,
         survivors=len(grown.group.members),
         retained_bytes=retained(graph, grown.group),
@@ -56,7 +57,28 @@ def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
         executed=noted.executed,
         growth=growth_in_trace(graph, way, grown),
         also_held_by=other_holders(graph, grown.group, way),
+        arrivals=grown.arrivals,
     )
+
+
+def is_alias(graph: _heap.Graph, group: Group, node: int, holder: int | None) -> bool:
+    """Belongs the storage of what is shown to something that lives anyway? Then letting the group go frees none of it."""
+    storage = storage_of(graph, node)
+    above = holder if holder is not None else group.anchor
+    if storage is None or above is None or storage in group.members:
+        return False
+    return above not in dominators(graph, storage)
+
+
+def storage_of(graph: _heap.Graph, node: int) -> int | None:
+    """The storage of a tensor, given as a Python object."""
+    impls = (one for one in graph.referents(node) if graph.kind(one) == "tensor")
+    return next((one for impl in impls for one in graph.referents(impl) if graph.kind(one) == "storage"), None)
+
+
+def as_alias(trace: Trace) -> Trace:
+    """The trace of a tensor, which says that its storage is another's."""
+    return replace(trace, tensor=replace(trace.tensor, is_alias=True)) if trace.tensor is not None else trace
 
 
 def tellers(graph: _heap.Graph, group: Group, node: int, holder: int | None = None) -> Iterator[Iterable[int]]:

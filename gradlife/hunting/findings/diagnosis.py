@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
+from dataclasses import replace
 
 from gradlife.hunting.stores.patches import patch_for
 from gradlife.hunting.stores.program_sources import program_sources
 from gradlife.hunting.stores.stored_at import Evidence, stored_at
-from gradlife.model.growth import UNKNOWN_GROWTH, Growth
+from gradlife.model.growth import UNKNOWN_GROWTH, Growth, GrowthKind
 from gradlife.model.heap import TypeCount
-from gradlife.model.hunt import Finding, FindingKind, PerStep
-from gradlife.model.trace import Lifetime, Trace
+from gradlife.model.hunt import Arrivals, Finding, FindingKind, PerStep
+from gradlife.model.trace import Lifetime, StepStatus, Trace
 from gradlife.patterns import diagnose, fingerprint
+
+#: Why a container stands in a trace.
+GROWS = "grows: it has more items after every round"
 
 #: Libraries of which leaks are known.
 LIBRARIES = ("torch", "numpy")
@@ -31,12 +35,14 @@ def finding(
     executed: Collection[tuple[str, int]] = (),
     also_held_by: tuple[str, ...] = (),
     retained_types: tuple[TypeCount, ...] = (),
+    arrivals: Arrivals | None = None,
 ) -> Finding:
     """A finding with its name, reason and advice. ``growth`` is as in `diagnose`; ``executed``: files
     and lines of the program that ran in a step.
     """
     diagnosis = diagnose(trace, kind, lifetime, growth=growth, versions=versions())
     printed = fingerprint(trace, growth=growth)
+    grows_at = growth.step if growth.kind is GrowthKind.CONTAINER else None
     evidence = Evidence(created_at, frozenset(executed))
     sources = program_sources()
     stored = stored_at(trace, evidence, sources, growth)
@@ -45,7 +51,7 @@ def finding(
         kind,
         lifetime,
         diagnosis,
-        trace,
+        with_growing_step(trace, grows_at),
         per_step,
         survivors,
         retained_bytes,
@@ -55,7 +61,17 @@ def finding(
         retained_types=retained_types,
         stored_at=stored,
         patch=patch,
+        grows_at=grows_at,
+        arrivals=arrivals,
     )
+
+
+def with_growing_step(trace: Trace, at: int | None) -> Trace:
+    """The trace, which says of the container that grows that it does."""
+    if at is None or trace.steps[at].status is not StepStatus.UNKNOWN:
+        return trace
+    steps = (*trace.steps[:at], replace(trace.steps[at], reason=GROWS), *trace.steps[at + 1 :])
+    return replace(trace, steps=steps)
 
 
 def versions() -> dict[str, str]:

@@ -13,9 +13,13 @@ from gradlife import _heap
 from gradlife.hunting.growth.groups import Group, containers, has_variables, held_groups
 from gradlife.hunting.growth.reachable_growth import Evidence, Grown, increments, kind_of, retained_amounts
 from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
+from gradlife.model.hunt import Arrivals, PerStep
 
 #: Rounds in which something must have come: fewer may be what a program sets up.
 LEAST_ARRIVALS = 4
+
+#: What comes in more than this share of the steps comes with them.
+MOST_OFTEN = 0.5
 
 #: Where the second half of the steps brought less than this share of the first half's, it is a cache that fills.
 LEAST_LATER_SHARE = 0.5
@@ -41,7 +45,17 @@ def grown_rarely(group: Group, evidence: Evidence) -> Grown | None:
     if not held_by and not is_late_chain(group, evidence):
         return None
     steps = sum(map(evidence.steps, evidence.judged))
-    return Grown(group, weight(evidence.graph, group.members, steps), kind_of(group, held_by), tuple(held_by))
+    rate = weight(evidence.graph, group.members, steps)
+    return Grown(group, rate, kind_of(group, held_by), tuple(held_by), arrivals_of(held_by, rate, evidence))
+
+
+def arrivals_of(held_by: Sequence[int], rate: PerStep, evidence: Evidence) -> Arrivals | None:
+    """How often something came, by the items of what holds it; None for a chain, whose links are not told apart."""
+    steps = sum(map(evidence.steps, evidence.judged))
+    times = min((sum(increments(node, evidence)) for node in held_by), default=0)
+    if not times or times > MOST_OFTEN * steps:
+        return None
+    return Arrivals(times, steps, round(rate.retained_bytes * steps / times))
 
 
 def only_gains(node: int, evidence: Evidence) -> bool:

@@ -12,11 +12,19 @@ from gradlife.hunting.growth.groups import Group, containers, held_groups
 from gradlife.hunting.growth.islands import alike, islands
 from gradlife.hunting.growth.per_object_growth import spread
 from gradlife.hunting.growth.unreachable_growth import lasting
-from gradlife.hunting.snapshots.node_weights import LEAST_PLAIN_BYTES, leak_types, matters, plain_bytes, weight
+from gradlife.hunting.snapshots.node_weights import (
+    LEAST_OBJECT_BYTES,
+    LEAST_PLAIN_BYTES,
+    is_data,
+    leak_types,
+    matters,
+    plain_bytes,
+    weight,
+)
 from gradlife.hunting.snapshots.step_snapshots import Look, tensor_type_names
 from gradlife.hunting.snapshots.survivors import Births, births
 from gradlife.model.growth import GrowthKind
-from gradlife.model.hunt import PerStep
+from gradlife.model.hunt import Arrivals, PerStep
 
 #: Growth must hold in so many last rounds; those before may be a cache that fills.
 ROUNDS = 3
@@ -67,6 +75,7 @@ class Grown:
     per_step: PerStep
     kind: GrowthKind
     containers: tuple[int, ...] = ()  # of growth of the kind CONTAINER: they have more items after every round
+    arrivals: Arrivals | None = None  # where they come more rarely than the steps
 
 
 @dataclass(frozen=True)
@@ -131,8 +140,9 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
     others: list[Group] = []
     for group in held_groups(evidence.graph, evidence.born):
         counts = counted(group, evidence)
-        if is_filled(group, counts, evidence) or (are_many(counts, evidence) and is_chain(group, evidence)):
-            (unsure if is_slowing(group, evidence) else sure).append(group)
+        is_full = is_filled(group, counts, evidence)
+        if is_full or (are_many(counts, evidence) and is_chain(group, evidence)):
+            (unsure if is_slowing(group, evidence) else sure).append(group if is_full else chain_alone(group, evidence))
         else:
             others.append(group)
             if sum(count > 0 for count in counts[:-1]) and gathers(group, evidence):
@@ -231,7 +241,9 @@ def is_much(group: Group, evidence: Evidence) -> bool:
     sums: Counter[int] = Counter()
     for node in group.members:
         sums[evidence.born[node]] += evidence.graph.describe(node).bytes or 0
-    return all(sums[number] >= LEAST_PLAIN_BYTES * evidence.steps(number) for number in evidence.judged)
+    is_of_data = all(map(is_data, {evidence.graph.type(node) for node in group.members}))
+    least = LEAST_PLAIN_BYTES if is_of_data else LEAST_OBJECT_BYTES
+    return all(sums[number] >= least * evidence.steps(number) for number in evidence.judged)
 
 
 def is_steady(counts: Sequence[int], evidence: Evidence) -> bool:
@@ -287,12 +299,28 @@ def is_filled(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
 
 def is_chain(group: Group, evidence: Evidence) -> bool:
     """Does one top have objects of every judged round below it, and what holds it retain more after each?"""
+    return bool(chain_tops(group, evidence)) and retains_more(group, evidence)
+
+
+def chain_tops(group: Group, evidence: Evidence) -> set[int]:
+    """The tops that have objects of every judged round below them."""
     rounds: dict[int, set[int]] = {}
     leaking = leak_types()
     for node, top in group.members.items():
         if matters(evidence.graph, node, leaking):
             rounds.setdefault(top, set()).add(evidence.born[node])
-    return any(found.issuperset(evidence.judged) for found in rounds.values()) and retains_more(group, evidence)
+    return {top for top, found in rounds.items() if found.issuperset(evidence.judged)}
+
+
+def chain_alone(group: Group, evidence: Evidence) -> Group:
+    """A chain without what hangs on the same place and does not grow: other variables have the batch of the last step."""
+    tops = chain_tops(group, evidence)
+    members = {node: top for node, top in group.members.items() if top in tops}
+    kept = [top for top in group.tops if top in tops]
+    if kept:
+        return replace(group, tops=kept, members=members)
+    kept = sorted(tops)  # of a part that hangs on a place of its own
+    return replace(group, anchor=evidence.graph.dominator(kept[0]), tops=kept, members=members)
 
 
 def retains_more(group: Group, evidence: Evidence) -> bool:

@@ -15,6 +15,7 @@ from gradlife.hunting.findings.builder import (
     retained_finding,
     worst_first,
 )
+from gradlife.hunting.findings.causes import Told, one_per_cause
 from gradlife.hunting.findings.holder_path import growth_in_trace, way_of
 from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import graded, room_now
@@ -117,14 +118,17 @@ def late_growth(hunt: Hunt, looks: Sequence[Look], report: HuntReport, memory_li
 
 
 def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[list[Finding], list[Finding]]:
-    """Split growth into leaks and growth that is meant."""
-    leaks: list[Finding] = []
+    """Split growth into leaks, one for each cause, and growth that is meant."""
+    leaks: list[Told] = []
     meant: list[Finding] = []
     for one in groups:
         result = growth_finding(graph, one, noted)
         growth = growth_in_trace(graph, way_of(graph, one.group, one.containers), one)
-        (meant if caches.is_meant(result, growth) else leaks).append(result)
-    return leaks, meant
+        if caches.is_meant(result, growth):
+            meant.append(result)
+        else:
+            leaks.append(Told(one, result))
+    return one_per_cause(graph, leaks), meant
 
 
 def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[Grown]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 
@@ -42,8 +43,13 @@ LEAK_BASES = (("threading", "Thread"), ("logging", "Handler"), ("concurrent.futu
 #: A piece of plain Python data of so many bytes is a leak, too.
 LARGE_BYTES = 64 * 1024
 
-#: So are small pieces, and arrays of numbers, that come to so many bytes in each step.
-LEAST_PLAIN_BYTES = 8_000
+#: So are small pieces, and arrays of numbers, that come to so many bytes in each step. What a program writes down of a
+#: step, a row of numbers in a dict, is less; objects of its own classes are no such row.
+LEAST_PLAIN_BYTES = 4_096
+LEAST_OBJECT_BYTES = 512
+
+#: Packages whose types are data, besides the standard library.
+DATA_PACKAGES = frozenset({"numpy", "torch"})
 
 
 #: The amounts of a step.
@@ -79,6 +85,12 @@ def matters(graph: _heap.Graph, node: int, leaking: frozenset[str]) -> bool:
     """Is a growing number of such nodes a leak? ``leaking`` are `leak_types`."""
     found = graph.describe(node)
     return found.kind in NATIVE or found.type in leaking or (found.bytes or 0) >= LARGE_BYTES
+
+
+def is_data(name: str) -> bool:
+    """Is this a type of Python's own, of its library or of numbers, rather than a class of a program?"""
+    package, dot, _ = name.partition(".")
+    return not dot or package in sys.stdlib_module_names or package in DATA_PACKAGES
 
 
 def plain_bytes(graph: _heap.Graph, nodes: Iterable[int]) -> int:

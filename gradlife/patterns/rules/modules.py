@@ -25,7 +25,7 @@ BYTES_OF_TYPE = {"64": 8, "32": 4, "16": 2, "8": 1}
 def is_part_of_much(case: Case) -> bool:
     """Is it a view of a much larger storage? If the size is unknown, any view counts."""
     tensor = case.trace.tensor
-    if tensor is None or not tensor.is_view:
+    if tensor is None or not tensor.is_view or tensor.is_alias:
         return False
     shown = shown_bytes(case.steps[-1].detail) if case.steps else None
     return shown is None or tensor.storage_bytes is None or tensor.storage_bytes >= MUCH * max(shown, 1)
@@ -45,9 +45,24 @@ def is_state_dict(case: Case) -> bool:
     return "collections.OrderedDict" in types and not case.has_graph
 
 
-def is_without_graph(case: Case) -> bool:
-    """Is there no graph on the path or on the kept object?"""
-    return not case.has_graph
+def is_copied_state_dict(case: Case) -> bool:
+    """Are they copies, with storages of their own?"""
+    return is_state_dict(case) and not is_alias(case)
+
+
+def is_live_state_dict(case: Case) -> bool:
+    """Are their tensors the live weights?"""
+    return is_state_dict(case) and is_alias(case)
+
+
+def is_alias(case: Case) -> bool:
+    """Does the storage of the kept tensor belong to something that lives anyway?"""
+    return case.trace.tensor is not None and case.trace.tensor.is_alias
+
+
+def is_copied_model(case: Case) -> bool:
+    """Is it a model with storages of its own, and without a graph?"""
+    return not case.has_graph and not is_alias(case)
 
 
 MODULE_CYCLES = (
@@ -179,10 +194,22 @@ MODULE_PATHS = (
         "Keep the best or the last, or write them to files.",
         "torch.save(model.state_dict(), path)",
         paths=("@ {growing} {inside}~ dict.value =tensor$", "@ {growing} {inside}~ dict.value {inside}+ =tensor$"),
-        when=is_state_dict,
+        when=is_copied_state_dict,
         kinds=GROWTH,
         links=("choderalab/pinot#23",),
         example="state .record → dict [17] → OrderedDict ['0.weight'] → Tensor",
+    ),
+    Pattern(
+        "GL512",
+        "state dicts that share the live weights are collected",
+        "{holder} has {count} entries. Each is a state dict whose tensors are the live weights: all of them show the newest "
+        "values, and what grows is the dicts alone.",
+        "Copy what you save, and keep the best or the last.",
+        "best = copy.deepcopy(model.state_dict())",
+        paths=("@ {growing} {inside}~ dict.value =tensor$", "@ {growing} {inside}~ dict.value {inside}+ =tensor$"),
+        when=is_live_state_dict,
+        kinds=GROWTH,
+        example="saved → list [17] → OrderedDict ['0.weight'] → Tensor, the storage of a Parameter",
     ),
     Pattern(
         "GL610",
@@ -191,7 +218,7 @@ MODULE_PATHS = (
         "Keep the best or the last, or write them to files.",
         "torch.save(model.state_dict(), path)",
         paths=("@ {growing} {inside}~ nn.attr:_parameters|nn.attr:_buffers|nn.attr:_modules dict.value ... =tensor$",),
-        when=is_without_graph,
+        when=is_copied_model,
         kinds=GROWTH,
         example="state .snapshots → list [17] → Linear .weight → Parameter",
     ),

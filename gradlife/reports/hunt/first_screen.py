@@ -18,7 +18,7 @@ from gradlife.model.hunt import Confidence, Finding, FindingKind, HuntReport, Hu
 from gradlife.model.ranks import Spread
 from gradlife.model.trace import Step, Trace
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
-from gradlife.reports.hunt.sentences import amounts, folded, headline, listed
+from gradlife.reports.hunt.sentences import amounts, because_of_it, folded, headline, how_often, listed
 from gradlife.reports.source_places import Place, first_place
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
@@ -138,6 +138,10 @@ def block(finding: Finding, number: int, report: HuntReport, width: int) -> list
     if where:
         lines.append(clipped(Text(INDENT + where), width))
     lines += [clipped(line, width) for line in change_lines(finding)]
+    if finding.arrivals is not None:
+        lines.append(clipped(Text(f"{INDENT}comes {how_often(finding.arrivals)}", QUIET), width))
+    if finding.consequences:
+        lines.append(clipped(Text(f"{INDENT}{because_of_it(finding)}", QUIET), width))
     lines.append(clipped(Text(INDENT + path(finding.trace), QUIET), width))
     return lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradlife.model.hunt import Finding, FindingKind, HuntReport, HuntVerdict, PerStep
+from gradlife.model.hunt import Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep
 from gradlife.model.trace import UNHELD, Step, Trace
 from gradlife.reports.hunt.ranks import leaking_ranks, ranks_words
 from gradlife.reports.values import counted, size
@@ -52,12 +52,16 @@ COMMON_TYPES = {
 def problem(finding: Finding, report: HuntReport) -> list[str]:
     """The problem statement: what, how much of all that grows, by whom it is held, where it accumulates."""
     lines = [f"{what(finding)}.", held_by(finding.trace)]
-    lines += gathered_in(finding.trace) if finding.code not in SPREAD else []
+    lines += gathered_in(finding) if finding.code not in SPREAD else []
     share = share_of(finding, report)
     if share:
         lines[0] = f"{lines[0][:-1]}, {share}."
     if finding.retained_bytes:
         lines.append(f"With its holder {size(finding.retained_bytes)} would be freed.")
+    if finding.arrivals is not None:
+        lines.append(f"It comes {how_often(finding.arrivals)}.")
+    if finding.consequences:
+        lines.append(f"{because_of_it(finding)}.")
     if finding.also_held_by:
         lines.append(
             f"Each of these holds as much by itself, and is to let go, too: {'; '.join(finding.also_held_by)}."
@@ -115,6 +119,20 @@ def listed(parts: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def how_often(found: Arrivals) -> str:
+    """About once in 40 steps (12 times in 480 steps), 333 kB each."""
+    apart = round(found.steps / found.times)
+    return (
+        f"about once in {apart:,} steps ({found.times:,} times in {found.steps:,} steps), {size(found.bytes_each)} each"
+    )
+
+
+def because_of_it(finding: Finding) -> str:
+    """How much else grows by the same cause."""
+    verb = "grows" if finding.consequences == 1 else "grow"
+    return f"{counted(finding.consequences, 'other place')} {verb} because of it, counted here"
+
+
 def share_of(finding: Finding, report: HuntReport) -> str:
     """Return the finding's share of all growth, if there is other growth."""
     steps = sum(one.steps for one in report.rounds)
@@ -138,8 +156,16 @@ def held_by(trace: Trace) -> str:
     return "No object refers to them: their reference counts are higher than the references that can be seen."
 
 
-def gathered_in(trace: Trace) -> list[str]:
-    """The container that has more of them after each step: the last on the way of which an item, key or element is named."""
+def gathered_in(finding: Finding) -> list[str]:
+    """The container that has more of them after each step; where none is known, the last on the way of which an item, key or
+    element is named.
+    """
+    trace = finding.trace
+    if finding.grows_at is not None:
+        step = trace.steps[finding.grows_at]
+        return (
+            [f"They gather in {named(step)}, {way(trace.steps[: finding.grows_at + 1])}."] if finding.grows_at else []
+        )
     for number in range(len(trace.steps) - 2, 0, -1):
         if trace.steps[number].via.startswith(("[", "an item", "an element", "a key")):
             return [f"They gather in {named(trace.steps[number])}, {way(trace.steps[: number + 1])}."]

@@ -117,6 +117,8 @@ def facts(tensor: TensorFacts | None) -> Iterator[RenderableType]:
         lines.append(f"its grad_fn is {tensor.grad_fn}, with the graph behind it")
     if tensor is not None and tensor.is_view:
         lines.append("it is a view: it keeps a whole storage")
+    if tensor is not None and tensor.is_alias:
+        lines.append("its storage belongs to something that lives anyway")
     if tensor is not None and tensor.storage_bytes:
         lines.append(f"its storage has {size(tensor.storage_bytes)}")
     if lines:

@@ -400,3 +400,30 @@ def test_items_at_addresses_of_an_earlier_round_do_not_hide_that_a_container_gro
 @pytest.mark.parametrize("added", [[0, 1, 1], [1, 1, 1], [], [1, -1, 5]])
 def test_a_container_that_replaces_its_items_does_not_grow(monkeypatch: pytest.MonkeyPatch, added: list[int]) -> None:
     assert not filled_by(monkeypatch, added, [0] * 10 + [1] * 10 + [2] * 10)
+
+
+class Record:
+    """An object of a program's own."""
+
+    def __init__(self, number: int) -> None:
+        self.values = [number] * 100
+
+
+def test_objects_of_the_programs_own_classes_grow_where_rows_of_numbers_do_not() -> None:
+    records: list[Any] = []
+    found = evidence(lambda number: records.append(Record(number)), 5, 13, 17, 29)
+    (one,) = (each for each in grown_groups(found)[0] if each.containers == (found.graph.find(id(records)),))
+    assert 850 < one.per_step.bytes < 1_200
+
+
+def test_a_running_total_in_a_variable_is_told_apart_from_the_batch_beside_it() -> None:
+    state: dict[str, Any] = {"batch": None, "total": 0.0}
+    weight = torch.ones(8, requires_grad=True)
+
+    def step(number: int) -> None:
+        state["batch"] = torch.ones(64, 8)
+        state["total"] = state["total"] + (state["batch"] @ weight).sum()
+
+    found = evidence(step, 3, 5, 7, 11)
+    (grown,) = (one for one in grown_groups(found)[0] if has_tensors(found, one.group.members))
+    assert growth_finding(found.graph, grown, Noted()).code == "GL403"

@@ -1,0 +1,103 @@
+"""Hooks that are registered again and again are one finding, with all that grows behind them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gradlife.hunting.growth.reachable_growth import evidence_of, grown_groups  # noqa: E402
+from gradlife.hunting.session.judgement import apart  # noqa: E402
+from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
+from gradlife.hunting.snapshots.step_snapshots import look  # noqa: E402
+from gradlife.model.hunt import Finding  # noqa: E402
+
+
+def findings(step: Callable[[], object]) -> list[Finding]:
+    """The leaks with tensors that some rounds of steps show, without the looks' own."""
+    looks, lengths = [], (3, 5, 7, 11)
+    for at, length in enumerate(lengths, 1):
+        for _ in range(length):
+            step()
+        looks.append(look(sum(lengths[:at]), with_labels=at == len(lengths)))
+    found = evidence_of(looks)
+    leaks, _ = apart(found.graph, grown_groups(found)[0], Noted())
+    return [one for one in leaks if one.per_step.tensors]
+
+
+class Watcher:
+    """Hooks on two layers that keep every activation, and are never removed."""
+
+    def __init__(self, model: Any) -> None:
+        self.seen: list[Any] = []
+        for layer in model:
+            layer.register_forward_hook(self.keep)
+
+    def keep(self, module: Any, inputs: Any, output: Any) -> None:
+        self.seen.append(output.detach())
+
+
+def watched_model() -> Any:
+    return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+
+
+def test_what_grows_behind_hooks_is_counted_below_the_hooks() -> None:
+    model = watched_model()
+
+    def step() -> None:
+        Watcher(model)
+        model(torch.ones(2, 4))
+
+    (one,) = findings(step)
+    assert one.code == "GL605"
+    assert one.consequences >= 3
+    assert one.grows_at is not None
+    assert one.trace.steps[one.grows_at].via.startswith("forward hook")
+
+
+def test_a_list_beside_the_hooks_is_a_finding_of_its_own() -> None:
+    model, kept = watched_model(), []
+
+    def step() -> None:
+        Watcher(model)
+        kept.append(model(torch.ones(2, 4)).detach())
+
+    assert sorted(one.code for one in findings(step)) == ["GL512", "GL605"]
+
+
+def test_hooks_of_two_causes_are_two_findings() -> None:
+    model, other = watched_model(), torch.nn.Linear(4, 4)
+
+    def step() -> None:
+        Watcher(model)
+        model(torch.ones(2, 4))
+        note = torch.ones(3)
+        other.register_forward_hook(lambda *_: note)
+
+    assert [one.code for one in findings(step)] == ["GL605", "GL605"]
+
+
+STATE_DICTS = [
+    pytest.param(lambda model: model.state_dict(), "GL512", True, id="live weights"),
+    pytest.param(lambda model: dict(cloned(model)), "GL512", False, id="a dict of copies"),
+    pytest.param(lambda model: OrderedDict(cloned(model)), "GL610", False, id="copies"),
+]
+
+
+def cloned(model: Any) -> list[tuple[str, Any]]:
+    return [(name, value.clone()) for name, value in model.state_dict().items()]
+
+
+@pytest.mark.parametrize(("saved", "code", "is_alias"), STATE_DICTS)
+def test_state_dicts_are_copies_only_where_their_storages_are_their_own(saved: Any, code: str, is_alias: bool) -> None:
+    model, kept = torch.nn.Linear(20, 4), []
+    (one,) = findings(lambda: kept.append(saved(model)))
+    assert one.code == code
+    assert one.trace.tensor is not None
+    assert one.trace.tensor.is_alias == is_alias
+    assert (one.per_step.storages == 0) == is_alias
+    assert ("share the live weights" in one.title) == is_alias
