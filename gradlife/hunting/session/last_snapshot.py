@@ -63,7 +63,7 @@ class Returns:
 
     def _look(self) -> None:
         try:
-            with self._lock:
+            with self._lock, self._hunt.clock.paused():
                 if len(self._hunt.looks) > 1 and not parting_looks(self._hunt):  # its caller has taken no step since
                     self._hunt.parting = (self._hunt.steps_now, labelled(self._hunt))
                     self._looks += 1

@@ -24,7 +24,7 @@ from gradlife.hunting.snapshots.native_objects import LEAST_LOOKS as LEAST_NATIV
 from gradlife.hunting.snapshots.native_objects import Unreached, grows, unreached
 from gradlife.hunting.snapshots.stale_activations import LeftBehind, Watch, addresses_of, undeclared
 from gradlife.hunting.snapshots.step_snapshots import Collect, Look, look
-from gradlife.hunting.steps.schedule import LEAST_ROUNDS, MOST_EXTENSION, PATIENCE, Clock, Schedule
+from gradlife.hunting.steps.schedule import LEAST_ROUNDS, MOST_EXTENSION, Clock, Schedule
 from gradlife.hunting.stores.executed_lines import LineWatch
 
 #: Steps of a late round: this many, and this share of all steps so far.
@@ -146,7 +146,7 @@ class Hunt:
         yield from self._steps(length - 1)
 
     def _is_enough(self, rounds: int) -> bool:
-        return rounds >= LEAST_ROUNDS and self.clock.seconds > PATIENCE
+        return rounds >= LEAST_ROUNDS and self.clock.seconds > self.schedule.patience
 
     def _look(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> None:
         self.clock.stop()

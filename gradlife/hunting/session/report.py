@@ -16,12 +16,18 @@ from gradlife.model.hunt import HuntReport, HuntVerdict
 def report_of(hunt: Hunt, about: About) -> HuntReport:
     """Build the report from what is known by now, in a forked copy: the graphs are freed with it."""
     about = replace(about, trouble=about.trouble or hunt.shortage)
+    with hunt.clock.paused():
+        return in_doubt(judgement_of(hunt, about), about)
+
+
+def judgement_of(hunt: Hunt, about: About) -> HuntReport:
+    """Judge as much as is not judged yet."""
     clear = None if about.has_failed or has_another_round(hunt) else hunt.clear
     if clear is None:
-        return in_doubt(judged_aside(hunt, about), about)
+        return judged_aside(hunt, about)
     if hunt.waiting is None and hunt.left_behind is None and not hunt.natives:
-        return in_doubt(cleared(hunt, clear, about), about)
-    return in_doubt(judged_later_aside(hunt, clear, about), about)
+        return cleared(hunt, clear, about)
+    return judged_later_aside(hunt, clear, about)
 
 
 def in_doubt(report: HuntReport, about: About) -> HuntReport:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +38,7 @@ class Schedule:
     watched: int = 11  # steps of the round in which reads are watched
     is_known: bool = False  # that something grows: it is judged at once, and needs no other rounds
     may_end: bool = False  # the steps may be over before the hunt is, and with them what held their survivors
+    patience: float = PATIENCE  # seconds of stepping after which the least number of rounds is enough
 
 
 def schedule_for(steps: int | None, *, is_endless: bool) -> Schedule:
@@ -42,7 +46,8 @@ def schedule_for(steps: int | None, *, is_endless: bool) -> Schedule:
     if steps is None:
         return Schedule(7, KNOWN_LENGTH) if is_endless else Schedule(may_end=True)
     warmup = max(1, steps // 10)
-    return Schedule(warmup, tuple(shared_out(steps - warmup)), extension=(), confirmation=(), lines=0, may_end=True)
+    rounds = tuple(shared_out(steps - warmup))
+    return Schedule(warmup, rounds, extension=(), confirmation=(), lines=0, may_end=True, patience=math.inf)
 
 
 def shared_out(steps: int) -> Iterator[int]:
@@ -61,28 +66,54 @@ def shared_out(steps: int) -> Iterator[int]:
 
 
 class Clock:
-    """Seconds of the program's own stepping: looks are no part of them, and neither is waiting for a busy processor.
+    """Seconds of the program's own stepping: looks and reports are no part of them, and neither is waiting for a busy processor.
 
     How a program is judged must not depend on what else the machine is doing.
     """
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._since = own_seconds()
+        self._since: Moment | None = None  # None: it stands still
 
     def stop(self) -> None:
         """A look begins."""
-        self.seconds += max(0.0, own_seconds() - self._since)
+        if self._since is not None:
+            self.seconds += self._since.seconds_until(Moment())
+            self._since = None
 
     def start(self) -> None:
         """Resume the clock: the pause is over."""
-        self._since = own_seconds()
+        self._since = Moment()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop it for a while; a clock that stands still goes on standing still."""
+        runs = self._since is not None
+        self.stop()
+        try:
+            yield
+        finally:
+            if runs:
+                self.start()
 
 
-def own_seconds() -> float:
-    """A clock that stands still while this thread could run and may not (Linux; elsewhere it never does)."""
+class Moment:
+    """Now, and the seconds that this thread has waited for a processor so far (Linux; elsewhere none)."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+        self._waited = waited_seconds()
+        self._now = time.monotonic()
+
+    def seconds_until(self, later: Moment) -> float:
+        """Seconds between two moments, those of waiting left out where both are of one thread."""
+        waited = later._waited - self._waited if later._thread == self._thread else 0.0
+        return max(0.0, later._now - self._now - waited)
+
+
+def waited_seconds() -> float:
+    """Seconds that this thread could run and had no processor."""
     try:
-        waited = int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
-        waited = 0.0
-    return time.monotonic() - waited
+        return 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from typing import Any
@@ -15,9 +16,10 @@ from gradlife.hunting.session.method import Hunt  # noqa: E402
 from gradlife.hunting.session.report import report_of  # noqa: E402
 from gradlife.hunting.session.step_counter import Counter  # noqa: E402
 from gradlife.hunting.steps.schedule import Schedule  # noqa: E402
+from gradlife.model.hunt import HuntReport  # noqa: E402
 
 ROUNDS = (13, 17, 29, 5)
-SCHEDULE = Schedule(warmup=2, rounds=ROUNDS, extension=(), confirmation=(), lines=0, collector=0, watched=0)
+SCHEDULE = Schedule(2, ROUNDS, extension=(), confirmation=(), lines=0, collector=0, watched=0, patience=math.inf)
 ABOUT = About("train.py", "SGD.step")
 
 
@@ -51,6 +53,22 @@ def test_reports_in_the_midst_of_rounds_change_nothing(asked: tuple[int, ...]) -
     count, judged = hunted(*asked)
     assert count == 3 + 3 + 4 + 7 + 3
     assert judged[-1] == (True, True, True)
+
+
+def test_seconds_of_a_report_are_none_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+
+    def judge_slowly(hunt: Hunt, about: About) -> HuntReport:
+        now[0] += 100.0
+        return HuntReport(about.target, about.stepped_by, 0, (), ())
+
+    monkeypatch.setattr("gradlife.hunting.steps.schedule.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("gradlife.hunting.session.report.judgement_of", judge_slowly)
+    hunt = Hunt(SCHEDULE)
+    hunt.clock.start()
+    report_of(hunt, ABOUT)
+    hunt.clock.stop()
+    assert hunt.clock.seconds < 100.0
 
 
 @pytest.mark.whole

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import threading
 import time
 from pathlib import Path
 
@@ -41,6 +44,7 @@ def test_waiting_for_a_busy_processor_is_no_time_of_the_programs(monkeypatch: py
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
     monkeypatch.setattr(Path, "read_text", lambda self: next(waited))
     clock = Clock()
+    clock.start()
     clock.stop()
     assert clock.seconds == 3.0
 
@@ -51,5 +55,37 @@ def test_where_a_system_does_not_tell_all_time_counts(text: str, monkeypatch: py
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
     monkeypatch.setattr(Path, "read_text", lambda self: text)
     clock = Clock()
+    clock.start()
     clock.stop()
     assert clock.seconds == 10.0
+
+
+def test_seconds_of_waiting_in_another_thread_are_not_taken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, waited, threads = iter([100.0, 110.0]), iter(["0 2000000000 1", "0 9000000000 1"]), iter([1, 2])
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(threading, "get_ident", lambda: next(threads))
+    monkeypatch.setattr(Path, "read_text", lambda self: next(waited))
+    clock = Clock()
+    clock.start()
+    clock.stop()
+    assert clock.seconds == 10.0
+
+
+def test_a_pause_counts_nothing_and_does_not_start_a_clock_that_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = itertools.count(0.0, 10.0)
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(Path, "read_text", lambda self: "")
+    clock = Clock()
+    with clock.paused():
+        pass
+    clock.stop()
+    assert clock.seconds == 0.0
+    clock.start()
+    with clock.paused():
+        next(now)
+    clock.stop()
+    assert clock.seconds == 20.0
+
+
+def test_steps_that_were_asked_for_are_taken_however_slow_they_are() -> None:
+    assert schedule_for(100, is_endless=False).patience == math.inf
