@@ -77,9 +77,11 @@ def write_ranks(folder: Path, count: int) -> int:
             "pid": 1,
             "started": "",
         }
-        looks = "".join(f"look {step} {step}.0 {step}.{50 + rank % 9}\n" for step in (5, 10, 17, 28, 45, 74, 105))
+        snapshots = "".join(
+            f"snapshot {step} {step}.0 {step}.{50 + rank % 9}\n" for step in (5, 10, 17, 28, 45, 74, 105)
+        )
         written += put(path / "member.json", json.dumps(member)) + put(path / "end", json.dumps(document))
-        written += put(path / "log", f"{looks}peak {(4 << 30) + 1000 * rank}\n")
+        written += put(path / "log", f"{snapshots}peak {(4 << 30) + 1000 * rank}\n")
     return written
 
 

@@ -8,7 +8,7 @@ namespace gradlife {
 
 // Keeps the value where it stays and where leak detectors find it. Under the interpreter lock.
 template <class T>
-T& lasting(T value) {
+T& immortal(T value) {
   static auto* kept = new std::deque<T>;
   return kept->emplace_back(std::move(value));
 }

@@ -96,7 +96,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=share,
         default=0.9,
         metavar="PERCENT",
-        help="take stock when so much of the memory limit is resident (90%%)",
+        help="write an interim report when so much of the memory limit is resident (90%%)",
     )
     parser.add_argument(
         "--memory-limit", type=size, metavar="SIZE", help="the limit, where it is not the machine's: 8G"

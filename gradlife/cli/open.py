@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--types", **table, help="the types that take most")
     parser.add_argument("--largest", **table, help="the objects that retain most")
     parser.add_argument("--cycles", **table, help="cyclic parts, those through native objects first")
-    parser.add_argument("--instances", metavar="TYPE", help="objects of a type, with the way to each")
+    parser.add_argument("--instances", metavar="TYPE", help="objects of a type, with the path to each")
     parser.add_argument("--holders", metavar="TYPE", help="who holds objects of a type")
     parser.add_argument("--why", metavar="WHAT", help="why an object is alive: an address, a type, a name")
     parser.add_argument("--json", metavar="FILE", help="write what is shown as JSON; - for standard output")

@@ -26,7 +26,7 @@ class Why:
 
     @functools.cached_property
     def trace(self) -> Trace:
-        """The way from a root, or the cycle."""
+        """The path from a root, or the cycle."""
         return self.snapshot.why(self.what)
 
     @functools.cached_property

@@ -21,10 +21,10 @@ from gradlife.model.trace import Trace
 #: The node that refers to every root, and what stands for all that no root reaches.
 PROCESS, UNREACHED = 0, -1
 
-#: Objects of a long way that are shown, half of them from its beginning; the rest is counted.
+#: Objects of a long path that are shown, half of them from its beginning; the rest is counted.
 MOST_STEPS = 100
 
-#: Links at the end of a way among which the last reference is named: more are never folded into one.
+#: Links at the end of a path among which the last reference is named: more are never folded into one.
 MOST_FOLDED = 8
 
 #: More than there are.
@@ -44,7 +44,7 @@ class HeapNode:
     retained: int  # what would be freed with it
     keeps: int  # objects that only it keeps, directly
     via: str  # how the object above refers to it
-    is_shared: bool  # not that one alone, but several below it refer to it; `via` is one way
+    is_shared: bool  # not that one alone, but several below it refer to it; `via` is one path
 
 
 class Browser:
@@ -112,7 +112,7 @@ class Browser:
     # --- one of them ---
 
     def row(self, node: int, holder: int | None = None) -> HeapNode:
-        """A node as it stands below another that refers to it or keeps it; without one by the way that leads to it."""
+        """A node as it stands below another that refers to it or keeps it; without one by the path that leads to it."""
         found = self._graph.describe(node)
         via, is_shared = self._via(node, holder)
         return HeapNode(
@@ -197,7 +197,7 @@ def joined(owner: str, via: str) -> str:
 
 
 def shortened(raw: References) -> list[Reference]:
-    """A way without its middle, for which a step stands that says how much it was."""
+    """A path without its middle, for which a step stands that says how much it was."""
     if len(raw) <= MOST_STEPS:
         return [*raw]
     half = MOST_STEPS // 2

@@ -70,5 +70,5 @@ def path_text(steps: tuple[Step, ...]) -> str:
     if not steps:
         return ""
     words = [NUMBERS.sub("[*]", step.via) for step in steps[:-1]]
-    way = "".join(word if word[:1] in ".[" else f" → {word}" for word in words if word)
-    return f"{steps[0].object} {steps[0].detail}".strip() + ": " + way.removeprefix(" → ")
+    path = "".join(word if word[:1] in ".[" else f" → {word}" for word in words if word)
+    return f"{steps[0].object} {steps[0].detail}".strip() + ": " + path.removeprefix(" → ")

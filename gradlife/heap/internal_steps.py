@@ -76,7 +76,7 @@ def fold_borrowed_memory(links: Links, at: int) -> Fold | None:
 
 
 def fold_module(links: Links, at: int) -> Fold | None:
-    """module -> one of its tables -> what stands there. Containers on the way are no step of their own."""
+    """module -> one of its tables -> what stands there. Containers on the path are no step of their own."""
     if not is_a(links[at], MODULES):
         return None
     found = attribute_at(links, at)

@@ -42,12 +42,12 @@ class Picture:
     def neighbourhood(self, found: Story) -> Neighbourhood:
         """All of it, from the graph's story of the target."""
         ring = numbered_ring(found["cycle"])
-        way = numbered(found["path"])
-        self._shown = way[-1][0] if way else self._target
-        self.add(way[-1:] or [(self._target, self.bare(self._target))], Role.TARGET)
-        self.add(way, Role.WAY, suspects=with_statuses(tuple(step for _, step in way)))
+        path = numbered(found["path"])
+        self._shown = path[-1][0] if path else self._target
+        self.add(path[-1:] or [(self._target, self.bare(self._target))], Role.TARGET)
+        self.add(path, Role.PATH, suspects=with_statuses(tuple(step for _, step in path)))
         self.add([*ring, *ring[:1]], Role.RING)
-        self.add(numbered(found["tail"]), Role.WAY)
+        self.add(numbered(found["tail"]), Role.PATH)
         self.add_referrers(found)
         referents = self.add_referents()
         target = self._neighbours[self._shown]
@@ -66,7 +66,7 @@ class Picture:
         for number, (node, step) in enumerate(steps):
             if left_out > 1 and number >= FIRST_STEPS and number < FIRST_STEPS + left_out:
                 continue
-            is_root = role is Role.WAY and number == 0
+            is_root = role is Role.PATH and number == 0
             self.meet(node, step, Role.ROOT if is_root else role)
             if left_out > 1 and number == FIRST_STEPS - 1:
                 self.tie(node, steps[-LAST_STEPS][0], f"{step.via} … and {left_out:,} objects more", False, False)
@@ -86,7 +86,7 @@ class Picture:
         )
 
     def tie(self, source: int, target: int, via: str, is_suspect: bool, is_native: bool) -> None:
-        """A reference, once; it is suspect if it was so on any way."""
+        """A reference, once; it is suspect if it was so on any path."""
         key = (source, target, via) = (self.shown(source), self.shown(target), via)
         known = self._ties.get(key)
         self._ties[key] = Tie(source, target, via, is_suspect or (known is not None and known.is_suspect), is_native)
@@ -96,7 +96,7 @@ class Picture:
         return self._shown if node == self._target else node
 
     def bare(self, node: int) -> Step:
-        """An object without a way to it."""
+        """An object without a path to it."""
         found = self._graph.steps_along([node])
         own = self._graph.describe(node)
         return step_of(found[-1], "") if found else Step(short_type(own.type), "", own.kind, "", "unknown")
@@ -112,9 +112,9 @@ class Picture:
                 continue  # the target's own half in C++
             path = self._graph.path(owner.node)
             if path and self._target not in path:
-                self.add(numbered(self._graph.steps_along([*path, self._target])), Role.WAY)
+                self.add(numbered(self._graph.steps_along([*path, self._target])), Role.PATH)
             else:  # it is reached by way of the target, or not at all
-                self.meet(owner.node, step_of(owner, via), Role.WAY)
+                self.meet(owner.node, step_of(owner, via), Role.PATH)
                 self.tie(owner.node, self._target, via, False, is_native(owner))
         unseen = found["references"] - found["referrer_count"]
         if unseen > 0:
@@ -130,7 +130,7 @@ class Picture:
         return len(rows)
 
     def referents_of(self, above: list[int]) -> Iterator[tuple[int, ...]]:
-        """The rows of objects that end at something of the target's own: its dict and its half in C++ are only on the way."""
+        """The rows of objects that end at something of the target's own: its dict and its half in C++ are only on the path."""
         for node in self._graph.referents(above[-1]):
             links = self._graph.steps_along([*above, node])
             if is_class(links[-1]) or node in above:

@@ -23,7 +23,7 @@ def searched(graph: HeapGraph, text: str, count: int) -> list[int]:
 
 
 def name_of(graph: HeapGraph, node: int) -> str:
-    """The name of the reference by which the way comes to a node; empty where it has none."""
+    """The name of the reference by which the path comes to a node; empty where it has none."""
     path = graph.path(node)[-2:]
     if len(path) < 2:
         return ""

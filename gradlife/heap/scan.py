@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from gradlife import _heap
 from gradlife.heap.graph import RawHolder
 from gradlife.heap.torch_layout.torch import ensure_calibrated
-from gradlife.model.trace import NativeHolder, Sureness
+from gradlife.model.trace import Confidence, NativeHolder
 
 #: Frames of code below this folder are gradlife's own: no root, and no owner of what is asked about.
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -16,7 +16,7 @@ OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.se
 #: So many objects can be looked for at once.
 MOST_OBJECTS = 1000
 
-BY_SURENESS = list(Sureness)
+BY_CONFIDENCE = list(Confidence)
 
 
 def scan(objects: Sequence[object]) -> list[tuple[NativeHolder, ...]]:
@@ -38,7 +38,7 @@ def scan(objects: Sequence[object]) -> list[tuple[NativeHolder, ...]]:
 def scan_natives(addresses: Sequence[int]) -> list[tuple[NativeHolder, ...]]:
     """The same for C++ objects, by their addresses, as `gradlife.heap.native_census.native_objects` gives them.
 
-    For those that nothing in Python reaches: of a tensor in a frozen TorchScript graph the way up to the compilation unit
+    For those that nothing in Python reaches: of a tensor in a frozen TorchScript graph the path up to the compilation unit
     that has the graph. Takes a pass over memory for each step outwards. Raises as `scan` does; ValueError also for what
     is no address.
     """
@@ -59,8 +59,8 @@ def scan_unknown(obj: object) -> tuple[int, tuple[NativeHolder, ...]]:
 
 def holders_of(raw: Iterable[RawHolder]) -> tuple[NativeHolder, ...]:
     """The surest first."""
-    holders = [NativeHolder(text, end, library, symbol, Sureness(sure)) for end, text, library, symbol, sure in raw]
-    return tuple(sorted(holders, key=lambda holder: BY_SURENESS.index(holder.sureness)))
+    holders = [NativeHolder(text, end, library, symbol, Confidence(sure)) for end, text, library, symbol, sure in raw]
+    return tuple(sorted(holders, key=lambda holder: BY_CONFIDENCE.index(holder.sureness)))
 
 
 __all__ = ["scan", "scan_natives"]

@@ -13,7 +13,7 @@ from gradlife.heap import Snapshot, snapshot, why
 from gradlife.hunting.run.reference_cutter import Cutter, cutter_of
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.node_weights import minus
-from gradlife.hunting.snapshots.step_snapshots import look
+from gradlife.hunting.snapshots.step_snapshots import take_snapshot
 from gradlife.interactive.session import Session
 from gradlife.interactive.terminal import history
 from gradlife.model.hunt import Finding, HuntReport, Round
@@ -103,12 +103,12 @@ class Talk:
             del session
             if not count:
                 return
-            before = look(hunt.steps)
+            before = take_snapshot(hunt.steps)
             yield count
             hunt.steps += count
             for one in cuts:
                 one.cut()
-            rounds += (Round(count, minus(look(hunt.steps).totals, before.totals)),)
+            rounds += (Round(count, minus(take_snapshot(hunt.steps).totals, before.totals)),)
 
     def after_the_end(self, hunt: Hunt, report: HuntReport) -> None:
         """A session on what is left of a program that was too short for one."""

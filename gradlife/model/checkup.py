@@ -14,17 +14,17 @@ class Health(StrEnum):
 
     WELL = "well"
     ABSENT = "absent"  # not there, and nothing relies on it
-    LESS = "less"  # gradlife works, and can tell less
+    LESS = "less"  # gradlife works, with fewer details
     BROKEN = "broken"  # gradlife relies on it
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """One thing that was looked at: a version, a capability, a file."""
+    """One thing that was examined: a version, a capability, a file."""
 
     section: str
     name: str
-    told: str  # the version, what was found, or why it is not there
+    text: str  # the version, what was found, or why it is not there
     health: Health = Health.WELL
     remedy: str = ""  # of what is `less` or `broken`: what to do
 
@@ -62,9 +62,10 @@ class Checkup:
 
 def encode(sign: Sign) -> dict[str, Any]:
     """Return the sign as a JSON object."""
-    return asdict(sign)
+    return {"told" if name == "text" else name: value for name, value in asdict(sign).items()}
 
 
 def decode(item: dict[str, Any]) -> Sign:
     """Read a sign from a JSON object."""
-    return Sign(**{**item, "health": Health(item["health"])})
+    named = {"text" if key == "told" else key: value for key, value in item.items()}
+    return Sign(**{**named, "health": Health(named["health"])})

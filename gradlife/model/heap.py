@@ -19,7 +19,7 @@ class TypeCount:
 
 @dataclass(frozen=True, slots=True)
 class LargeObject:
-    """An object with what would be freed with it, and the way to it from a root."""
+    """An object with what would be freed with it, and the path to it from a root."""
 
     type: str
     kind: str

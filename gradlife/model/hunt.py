@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.heap import TypeCount
-from gradlife.model.ranks import NO_VERDICT, FindingRanks, LookCost, RankRow, Skew
+from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, Skew, SnapshotCost
 from gradlife.model.trace import Lifetime, Trace
 
 #: The code of a finding that no pattern names.
@@ -248,7 +248,7 @@ class HuntReport:
     world_size: int = 1  # ranks that the run should have
     ranks: tuple[RankRow, ...] = ()  # of a run with several processes; then all else is merged from theirs
     skew: tuple[Skew, ...] = ()  # ranks that grow faster or peak higher than the others
-    look_cost: LookCost | None = None  # None where no rank said when it looked
+    look_cost: SnapshotCost | None = None  # None where no rank said when it looked
 
     @property
     def verdict(self) -> HuntVerdict:

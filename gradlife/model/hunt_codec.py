@@ -125,7 +125,7 @@ def encode_trace(trace: Trace, text_of: Callable[[Trace], str]) -> dict[str, Any
 
 
 def encode_step(step: Step) -> dict[str, Any]:
-    """One object on the way, and how it refers to the next."""
+    """One object on the path, and how it refers to the next."""
     item = asdict(step)
     item["label"] = item.pop("detail")
     return item

@@ -12,9 +12,9 @@ class Role(StrEnum):
     """The role of an object in the picture of another's neighbourhood."""
 
     TARGET = "target"  # the one that was asked about
-    ROOT = "root"  # where a way to it begins
+    ROOT = "root"  # where a path to it begins
     RING = "ring"  # on the cycle that keeps it
-    WAY = "way"  # between a root and it
+    PATH = "path"  # between a root and it
     KEPT = "kept"  # what it refers to
     UNSEEN = "unseen"  # stands for references that nothing in the heap explains
 

@@ -74,13 +74,15 @@ class Skew:
 
 
 @dataclass(frozen=True, slots=True)
-class LookCost:
+class SnapshotCost:
     """The cost of heap snapshots for a rank that waits for the others in the same step."""
 
-    shared: int  # looks that every rank took after the same step
-    alone: int  # looks that some ranks took after a step at which others took none
-    longest: float  # seconds of the longest look
-    extra_wait: float  # seconds between the end of a rank's own look and that of the last rank: the median over looks
+    shared: int  # snapshots that every rank took after the same step
+    alone: int  # snapshots that some ranks took after a step at which others took none
+    longest: float  # seconds of the longest snapshot
+    extra_wait: (
+        float  # seconds between the end of a rank's own snapshot and that of the last rank: the median over snapshots
+    )
     most_extra_wait: float
 
 

@@ -30,7 +30,7 @@ class Totals:
     """The closing line of a report, in numbers.
 
     `compared` and the four after it count readings between the systems of one profile (the faithful pairs) only.
-    `telling` of those compared tell at least two profiles of the run apart; `telling_any` counts all readings that do.
+    `telling` of those compared differ between at least two profiles of the run; `telling_any` counts all such readings.
     """
 
     systems: int = 0

@@ -38,7 +38,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One object on the way, and how it refers to the next.
+    """One object on the path, and how it refers to the next.
 
     `via` is what stands between two objects as one would write it: ``.losses``, ``[3]``, ``global variable 'cache'``,
     ``saved tensor 'other'``; empty for the last step.
@@ -83,11 +83,11 @@ class Referrer:
     is_native: bool  # the collector does not see it
 
 
-class Sureness(StrEnum):
+class Confidence(StrEnum):
     """The confidence in a holder that the memory scan found."""
 
     SURE = "sure"  # every step is verified by C++ type information, a library's tables or a known object
-    LIKELY = "likely"  # on the way is memory of which only its use shows what it is
+    LIKELY = "likely"  # on the path is memory of which only its use shows what it is
     UNSURE = "unsure"  # the word may be a copy that owns nothing
 
 
@@ -96,10 +96,10 @@ class NativeHolder:
     """A holder of one reference in C++, found by searching memory for the object's address."""
 
     description: str  # from the outside in: "SinBackward0 +232 → PyFunctionPostHook +8"; offsets in bytes
-    kind: str  # where the way ends: object, static, thread_local, stack; block: at a block that nothing points at
+    kind: str  # where the path ends: object, static, thread_local, stack; block: at a block that nothing points at
     library: str  # path, of static and thread-local data
     symbol: str  # the variable, where the library's file says it
-    sureness: Sureness
+    sureness: Confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Ledger:
     @property
     def unexplained(self) -> int:
         """Unaccounted references for which no word of memory was found that surely or likely holds them."""
-        return self.unaccounted - sum(holder.sureness is not Sureness.UNSURE for holder in self.native)
+        return self.unaccounted - sum(holder.sureness is not Confidence.UNSURE for holder in self.native)
 
     def __str__(self) -> str:
         """The ledger as `print` shows it: a line a reference."""
@@ -158,7 +158,7 @@ class Trace:
     keepers: tuple[NativeHolder, ...] = ()  # what holds the first of `lead`, where memory was searched for it
 
     def __str__(self) -> str:
-        """The trace as `print` shows it: the verdict, the way from the root down, the references."""
+        """The trace as `print` shows it: the verdict, the path from the root down, the references."""
         return text_of(trace_lines(self))
 
     def _repr_html_(self) -> str:
@@ -182,13 +182,13 @@ class Part(StrEnum):
     NEVER = "never"
     UNKNOWN = "unknown"
     SUSPECT = "suspect"  # a reference to look at
-    ASIDE = "aside"
+    NOTE = "note"
     WARNING = "warning"
 
 
 #: Words of memory that are shown for what native code holds.
 MOST_KEEPERS = 5
-#: Objects of a way that are shown, and references that its sentence has: of a longer one the middle is left out.
+#: Objects of a path that are shown, and references that its sentence has: of a longer one the middle is left out.
 MOST_STEPS, MOST_WORDS = 60, 16
 
 Line = tuple[tuple[str, Part], ...]
@@ -203,7 +203,11 @@ HEADS = {
 HELD_UNSEEN = "is held by native code: no root that can be seen reaches it"
 NO_KEEPER = "  no word of memory was found that surely or likely holds it"
 NOT_SEARCHED = "  memory was not searched for what holds it: gradlife.why(obj, scan=True)"
-SURENESS = {Sureness.SURE: "", Sureness.LIKELY: "   likely", Sureness.UNSURE: "   perhaps: it may be a stale copy"}
+CONFIDENCE = {
+    Confidence.SURE: "",
+    Confidence.LIKELY: "   likely",
+    Confidence.UNSURE: "   perhaps: it may be a stale copy",
+}
 MARKS = {StepStatus.EXPECTED: "expected", StepStatus.LEAKING: "this object", StepStatus.UNKNOWN: ""}
 
 
@@ -234,16 +238,16 @@ def trace_lines(trace: Trace) -> Iterator[Line]:
     for leg in trace.legs:
         yield plain(f"  {leg}")
     for limit in trace.limits:
-        yield ((f"  not seen: {limit}", Part.ASIDE),)
+        yield ((f"  not seen: {limit}", Part.NOTE),)
 
 
 def step_lines(steps: tuple[Step, ...]) -> Iterator[Line]:
-    """The way from the root down."""
+    """The path from the root down."""
     left_out = len(steps) - MOST_STEPS
     for number, step in enumerate(steps):
         if left_out > 0 and MOST_STEPS // 2 <= number < MOST_STEPS // 2 + left_out:
             if number == MOST_STEPS // 2:
-                yield (("│  ", Part.PLAIN), (f"... {left_out:,} more objects ...", Part.ASIDE))
+                yield (("│  ", Part.PLAIN), (f"... {left_out:,} more objects ...", Part.NOTE))
             continue
         is_last = number + 1 == len(steps)
         lead = "╰→ " if is_last else "├─ " if number else "┌─ "
@@ -252,7 +256,7 @@ def step_lines(steps: tuple[Step, ...]) -> Iterator[Line]:
             (lead, Part.PLAIN),
             (step.object, Part.TITLE),
             (f" {step.detail}".rstrip(), Part.PLAIN),
-            (f"   {mark}" if mark else "", Part.ASIDE),
+            (f"   {mark}" if mark else "", Part.NOTE),
         )
         if not is_last:
             yield (("│    ", Part.PLAIN), (step.via, Part.SUSPECT if step.is_suspect else Part.PLAIN))
@@ -270,19 +274,19 @@ def cycle_lines(cycle: tuple[Step, ...]) -> Iterator[Line]:
 
 
 def lead_lines(trace: Trace) -> Iterator[Line]:
-    """The way from what only native code holds, and what that is."""
+    """The path from what only native code holds, and what that is."""
     if trace.lead:
         yield plain("Native code holds the first of these:")
         yield from step_lines(trace.lead)
     yield from holder_lines("  it is held by ", trace.keepers)
     if is_held_unseen(trace) and not trace.keepers:
-        yield ((NO_KEEPER if trace.ledger.is_scanned else NOT_SEARCHED, Part.ASIDE),)
+        yield ((NO_KEEPER if trace.ledger.is_scanned else NOT_SEARCHED, Part.NOTE),)
 
 
 def holder_lines(lead: str, holders: Sequence[NativeHolder]) -> Iterator[Line]:
     """Yield lines about the C++ holders of references."""
     for holder in holders[:MOST_KEEPERS]:
-        yield (lead, Part.PLAIN), (holder.description, Part.PLAIN), (SURENESS[holder.sureness], Part.ASIDE)
+        yield (lead, Part.PLAIN), (holder.description, Part.PLAIN), (CONFIDENCE[holder.sureness], Part.NOTE)
     if len(holders) > MOST_KEEPERS:
         yield plain(f"  and {len(holders) - MOST_KEEPERS} more words of memory")
 
@@ -320,12 +324,12 @@ def native_lines(ledger: Ledger) -> Iterator[Line]:
 def sentence(trace: Trace) -> str:
     """The trace in one sentence."""
     if trace.steps:
-        return f"{title(trace.steps[0])} keeps it:{way_words(trace.steps)}"
+        return f"{title(trace.steps[0])} keeps it:{path_words(trace.steps)}"
     if trace.cycle:
         ring = " → ".join(step.object for step in (*trace.cycle, trace.cycle[0]))
         return f"Nothing but its own cycle keeps it: {ring}"
     if trace.lead:
-        return f"Native code holds {title(trace.lead[0])}, which keeps it:{way_words(trace.lead)}"
+        return f"Native code holds {title(trace.lead[0])}, which keeps it:{path_words(trace.lead)}"
     if is_held_unseen(trace):
         return "Native code holds it, and nothing that can be seen leads to it."
     return "Nothing that can be seen refers to it."
@@ -346,10 +350,10 @@ def title(step: Step) -> str:
     return f"{step.object} {step.detail}".strip()
 
 
-def way_words(steps: tuple[Step, ...]) -> str:
-    """The references of a way in a row, from the space on that stands before the first."""
+def path_words(steps: tuple[Step, ...]) -> str:
+    """The references of a path in a row, from the space on that stands before the first."""
     names = [f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in steps[:-1]]
     if len(names) > MOST_WORDS:
         names[MOST_WORDS // 2 : -MOST_WORDS // 2] = [" ... "]
-    way = "".join(names)
-    return way if way.startswith(" ") else f" {way}"
+    path = "".join(names)
+    return path if path.startswith(" ") else f" {path}"

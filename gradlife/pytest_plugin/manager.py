@@ -212,8 +212,8 @@ class Manager:
         shown = self._sweep.carriers()
         found = self._judged() if shown else None
         if found is None or not found.findings:
-            unshown = self._sweep.unshown(may_collect=not shown)
-            hidden = self._judged(unshown) if unshown else None
+            native_survivors = self._sweep.native_survivors(may_collect=not shown)
+            hidden = self._judged(native_survivors) if native_survivors else None
             found = hidden if hidden is not None and hidden.findings else found  # else it is gradients, and such
         if found is not None:
             self._sweep.end()
@@ -228,9 +228,9 @@ class Manager:
             unseen = replace(plain(item, terms), phase=phase, verdict=Verdict.INCONCLUSIVE, trouble=BLIND)
             self._conclude(item, terms, unseen)
 
-    def _judged(self, unshown: Collection[int] = ()) -> Outliving:
+    def _judged(self, native_survivors: Collection[int] = ()) -> Outliving:
         with self.fixtures.named():
-            return self._sweep.judged(unshown)
+            return self._sweep.judged(native_survivors)
 
     def _conclude(self, item: pytest.Item, terms: Terms, found: Checked) -> None:
         """Notes what came of a test, and fails it."""

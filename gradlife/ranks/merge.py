@@ -23,9 +23,9 @@ from gradlife.model.ranks import (
     Spread,
     packed,
 )
-from gradlife.ranks.looks import Looks
 from gradlife.ranks.rank_report import RankReport
 from gradlife.ranks.skew import skew_of
+from gradlife.ranks.snapshot_times import SnapshotTimes
 
 #: Up to so many ranks each has a row of its own.
 ROW_EACH = 16
@@ -77,7 +77,7 @@ class Fold:
 
     kept: dict[int, Kept] = field(default_factory=dict)
     shared: dict[Key, Shared] = field(default_factory=dict)
-    looks: Looks = field(default_factory=Looks)
+    snapshots: SnapshotTimes = field(default_factory=SnapshotTimes)
     limits: dict[str, None] = field(default_factory=dict)
     explained: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     whole: tuple[tuple[int, int], dict[str, Any]] | None = None  # the report whose rounds and controls are shown
@@ -95,14 +95,14 @@ class Fold:
         for key, item in findings.items():
             self._share(key, item, one.rank)
         self.kept[one.rank] = Kept(
-            replace(one, document=None, looks=()),
+            replace(one, document=None, snapshots=()),
             document.get("verdict", NO_VERDICT),
             frozenset(findings),
             sum(map(rate_of, findings.values())),
             document.get("warmup_steps", 0) + sum(each["steps"] for each in document.get("rounds", ())),
             doubt_of(document),
         )
-        self.looks.add(one.looks)
+        self.snapshots.add(one.snapshots)
         self._add_texts(document)
         place = (order_of(document), one.rank)
         if document and (self.whole is None or place < self.whole[0]):
@@ -150,7 +150,7 @@ class Fold:
             world_size=world,
             ranks=tuple(self._rows(world)),
             skew=tuple(skew_of(self._rates(), self._peaks(), self._steps())),
-            look_cost=self.looks.cost,
+            look_cost=self.snapshots.cost,
         )
 
     def _finding(self, shared: Shared, world: int) -> Finding:
@@ -180,9 +180,9 @@ class Fold:
             words = end_words(one)
             if words:
                 alike.setdefault(words, []).append(rank)
-        told = [f"rank{'s' if len(ranks) > 1 else ''} {packed(ranks)} {words}" for words, ranks in alike.items()]
-        more = [f"{len(told) - MOST_TROUBLES:,} more ends"] if len(told) > MOST_TROUBLES else []
-        return "; ".join([*told[:MOST_TROUBLES], *more])
+        ends = [f"rank{'s' if len(ranks) > 1 else ''} {packed(ranks)} {words}" for words, ranks in alike.items()]
+        more = [f"{len(ends) - MOST_TROUBLES:,} more ends"] if len(ends) > MOST_TROUBLES else []
+        return "; ".join([*ends[:MOST_TROUBLES], *more])
 
     def _limits_of_ranks(self) -> list[str]:
         silent = [rank for rank, one in self.kept.items() if one.verdict == NO_VERDICT]

@@ -16,12 +16,12 @@ from gradlife.model.from_json import built
 from gradlife.model.ranks import RankEnd
 
 #: The reports that a rank may have left, the best one first.
-REPORTS = ("end", "answer", "stock")
+REPORTS = ("end", "answer", "interim")
 
 
 @dataclass(frozen=True, slots=True)
-class LookTime:
-    """When a rank looked at its heap, by a clock that all processes of a machine share."""
+class SnapshotTime:
+    """The time of one snapshot of a rank, by a clock that all processes of a machine share."""
 
     step: int
     began: float
@@ -38,7 +38,7 @@ class RankReport:
     end: RankEnd = RankEnd.FINISHED
     status: int | None = None
     peak: int = 0  # resident bytes
-    looks: tuple[LookTime, ...] = ()
+    snapshots: tuple[SnapshotTime, ...] = ()
     document: dict[str, Any] | None = None  # `gradlife.hunt/1`; None where it left no report
     trouble: str = ""
 
@@ -87,7 +87,7 @@ def left_by(path: str, rank: int) -> RankReport:
     result = json_at(os.path.join(path, RESULT))
     name = next((one for one in REPORTS if os.path.exists(os.path.join(path, one))), "")
     document = document_at(os.path.join(path, name)) if name else None
-    peak, looks = log_at(path)
+    peak, snapshots = log_at(path)
     status = result.get("status", document.get("script_status") if document is not None else None)
     return RankReport(
         rank,
@@ -96,7 +96,7 @@ def left_by(path: str, rank: int) -> RankReport:
         end_of(result, name, status, member),
         status,
         max(peak, int(result.get("peak_bytes", 0))),
-        looks,
+        snapshots,
         document,
         str(result.get("trouble", "")),
     )
@@ -143,9 +143,9 @@ def document_at(path: str) -> dict[str, Any] | None:
     return found if str(found.get("format", "")).startswith("gradlife.hunt/") else None
 
 
-def log_at(path: str) -> tuple[int, tuple[LookTime, ...]]:
-    """Peak memory and looks, from the lines that the rank wrote; a line cut short is left out."""
-    peak, looks = 0, []
+def log_at(path: str) -> tuple[int, tuple[SnapshotTime, ...]]:
+    """Peak memory and snapshots, from the lines that the rank wrote; a line cut short is left out."""
+    peak, snapshots = 0, []
     try:
         lines = Path(path, LOG).read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
@@ -154,8 +154,8 @@ def log_at(path: str) -> tuple[int, tuple[LookTime, ...]]:
         try:
             if kind == "peak":
                 peak = max(peak, int(words[0]))
-            elif kind == "look":
-                looks.append(LookTime(int(words[0]), float(words[1]), float(words[2])))
+            elif kind == "snapshot":
+                snapshots.append(SnapshotTime(int(words[0]), float(words[1]), float(words[2])))
         except (ValueError, IndexError):
             continue
-    return peak, tuple(looks)
+    return peak, tuple(snapshots)

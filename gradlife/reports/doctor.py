@@ -43,7 +43,7 @@ def parts(checkup: Checkup) -> Iterator[RenderableType]:
 
 def section_lines(signs: list[Sign]) -> Iterator[RenderableType]:
     """A line a sign; many of which nothing but their names is to be shown share one."""
-    known = {sign.told for sign in signs if sign.health is Health.WELL}
+    known = {sign.text for sign in signs if sign.health is Health.WELL}
     if len(signs) > MOST and len(known) == 1:
         well = [sign.name for sign in signs if sign.health is Health.WELL]
         lead = Text.assemble("  ", MARKS[Health.WELL], " ")
@@ -52,13 +52,13 @@ def section_lines(signs: list[Sign]) -> Iterator[RenderableType]:
     width = max((len(sign.name) for sign in signs), default=0)
     for sign in signs:
         lead = Text.assemble("  ", MARKS[sign.health], f" {sign.name.ljust(width)}  ")
-        yield Hanging(lead, Text(sign.told, "" if sign.is_problem else QUIET))
+        yield Hanging(lead, Text(sign.text, "" if sign.is_problem else QUIET))
 
 
 def problem_lines(sign: Sign) -> Iterator[RenderableType]:
     """A problem, and what to do about it."""
     mark, style = MARKS[sign.health]
-    yield Hanging(Text(f"  {mark} ", style), Text.assemble((sign.name, TITLE), f": {sign.told}"))
+    yield Hanging(Text(f"  {mark} ", style), Text.assemble((sign.name, TITLE), f": {sign.text}"))
     yield Hanging(Text("    try: ", QUIET), Text(sign.remedy))
 
 

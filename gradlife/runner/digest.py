@@ -109,13 +109,13 @@ def words(top: ast.AST, is_story: bool = False) -> Iterator[str]:
             waiting += [None, *reversed([one for one in node if not is_text(one)])]
         elif isinstance(node, ast.AST):
             yield type(node).__name__
-            for name, value in reversed(telling_fields(node, is_nameless=is_story and node is top)):
+            for name, value in reversed(significant_fields(node, is_nameless=is_story and node is top)):
                 waiting += [value, name]
         else:
             yield repr(node)
 
 
-def telling_fields(node: ast.AST, is_nameless: bool) -> list[tuple[str, object]]:
+def significant_fields(node: ast.AST, is_nameless: bool) -> list[tuple[str, object]]:
     """The fields of a syntax tree's node that say something of what the code does."""
     fields: list[tuple[str, object]] = []
     for name, value in ast.iter_fields(node):

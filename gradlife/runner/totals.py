@@ -26,7 +26,7 @@ def sum_up(report: RunReport, seconds: float, judged: Sequence[ExpectationResult
     comparisons = report.comparisons
     pairs = pair_totals(comparisons, report.systems, report.against)
     faithful = [pair for pair in pairs if pair.faithful]
-    telling = telling_keys(report.runs)
+    distinguishing = distinguishing_keys(report.runs)
     compared = faithful_keys(comparisons, {pair.system for pair in faithful})
     verdicts = Counter(result.verdict for result in report.expectations)
     by_graph = Counter(result.verdict for result in judged)
@@ -41,8 +41,8 @@ def sum_up(report: RunReport, seconds: float, judged: Sequence[ExpectationResult
         expected=sum(pair.expected for pair in faithful),
         not_available=sum(pair.not_available for pair in faithful),
         unstable=sum(pair.unstable for pair in faithful),
-        telling=len(telling & compared),
-        telling_any=len(telling),
+        telling=len(distinguishing & compared),
+        telling_any=len(distinguishing),
         expectations_met=verdicts[Verdict.MET],
         contradictions=verdicts[Verdict.CONTRADICTED],
         failures=len(report.failures),
@@ -89,7 +89,7 @@ def faithful_keys(comparisons: Iterable[Comparison], systems: set[str]) -> set[R
     return {each.key for each in comparisons if each.system in systems and each.status in _COMPARED}
 
 
-def telling_keys(runs: Iterable[ScenarioRun]) -> set[ReadingKey]:
+def distinguishing_keys(runs: Iterable[ScenarioRun]) -> set[ReadingKey]:
     """The readings by which at least two systems can be distinguished, those that only the engine has left out."""
     engine_only = {probe.name for probe in PROBES if probe.engine_only}
     values: dict[ReadingKey, list[Json]] = defaultdict(list)

@@ -115,7 +115,7 @@ def test_a_table_is_searched_beyond_the_rows_that_are_drawn(visitor: Visitor, pa
     assert visit.page.locator("#names-table tbody tr").count() == 0
 
 
-def test_a_column_of_numbers_is_sorted_by_number_largest_first_then_the_other_way(visitor: Visitor, page: str) -> None:
+def test_a_column_of_numbers_is_sorted_by_number_largest_first_then_the_other_path(visitor: Visitor, page: str) -> None:
     visit = visitor.open(page)
     first = "#names-table tbody tr:first-child td"
     visit.page.click("button:text('Bytes')")

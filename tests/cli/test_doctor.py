@@ -61,9 +61,9 @@ def test_a_sound_installation_is_well(tmp_path: Path) -> None:
     signs = signs_of(result)
     assert {sign.name: sign for sign in signs.values() if sign.health is Health.BROKEN} == {}
     assert result.returncode == 0
-    assert signs["planted leak"].told == "found: GL402; 3 controls right"
-    assert signs["its clean twin"].told == "clean; 3 controls right"
-    assert signs["lab"].told == "ctx_keeps_output is never, ctx_keeps_detached_output is del on mini:torch-1.1"
+    assert signs["planted leak"].text == "found: GL402; 3 controls right"
+    assert signs["its clean twin"].text == "clean; 3 controls right"
+    assert signs["lab"].text == "ctx_keeps_output is never, ctx_keeps_detached_output is del on mini:torch-1.1"
     assert {
         "gradlife",
         "Python",
@@ -74,7 +74,7 @@ def test_a_sound_installation_is_well(tmp_path: Path) -> None:
         "the mini engine",
         "next edges",
     } <= set(signs)
-    assert signs["the heap graph"].told.partition(": ")[2].startswith(("release build for", "debug build for"))
+    assert signs["the heap graph"].text.partition(": ")[2].startswith(("release build for", "debug build for"))
     assert [name for name in signs if name.startswith("recorded:")] == [f"recorded:{name}" for name in recorded.ATLAS]
     assert signs["environments"].health is Health.ABSENT
 
@@ -85,14 +85,14 @@ def test_without_torch_the_rest_is_examined_and_well(tmp_path: Path) -> None:
     result = doctor(tmp_path, "--json", "-", sitecustomize="import sys; sys.modules['torch'] = None")
     signs = signs_of(result)
     assert (result.returncode, signs["torch"].health) == (0, Health.ABSENT)
-    assert signs["planted leak"].told == "found: GL512; 0 controls right"
-    assert signs["its clean twin"].told == "clean; 0 controls right"
+    assert signs["planted leak"].text == "found: GL512; 0 controls right"
+    assert signs["its clean twin"].text == "clean; 0 controls right"
     assert "next edges" not in signs
 
 
 @pytest.mark.scan
 @pytest.mark.parametrize(
-    ("source", "name", "told", "remedy"),
+    ("source", "name", "text", "remedy"),
     [
         (
             "raise RuntimeError('two\\nlines')",
@@ -118,12 +118,12 @@ def test_without_torch_the_rest_is_examined_and_well(tmp_path: Path) -> None:
     ],
 )
 def test_a_torch_that_breaks_is_told_with_a_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, name: str, told: str, remedy: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, name: str, text: str, remedy: str
 ) -> None:
     checkup = asked(tmp_path, monkeypatch, torch=source)
     (sign,) = checkup.problems
     assert (sign.name, sign.health, checkup.exit_status) == (name, Health.BROKEN, 1)
-    assert sign.told.startswith(told)
+    assert sign.text.startswith(text)
     assert remedy in sign.remedy
 
 
@@ -141,7 +141,7 @@ def test_a_file_that_stands_in_the_place_of_torch_is_to_be_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (sign,) = asked(tmp_path, monkeypatch, torch_file="import nowhere_to_be_found").problems
-    assert sign.told.startswith("cannot be imported: ModuleNotFoundError: No module named 'nowhere_to_be_found'")
+    assert sign.text.startswith("cannot be imported: ModuleNotFoundError: No module named 'nowhere_to_be_found'")
     assert sign.remedy == "rename the torch.py, or the folder torch, where you work"
 
 
@@ -149,7 +149,7 @@ def test_a_torch_that_never_answers_is_stopped(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "torch.py").write_text("import time\nwhile True:\n    time.sleep(1)\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     (sign,) = child.ask_child(time_limit=4)
-    assert sign.told in ("importing torch: no answer within 4 s", "starting: no answer within 4 s")
+    assert sign.text in ("importing torch: no answer within 4 s", "starting: no answer within 4 s")
 
 
 def test_an_extension_that_is_missing_is_one_problem_and_no_child_is_asked(
@@ -169,7 +169,7 @@ def test_what_an_examination_raises_is_a_sign() -> None:
         raise ValueError("no such luck")
 
     (sign,) = examination.guarded("Versions", look)  # type: ignore[arg-type]
-    assert (sign.health, sign.told) == (Health.BROKEN, "the examination failed: ValueError: no such luck")
+    assert (sign.health, sign.text) == (Health.BROKEN, "the examination failed: ValueError: no such luck")
 
 
 def test_a_damaged_or_missing_recording_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ def test_a_damaged_or_missing_recording_is_told(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(recorded, "folder", lambda: tmp_path)
     signs = {sign.name: sign for sign in stories_recordings.recordings()}
     assert signs["recorded:torch-1.1.0"].health is Health.LESS
-    assert signs["recorded:torch-2.13.0"].told == "is missing"
+    assert signs["recorded:torch-2.13.0"].text == "is missing"
     assert signs["recorded:torch-2.13.0"].remedy == stories_recordings.REINSTALL
 
 
@@ -186,7 +186,7 @@ def test_an_environment_without_its_interpreter_is_told(tmp_path: Path) -> None:
     write_record(Environment("old", sys.executable, ("torch==1.1.0",), "3.7.16", "torch", "1.1.0"))
     (sign,) = stories_recordings.environments()
     assert (sign.name, sign.health) == ("environment old", Health.LESS)
-    assert sign.told == "torch 1.1.0 on Python 3.7.16: its interpreter is gone"
+    assert sign.text == "torch 1.1.0 on Python 3.7.16: its interpreter is gone"
     assert sign.remedy == "gradlife env remove old, then gradlife env add old ..."
 
 

@@ -66,8 +66,8 @@ def test_json_has_what_is_shown(gradlife: Gradlife, folder: Path) -> None:
     assert (status, errors) == (0, "")
     document = json.loads(output)
     assert (document["format"], document["types"], len(document["instances"])) == ("gradlife.heap/1", [], 30)
-    ways = {step["via"] for step in document["instances"][0]["steps"]}
-    assert {"global variable 'shop'", ".orders"} <= ways
+    paths = {step["via"] for step in document["instances"][0]["steps"]}
+    assert {"global variable 'shop'", ".orders"} <= paths
 
 
 def test_an_object_is_asked_for_by_its_name(gradlife: Gradlife, folder: Path) -> None:
@@ -85,7 +85,7 @@ def test_holders_are_told(gradlife: Gradlife, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["why", "FILE", "Order"], ["open", "FILE", "--why", "__main__.Order"]])
-def test_why_tells_the_way(gradlife: Gradlife, folder: Path, command: list[str]) -> None:
+def test_why_tells_the_path(gradlife: Gradlife, folder: Path, command: list[str]) -> None:
     status, output, _ = gradlife(*[str(folder / "b.glheap") if word == "FILE" else word for word in command])
     assert status == 0
     assert output.startswith("Order is held: a root reaches it\n")

@@ -53,7 +53,7 @@ def test_before_the_first_interpreter_has_the_engine_nothing_crashes() -> None:
     assert gradient == "[2.0, 2.0]"
 
 
-def test_other_ways_to_a_second_interpreter_do_not_crash() -> None:
+def test_other_paths_to_a_second_interpreter_do_not_crash() -> None:
     done = run_script(
         "import _testcapi\n" + FIRST + "_testcapi.run_in_subinterp('import gradlife.engine')\ny.backward()"
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gradlife.model.trace import (
+    Confidence,
     Ledger,
     Lifetime,
     NativeHolder,
     Referrer,
     Step,
     StepStatus,
-    Sureness,
     Trace,
 )
 
@@ -69,12 +69,12 @@ On it hangs what keeps this object:
     )
 
 
-def test_what_native_code_holds_is_told_with_the_way_from_there_and_what_holds_that() -> None:
+def test_what_native_code_holds_is_told_with_the_path_from_there_and_what_holds_that() -> None:
     lead = (
         Step("function", "pack (train.py:5)", "python", "closure variable 'pool'", "cell"),
         Step("list", "len 3", "python", "", ""),
     )
-    holder = NativeHolder("stack of hooks in lib.so", "static", "lib.so", "hooks", Sureness.LIKELY)
+    holder = NativeHolder("stack of hooks in lib.so", "static", "lib.so", "hooks", Confidence.LIKELY)
     trace = Trace("list", "len 3", Lifetime.NEVER, (), (), Ledger(1, ()), lead=lead, keepers=(holder,) * 7)
     assert str(trace).splitlines()[:11] == [
         "list len 3 is held by native code: no root that can be seen reaches it",
@@ -124,7 +124,7 @@ def test_an_object_that_nobody_holds_says_so() -> None:
 
 
 def test_a_ledger_says_what_memory_was_found_to_hold() -> None:
-    holder = NativeHolder("std::vector[3]", "static", "lib.so", "kept", Sureness.LIKELY)
+    holder = NativeHolder("std::vector[3]", "static", "lib.so", "kept", Confidence.LIKELY)
     many = tuple(Referrer("dict", "", f"['{number}']", is_native=False) for number in range(11))
     assert str(Ledger(13, many, native=(holder,), is_scanned=True)).splitlines() == [
         "13 references, 11 of them known:",

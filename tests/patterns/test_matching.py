@@ -37,15 +37,15 @@ def tokens(text: str) -> tuple[Token, ...]:
         ("list.item", "list.item deque.item list.item", range(2, 3)),
     ],
 )
-def test_a_pattern_fits_a_way(pattern: str, text: str, found: range | None) -> None:
+def test_a_pattern_fits_a_path(pattern: str, text: str, found: range | None) -> None:
     assert find(pattern, tokens(text)) == found
 
 
 def test_a_mark_stands_before_what_grows_and_is_passed_over_elsewhere() -> None:
-    way = tokens("object.attr list.item tuple.item =tensor")
-    assert find("@ list.item", way, 1) == range(1, 2)
-    assert find("@ list.item", way, 2) is None
-    assert find("list.item tuple.item", way, 2) == range(1, 3)
+    path = tokens("object.attr list.item tuple.item =tensor")
+    assert find("@ list.item", path, 1) == range(1, 2)
+    assert find("@ list.item", path, 2) is None
+    assert find("list.item tuple.item", path, 2) == range(1, 3)
 
 
 @pytest.mark.parametrize("text", ["ctx.attr tensor.grad_fn", "tensor.grad_fn ctx.attr"])
@@ -112,16 +112,16 @@ def test_the_container_that_is_known_to_grow_decides() -> None:
     assert diagnose(history(3), FindingKind.GROWTH, growth=Growth(GrowthKind.LARGER)).code == "GL704"
 
 
-def last_step(*way: Step) -> Trace:
-    """A tensor with a graph, by a way from the variable of a module."""
+def last_step(*path: Step) -> Trace:
+    """A tensor with a graph, by a path from the variable of a module."""
     facts = TensorFacts("GeluBackward0")
     target = Step("Tensor", "float32 [3]", "python", "", "", type="torch.Tensor", bases=("torch._C.TensorBase",))
     module = history(3, variable="state").steps[0]
-    return Trace("Tensor", "", Lifetime.HELD, (module, *way, target), (), Ledger(1, ()), tensor=facts)
+    return Trace("Tensor", "", Lifetime.HELD, (module, *path, target), (), Ledger(1, ()), tensor=facts)
 
 
 @pytest.mark.parametrize(
-    ("way", "kept", "line"),
+    ("path", "kept", "line"),
     [
         ((step("app.Run", ".logits", ("attribute", "logits", -1)),), "state.logits", "state.logits = result.detach()"),
         (
@@ -134,8 +134,8 @@ def last_step(*way: Step) -> Trace:
         ),
     ],
 )
-def test_the_last_steps_result_is_called_by_where_it_is_kept(way: tuple[Step, ...], kept: str, line: str) -> None:
-    found = diagnose(last_step(*way), FindingKind.RETAINED)
+def test_the_last_steps_result_is_called_by_where_it_is_kept(path: tuple[Step, ...], kept: str, line: str) -> None:
+    found = diagnose(last_step(*path), FindingKind.RETAINED)
     assert found.code == "GL409"
     assert found.reason.startswith(f"`{kept}` is the result of a finished step and still has its graph (GeluBackward0)")
     assert found.advice.code == line

@@ -6,7 +6,7 @@ import pytest
 
 from gradlife.model.growth import Growth, GrowthKind
 from gradlife.model.hunt import FindingKind
-from gradlife.model.trace import Hop, Ledger, Lifetime, NativeHolder, Step, Sureness, TensorFacts, Trace
+from gradlife.model.trace import Confidence, Hop, Ledger, Lifetime, NativeHolder, Step, TensorFacts, Trace
 from gradlife.patterns import diagnose
 
 MODULE = "torch.nn.modules.module.Module"
@@ -16,7 +16,7 @@ FIRST_STEP, SECOND_STEP = (Growth(GrowthKind.CONTAINER, step) for step in (0, 1)
 
 def unseen(name: str, *holders: str) -> Trace:
     """An object that only C++ holds, with what was found of that."""
-    native = tuple(NativeHolder(text, "block", "", "", Sureness.LIKELY) for text in holders)
+    native = tuple(NativeHolder(text, "block", "", "", Confidence.LIKELY) for text in holders)
     return Trace(name, "float32 [3]", Lifetime.NEVER, (), (), Ledger(1, (), native=native))
 
 

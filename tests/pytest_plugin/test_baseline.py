@@ -53,7 +53,7 @@ def test_an_entry_that_has_expired_lets_nothing_pass_and_says_so() -> None:
     assert [one.fingerprint for one in baseline.expired] == [LOSSES.fingerprint]
 
 
-def test_a_leak_without_a_way_is_known_in_its_own_test_only() -> None:
+def test_a_leak_without_a_path_is_known_in_its_own_test_only() -> None:
     """Its fingerprint says little more than its type."""
     trace = Trace("Tensor", "float32 [3]", Lifetime.NEVER, (), (), Ledger(1, ()))
     assert merged([KNOWN]).excuse(replace(LOSSES, trace=trace), TEST)[0]

@@ -96,7 +96,7 @@ def test_each_story_is_a_test_on_each_system(ran: Ran) -> None:
     assert len(ran.outcomes) == 9
 
 
-def test_a_contradiction_is_told_in_words_with_the_way_to_all_readings(ran: Ran) -> None:
+def test_a_contradiction_is_told_in_words_with_the_path_to_all_readings(ran: Ran) -> None:
     assert (
         "CONTRADICTED told/tensor_dropped on fake:fake-leaky\n"
         "  x, liveness at 'dropped': declared del, got never\n"

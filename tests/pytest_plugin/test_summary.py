@@ -79,7 +79,7 @@ def test_entries_of_the_baseline_that_are_past_are_told() -> None:
     ]
 
 
-def test_a_result_survives_the_way_between_processes() -> None:
+def test_a_result_survives_the_path_between_processes() -> None:
     for one in MIXED:
         assert decode(encode(one)) == one
 

@@ -11,9 +11,9 @@ from fabricated_hunts import CLEAN, CYCLE, LEAKING, LOSSES, WAITING, hunt
 from gradlife.errors import UsageError
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import Control, Finding, HuntReport, HuntVerdict, Severity
-from gradlife.model.ranks import LookCost, RankEnd, Skew, Spread, packed, unpacked
+from gradlife.model.ranks import RankEnd, Skew, SnapshotCost, Spread, packed, unpacked
 from gradlife.ranks.merge import merge
-from gradlife.ranks.rank_report import LookTime, RankReport
+from gradlife.ranks.rank_report import RankReport, SnapshotTime
 
 
 def left(rank: int, report: HuntReport, **values: Any) -> RankReport:
@@ -113,8 +113,10 @@ def test_texts_that_every_rank_words_differently_are_cut() -> None:
 
 
 def test_the_merged_report_comes_back_from_its_json_as_version_2() -> None:
-    looks = (LookTime(5, 1.0, 1.25), LookTime(10, 2.0, 2.25))
-    report = merge([left(0, CLEAN, looks=looks, peak=1 << 30), left(1, LEAKING, looks=looks[:1], peak=3 << 30)])
+    snapshots = (SnapshotTime(5, 1.0, 1.25), SnapshotTime(10, 2.0, 2.25))
+    report = merge(
+        [left(0, CLEAN, snapshots=snapshots, peak=1 << 30), left(1, LEAKING, snapshots=snapshots[:1], peak=3 << 30)]
+    )
     document = hunt_codec.encode(report)
     assert (document["format"], document["world_size"], len(document["ranks"])) == ("gradlife.hunt/2", 2, 2)
     assert hunt_codec.decode(document) == report
@@ -165,14 +167,14 @@ def test_small_differences_are_no_skew() -> None:
     assert merge(ranks).skew == ()
 
 
-# --- looks ---
+# --- snapshots ---
 
 
 def test_a_look_that_all_ranks_take_after_the_same_step_costs_the_time_until_the_last_is_done() -> None:
-    first = (LookTime(5, 1.0, 1.25), LookTime(10, 2.0, 2.25), LookTime(99, 9.0, 9.5))
-    second = (LookTime(5, 1.0, 1.75), LookTime(10, 2.0, 2.25))
-    report = merge([left(0, CLEAN, looks=first), left(1, CLEAN, looks=second)])
-    assert report.look_cost == LookCost(shared=2, alone=1, longest=0.75, extra_wait=0.25, most_extra_wait=0.5)
+    first = (SnapshotTime(5, 1.0, 1.25), SnapshotTime(10, 2.0, 2.25), SnapshotTime(99, 9.0, 9.5))
+    second = (SnapshotTime(5, 1.0, 1.75), SnapshotTime(10, 2.0, 2.25))
+    report = merge([left(0, CLEAN, snapshots=first), left(1, CLEAN, snapshots=second)])
+    assert report.look_cost == SnapshotCost(shared=2, alone=1, longest=0.75, extra_wait=0.25, most_extra_wait=0.5)
 
 
 # --- sets of ranks ---

@@ -15,7 +15,7 @@ from gradlife.errors import UsageError
 from gradlife.hunting.process.rank import Rank, join_run, rank_of, start_of
 from gradlife.model import hunt_codec
 from gradlife.model.ranks import RankEnd
-from gradlife.ranks.rank_report import LookTime, RankReport, has_ended, reports_in
+from gradlife.ranks.rank_report import RankReport, SnapshotTime, has_ended, reports_in
 
 
 def member(path: Path, **values: Any) -> None:
@@ -34,19 +34,19 @@ def the_one(folder: Path) -> RankReport:
 def test_a_rank_that_ended_leaves_its_last_report_and_its_figures(tmp_path: Path) -> None:
     path = tmp_path / "rank-00001"
     member(path)
-    (path / "stock").write_text(hunt_codec.dumps(CLEAN))
+    (path / "interim").write_text(hunt_codec.dumps(CLEAN))
     (path / "end").write_text(hunt_codec.dumps(LEAKING))
-    (path / "log").write_text("look 5 1.5 1.75\npeak 4096\nlook 10 2.0")
+    (path / "log").write_text("snapshot 5 1.5 1.75\npeak 4096\nsnapshot 10 2.0")
     found = the_one(tmp_path)
     assert (found.rank, found.world_size, found.end, found.status, found.peak) == (1, 4, RankEnd.FINISHED, 0, 4096)
-    assert found.looks == (LookTime(5, 1.5, 1.75),)
+    assert found.snapshots == (SnapshotTime(5, 1.5, 1.75),)
     assert found.document is not None
     assert found.document["verdict"] == "leak"
 
 
 def test_a_rank_whose_process_is_gone_is_lost_and_keeps_its_interim_report(tmp_path: Path) -> None:
     member(tmp_path / "rank-00001")
-    (tmp_path / "rank-00001" / "stock").write_text(hunt_codec.dumps(LEAKING))
+    (tmp_path / "rank-00001" / "interim").write_text(hunt_codec.dumps(LEAKING))
     found = the_one(tmp_path)
     assert found.end is RankEnd.LOST
     assert found.document is not None

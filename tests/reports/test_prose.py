@@ -28,7 +28,7 @@ def test_a_list_item_hangs_from_its_number() -> None:
 
 
 def test_a_list_below_its_introduction_keeps_its_items() -> None:
-    assert folded("Two ways:\n- one\n- two") == ["  Two ways:", "  - one", "  - two"]
+    assert folded("Two paths:\n- one\n- two") == ["  Two paths:", "  - one", "  - two"]
 
 
 def test_a_number_at_the_beginning_of_a_folded_line_begins_no_item() -> None:

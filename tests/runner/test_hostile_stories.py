@@ -251,12 +251,12 @@ def test_a_story_without_output_streams_is_fine(tell: Tell) -> None:
     assert isinstance(tell("sys.stdout = sys.stderr = None"), RunOk)
 
 
-def test_a_fresh_interpreter_is_isolated_in_the_same_way(tell: Tell, hang: Hang) -> None:
+def test_a_fresh_interpreter_is_isolated_in_the_same_path(tell: Tell, hang: Hang) -> None:
     assert tell("raise ValueError('no')", isolation="fresh").reason == "ValueError: no (line 6)"
     assert tell("os.kill(os.getpid(), signal.SIGSEGV)", isolation="fresh").reason == "killed by SIGSEGV"
     hang("time.sleep(3600)", isolation="fresh")
 
 
-def test_a_fresh_interpreter_that_crashes_on_its_way_out_crashed(tell: Tell) -> None:
+def test_a_fresh_interpreter_that_crashes_on_its_path_out_crashed(tell: Tell) -> None:
     run = tell("import atexit\natexit.register(os._exit, 5)", isolation="fresh")
     assert run.reason == "exited with 5 amid its story"

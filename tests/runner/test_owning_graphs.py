@@ -41,9 +41,9 @@ def keeps(lab):
     lab.stage("dropped", all_names_gone=True)
 
 
-@scenario(title="ways through plain objects")
-def ways(lab):
-    """Containers, closures and objects on the way."""
+@scenario(title="paths through plain objects")
+def paths(lab):
+    """Containers, closures and objects on the path."""
     class Holder:
         pass
 
@@ -158,8 +158,8 @@ def test_a_name_is_drawn_as_long_as_it_leads_to_something(path: str) -> None:
     assert [node for node in graph(report, "dropped").nodes if node.kind == "name"] == []
 
 
-def test_ways_lead_through_containers_closures_and_plain_objects(path: str) -> None:
-    found = {edge for edge in edges(graph(told(path, "ways"), "held")) if edge[2] == "kept"}
+def test_paths_lead_through_containers_closures_and_plain_objects(path: str) -> None:
+    found = {edge for edge in edges(graph(told(path, "paths"), "held")) if edge[2] == "kept"}
     assert found == {
         ("holder", ".kept['losses'][0]", "kept", "strong"),
         ("closing", " closure holder.kept['losses'][0]", "kept", "strong"),
@@ -227,7 +227,7 @@ def shape(graph: OwnerGraph) -> set[tuple[str, ...]]:
 
 @pytest.mark.torch
 @pytest.mark.scan
-@pytest.mark.parametrize("name", ["keeps", "ways", "plain", "calling"])
+@pytest.mark.parametrize("name", ["keeps", "paths", "plain", "calling"])
 def test_what_is_read_of_pytorch_is_what_the_engine_tells_of_its_imitation(path: str, name: str) -> None:
     report = told(path, name, "mini:torch-2.13", "torch")
     engine, torch = (run.graphs for run in report.runs if isinstance(run, RunOk))

@@ -16,13 +16,13 @@ from gradlife.model.hunt import (
     Round,
 )
 from gradlife.model.trace import (
+    Confidence,
     Ledger,
     Lifetime,
     NativeHolder,
     Referrer,
     Step,
     StepStatus,
-    Sureness,
     TensorFacts,
     Trace,
 )
@@ -89,7 +89,7 @@ CTX = Trace(
         step("RoundBackward", "ctx attribute 'result'", suspect=True),
         step("Tensor float32 [512, 512]", "grad_fn", "leaking", "backward is over", suspect=True),
     ),
-    Ledger(2, (), native=(NativeHolder("SinBackward0 +232 → SavedVariable +8", "block", "", "", Sureness.LIKELY),)),
+    Ledger(2, (), native=(NativeHolder("SinBackward0 +232 → SavedVariable +8", "block", "", "", Confidence.LIKELY),)),
     legs=("Tensor → RoundBackward: grad_fn",),
 )
 CYCLE = Finding(

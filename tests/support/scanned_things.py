@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradlife.heap import scan
-from gradlife.model.trace import NativeHolder, Sureness
+from gradlife.model.trace import Confidence, NativeHolder
 
 
 class Thing:
@@ -14,7 +14,7 @@ class Thing:
 
 
 def believed(holders: tuple[NativeHolder, ...]) -> list[NativeHolder]:
-    return [holder for holder in holders if holder.sureness is not Sureness.UNSURE]
+    return [holder for holder in holders if holder.sureness is not Confidence.UNSURE]
 
 
 def unmentioned(count: int = 1, make: Callable[[], Any] = Thing) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Labelled programs as tests: what a label asks of each way to wrap one, and one program that goes all the way."""
+"""Labelled programs as tests: what a label asks of each path to wrap one, and one program that goes all the path."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def case_file(folder: Path, kind: str = "'growth'", more: str = "") -> Path:
 def test_a_label_says_which_tests_fail(tmp_path: Path, kind: str, more: str, asked: list[str]) -> None:
     """A small cycle is told only, with --leaks."""
     case = read_case(case_file(tmp_path, kind, more))
-    ways = ("step", "fixed", "allowed", "swept", "swept_fixed")
-    assert [expected(case, way, (1, 0), 64) for way in ways] == asked
+    paths = ("step", "fixed", "allowed", "swept", "swept_fixed")
+    assert [expected(case, path, (1, 0), 64) for path in paths] == asked
 
 
 def test_what_a_label_does_not_say_is_counted(tmp_path: Path) -> None:
@@ -69,11 +69,11 @@ def test_a_process_without_a_report_is_broken(tmp_path: Path) -> None:
     assert (found.came, found.is_right) == ("broken: Segmentation fault", False)
 
 
-def test_each_way_has_a_program_of_its_own_without_its_label(tmp_path: Path) -> None:
-    ways = [STEP, FIXED, ALLOWED, SWEPT_STEP, SWEPT_FIXED]
-    write(read_case(case_file(tmp_path)), ways, tmp_path / "made")
+def test_each_path_has_a_program_of_its_own_without_its_label(tmp_path: Path) -> None:
+    paths = [STEP, FIXED, ALLOWED, SWEPT_STEP, SWEPT_FIXED]
+    write(read_case(case_file(tmp_path)), paths, tmp_path / "made")
     files = sorted((tmp_path / "made").glob("*.py"))
-    assert len(files) == 2 * len(ways) + 2
+    assert len(files) == 2 * len(paths) + 2
     for file in files:
         ast.parse(file.read_text(encoding="utf-8"))
         assert "META" not in file.read_text(encoding="utf-8")

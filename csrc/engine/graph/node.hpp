@@ -68,7 +68,7 @@ class NodePtr {
   RefCounted* block_ = nullptr;
 };
 
-// Node memory that somebody looks at through a raw handle (slot_place.hpp); mostly there is none.
+// Node memory that somebody looks at through a raw handle (stale_handles.hpp); mostly there is none.
 extern size_t watched_places;
 void give_out_place(Node& node);
 void take_back_place(const Node& node);

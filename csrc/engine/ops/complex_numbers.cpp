@@ -48,8 +48,8 @@ struct Direction {
     if (!is_complex(self->dtype())) return zeros_like(gradient);
     const Tensor length = abs(self);
     const Tensor along = div(mul(real(div(gradient, result)), result), length);
-    const Tensor turning = sub(div(gradient, length), along);
-    return where(compare_number(Comparison::eq, length, 0), zero_of(turning), turning);
+    const Tensor tangential = sub(div(gradient, length), along);
+    return where(compare_number(Comparison::eq, length, 0), zero_of(tangential), tangential);
   }
 };
 

@@ -29,10 +29,10 @@ Managed::Managed(Kind kind, Identity identity)
 
 // One whose constructor failed further down was never disposed of.
 Managed::~Managed() {
-  if (is_live_) leave_the_living();
+  if (is_live_) unlink_live();
 }
 
-void Managed::leave_the_living() {
+void Managed::unlink_live() {
   (prev_live_ != nullptr ? prev_live_->next_live_ : first) = next_live_;
   (next_live_ != nullptr ? next_live_->prev_live_ : last) = prev_live_;
   count_live(kind_, -1);
@@ -60,7 +60,7 @@ void Managed::on_unique() {
 
 void Managed::dispose() {
   Locked locked(policy_->interpreter_exit);
-  leave_the_living();
+  unlink_live();
   record(EventKind::destroyed, *this);
   Object* wrapper = wrapper_;
   set_wrapper(nullptr);

@@ -65,7 +65,7 @@ class Managed : public RefCounted {
   virtual void let_go() = 0;  // drop every reference held
 
  private:
-  void leave_the_living();
+  void unlink_live();
   uint64_t id_;
   const Policy* policy_;
   Object* wrapper_ = nullptr;

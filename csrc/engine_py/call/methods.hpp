@@ -30,10 +30,10 @@ extern const Operation arithmetic_operations[];  // arithmetic_methods.cpp
 extern const Operation shape_operations[];       // shape_methods.cpp
 extern const Operation reduction_operations[];   // reduction_methods.cpp
 extern PyMethodDef reduction_functions[];        // reduction_methods.cpp: var_mean, ...: no methods
-extern const Operation running_operations[];     // running_methods.cpp
+extern const Operation scan_operations[];        // scan_methods.cpp
 extern PyMethodDef creation_methods[];
 extern PyMethodDef resizing_methods[];
-extern const Operation fact_operations[];  // fact_methods.cpp
+extern const Operation predicate_operations[];  // predicate_methods.cpp
 extern PyMethodDef fact_functions[];
 extern const Operation in_place_operations[];  // in_place_methods.cpp
 extern PyMethodDef in_place_methods[];         // in_place_methods.cpp

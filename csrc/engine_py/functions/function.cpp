@@ -19,8 +19,8 @@ const NodeSpec* spec_of(const char* name) {
   static auto* specs = new std::vector<const NodeSpec*>;
   for (const NodeSpec* spec : *specs)
     if (std::string(spec->name) == name) return spec;
-  const char* kept = lasting(std::string(name)).c_str();
-  specs->push_back(&lasting(NodeSpec{kept, {{"tensors", SavedField::Type::tensor_list}}}));
+  const char* kept = immortal(std::string(name)).c_str();
+  specs->push_back(&immortal(NodeSpec{kept, {{"tensors", SavedField::Type::tensor_list}}}));
   return specs->back();
 }
 

@@ -75,9 +75,9 @@ const Operation* const operation_tables[] = {
     arithmetic_operations,
     shape_operations,
     reduction_operations,
-    running_operations,
+    scan_operations,
     in_place_operations,
-    fact_operations,
+    predicate_operations,
     };
 const PyMethodDef* const method_tables[] = {
     in_place_methods, creation_methods,
@@ -107,7 +107,7 @@ void append(Table& table, const Operation* rows, FastMethod Operation::* form) {
 // Lives as long as the process: Python's method objects point into it.
 PyMethodDef* finished(Table table) {
   table.push_back({nullptr, nullptr, 0, nullptr});
-  return lasting(std::move(table)).data();
+  return immortal(std::move(table)).data();
 }
 
 }  // namespace

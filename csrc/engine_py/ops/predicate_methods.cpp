@@ -32,12 +32,12 @@ bool is_conjugate(const TensorImpl& tensor) { return tensor.is_conjugate(); }
 
 }  // namespace
 
-const Operation fact_operations[] = {operation<fact<is_complex_tensor>>("is_complex"),
-                                     operation<fact<is_floating_tensor>>("is_floating_point"),
-                                     operation<fact<is_conjugate>>("is_conj"),
-                                     operation<of_complex<ops::conj>>("conj"),
-                                     operation<of_complex<ops::resolve_conj>>("resolve_conj"),
-                                     {nullptr, nullptr, nullptr}};
+const Operation predicate_operations[] = {operation<fact<is_complex_tensor>>("is_complex"),
+                                          operation<fact<is_floating_tensor>>("is_floating_point"),
+                                          operation<fact<is_conjugate>>("is_conj"),
+                                          operation<of_complex<ops::conj>>("conj"),
+                                          operation<of_complex<ops::resolve_conj>>("resolve_conj"),
+                                          {nullptr, nullptr, nullptr}};
 
 PyMethodDef fact_functions[] = {
     {"view_as_real", as_method(as_function<of_complex<ops::view_as_real>>), fast_call, nullptr},

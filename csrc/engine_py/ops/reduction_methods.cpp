@@ -160,7 +160,7 @@ PyObject* quantifier(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
 
 }  // namespace
 
-const Operation running_operations[] = {
+const Operation scan_operations[] = {
     operation<quantifier<All>>("all"), operation<quantifier<Any>>("any"), {nullptr, nullptr, nullptr}};
 
 }  // namespace gradlife

@@ -205,7 +205,7 @@ int node_clear(PyObject* self) {
 }
 
 void node_dealloc(PyObject* self) {
-  if (hand_back(self)) return;
+  if (resurrect_wrapper(self)) return;
   PyObject_GC_UnTrack(self);
   leave_impl(self);
   Py_CLEAR(reinterpret_cast<NodeObject*>(self)->closure);
@@ -233,14 +233,14 @@ PyGetSetDef* make_attributes(const NodeSpec& spec, const Policy& policy) {
     table.push_back({"variable", get_variable, nullptr, nullptr, nullptr});
   for (size_t field = 0; has(policy, traits::shows_saved_values) && field < spec.fields.size(); ++field) {
     void* closure = reinterpret_cast<void*>(field);
-    const char* saved = lasting(concat("_saved_", spec.fields[field].name)).c_str();
+    const char* saved = immortal(concat("_saved_", spec.fields[field].name)).c_str();
     table.push_back({saved, get_saved, nullptr, nullptr, closure});
     if (spec.fields[field].type == SavedField::Type::value || !has(policy, traits::shows_raw_saved)) continue;
-    const char* raw = lasting(concat("_raw_saved_", spec.fields[field].name)).c_str();
+    const char* raw = immortal(concat("_raw_saved_", spec.fields[field].name)).c_str();
     table.push_back({raw, get_raw_saved, nullptr, nullptr, closure});
   }
   table.push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
-  return lasting(std::move(table)).data();
+  return immortal(std::move(table)).data();
 }
 
 Ref make_node_type(const Node& node) {
@@ -251,7 +251,7 @@ Ref make_node_type(const Node& node) {
                          {Py_tp_methods, node_methods + (has(node.policy(), traits::has_node_prehooks) ? 0 : 1)},
                          {Py_tp_getset, make_attributes(node.spec(), node.policy())},
                          {0, nullptr}};
-  const char* qualified = lasting(concat("builtins.", node.name())).c_str();
+  const char* qualified = immortal(concat("builtins.", node.name())).c_str();
   PyType_Spec type_spec = {qualified, sizeof(NodeObject), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   Ref type = checked(PyType_FromSpec(&type_spec));

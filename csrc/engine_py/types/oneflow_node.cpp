@@ -41,7 +41,7 @@ PyObject* node_name(PyObject* self, PyObject*) {
 }
 
 void node_dealloc(PyObject* self) {
-  if (hand_back(self)) return;
+  if (resurrect_wrapper(self)) return;
   PyObject*& weakrefs = reinterpret_cast<OneFlowNodeObject*>(self)->weakrefs;
   if (weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   leave_impl(self);

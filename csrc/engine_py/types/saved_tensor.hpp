@@ -11,7 +11,7 @@ namespace gradlife {
 void make_saved_tensor_types(PyTypeObject** types);
 PyTypeObject* saved_tensor_type(const Policy& policy);
 // The handle of one slot of a node; the same object as long as one is held. It does not keep the node: once that died,
-// the handle reaches whatever lies in its place (engine/slot_place.hpp).
+// the handle reaches whatever lies in its place (engine/graph/stale_handles.hpp).
 Ref wrap_saved_slot(const NodePtr& node, size_t slot);
 
 }  // namespace gradlife

@@ -55,7 +55,7 @@ void free_storage(PyObject* self) {
 
 // Of subclasses too: type.__new__ would give those one that finalises before we can ask whether the wrapper lives on.
 void storage_dealloc(PyObject* self) {
-  if (hand_back(self)) return;
+  if (resurrect_wrapper(self)) return;
   PyObject_GC_UnTrack(self);
   forget_wrapper(self);
   Py_TRASHCAN_BEGIN(self, storage_dealloc) bool is_resurrected = false;

@@ -127,7 +127,7 @@ void free_tensor(PyObject* self) {
 // Dealloc of Tensor and of every subclass: type.__new__ would give those one of its own, which finalises before we can
 // ask whether the wrapper is to live on.
 void tensor_dealloc(PyObject* self) {
-  if (hand_back(self)) return;
+  if (resurrect_wrapper(self)) return;
   PyObject_GC_UnTrack(self);
   forget_wrapper(self);
   Py_TRASHCAN_BEGIN(self, tensor_dealloc) bool is_resurrected = false;
@@ -190,7 +190,7 @@ PyMethodDef* all_methods() {
     for (; table->ml_name != nullptr; ++table) methods.push_back(*table);
   methods.push_back(subclass_method);
   methods.push_back({nullptr, nullptr, 0, nullptr});
-  return lasting(std::move(methods)).data();
+  return immortal(std::move(methods)).data();
 }
 
 }  // namespace

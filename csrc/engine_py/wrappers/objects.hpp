@@ -40,11 +40,11 @@ inline TensorObject* tensor_object(PyObject* object) { return reinterpret_cast<T
 // The steps of a wrapper's life, shared by all kinds (wrapper.cpp).
 Ref find_wrapper(Managed& impl);                            // the one that stands for it already, or empty
 Ref new_wrapper(Managed* stolen_impl, PyTypeObject* type);  // takes over one reference to the impl
-bool hand_back(PyObject* self);         // dying wrapper goes into its impl's keeping; true: it lives on
-bool is_kept_by_impl(PyObject* self);   // hand_back would succeed
-void forget_wrapper(PyObject* self);    // a dying wrapper is not to be found again
-void remember_wrapper(PyObject* self);  // its finaliser brought it back to life
-void leave_impl(PyObject* self);        // the wrapper lets go of its impl for good
+bool resurrect_wrapper(PyObject* self);  // dying wrapper goes into its impl's keeping; true: it lives on
+bool is_kept_by_impl(PyObject* self);    // resurrect_wrapper would succeed
+void forget_wrapper(PyObject* self);     // a dying wrapper is not to be found again
+void remember_wrapper(PyObject* self);   // its finaliser brought it back to life
+void leave_impl(PyObject* self);         // the wrapper lets go of its impl for good
 
 // Members of Python-level subclasses that hold `__slots__` (slots.cpp).
 int visit_slots(PyObject* self, PyTypeObject* base, visitproc visit, void* arg);

@@ -48,7 +48,7 @@ bool is_kept_by_impl(PyObject* self) {
          head->impl->identity() == Identity::resurrect && head->impl->use_count() > 1;
 }
 
-bool hand_back(PyObject* self) {
+bool resurrect_wrapper(PyObject* self) {
   if (!is_kept_by_impl(self)) return false;
   Managed* impl = head_of(self)->impl;
   _Py_NewReference(self);

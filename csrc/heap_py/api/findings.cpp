@@ -87,9 +87,9 @@ void describe_cycle(const Graph& graph, const PathTree& paths, const LabelSource
                     Findings& findings) {
   std::vector<NodeId> cycle = shortest_cycle(graph, target);
   if (cycle.empty()) {
-    Hanging hanging = cycle_above(graph, paths, target);
-    cycle = std::move(hanging.cycle);
-    findings.tail = describe_steps(source, hanging.way, no_node);
+    CycleTail tail = cycle_above(graph, paths, target);
+    cycle = std::move(tail.cycle);
+    findings.tail = describe_steps(source, tail.path, no_node);
   }
   if (!cycle.empty()) findings.cycle = describe_steps(source, cycle, cycle.front());
 }
@@ -131,18 +131,18 @@ namespace {
 const NativeHolder* best_keeper(const PathTree& paths, const std::vector<NativeHolder>& keepers) {
   const NativeHolder* best = nullptr;
   for (const NativeHolder& keeper : keepers) {
-    if (keeper.sureness == Sureness::unsure || keeper.node == no_node || !paths.is_reached(keeper.node)) continue;
-    const auto rank = [](const NativeHolder& one) { return std::make_pair(one.sureness, one.description.size()); };
+    if (keeper.confidence == Confidence::unsure || keeper.node == no_node || !paths.is_reached(keeper.node)) continue;
+    const auto rank = [](const NativeHolder& one) { return std::make_pair(one.confidence, one.description.size()); };
     if (best == nullptr || rank(keeper) < rank(*best)) best = &keeper;
   }
   return best;
 }
 
-// What stands between the object that it begins with and what that keeps: the object itself is a step of the way.
+// What stands between the object that it begins with and what that keeps: the object itself is a step of the path.
 std::string words_in_native(const NativeHolder& keeper) {
   const size_t first = keeper.description.find(" → ");
   const std::string between = first != std::string::npos ? ": " + keeper.description.substr(first + 5) : "";
-  return std::string(keeper.sureness == Sureness::sure ? "in C++" : "in C++, likely") + between;
+  return std::string(keeper.confidence == Confidence::sure ? "in C++" : "in C++, likely") + between;
 }
 
 }  // namespace
@@ -159,14 +159,14 @@ void lead_from_root(FrozenGraph& frozen, const LabelSource& source, Findings& fi
   findings.keepers.clear();
 }
 
-// (end, description, library, symbol, sureness), as `gradlife.heap.scan` reads them.
+// (end, description, library, symbol, confidence), as `gradlife.heap.scan` reads them.
 Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target) {
   Ref list = checked(PyList_New(0));
   for (const NativeHolder& holder : holders) {
     if (holder.target != target) continue;
     const Ref description = text(holder.description), library = text(holder.library), symbol = text(holder.symbol);
     const Ref item = checked(Py_BuildValue("sOOOs", end_name(holder.end), description.get(), library.get(),
-                                           symbol.get(), sureness_name(holder.sureness)));
+                                           symbol.get(), confidence_name(holder.confidence)));
     checked_status(PyList_Append(list.get(), item.get()));
   }
   return list;

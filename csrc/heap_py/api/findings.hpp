@@ -53,12 +53,12 @@ struct Findings {
   std::vector<NativeHolder> holders_behind;  // of the half
 };
 Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source);
-// Where an object that a root reaches is one of the keepers: then it is held, by a way through that.
+// Where an object that a root reaches is one of the keepers: then it is held, by a path through that.
 void lead_from_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings);
 
 // A list of References, see values.hpp.
 Ref step_list(const ValueTypes& types, const Graph& graph, const std::vector<Step>& steps);
-// Holders of one target are tuples (end, description, library, symbol, sureness).
+// Holders of one target are tuples (end, description, library, symbol, confidence).
 Ref holder_list(const std::vector<NativeHolder>& holders, uint32_t target);
 Ref as_dict(const ValueTypes& types, const Graph& graph, NodeId target, const Findings& findings);
 

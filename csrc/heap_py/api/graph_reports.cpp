@@ -81,10 +81,10 @@ PyObject* steps_along_method(PyObject* self, PyObject* nodes) {
   return guarded([&] {
     FrozenGraph& frozen = frozen_of(self);
     const Ref numbers = checked(PySequence_Tuple(nodes));
-    std::vector<NodeId> way;
+    std::vector<NodeId> path;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers.get()); ++i)
-      way.push_back(parse_node(frozen, PyTuple_GET_ITEM(numbers.get(), i)));
-    return step_list(values_of(self), frozen.graph, describe_steps(tell_kept(frozen), way, no_node)).release();
+      path.push_back(parse_node(frozen, PyTuple_GET_ITEM(numbers.get(), i)));
+    return step_list(values_of(self), frozen.graph, describe_steps(tell_kept(frozen), path, no_node)).release();
   });
 }
 

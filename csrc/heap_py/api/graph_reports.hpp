@@ -11,7 +11,7 @@ namespace gradlife::heap {
 
 PyObject* story_method(PyObject* self, PyObject* node);         // as the dict of investigate(), from what is kept
 PyObject* path_steps_method(PyObject* self, PyObject* node);    // the steps of its path alone
-PyObject* steps_along_method(PyObject* self, PyObject* nodes);  // the steps of any way, node by node
+PyObject* steps_along_method(PyObject* self, PyObject* nodes);  // the steps of any path, node by node
 PyObject* cycle_steps_method(PyObject* self, PyObject* node);   // the steps of a shortest cycle through it
 PyObject* largest_method(PyObject* self, PyObject* count);      // [node]
 PyObject* of_type_method(PyObject* self, PyObject* name);       // [node], those that retain most first

@@ -41,16 +41,16 @@ Address address_of(const PyObject* object) { return static_cast<Address>(reinter
 
 namespace {
 
-// One look at the heap, with what it says of one object.
-struct Look {
+// One walk of the heap, and the findings about one object.
+struct Attempt {
   std::unique_ptr<FrozenGraph> frozen;
   NodeId node = no_node;
   Findings findings;
   bool is_explained = false;  // nothing is left that objects which nothing known reaches could explain
 };
 
-int64_t known_referrers(const Look& look) {
-  return static_cast<int64_t>(look.frozen->graph.referrers.of(look.node).size());
+int64_t known_referrers(const Attempt& attempt) {
+  return static_cast<int64_t>(attempt.frozen->graph.referrers.of(attempt.node).size());
 }
 
 std::vector<NativeHolder> search_for_holders(const Graph& graph, NodeId node) {
@@ -62,41 +62,43 @@ std::vector<NativeHolder> search_for_holders(const Graph& graph, NodeId node) {
   return scan.run();
 }
 
-// What holds the object, and what holds the one that leads to it: of a wrapper whose references are all known that is
-// what owns its native object.
-void scan_for_holders(Look& look, const LabelSource& source) {
-  Graph& graph = look.frozen->graph;
-  Findings& findings = look.findings;
-  if (findings.references > known_referrers(look)) findings.holders = search_for_holders(graph, look.node);
+// Find the native holders of the object and of the first object that leads to it. If all references of a wrapper are
+// known, search for the holders of its native object instead.
+void scan_for_holders(Attempt& attempt, const LabelSource& source) {
+  Graph& graph = attempt.frozen->graph;
+  Findings& findings = attempt.findings;
+  if (findings.references > known_referrers(attempt)) findings.holders = search_for_holders(graph, attempt.node);
   if (findings.half != no_node && findings.behind.count > static_cast<int64_t>(findings.behind.known))
     findings.holders_behind = search_for_holders(graph, findings.half);
   const std::vector<NodeId>& lead = findings.fate.lead;
   if (lead.empty()) return;
   const auto known = static_cast<int64_t>(graph.referrers.of(lead.front()).size());
   const NodeId half = source.count(lead.front()) <= known ? other_half(graph, lead.front()) : no_node;
-  const bool is_scanned = half == no_node && lead.front() == look.node;
+  const bool is_scanned = half == no_node && lead.front() == attempt.node;
   findings.keepers = is_scanned ? findings.holders : search_for_holders(graph, half != no_node ? half : lead.front());
-  lead_from_root(*look.frozen, source, findings);
+  lead_from_root(*attempt.frozen, source, findings);
 }
 
-Look look_at(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan, int64_t own_references) {
+Attempt attempt_for(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan,
+                    int64_t own_references) {
   const Providers providers;
-  Look look{std::make_unique<FrozenGraph>(), no_node, {}, false};
-  Graph& graph = look.frozen->graph;
+  Attempt attempt{std::make_unique<FrozenGraph>(), no_node, {}, false};
+  Graph& graph = attempt.frozen->graph;
   const bool is_whole = walk_heap(graph, options, providers.all());
   if (with_sizes) measure_sizes(graph, providers.all());
-  look.node = graph.find(address_of(target));
-  const LabelSource source = live_labels(graph, providers.all(), look.node, own_references);
-  if (look.node != no_node) look.findings = find_out(*look.frozen, look.node, source);
-  look.frozen->limits = providers.limits();
-  if (!is_whole) look.frozen->limits.push_back(budget_limit(options.budget));
-  const bool is_known = look.node != no_node && look.findings.references <= known_referrers(look);
-  look.is_explained = (is_known && look.findings.lead.empty()) || !is_whole || providers.all().empty();
-  if (with_scan && look.node != no_node && (look.is_explained || options.with_natives)) scan_for_holders(look, source);
-  return look;
+  attempt.node = graph.find(address_of(target));
+  const LabelSource source = live_labels(graph, providers.all(), attempt.node, own_references);
+  if (attempt.node != no_node) attempt.findings = find_out(*attempt.frozen, attempt.node, source);
+  attempt.frozen->limits = providers.limits();
+  if (!is_whole) attempt.frozen->limits.push_back(budget_limit(options.budget));
+  const bool is_known = attempt.node != no_node && attempt.findings.references <= known_referrers(attempt);
+  attempt.is_explained = (is_known && attempt.findings.lead.empty()) || !is_whole || providers.all().empty();
+  if (with_scan && attempt.node != no_node && (attempt.is_explained || options.with_natives))
+    scan_for_holders(attempt, source);
+  return attempt;
 }
 
-// Numbers, text and the like hold nothing: a walk that only looks for a way to another object can leave them out. One
+// Numbers, text and the like hold nothing: a walk that only looks for a path to another object can leave them out. One
 // that scans memory must know them, for their contents are no references; a budget counts them.
 WalkOptions options_for(PyObject* target, const WalkOptions& options, bool with_sizes, bool with_scan) {
   WalkOptions chosen = options;
@@ -110,19 +112,20 @@ WalkOptions options_for(PyObject* target, const WalkOptions& options, bool with_
 Investigation investigate(const ValueTypes& types, PyObject* target, const WalkOptions& options, bool with_sizes,
                           bool with_scan) {
   const int64_t own_references = count_own_references(target, options);
-  Look look;
+  Attempt attempt;
   {
     const CollectorPaused paused;
-    look = look_at(target, options_for(target, options, with_sizes, with_scan), with_sizes, with_scan, own_references);
-    if (!look.is_explained) {
+    attempt =
+        attempt_for(target, options_for(target, options, with_sizes, with_scan), with_sizes, with_scan, own_references);
+    if (!attempt.is_explained) {
       WalkOptions with_more = options;
       with_more.with_natives = true;
-      look = look_at(target, with_more, with_sizes, with_scan, own_references);
+      attempt = attempt_for(target, with_more, with_sizes, with_scan, own_references);
     }
   }
-  Ref found =
-      look.node != no_node ? as_dict(types, look.frozen->graph, look.node, look.findings) : Ref::borrow(Py_None);
-  return {std::move(look.frozen), std::move(found)};
+  Ref found = attempt.node != no_node ? as_dict(types, attempt.frozen->graph, attempt.node, attempt.findings)
+                                      : Ref::borrow(Py_None);
+  return {std::move(attempt.frozen), std::move(found)};
 }
 
 namespace {

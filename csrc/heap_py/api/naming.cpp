@@ -72,7 +72,7 @@ class Namer {
   void mark_types() {
     for (const TypeRow& row : graph_.type_rows) marks_.push_back(marks_of(row));
   }
-  // Cycles with native objects; a way through a class or a module's globals leads everywhere and tells nothing.
+  // Cycles with native objects; a path through a class or a module's globals leads everywhere and tells nothing.
   void mark_cycles() {
     Buffer<NodeId> natives, borders;
     for (size_t i = 0; i < graph_.size(); ++i) {

@@ -13,7 +13,7 @@
 namespace gradlife::heap {
 
 // A native object between a wrapper and what the wrapper's traverse will show once it alone owns that native object.
-struct OnTheWay {
+struct IntermediateOwner {
   const void* native = nullptr;
   uint32_t type = 0;
   uint32_t owners = 0;  // beside the wrapper, and the one before it on the way
@@ -32,8 +32,8 @@ class ReferenceSink {
   // The wrapper of the native object that is shown: its count has one for all that own the object beside it.
   virtual void coupled(PyObject* wrapper, const char* label) { python(wrapper, Relation::native, label); }
   // Not shown by the wrapper's traverse as long as these native objects have other owners; not for labels.
-  virtual void latent(PyObject* /*wrapper*/, PyObject* /*target*/, const OnTheWay& /*first*/,
-                      const OnTheWay& /*second*/) {}
+  virtual void latent(PyObject* /*wrapper*/, PyObject* /*target*/, const IntermediateOwner& /*first*/,
+                      const IntermediateOwner& /*second*/) {}
 
  protected:
   ~ReferenceSink() = default;

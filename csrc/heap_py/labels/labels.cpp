@@ -42,7 +42,7 @@ Label local_label(PyCodeObject* code, int index) {
 }
 
 // From what says most about a reference to what says least.
-constexpr Label (*ways_to_tell[])(PyObject*, PyObject*) = {
+constexpr Label (*labellers[])(PyObject*, PyObject*) = {
     label_in_container,    label_in_core_type,    in_inline_attributes, label_in_members,
     in_dict_of_attributes, label_in_library_type, in_its_type};
 
@@ -60,8 +60,8 @@ Label describe_reference(PyObject* source, PyObject* target, size_t nth) {
     Label found = another_label_in_container(source, target, nth);
     if (found.relation != Relation::unknown) return found;
   }
-  for (const auto way : ways_to_tell) {
-    Label found = way(source, target);
+  for (const auto label : labellers) {
+    Label found = label(source, target);
     if (found.relation != Relation::unknown) return found;
   }
   return {};

@@ -75,7 +75,7 @@ std::vector<NativeHolder> NativeScan::run() {
   std::vector<NativeHolder> holders;
   for (uint32_t i = 0; i < origins_.size(); ++i) {
     if (!origins_[i].is_closed) offer_block(i);
-    if (origins_[i].has_offer) holders.push_back(tell(origins_[i]));
+    if (origins_[i].has_offer) holders.push_back(describe(origins_[i]));
   }
   return holders;
 }
@@ -134,7 +134,7 @@ void NativeScan::arrive(Address at, uint32_t item, uint32_t level) {
     found.end = NativeHolder::End::thread_local_data;
     found.library = place.library;
     found.locals = place.first;
-    found.sureness = Sureness::sure;
+    found.confidence = Confidence::sure;
   }
   offer(origin_of(item, level), found);
 }
@@ -155,7 +155,7 @@ void NativeScan::arrive_in_process(Address at, uint32_t item, uint32_t level) {
     if (found.library->is_python || found.library == own_library_ || !read_shape(at, items_[item], &found.is_function))
       return;
     found.end = NativeHolder::End::static_data;
-    found.sureness = Sureness::sure;
+    found.confidence = Confidence::sure;
     return offer(origin_of(item, level), found);
   }
   std::optional<Block> block = python_blocks_.find(at);
@@ -207,30 +207,30 @@ int NativeScan::plain_blocks(uint32_t item) const {
   return count;
 }
 
-// A way is as sure as its least sure step, and no surer than its blocks: one of an unknown kind may have uses of its
-// own for a word, two in a row may be anything.
+// A path is as certain as its least certain step, and no more certain than its blocks: one of an unknown kind may have
+// uses of its own for a word, two in a row may be anything.
 void NativeScan::offer(uint32_t origin, Offer offer) {
   for (uint32_t at = offer.item; items_[at].shape != Shape::target; at = items_[at].inner)
-    offer.sureness = std::max(offer.sureness, items_[at].sureness);
-  if (plain_blocks(offer.item) > 1) offer.sureness = Sureness::unsure;
+    offer.confidence = std::max(offer.confidence, items_[at].confidence);
+  if (plain_blocks(offer.item) > 1) offer.confidence = Confidence::unsure;
   Origin& found = origins_[origin];
-  if (found.is_closed || (found.has_offer && found.best.sureness <= offer.sureness)) return;
+  if (found.is_closed || (found.has_offer && found.best.confidence <= offer.confidence)) return;
   found.has_offer = true;
   found.best = offer;
 }
 
-// Nothing that can be named points at what was met: the outermost object of C++ on the way is shown, or the first
+// Nothing that can be named points at what was met: the outermost C++ object on the path is shown, or the first
 // block.
 void NativeScan::offer_block(uint32_t origin) {
   Offer found;
   found.item = origins_[origin].item;
   if (found.item == 0 || origins_[origin].is_stale) return;
   if (origins_[origin].outermost != 0) found.item = origins_[origin].outermost;
-  if (items_[found.item].name != nullptr) found.sureness = Sureness::likely;
+  if (items_[found.item].name != nullptr) found.confidence = Confidence::likely;
   offer(origin, found);
 }
 
-// The shortest way is shown; words of a target with a better one have been named too by then.
+// The shortest path is shown; words of a target with a better one have been named too by then.
 void NativeScan::close_level() {
   for (Origin& origin : origins_)
     origin.is_closed = origin.is_closed || (origin.has_offer && origin.best.end != NativeHolder::End::stack);

@@ -13,12 +13,12 @@
 
 namespace gradlife::heap {
 
-enum class Sureness : uint8_t {
+enum class Confidence : uint8_t {
   sure,    // each step is verified by type information, a library's tables or a known object
-  likely,  // on the way is a block of memory of which only its use shows what it is
+  likely,  // on the path is a block of memory of which only its use shows what it is
   unsure   // the word may be a copy that owns nothing
 };
-const char* sureness_name(Sureness sureness);
+const char* confidence_name(Confidence confidence);
 
 struct NativeHolder {
   enum class End : uint8_t { object, static_data, thread_local_data, stack, block };
@@ -27,7 +27,7 @@ struct NativeHolder {
   std::string description;  // from the outside in: "SinBackward0 +232 → PyFunctionPostHook +8"
   std::string library;      // of static and thread-local data
   std::string symbol;       // of that data, where the library's file says it
-  Sureness sureness = Sureness::unsure;
+  Confidence confidence = Confidence::unsure;
   NodeId node = no_node;  // of an object
 };
 const char* end_name(NativeHolder::End end);
@@ -44,10 +44,10 @@ class NativeScan {
   uint64_t bytes_read() const { return search_.bytes_read(); }
 
  private:
-  // Where a way from a word outwards ended. No text: that would be the scan's own memory outside of its arena.
+  // Where a path from a word outwards ended. No text: that would be the scan's own memory outside of its arena.
   struct Offer {
     NativeHolder::End end = NativeHolder::End::block;
-    Sureness sureness = Sureness::unsure;
+    Confidence confidence = Confidence::unsure;
     uint32_t item = 0;
     Address at = 0;                    // the outermost word
     const Library* library = nullptr;  // of static and thread-local data
@@ -62,12 +62,12 @@ class NativeScan {
     bool is_closed = false;  // explained, stale, or named
     bool has_offer = false;
     bool is_stale = false;   // met where a reference would be known: it is not reported unless something else is met
-    uint32_t item = 0;       // the first block on the way
+    uint32_t item = 0;       // the first block on the path
     uint32_t outermost = 0;  // the last that is an object of C++
     Offer best;
   };
   enum class Shape : uint8_t { target, block, vector, map_node, captures };
-  // A block on the way from a target outwards. The first items are the targets themselves.
+  // A block on the path from a target outwards. The first items are the targets themselves.
   struct Item : AddressRange {
     Shape shape = Shape::block;
     bool is_stale = false;              // its reference stands behind a vector's end
@@ -76,7 +76,7 @@ class NativeScan {
     uint32_t inner = 0;                 // the item that it refers to
     uint32_t origin = 0;
     uint64_t offset = 0;  // of that reference
-    Sureness sureness = Sureness::sure;
+    Confidence confidence = Confidence::sure;
   };
   struct Seeker {  // looks for words with this address on behalf of an item
     Address address;
@@ -99,7 +99,7 @@ class NativeScan {
   void settle_node(const Arrival& arrival, uint32_t origin);
   bool is_inside(const Arrival& arrival) const;
   bool is_unused(const Arrival& arrival) const;
-  Sureness sureness_of(const Arrival& arrival) const;
+  Confidence confidence_of(const Arrival& arrival) const;
   void add_block(const Arrival& arrival, uint32_t origin);
   bool climb_tree(uint32_t item);
   uint32_t origin_of(uint32_t item, uint32_t level);
@@ -107,7 +107,7 @@ class NativeScan {
   void close_level();
   void offer(uint32_t origin, Offer offer);
   void offer_block(uint32_t origin);
-  NativeHolder tell(const Origin& origin) const;
+  NativeHolder describe(const Origin& origin) const;
   std::string outermost_text(const Offer& offer, const std::string& symbol) const;
   std::string item_text(const Item& item) const;
   bool is_own(Address address) const {  // static data or code of this library

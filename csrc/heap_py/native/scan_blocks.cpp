@@ -107,7 +107,7 @@ void NativeScan::add_block(const Arrival& arrival, uint32_t origin) {
   item.inner = arrival.item;
   item.origin = origin;
   item.offset = arrival.at - item.first;
-  item.sureness = std::max(sureness_of(arrival), item.name != nullptr ? Sureness::sure : Sureness::likely);
+  item.confidence = std::max(confidence_of(arrival), item.name != nullptr ? Confidence::sure : Confidence::likely);
   items_.push_back(item);
   const auto added = static_cast<uint32_t>(items_.size() - 1);
   if (origins_[origin].item == 0) origins_[origin].item = added;

@@ -66,7 +66,7 @@ bool NativeScan::is_weak_list(Address at, Address target) const {
   return offset != 0 && at == address_of(referent) + static_cast<Address>(offset);
 }
 
-// Is a C++ object among the blocks on the way? What Python's own objects hold has none.
+// Is a C++ object among the blocks on the path? What Python's own objects hold has none.
 bool NativeScan::has_class(uint32_t item) const {
   for (; items_[item].shape != Shape::target; item = items_[item].inner)
     if (items_[item].name != nullptr) return true;
@@ -103,9 +103,9 @@ bool NativeScan::is_unused(const Arrival& arrival) const {
   return false;
 }
 
-Sureness NativeScan::sureness_of(const Arrival& arrival) const {
-  if (is_unused(arrival)) return Sureness::unsure;
-  return is_inside(arrival) ? Sureness::sure : Sureness::likely;
+Confidence NativeScan::confidence_of(const Arrival& arrival) const {
+  if (is_unused(arrival)) return Confidence::unsure;
+  return is_inside(arrival) ? Confidence::sure : Confidence::likely;
 }
 
 void NativeScan::settle_node(const Arrival& arrival, uint32_t origin) {
@@ -127,7 +127,7 @@ void NativeScan::settle_node(const Arrival& arrival, uint32_t origin) {
   }
   Offer found;
   found.end = NativeHolder::End::object;
-  found.sureness = sureness_of(arrival);
+  found.confidence = confidence_of(arrival);
   found.item = arrival.item;
   found.at = arrival.at;
   found.node = arrival.node;

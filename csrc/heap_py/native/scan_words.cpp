@@ -21,9 +21,9 @@ std::string short_type(const std::string& name) {
 
 }  // namespace
 
-const char* sureness_name(Sureness sureness) {
+const char* confidence_name(Confidence confidence) {
   static constexpr const char* names[] = {"sure", "likely", "unsure"};
-  return names[static_cast<size_t>(sureness)];
+  return names[static_cast<size_t>(confidence)];
 }
 
 const char* end_name(NativeHolder::End end) {
@@ -31,12 +31,12 @@ const char* end_name(NativeHolder::End end) {
   return names[static_cast<size_t>(end)];
 }
 
-NativeHolder NativeScan::tell(const Origin& origin) const {
+NativeHolder NativeScan::describe(const Origin& origin) const {
   const Offer& offer = origin.best;
   NativeHolder holder;
   holder.target = origin.target;
   holder.end = offer.end;
-  holder.sureness = offer.sureness;
+  holder.confidence = offer.confidence;
   if (offer.end == NativeHolder::End::object) holder.node = offer.node;
   if (offer.library != nullptr) holder.library = offer.library->path;
   if (offer.end == NativeHolder::End::static_data) holder.symbol = libraries_.symbol_at(offer.at);

@@ -17,7 +17,7 @@ int64_t TorchProvider::native_owners(const void* object, uint32_t type) {
   return is_node(kinds_[type]) && !layout_.are_nodes_coupled ? -1 : count_of(address);
 }
 
-void TorchProvider::find_natives(const std::function<void(const void* object, uint32_t type)>& tell) {
+void TorchProvider::find_natives(const std::function<void(const void* object, uint32_t type)>& report) {
   if (NativeCensus::why_not() != nullptr) {
     limits_.push_back(std::string(unseen) + ": " + NativeCensus::why_not());
     return;
@@ -36,7 +36,7 @@ void TorchProvider::find_natives(const std::function<void(const void* object, ui
     const KnownClass& known = class_of(found.address);
     NodeKind kind;
     if (kind_of(found.address, known, &kind))
-      tell(reinterpret_cast<const void*>(static_cast<uintptr_t>(found.address)), row_of(known, kind, found.address));
+      report(reinterpret_cast<const void*>(static_cast<uintptr_t>(found.address)), row_of(known, kind, found.address));
   }
 }
 

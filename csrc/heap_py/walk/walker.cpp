@@ -44,9 +44,10 @@ class WalkSink final : public ReferenceSink {
   void native(const void* target, uint32_t type, const char*, int64_t) override {
     if (target != nullptr) builder_.refer(address_of(target), type);
   }
-  void latent(PyObject* wrapper, PyObject* target, const OnTheWay& first, const OnTheWay& second) override {
-    const auto between = [](const OnTheWay& way) {
-      return Builder::Between{address_of(way.native), way.type, way.owners};
+  void latent(PyObject* wrapper, PyObject* target, const IntermediateOwner& first,
+              const IntermediateOwner& second) override {
+    const auto between = [](const IntermediateOwner& owner) {
+      return Builder::Between{address_of(owner.native), owner.type, owner.owners};
     };
     builder_.await(address_of(wrapper), address_of(target), between(first), between(second));
   }
@@ -264,7 +265,7 @@ void Walker::add_tracked() {
   graph_.tracked_end = graph_.size();
 }
 
-// Everything hangs on sys.modules: the way through it is the one that says least, so it costs nothing.
+// Everything hangs on sys.modules: the path through it says least, so it costs nothing.
 uint32_t Walker::modules_row(uint32_t row) {
   TypeRow free_of_charge = graph_.type_rows[row];
   free_of_charge.step_cost = 0;

@@ -6,7 +6,7 @@ namespace gradlife::heap {
 namespace {
 
 // Tarjan's algorithm with its stack on the heap. Of a node only its number is kept, or that its part is closed; what
-// else is asked of those on the way stands in the frames, which are read in order.
+// else is asked of those on the path stands in the frames, which are read in order.
 class Tarjan {
  public:
   explicit Tarjan(const Edges& references) : references_(references), order_(references.rows(), unseen) {

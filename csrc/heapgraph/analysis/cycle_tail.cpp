@@ -22,18 +22,18 @@ class Above {
   const std::vector<NodeId>& order() const { return order_; }
   // What lies in a cycle, or between two of them.
   bool is_core(NodeId node) const { return core_.count(node) != 0; }
-  // A shortest way; of several the one that comes first in each object's own order, as a program writes it.
+  // A shortest path; of several the one that comes first in each object's own order, as a program writes it.
   std::vector<NodeId> way_from(NodeId node) const {
-    std::vector<NodeId> way = {node};
-    while (way.back() != order_.front()) {
-      const Row targets = graph_.references.of(way.back());
-      const size_t nearer = distance_.at(way.back()) - 1;
-      way.push_back(*std::find_if(targets.begin(), targets.end(), [&](NodeId target) {
+    std::vector<NodeId> path = {node};
+    while (path.back() != order_.front()) {
+      const Row targets = graph_.references.of(path.back());
+      const size_t nearer = distance_.at(path.back()) - 1;
+      path.push_back(*std::find_if(targets.begin(), targets.end(), [&](NodeId target) {
         const auto found = distance_.find(target);
         return found != distance_.end() && found->second == nearer;
       }));
     }
-    return way;
+    return path;
   }
 
  private:
@@ -115,7 +115,7 @@ NodeId wrapper_of_two_halves(const Graph& graph, const std::vector<NodeId>& cycl
 
 }  // namespace
 
-Hanging cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) {
+CycleTail cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most) {
   if (paths.is_reached(node)) return {};
   const Above above(graph, paths, node, most);
   constexpr size_t most_starts = 4096;  // pairs of halves that are in no cycle

@@ -5,13 +5,13 @@
 
 namespace gradlife::heap {
 
-struct Hanging {
-  std::vector<NodeId> cycle;  // its first node is the one that the way begins at
-  std::vector<NodeId> way;    // from that node to the object itself
+struct CycleTail {
+  std::vector<NodeId> cycle;  // its first node is the one that the path begins at
+  std::vector<NodeId> path;   // from that node to the object itself
 };
 
 // The nearest cycle that leads to a node which no root reaches; empty where none does. Needs the graph's referrers.
 // `most`: nodes looked at, at most.
-Hanging cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most = size_t{1} << 20);
+CycleTail cycle_above(const Graph& graph, const PathTree& paths, NodeId node, size_t most = size_t{1} << 20);
 
 }  // namespace gradlife::heap

@@ -148,7 +148,7 @@ Fate Fates::of(NodeId node) const {
   return fate;
 }
 
-// A shortest way; the object itself where it has such references of its own.
+// A shortest path; the object itself where it has such references of its own.
 std::vector<NodeId> Fates::lead_to(NodeId node) const {
   std::unordered_map<NodeId, NodeId> next = {{node, no_node}};
   std::vector<NodeId> found = {node};

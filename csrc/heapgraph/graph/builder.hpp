@@ -50,7 +50,7 @@ class Builder {
   void begin_taken() noexcept { push(taken_mark); }
   // What follows next, of the same native node, is its wrapper, which counts all the node's other owners as one.
   void begin_coupled() noexcept { push(coupled_mark); }
-  // A native object on the way of a latent reference.
+  // A native object on the path of a latent reference.
   struct Between {
     Address address;  // 0: there is one only
     uint32_t type;

@@ -7,21 +7,21 @@ from dataclasses import replace
 
 from gradlife import _heap
 from gradlife.hunting.findings.diagnosis import finding
-from gradlife.hunting.findings.holder_path import growth_in_trace, other_holders, way_of
+from gradlife.hunting.findings.holder_path import find_holder_path, growth_in_trace, other_holders
 from gradlife.hunting.findings.leak_trace import (
     best_members,
     heaviest,
     held_trace,
     in_cycle,
     lost_trace,
-    raw_way,
+    raw_path,
     story,
 )
 from gradlife.hunting.growth.garbage import Garbage
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.reachable_growth import Grown
 from gradlife.hunting.snapshots.creation_sites import Noted
-from gradlife.hunting.snapshots.native_objects import LEAST_LOOKS, Unreached, grows
+from gradlife.hunting.snapshots.native_objects import LEAST_SNAPSHOTS, Unreached, grows
 from gradlife.hunting.snapshots.node_weights import plus, weight
 from gradlife.hunting.snapshots.retained import Kept, dominators
 from gradlife.hunting.snapshots.retained_types import added_up, types_of, types_retained
@@ -36,27 +36,27 @@ ORDER = [FindingKind.GROWTH, FindingKind.NEVER, FindingKind.NATIVE, FindingKind.
 
 def growth_finding(graph: _heap.Graph, grown: Grown, noted: Noted) -> Finding:
     """A group that grows."""
-    way = way_of(graph, grown.group, grown.containers)
+    path = find_holder_path(graph, grown.group, grown.containers)
     if grown.group.anchor is not None:
-        kind, lifetime, trace = FindingKind.GROWTH, Lifetime.HELD, held_trace(graph, way.node, way.nodes)
-        raw = raw_way(graph, way.node, way.nodes)
+        kind, lifetime, trace = FindingKind.GROWTH, Lifetime.HELD, held_trace(graph, path.node, path.nodes)
+        raw = raw_path(graph, path.node, path.nodes)
     else:
-        trace = lost_trace(graph, way.node, Lifetime.NEVER)
+        trace = lost_trace(graph, path.node, Lifetime.NEVER)
         kind, lifetime = FindingKind.NEVER if trace.cycle else FindingKind.NATIVE, Lifetime.NEVER
-        raw = story(graph, way.node)["tail"]
+        raw = story(graph, path.node)["tail"]
     trace = with_siblings(graph, trace, raw, grown.group.members)
     return finding(
         kind,
         lifetime,
-        as_alias(trace) if is_alias(graph, grown.group, way.node, way.holder) else trace,
+        as_alias(trace) if is_alias(graph, grown.group, path.node, path.holder) else trace,
         grown.per_step,
         survivors=len(grown.group.members),
         retained_bytes=retained(graph, grown.group),
         retained_types=retained_types(graph, grown.group),
-        created_at=noted.lines(graph, tellers(graph, grown.group, way.node, way.holder)),
+        created_at=noted.lines(graph, creation_candidates(graph, grown.group, path.node, path.holder)),
         executed=noted.executed,
-        growth=growth_in_trace(graph, way, grown),
-        also_held_by=other_holders(graph, grown.group, way),
+        growth=growth_in_trace(graph, path, grown),
+        also_held_by=other_holders(graph, grown.group, path),
         arrivals=grown.arrivals,
     )
 
@@ -81,7 +81,9 @@ def as_alias(trace: Trace) -> Trace:
     return replace(trace, tensor=replace(trace.tensor, is_alias=True)) if trace.tensor is not None else trace
 
 
-def tellers(graph: _heap.Graph, group: Group, node: int, holder: int | None = None) -> Iterator[Iterable[int]]:
+def creation_candidates(
+    graph: _heap.Graph, group: Group, node: int, holder: int | None = None
+) -> Iterator[Iterable[int]]:
     """Members of a group by whose lines they are shown: the one that is shown, those that could be, others like it."""
     yield [node]
     yield best_members(graph, group, holder)
@@ -94,8 +96,8 @@ def tellers(graph: _heap.Graph, group: Group, node: int, holder: int | None = No
 
 def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Noted) -> list[Finding]:
     """A finished step that is still held; in a script the loop's own variables hold the step under way."""
-    shown = teller(graph, kept)
-    trace = with_siblings(graph, held_trace(graph, shown), raw_way(graph, shown), kept.storages)
+    shown = object_to_show(graph, kept)
+    trace = with_siblings(graph, held_trace(graph, shown), raw_path(graph, shown), kept.storages)
     if is_script and is_variable(trace):
         return []
     return [
@@ -115,7 +117,7 @@ def retained_finding(graph: _heap.Graph, kept: Kept, is_script: bool, noted: Not
 
 def native_findings(natives: Sequence[Unreached], noted: Noted) -> list[Finding]:
     """Storages and nodes in memory that nothing in Python reaches, where there are more after every round."""
-    if len(natives) < LEAST_LOOKS or not all(map(grows, natives, natives[1:])):
+    if len(natives) < LEAST_SNAPSHOTS or not all(map(grows, natives, natives[1:])):
         return []
     rate = natives[-1].since(natives[0])
     count = natives[-1].counts["storage"] - natives[0].counts["storage"]
@@ -141,7 +143,7 @@ def unheld_memory(report: HuntReport) -> Finding:
     return finding(FindingKind.NATIVE, Lifetime.NEVER, trace, rate, survivors=0, retained_bytes=0)
 
 
-def teller(graph: _heap.Graph, kept: Kept) -> int:
+def object_to_show(graph: _heap.Graph, kept: Kept) -> int:
     """Return the object to show for a kept group: the largest storage, as a Python object or a tensor on a short
     path.
     """
@@ -151,8 +153,8 @@ def teller(graph: _heap.Graph, kept: Kept) -> int:
     most = max(storage_content(graph, node) for node in kept.storages)
     nodes = [node for node in kept.storages if storage_content(graph, node) == most]
     paths = [graph.path(node) for node in nodes]
-    way = min((path for path in paths if path), key=len, default=nodes[:1])
-    return next((node for node in reversed(way) if graph.type(node) in tensors), way[-1])
+    shortest = min((path for path in paths if path), key=len, default=nodes[:1])
+    return next((node for node in reversed(shortest) if graph.type(node) in tensors), shortest[-1])
 
 
 def is_variable(trace: Trace) -> bool:
@@ -202,7 +204,7 @@ def garbage_finding(graph: _heap.Graph, group: Group, steps: int, noted: Noted) 
         survivors=len(group.members),
         retained_bytes=round(rate.bytes * steps),
         retained_types=types_of(graph, group.members),
-        created_at=noted.lines(graph, tellers(graph, group, node)),
+        created_at=noted.lines(graph, creation_candidates(graph, group, node)),
         executed=noted.executed,
     )
 
@@ -238,9 +240,9 @@ def is_kept_for_a_key(one: Finding) -> bool:
 
 
 def holder(one: Finding) -> tuple[tuple[str, str], ...]:
-    """The way to what holds it, in words."""
-    *way, last = [(step.object, step.via) for step in one.trace.steps[:-1]] or [("", "")]
-    return (*way, (last[0], ""))
+    """The path to what holds it, in words."""
+    *path, last = [(step.object, step.via) for step in one.trace.steps[:-1]] or [("", "")]
+    return (*path, (last[0], ""))
 
 
 def rank(one: Finding) -> tuple[int, bool, float, int, int]:

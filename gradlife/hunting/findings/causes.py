@@ -25,7 +25,7 @@ MOST_ASKED = 8
 
 
 @dataclass(frozen=True)
-class Told:
+class GrowingGroup:
     """A group that grows, with its finding."""
 
     grown: Grown
@@ -38,13 +38,13 @@ class Told:
         return self.grown.containers or ((anchor,) if anchor else ())
 
 
-def one_per_cause(graph: _heap.Graph, told: Sequence[Told]) -> list[Finding]:
+def one_per_cause(graph: _heap.Graph, groups: Sequence[GrowingGroup]) -> list[Finding]:
     """The findings, with what grows behind hooks counted below the hooks that grow most."""
-    hooks = sorted(filter(is_hook, told), key=lambda one: -rate(one.finding))
+    hooks = sorted(filter(is_hook, groups), key=lambda one: -rate(one.finding))
     if not hooks:
-        return [one.finding for one in told]
-    causes: list[Told] = []
-    behind: dict[int, list[Told]] = {}
+        return [one.finding for one in groups]
+    causes: list[GrowingGroup] = []
+    behind: dict[int, list[GrowingGroup]] = {}
     for one in hooks:
         lead = next((number for number, cause in enumerate(causes) if is_same_cause(graph, cause, one)), None)
         if lead is None:
@@ -53,7 +53,7 @@ def one_per_cause(graph: _heap.Graph, told: Sequence[Told]) -> list[Finding]:
             behind.setdefault(lead, []).append(one)
     registries = {number: registries_of([cause, *behind.get(number, ())]) for number, cause in enumerate(causes)}
     others: list[Finding] = []
-    for one in told:
+    for one in groups:
         if is_hook(one):
             continue
         lead = next((number for number, nodes in registries.items() if is_behind(graph, nodes, one)), None)
@@ -65,7 +65,7 @@ def one_per_cause(graph: _heap.Graph, told: Sequence[Told]) -> list[Finding]:
     return [*found, *others]
 
 
-def is_hook(one: Told) -> bool:
+def is_hook(one: GrowingGroup) -> bool:
     """Is it something that each step runs all of?"""
     return one.finding.code in RUN_EACH_STEP and bool(one.places)
 
@@ -75,17 +75,17 @@ def rate(one: Finding) -> float:
     return max(one.per_step.bytes, one.per_step.retained_bytes)
 
 
-def registries_of(hooks: Iterable[Told]) -> frozenset[int]:
+def registries_of(hooks: Iterable[GrowingGroup]) -> frozenset[int]:
     """The containers that have the hooks of one cause."""
     return frozenset(node for one in hooks for node in one.places)
 
 
-def is_behind(graph: _heap.Graph, registries: frozenset[int], one: Told) -> bool:
-    """Does the way to what gets more lead through one of the hooks?"""
+def is_behind(graph: _heap.Graph, registries: frozenset[int], one: GrowingGroup) -> bool:
+    """Does the path to what gets more lead through one of the hooks?"""
     return any(not registries.isdisjoint(graph.path(node)) for node in one.places) and registries.isdisjoint(one.places)
 
 
-def is_same_cause(graph: _heap.Graph, cause: Told, other: Told) -> bool:
+def is_same_cause(graph: _heap.Graph, cause: GrowingGroup, other: GrowingGroup) -> bool:
     """Are these hooks of one object, or of one function, on several modules?"""
     if hook_of(cause) is not None and hook_of(cause) == hook_of(other):
         return True
@@ -93,7 +93,7 @@ def is_same_cause(graph: _heap.Graph, cause: Told, other: Told) -> bool:
     return bool(sample) and all(leads_to(graph, top, cause.grown.group.members.keys()) for top in sample)
 
 
-def hook_of(one: Told) -> tuple[str, str] | None:
+def hook_of(one: GrowingGroup) -> tuple[str, str] | None:
     """The function that the container holds: ``("method", "Extractor.save (cam.py:9)")``."""
     steps, at = one.finding.trace.steps, one.finding.grows_at
     return (steps[at + 1].object, steps[at + 1].detail) if at is not None and at + 1 < len(steps) else None
@@ -114,7 +114,7 @@ def is_shared(graph: _heap.Graph, node: int) -> bool:
     return graph.type(node) in {"module", "type"} or has_variables(graph, node)
 
 
-def with_consequences(cause: Finding, behind: Sequence[Told]) -> Finding:
+def with_consequences(cause: Finding, behind: Sequence[GrowingGroup]) -> Finding:
     """The finding of a cause, with what grows because of it."""
     for one in behind:
         cause = replace(

@@ -9,11 +9,11 @@ from typing import Any
 
 from gradlife.heap.diff import path_text
 from gradlife.heap.snapshot import Snapshot
-from gradlife.hunting.findings.builder import teller
+from gradlife.hunting.findings.builder import object_to_show
 from gradlife.hunting.findings.leak_trace import held_trace
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.retained import Kept, dominators, is_of_a_step, storages_of
-from gradlife.hunting.snapshots.step_snapshots import Collect, look, storage_content
+from gradlife.hunting.snapshots.step_snapshots import Collect, storage_content, take_snapshot
 from gradlife.model.hunt import Explained
 
 #: Holders that are shown, the largest first.
@@ -25,7 +25,7 @@ NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory|s
 def describe_failure(error: BaseException) -> list[Explained]:
     """Describe what the failed step holds; call it while the exception is still alive."""
     # Own frames hold it as well; what the trace shows is where the program has it.
-    now = look(0, with_labels=True, collect=Collect.NOTHING)
+    now = take_snapshot(0, with_labels=True, collect=Collect.NOTHING)
     held = in_fork(lambda: list(held_by_failure(now.graph)))
     if not is_out_of_memory(error):
         return held
@@ -35,7 +35,7 @@ def describe_failure(error: BaseException) -> list[Explained]:
 
 def owners_now() -> list[Explained]:
     """List the largest owners of live memory at this moment."""
-    now = look(0, with_labels=True, collect=Collect.NOTHING)
+    now = take_snapshot(0, with_labels=True, collect=Collect.NOTHING)
     return in_fork(lambda: list(owners(now.graph)))
 
 
@@ -48,7 +48,7 @@ def held_by_failure(graph: Any) -> Iterator[Explained]:
             found.append(storage)
     found.sort(key=lambda node: -storage_content(graph, node))
     for storage in found[:MOST]:
-        trace = held_trace(graph, teller(graph, Kept(storage, [storage])))
+        trace = held_trace(graph, object_to_show(graph, Kept(storage, [storage])))
         what = f"{path_text(trace.steps)}: {trace.object} {trace.detail}"
         yield Explained("held by the failed step", what, storage_content(graph, storage))
 

@@ -1,7 +1,7 @@
-"""The way to tell of a group that grows: through the container that gets more, to a member that stands for all.
+"""The path to tell of a group that grows: through the container that gets more, to a member that stands for all.
 
 An object is often held twice: by a list that keeps it and by the variable of the step under way; by a registry and by the
-namespace around it. The way leads through what holds all of the group and nothing else.
+namespace around it. The path leads through what holds all of the group and nothing else.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gradlife.hunting.findings.leak_trace import (
     MOST_COMPARED,
     best_members,
     by_storage,
-    raw_way,
+    raw_path,
     representative,
     shown_members,
 )
 from gradlife.hunting.growth.groups import Group
-from gradlife.hunting.growth.per_object_growth import way_to_place
+from gradlife.hunting.growth.per_object_growth import path_to_place
 from gradlife.hunting.growth.reachable_growth import Grown
 from gradlife.model.growth import Growth, GrowthKind
 
@@ -40,7 +40,7 @@ PLAIN = frozenset({"str", "int", "float", "bool", "NoneType", "bytes", "tuple"})
 
 
 @dataclass(frozen=True)
-class Way:
+class HolderPath:
     """The path by which a group is shown."""
 
     node: int  # the member that is shown
@@ -49,64 +49,64 @@ class Way:
     others: tuple[int, ...] = ()  # that hold as much, each by itself
 
 
-def way_of(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> Way:
-    """The way through one of the containers that grow."""
+def find_holder_path(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> HolderPath:
+    """The path through one of the containers that grow."""
     if group.places:
-        return way_below(graph, group, way_to_place(graph, group))
+        return path_below(graph, group, path_to_place(graph, group))
     best = ordered(graph, group, containers)
-    paths = (way_through(graph, group, node) for node in best)
-    found = next((way for way in paths if way is not None), None)
+    paths = (path_through(graph, group, node) for node in best)
+    found = next((path for path in paths if path is not None), None)
     if found is None:
-        paths = (way_through_any(graph, group, node) for node in best)
-        found = next((way for way in paths if way is not None), None)
+        paths = (path_through_any(graph, group, node) for node in best)
+        found = next((path for path in paths if path is not None), None)
     if found is None:
-        paths = (way_to_item(graph, group, node) for node in best)
-        found = next((way for way in paths if way is not None), None)
+        paths = (path_to_item(graph, group, node) for node in best)
+        found = next((path for path in paths if path is not None), None)
     if found is None:
-        return Way(representative(graph, group), (), None)
+        return HolderPath(representative(graph, group), (), None)
     return replace(found, others=tuple(node for node in best if node != found.holder))
 
 
-def way_below(graph: _heap.Graph, group: Group, way: tuple[int, ...]) -> Way:
-    """The way to what one of many objects got, and on to the member below that says most."""
-    top = way[-1]
+def path_below(graph: _heap.Graph, group: Group, path: tuple[int, ...]) -> HolderPath:
+    """The path to what one of many objects got, and on to the member below that says most."""
+    top = path[-1]
     below = {node: at for node, at in group.members.items() if at == top}
-    inner = inner_way(graph, group, {top}, best_members(graph, Group(group.anchor, [top], below))[0])
-    return Way((inner or way)[-1], (*way, *inner[1:]), None)
+    inner = inner_path(graph, group, {top}, best_members(graph, Group(group.anchor, [top], below))[0])
+    return HolderPath((inner or path)[-1], (*path, *inner[1:]), None)
 
 
-def way_through(graph: _heap.Graph, group: Group, container: int) -> Way | None:
-    """The way through a container to one of the members that say most."""
+def path_through(graph: _heap.Graph, group: Group, container: int) -> HolderPath | None:
+    """The path through a container to one of the members that say most."""
     held = best_members(graph, group, container)
     node = held[len(held) // 2]
     if container in graph.path(node):
-        return Way(node, (), container)
-    return way_to_one(graph, group, container, held)
+        return HolderPath(node, (), container)
+    return path_to_one(graph, group, container, held)
 
 
-def way_through_any(graph: _heap.Graph, group: Group, container: int) -> Way | None:
-    """The way through a container to the largest tensor that it has: the largest of all may hang on something else."""
-    return way_to_one(graph, group, container, by_storage(graph, shown_members(graph, group))[:MOST_COMPARED])
+def path_through_any(graph: _heap.Graph, group: Group, container: int) -> HolderPath | None:
+    """The path through a container to the largest tensor that it has: the largest of all may hang on something else."""
+    return path_to_one(graph, group, container, by_storage(graph, shown_members(graph, group))[:MOST_COMPARED])
 
 
-def way_to_one(graph: _heap.Graph, group: Group, container: int, nodes: Sequence[int]) -> Way | None:
-    """The way through a container to the first of these members that it leads to."""
+def path_to_one(graph: _heap.Graph, group: Group, container: int, nodes: Sequence[int]) -> HolderPath | None:
+    """The path through a container to the first of these members that it leads to."""
     items = items_of(graph, group, container)
-    paths = ((one, inner_way(graph, group, items, one)) for one in nodes)
-    return next((named for one, inner in paths if (named := named_way(graph, container, inner, one))), None)
+    paths = ((one, inner_path(graph, group, items, one)) for one in nodes)
+    return next((named for one, inner in paths if (named := named_path(graph, container, inner, one))), None)
 
 
-def way_to_item(graph: _heap.Graph, group: Group, container: int) -> Way | None:
-    """The way to an item of a container, where it is not known by what that refers to anything else."""
-    paths = (named_way(graph, container, [item], item) for item in items_of(graph, group, container))
-    return next((way for way in paths if way is not None), None)
+def path_to_item(graph: _heap.Graph, group: Group, container: int) -> HolderPath | None:
+    """The path to an item of a container, where it is not known by what that refers to anything else."""
+    paths = (named_path(graph, container, [item], item) for item in items_of(graph, group, container))
+    return next((path for path in paths if path is not None), None)
 
 
-def named_way(graph: _heap.Graph, container: int, inner: list[int], node: int) -> Way | None:
-    """The way through a container, if it is known by what each of these refers to the next."""
+def named_path(graph: _heap.Graph, container: int, inner: list[int], node: int) -> HolderPath | None:
+    """The path through a container, if it is known by what each of these refers to the next."""
     if not inner or any(step.relation == "unknown" for step in graph.steps_along([container, *inner])[:-1]):
         return None
-    return Way(node, (*graph.path(container), *inner), container)
+    return HolderPath(node, (*graph.path(container), *inner), container)
 
 
 def items_of(graph: _heap.Graph, group: Group, container: int) -> set[int]:
@@ -139,22 +139,22 @@ def is_other(graph: _heap.Graph, node: int, names: set[tuple[str, str]]) -> bool
 
 
 def is_of_library(graph: _heap.Graph, container: int) -> bool:
-    """Does the way to it begin in a module of the standard library or of torch?"""
+    """Does the path to it begin in a module of the standard library or of torch?"""
     first = next((step for step in graph.path_steps(container) if step.type == "module"), None)
     package = first.detail.partition(".")[0] if first is not None else ""
     return package in sys.stdlib_module_names or package == "torch"
 
 
-def inner_way(graph: _heap.Graph, group: Group, items: set[int], node: int) -> list[int]:
-    """A short way through members from one of these items to a member; empty where there is none."""
+def inner_path(graph: _heap.Graph, group: Group, items: set[int], node: int) -> list[int]:
+    """A short path through members from one of these items to a member; empty where there is none."""
     after = {node: node}
     front = [node]
     for at in front:
         if at in items:
-            way = [at]
-            while way[-1] != node:
-                way.append(after[way[-1]])
-            return way
+            path = [at]
+            while path[-1] != node:
+                path.append(after[path[-1]])
+            return path
         for referrer in graph.referrers(at) if len(after) < MOST_BETWEEN else ():
             if referrer in group.members and referrer not in after:
                 after[referrer] = at
@@ -162,10 +162,10 @@ def inner_way(graph: _heap.Graph, group: Group, items: set[int], node: int) -> l
     return []
 
 
-def other_holders(graph: _heap.Graph, group: Group, way: Way) -> tuple[str, ...]:
-    """The other containers that hold as much, each by the way to it."""
+def other_holders(graph: _heap.Graph, group: Group, path: HolderPath) -> tuple[str, ...]:
+    """The other containers that hold as much, each by the path to it."""
     found: dict[str, None] = {}
-    for container in way.others:
+    for container in path.others:
         item = next(iter(items_of(graph, group, container)), None)
         if item is not None:
             raw = graph.steps_along([*graph.path(container), item])
@@ -175,11 +175,11 @@ def other_holders(graph: _heap.Graph, group: Group, way: Way) -> tuple[str, ...]
     return tuple(found)[:MOST_OTHERS]
 
 
-def growth_in_trace(graph: _heap.Graph, way: Way, grown: Grown) -> Growth:
+def growth_in_trace(graph: _heap.Graph, path: HolderPath, grown: Grown) -> Growth:
     """Find the container that grows among the steps of the group's trace."""
     if grown.kind is not GrowthKind.CONTAINER:
         return Growth(grown.kind)
-    spans = spans_of(raw_way(graph, way.node, way.nodes))
-    wanted = [set() if way.holder is None else {way.holder}, set(grown.containers)]
+    spans = spans_of(raw_path(graph, path.node, path.nodes))
+    wanted = [set() if path.holder is None else {path.holder}, set(grown.containers)]
     steps = (number for one in wanted for number, nodes in enumerate(spans) if not nodes.isdisjoint(one))
     return Growth(GrowthKind.CONTAINER, next(steps, None))

@@ -1,4 +1,4 @@
-"""The trace of a group: of its members the one that says most, and the way to it."""
+"""The trace of a group: of its members the one that says most, and the path to it."""
 
 from __future__ import annotations
 
@@ -42,41 +42,41 @@ BEGINNINGS: ContextVar[Mapping[int, tuple[str, str]]] = ContextVar("BEGINNINGS",
 FIXTURE = "fixture"
 
 
-def held_trace(graph: _heap.Graph, node: int, way: Sequence[int] = (), by: Reference | None = None) -> Trace:
-    """Explain why a reachable node is alive: along `way`, through the referrer `by`, or along the most informative
+def held_trace(graph: _heap.Graph, node: int, path: Sequence[int] = (), by: Reference | None = None) -> Trace:
+    """Explain why a reachable node is alive: along `path`, through the referrer `by`, or along the most informative
     path.
     """
     found = story(graph, node)
-    found["path"] = raw_way(graph, node, way) if by is None else begun_late(path_by(graph, node, by))
+    found["path"] = raw_path(graph, node, path) if by is None else begun_late(path_by(graph, node, by))
     return trace_of(name_of(graph, node), found, graph, ())
 
 
 def own_cycle_trace(graph: _heap.Graph, node: int, by: Reference) -> Trace:
     """The cycle that will keep a node when no root reaches it any more: the last in it is below the node, and refers to it."""
     found = story(graph, node)
-    way = path_by(graph, node, by)[:-1]
-    start = next(at for at, row in enumerate(way) if row.node == node)
-    found.update({"path": [], "cycle": way[start:], "tail": [], "legs": [], "lifetime": Lifetime.GC.value})
+    path = path_by(graph, node, by)[:-1]
+    start = next(at for at, row in enumerate(path) if row.node == node)
+    found.update({"path": [], "cycle": path[start:], "tail": [], "legs": [], "lifetime": Lifetime.GC.value})
     return trace_of(name_of(graph, node), found, graph, ())
 
 
 def path_by(graph: _heap.Graph, node: int, by: Reference) -> list[Reference]:
-    """The way to a node through one of its referrers, of which the reference is given."""
+    """The path to a node through one of its referrers, of which the reference is given."""
     return [*graph.path_steps(by.node)[:-1], by, *graph.path_steps(node)[-1:]]
 
 
-def raw_way(graph: _heap.Graph, node: int, way: Sequence[int] = ()) -> list[Reference]:
-    """A way as it stands in memory; the one that says most where none is given."""
-    return begun_late(graph.steps_along(way)) if way else raw_path(graph, node)
+def raw_path(graph: _heap.Graph, node: int, path: Sequence[int] = ()) -> list[Reference]:
+    """A path as it stands in memory; the one that says most where none is given."""
+    return begun_late(graph.steps_along(path)) if path else most_informative_path(graph, node)
 
 
-def raw_path(graph: _heap.Graph, node: int) -> list[Reference]:
-    """The way that says most, as it stands in memory."""
-    return begun_late(telling_path(graph, graph.path(node)) or graph.path_steps(node))
+def most_informative_path(graph: _heap.Graph, node: int) -> list[Reference]:
+    """The path that says most, as it stands in memory."""
+    return begun_late(path_by_value(graph, graph.path(node)) or graph.path_steps(node))
 
 
 def begun_late(steps: list[Reference]) -> list[Reference]:
-    """The way from the last beginning on that a runner has declared."""
+    """The path from the last beginning on that a runner has declared."""
     known = BEGINNINGS.get()
     for at in range(len(steps) - 1, -1, -1):
         found = steps[at]
@@ -91,7 +91,7 @@ def fixture(found: Reference, name: str, scope: str) -> Reference:
 
 
 def lost_trace(graph: _heap.Graph, node: int, lifetime: Lifetime) -> Trace:
-    """The cycle that keeps a node which no root reaches, and the way from the cycle to it."""
+    """The cycle that keeps a node which no root reaches, and the path from the cycle to it."""
     return replace(trace_of(name_of(graph, node), story(graph, node), graph, ()), lifetime=lifetime)
 
 
@@ -105,22 +105,22 @@ def name_of(graph: _heap.Graph, node: int) -> str:
     return short_type(graph.type(node))
 
 
-def telling_path(graph: _heap.Graph, path: Sequence[int]) -> list[Reference] | None:
+def path_by_value(graph: _heap.Graph, path: Sequence[int]) -> list[Reference] | None:
     """Another way where the shortest goes through a key: an object is shown by who has it as a value."""
     steps = graph.path_steps(path[-1]) if path else []
     for at in range(len(steps) - 1, 0, -1):
         if steps[at - 1].relation != "dict_key":
             continue
         for step in story(graph, path[at])["referrers"]:
-            way = graph.path(step.node)
-            if step.relation not in WEAK_RELATIONS and step.kind == "python" and way and path[at] not in way:
+            other = graph.path(step.node)
+            if step.relation not in WEAK_RELATIONS and step.kind == "python" and other and path[at] not in other:
                 return [*graph.path_steps(step.node)[:-1], step, *steps[at:]]
     return None
 
 
 def representative(graph: _heap.Graph, group: Group) -> int:
     """The member to tell of where no container grows: a link of a chain of its like, or else a tensor with the most bytes, on
-    a short way through the anchor.
+    a short path through the anchor.
     """
     link = chain_link(graph, group)
     if link is not None:

@@ -21,7 +21,7 @@ AROUND = {"list": "[{}]", "tuple": "({},)", "deque": "deque([{}])", "set": "{{{}
 TEMPLATE = '''\
 """{title}, as gradlife found it in a program, in miniature.
 
-{way}
+{path}
 """
 
 from collections import deque  # noqa: F401  of the program's containers
@@ -45,12 +45,12 @@ class Holder:
     title={title!r},
     pattern={code!r},
     expects=[
-        Expect("subject", "alive", probe="expiry", stage=DONE{on}, because={way!r}),
-        Expect("subject", "held"{on}, because={way!r}),
+        Expect("subject", "alive", probe="expiry", stage=DONE{on}, because={path!r}),
+        Expect("subject", "held"{on}, because={path!r}),
     ],
 )
 def {name}(lab):
-    """Each step leaves something behind: {way}."""
+    """Each step leaves something behind: {path}."""
 {body}
 
 
@@ -95,7 +95,7 @@ class NoScenario(Exception):
 
 @dataclass(frozen=True)
 class Link:
-    """One reference of the way, in a program's words."""
+    """One reference of the path, in a program's words."""
 
     family: str  # object, list, tuple, deque, set, dict
     name: str = ""  # of an attribute, or a key as text
@@ -108,7 +108,7 @@ class Link:
 
 
 def exported(finding: Finding) -> str:
-    """The text of the file; NoScenario where the way has what only the program itself can make."""
+    """The text of the file; NoScenario where the path has what only the program itself can make."""
     if finding.lifetime is not Lifetime.HELD or not finding.trace.steps:
         raise NoScenario(f"no variable leads to {finding.trace.object}: gradlife explain {finding.code} has its story")
     case = Case(finding.trace, finding.kind, finding.lifetime)
@@ -127,7 +127,7 @@ def exported(finding: Finding) -> str:
         title=finding.title[:1].upper() + finding.title[1:],
         code=finding.code,
         name=f"{finding.code.lower()}_{finding.fingerprint}".rstrip("_"),
-        way=way_text(links),
+        path=path_text(links),
         make=MAKE[what],
         on=', on="torch-*"' if what == "graph" else "",
         fix="result.detach()" if what == "graph" else "nothing is kept",
@@ -137,7 +137,7 @@ def exported(finding: Finding) -> str:
 
 
 def links_of(steps: Sequence[Step], site: int | None) -> tuple[list[Link], int | None]:
-    """The references below the variable that the way begins at, and which of them is the container that grows."""
+    """The references below the variable that the path begins at, and which of them is the container that grows."""
     links: list[Link] = []
     grown = None
     for number, step in enumerate(steps):
@@ -165,7 +165,7 @@ def link_of(step: Step) -> Link:
     raise NoScenario(f"a {step.object} with its {step.via.strip() or step.relation} is made by the program only")
 
 
-def way_text(links: Sequence[Link]) -> str:
+def path_text(links: Sequence[Link]) -> str:
     """Format a path on one line: variable -> .losses -> list."""
     words = (f".{link.name}" if link.family == "object" else link.family for link in links)
     return " -> ".join(["variable", *words, "what a step made"])

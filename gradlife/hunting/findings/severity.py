@@ -43,7 +43,7 @@ class Room:
     """The memory around a program."""
 
     free: int  # bytes until the limit
-    peak: float  # bytes of storages at most at any look
+    peak: float  # bytes of storages at most at any snapshot
 
 
 def room_now(peak: float, limit: int | None = None) -> Room:

@@ -27,9 +27,9 @@ LEAST_LATER_SHARE = 0.5
 
 def arrived(evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
     """Groups that grow now and then, those left out that are known."""
-    if len(evidence.looks) <= LEAST_ARRIVALS:
+    if len(evidence.snapshots) <= LEAST_ARRIVALS:
         return []
-    whole = replace(evidence, rounds=len(evidence.looks) - 1)
+    whole = replace(evidence, rounds=len(evidence.snapshots) - 1)
     taken = {node for group in known for node in group.members}
     found = (grown_rarely(group, whole) for group in held_groups(evidence.graph, evidence.born))
     return [one for one in found if one is not None and taken.isdisjoint(one.group.members)]
@@ -50,7 +50,7 @@ def grown_rarely(group: Group, evidence: Evidence) -> Grown | None:
 
 
 def arrivals_of(held_by: Sequence[int], rate: PerStep, evidence: Evidence) -> Arrivals | None:
-    """How often something came, by the items of what holds it; None for a chain, whose links are not told apart."""
+    """How often something came, by the items of what holds it; None for a chain, whose links look all the same."""
     steps = sum(map(evidence.steps, evidence.judged))
     times = min((sum(increments(node, evidence)) for node in held_by), default=0)
     if not times or times > MOST_OFTEN * steps:
@@ -69,7 +69,7 @@ def is_late_chain(group: Group, evidence: Evidence) -> bool:
         return False
     if not all_below_one(group, evidence.graph, evidence):
         return False
-    amounts = retained_amounts(group.anchor, evidence.looks)
+    amounts = retained_amounts(group.anchor, evidence.snapshots)
     added = [after - before for before, after in itertools.pairwise(amounts)]
     return len(added) == len(evidence.judged) and has_arrivals(added, evidence)
 

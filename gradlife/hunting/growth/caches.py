@@ -36,7 +36,7 @@ def is_filling(finding: Finding, growth: Growth) -> bool:
 
 
 def bounded_step(finding: Finding) -> Step | None:
-    """The container on the way that may not hold more than a number of items, and has room left."""
+    """The container on the path that may not hold more than a number of items, and has room left."""
     for step in finding.trace.steps:
         if step.most is not None and step.most <= LARGEST_BOUND and (step.length is None or step.length < step.most):
             return step
@@ -74,12 +74,12 @@ def explained(finding: Finding) -> Explained:
 
 def replaced(finding: Finding) -> Explained:
     """Explain a place on one line where each step stores something larger that is not made of the previous one."""
-    what = f"{way_text(finding.trace.steps)}: replaced at each step by a larger one that is not made of it"
+    what = f"{path_text(finding.trace.steps)}: replaced at each step by a larger one that is not made of it"
     return Explained("larger in each step", what, finding.retained_bytes)
 
 
-def way_text(steps: Sequence[Step]) -> str:
-    """A way as one would write it."""
+def path_text(steps: Sequence[Step]) -> str:
+    """A path as one would write it."""
     names = [step.via if step.via[:1] in ".[" else f" {step.via}" for step in steps[:-1]]
     return "".join(names).strip()
 

@@ -73,7 +73,7 @@ class Controls:
         return self._function is not None
 
     def plant(self, steps: int = 0, now: int = 0, *, is_early: bool = False) -> None:
-        """The steps of each control that go with so many of the program's, those since the last look; ``now``: all of them.
+        """The steps of each control that go with so many of the program's, those since the last snapshot; ``now``: all of them.
 
         What is planted early, in the midst of a round, is not planted again at its end.
         """

@@ -8,17 +8,17 @@ from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.islands import alike, islands
 from gradlife.hunting.snapshots.node_weights import NATIVE
-from gradlife.hunting.snapshots.step_snapshots import Look
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.hunting.snapshots.survivors import new_objects
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Looks around a collection, and the one before the steps whose garbage it freed."""
+    """Snapshots around a collection, and the one before the steps whose garbage it freed."""
 
-    start: Look
-    before: Look
-    after: Look
+    start: StepSnapshot
+    before: StepSnapshot
+    after: StepSnapshot
     steps: int
 
 
@@ -31,14 +31,14 @@ class Garbage:
     steps: int  # that made them
 
 
-def is_waiting(start: Look, now: Look) -> bool:
+def is_waiting(start: StepSnapshot, now: StepSnapshot) -> bool:
     """Is there anything of torch that is new and that no root reaches? Only then it is worth a collection."""
     graph = now.graph
     return any(graph.kind(node) in NATIVE and not graph.path(node) for node in appeared(start.graph, graph))
 
 
 def garbage_of(waiting: Waiting) -> Garbage:
-    """Islands that the collection between two looks freed, and that were not there at the start."""
+    """Islands that the collection between two snapshots freed, and that were not there at the start."""
     graph = waiting.before.graph
     found = islands(
         graph, completed(graph, appeared(waiting.after.graph, graph) & appeared(waiting.start.graph, graph))

@@ -84,7 +84,7 @@ def join_held(target: list[int], number: int, other: int, ranks: Sequence[tuple[
     """Two that the same container has: what they are parts of becomes one, called after the one that a container has.
 
     The container shows whether they grow. The newest of them may be held by something else, too: by a step under
-    way, by a cache of the last one; then a container has many more of the others.
+    path, by a cache of the last one; then a container has many more of the others.
     """
     mine, others = final(target, number), final(target, other)
     into, part = (others, mine) if mine == number else (mine, others)
@@ -128,17 +128,17 @@ def anchored(graph: _heap.Graph, born: Births) -> list[Group]:
 
 
 def top_of(graph: _heap.Graph, node: int, born: Births, known: dict[int, int]) -> int:
-    """The highest survivor on the way up the dominators that has only survivors between it and `node`."""
-    way = []
+    """The highest survivor on the path up the dominators that has only survivors between it and `node`."""
+    path = []
     at = node
     while at not in known:
-        way.append(at)
+        path.append(at)
         above = survivor_above(graph, at, born)
         if above is None:
             known[at] = at
             break
         at = above
-    known.update(dict.fromkeys(way, known[at]))
+    known.update(dict.fromkeys(path, known[at]))
     return known[node]
 
 

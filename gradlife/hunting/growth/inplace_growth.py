@@ -15,7 +15,7 @@ from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.reachable_growth import Evidence, Grown, is_steady
 from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.stale_activations import bytes_of
-from gradlife.hunting.snapshots.step_snapshots import Look, sized, tensor_type_names
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, sized, tensor_type_names
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import PerStep
 
@@ -45,25 +45,25 @@ class Body:
 
 def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
     """Places that took more in every round, those left out of which is shown already."""
-    looks = evidence.looks
-    if len(looks) <= LEAST_ROUNDS or not has_new_sizes(looks):
+    snapshots = evidence.snapshots
+    if len(snapshots) <= LEAST_ROUNDS or not has_new_sizes(snapshots):
         return []
-    found = [bodies_of(look.graph) for look in looks]
-    lasting = set.intersection(*({place for body in one for place in body.places} for one in found))
-    amounts = [amounts_of(one, lasting) for one in found]
+    found = [bodies_of(snapshot.graph) for snapshot in snapshots]
+    common = set.intersection(*({place for body in one for place in body.places} for one in found))
+    amounts = [amounts_of(one, common) for one in found]
     members = {node for one in known for node in one.group.members}.union(evidence.planted)
     rows = []
     for place in amounts[-1]:
-        if place is not None and is_swelling([before[place] for before in amounts], evidence):
-            here = [body for body in found[-1] if first_of(body, lasting) == place]
+        if place is not None and grows_in_place([before[place] for before in amounts], evidence):
+            here = [body for body in found[-1] if first_of(body, common) == place]
             if members.isdisjoint(body.node for body in here):
                 rows.append(grown_at(evidence, place, here, [before[place] for before in amounts]))
     return rows
 
 
-def has_new_sizes(looks: Sequence[Look]) -> bool:
-    """Has anything a size at the last look that nothing had before? What grows has; in most programs nothing does."""
-    return bool(looks[-1].sizes.difference(*(look.sizes for look in looks[:-1])))
+def has_new_sizes(snapshots: Sequence[StepSnapshot]) -> bool:
+    """Has anything a size at the last snapshot that nothing had before? What grows has; in most programs nothing does."""
+    return bool(snapshots[-1].sizes.difference(*(snapshot.sizes for snapshot in snapshots[:-1])))
 
 
 def bodies_of(graph: _heap.Graph) -> list[Body]:
@@ -79,20 +79,20 @@ def places_above(graph: _heap.Graph, node: int, tensors: Set[str]) -> Iterator[P
             yield place_at(graph, above)
 
 
-def first_of(body: Body, lasting: Set[Place]) -> Place | None:
-    """The nearest place of those that were there at every look."""
-    return next((place for place in body.places if place in lasting), None)
+def first_of(body: Body, common: Set[Place]) -> Place | None:
+    """The nearest place of those that were there at every snapshot."""
+    return next((place for place in body.places if place in common), None)
 
 
-def amounts_of(bodies: Iterable[Body], lasting: Set[Place]) -> Counter[Place | None]:
+def amounts_of(bodies: Iterable[Body], common: Set[Place]) -> Counter[Place | None]:
     """The bytes at each place."""
     sums: Counter[Place | None] = Counter()
     for body in bodies:
-        sums[first_of(body, lasting)] += body.bytes
+        sums[first_of(body, common)] += body.bytes
     return sums
 
 
-def is_swelling(amounts: Sequence[int], evidence: Evidence) -> bool:
+def grows_in_place(amounts: Sequence[int], evidence: Evidence) -> bool:
     """Is there more after every round, and about as much more for each step?"""
     added = [after - before for before, after in itertools.pairwise(amounts)]
     return all(one > 0 for one in added) and is_steady(added[evidence.judged.start :], evidence)
@@ -104,22 +104,22 @@ def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: 
     largest, *others = sorted(bodies, key=lambda one: -one.bytes)
     group = Group(graph.find(place.address))
     for body in (largest, *(one for one in others if one.node in evidence.born)):
-        way = way_below(graph, body, place)
-        group.tops.append(way[-1])
-        group.members.update(dict.fromkeys(way, way[-1]))
+        path = path_below(graph, body, place)
+        group.tops.append(path[-1])
+        group.members.update(dict.fromkeys(path, path[-1]))
     steps = sum(map(evidence.steps, evidence.judged))
     more = (amounts[-1] - amounts[evidence.judged.start]) / steps
     return Grown(group, PerStep(bytes=more, retained_bytes=more), GrowthKind.LARGER)
 
 
-def way_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
+def path_below(graph: _heap.Graph, body: Body, place: Place) -> list[int]:
     """Return the nodes from a body up to a place, without the place."""
-    way = [body.node]
+    path = [body.node]
     for above in dominators(graph, body.node):
         if place_at(graph, above) == place:
             break
-        way.append(above)
-    return way
+        path.append(above)
+    return path
 
 
 def place_of(graph: _heap.Graph, one: Grown) -> Place:

@@ -25,7 +25,7 @@ def finished_steps(evidence: Evidence, grown: Sequence[Grown]) -> list[Kept]:
     Anything on the same container as a growing group belongs to that group, from before the first snapshot.
     """
     known = {node for one in grown for node in (*one.group.members, *one.containers)}
-    kept = kept_by_steps(evidence.looks[-1], known)
+    kept = kept_by_steps(evidence.snapshots[-1], known)
     known = known.union(*(one.storages for one in kept))
     return kept + kept_by_slices(evidence.graph, evidence.born, known)
 

@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 def spread(groups: Iterable[Group], graph: _heap.Graph, earlier: _heap.Graph) -> list[Group]:
-    """Groups that hang on the same place of many objects, together, where most of these objects had less at an earlier look.
+    """Groups that hang on the same place of many objects, together, where most of these objects had less at an earlier snapshot.
 
     What hangs there must have been born after that.
     """
@@ -94,12 +94,12 @@ def together(graph: _heap.Graph, groups: Sequence[Group]) -> Group:
     return whole
 
 
-def way_to_place(graph: _heap.Graph, group: Group) -> tuple[int, ...]:
+def path_to_place(graph: _heap.Graph, group: Group) -> tuple[int, ...]:
     """The path to one of the objects and to what it got: as most paths are, for a variable often has the newest, too."""
     paths = [(*graph.path(holder), top) for top, holder in group.places.items()]
-    shapes = [tuple(graph.kind_and_type(node) for node in way) for way in paths]
+    shapes = [tuple(graph.kind_and_type(node) for node in path) for path in paths]
     ((usual, _),) = Counter(shapes).most_common(1)
-    alike = [way for way, shape in zip(paths, shapes, strict=True) if shape == usual]
+    alike = [path for path, shape in zip(paths, shapes, strict=True) if shape == usual]
     return alike[len(alike) // 2]
 
 

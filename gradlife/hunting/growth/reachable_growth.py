@@ -11,7 +11,7 @@ from gradlife import _heap
 from gradlife.hunting.growth.groups import Group, containers, held_groups
 from gradlife.hunting.growth.islands import alike, islands
 from gradlife.hunting.growth.per_object_growth import spread
-from gradlife.hunting.growth.unreachable_growth import lasting
+from gradlife.hunting.growth.unreachable_growth import unreachable_growth
 from gradlife.hunting.snapshots.node_weights import (
     LEAST_OBJECT_BYTES,
     LEAST_PLAIN_BYTES,
@@ -21,7 +21,7 @@ from gradlife.hunting.snapshots.node_weights import (
     plain_bytes,
     weight,
 )
-from gradlife.hunting.snapshots.step_snapshots import Look, tensor_type_names
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 from gradlife.hunting.snapshots.survivors import Births, births
 from gradlife.model.growth import GrowthKind
 from gradlife.model.hunt import Arrivals, PerStep
@@ -45,14 +45,14 @@ LEAST_GROWTH = 0.5
 
 
 #: Objects a step of a chain: a link has several, and comes every few steps. Of what is replaced all the time, too, a few
-#: stand where others stood at every look.
+#: stand where others stood at every snapshot.
 LEAST_LINKS = 0.1
 
 #: A round of less than this share of the one before it, as those for natives and lines are, is no round by itself: what
 #: comes every few steps only may leave nothing in it.
 LEAST_LENGTH = 0.5
 
-#: Looks that are not given up for longer rounds.
+#: Snapshots that are not given up for longer rounds.
 LEAST_KEPT = 3
 
 #: Containers that cannot be distinguished from the one before, and the items from which on one has too many for a state that is
@@ -82,7 +82,7 @@ class Grown:
 class Evidence:
     """Several snapshots, and the objects that were born between them."""
 
-    looks: Sequence[Look]
+    snapshots: Sequence[StepSnapshot]
     born: Births
     rounds: int = ROUNDS  # by which growth is judged at most
     lengths: Sequence[int] = ()  # what counts as the steps of each round, where that is not the program's
@@ -90,13 +90,13 @@ class Evidence:
 
     @property
     def graph(self) -> _heap.Graph:
-        """The last look's."""
-        return self.looks[-1].graph
+        """The last snapshot's."""
+        return self.snapshots[-1].graph
 
     @property
     def judged(self) -> range:
         """The rounds by which growth is judged: the last ones."""
-        count = len(self.looks) - 1
+        count = len(self.snapshots) - 1
         return range(max(0, count - self.rounds), count)
 
     @property
@@ -109,27 +109,27 @@ class Evidence:
         """Steps of a round."""
         if self.lengths:
             return max(1, self.lengths[number])
-        return self.looks[number + 1].steps - self.looks[number].steps
+        return self.snapshots[number + 1].steps - self.snapshots[number].steps
 
 
-def evidence_of(looks: Sequence[Look], rounds: int = ROUNDS) -> Evidence:
-    """The looks with what was born between them."""
-    looks = far_apart(looks)
-    return Evidence(looks, births(looks), rounds)
+def evidence_of(snapshots: Sequence[StepSnapshot], rounds: int = ROUNDS) -> Evidence:
+    """The snapshots with what was born between them."""
+    snapshots = far_apart(snapshots)
+    return Evidence(snapshots, births(snapshots), rounds)
 
 
-def far_apart(looks: Sequence[Look]) -> Sequence[Look]:
-    """The looks without those that make a round much shorter than the one before: it counts with the next one, the last round
+def far_apart(snapshots: Sequence[StepSnapshot]) -> Sequence[StepSnapshot]:
+    """The snapshots without those that make a round much shorter than the one before: it counts with the next one, the last round
     with the one before.
     """
-    kept = list(looks[:2])
-    for number, look in enumerate(looks[2:], 2):
+    kept = list(snapshots[:2])
+    for number, snapshot in enumerate(snapshots[2:], 2):
         before = kept[-1].steps - kept[-2].steps
-        is_last = number == len(looks) - 1
-        if look.steps - kept[-1].steps >= LEAST_LENGTH * before or (is_last and len(kept) <= LEAST_KEPT):
-            kept.append(look)
+        is_last = number == len(snapshots) - 1
+        if snapshot.steps - kept[-1].steps >= LEAST_LENGTH * before or (is_last and len(kept) <= LEAST_KEPT):
+            kept.append(snapshot)
         elif is_last:
-            kept[-1] = look
+            kept[-1] = snapshot
     return kept
 
 
@@ -148,14 +148,14 @@ def grown_groups(evidence: Evidence) -> tuple[list[Grown], list[Group]]:
             if sum(count > 0 for count in counts[:-1]) and gathers(group, evidence):
                 unsure.append(group)
     late = [group for group in others if evidence.born[group.tops[0]] in evidence.judged]
-    for group in spread(late, evidence.graph, evidence.looks[evidence.judged.start].graph):
+    for group in spread(late, evidence.graph, evidence.snapshots[evidence.judged.start].graph):
         counts = counted(group, evidence)
         if are_many(counts, evidence):
             (unsure if slows(counts, evidence, SLOWED_SHARE) else sure).append(group)
     lost = alike(evidence.graph, islands(evidence.graph, evidence.born))
     steady = [group for group in lost if is_steady(counted(group, evidence), evidence)]
-    graphs = [look.graph for look in evidence.looks[evidence.judged.start :]]
-    sure += lasting(steady, graphs, evidence.born, evidence.judged, evidence.foreign)
+    graphs = [snapshot.graph for snapshot in evidence.snapshots[evidence.judged.start :]]
+    sure += unreachable_growth(steady, graphs, evidence.born, evidence.judged, evidence.foreign)
     return without_items([grown(group, evidence) for group in sure], evidence.graph), unsure
 
 
@@ -330,16 +330,16 @@ def retains_more(group: Group, evidence: Evidence) -> bool:
     """
     if group.anchor is None or group.anchor == 0:
         return True
-    amounts = retained_amounts(group.anchor, evidence.looks[evidence.judged.start :])
+    amounts = retained_amounts(group.anchor, evidence.snapshots[evidence.judged.start :])
     return has_grown(amounts) and amounts[-1] > amounts[-2]
 
 
 def has_gathered(node: int, evidence: Evidence) -> bool:
-    """Does an object retain more after each round? Of most that do not, the first look and the last tell it."""
-    looks = evidence.looks[evidence.judged.start :]
-    ends = retained_amounts(node, [looks[0], looks[-1]])
+    """Does an object retain more after each round? Of most that do not, the first snapshot and the last tell it."""
+    snapshots = evidence.snapshots[evidence.judged.start :]
+    ends = retained_amounts(node, [snapshots[0], snapshots[-1]])
     is_worth_while = len(ends) < 2 or ends[1] - ends[0] >= LEAST_GATHERED
-    return is_worth_while and has_grown(retained_amounts(node, looks))
+    return is_worth_while and has_grown(retained_amounts(node, snapshots))
 
 
 def has_grown(amounts: Sequence[int]) -> bool:
@@ -347,10 +347,10 @@ def has_grown(amounts: Sequence[int]) -> bool:
     return amounts == sorted(amounts) and len(amounts) > 1 and amounts[-1] > amounts[0]
 
 
-def retained_amounts(node: int, looks: Sequence[Look]) -> list[int]:
-    """The bytes that an object of the last one retained at each look, as far as it was there."""
-    one = looks[-1].graph.describe(node)
-    found = ((look.graph, look.graph.find(one.address)) for look in looks)
+def retained_amounts(node: int, snapshots: Sequence[StepSnapshot]) -> list[int]:
+    """The bytes that an object of the last one retained at each snapshot, as far as it was there."""
+    one = snapshots[-1].graph.describe(node)
+    found = ((snapshot.graph, snapshot.graph.find(one.address)) for snapshot in snapshots)
     return [graph.retained(at) for graph, at in found if at is not None and graph.kind_and_type(at) == one[:2]]
 
 
@@ -358,11 +358,11 @@ def increments(container: int, evidence: Evidence) -> list[int]:
     """Return how many references a container gained in each judged round; empty if it was not there before."""
     found = evidence.graph.describe(container)
     lengths = []
-    for look in evidence.looks[evidence.judged.start :]:
-        node = look.graph.find(found.address)
-        if node is None or look.graph.kind_and_type(node) != found[:2]:
+    for snapshot in evidence.snapshots[evidence.judged.start :]:
+        node = snapshot.graph.find(found.address)
+        if node is None or snapshot.graph.kind_and_type(node) != found[:2]:
             return []
-        lengths.append(len(look.graph.referents(node)))
+        lengths.append(len(snapshot.graph.referents(node)))
     return [after - before for before, after in itertools.pairwise(lengths)]
 
 

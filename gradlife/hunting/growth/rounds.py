@@ -11,7 +11,7 @@ from gradlife.hunting.growth.controls import RING_LENGTH, Controls, Planting
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.reachable_growth import Evidence, Grown, grown_groups
 from gradlife.hunting.snapshots.node_weights import minus, weight
-from gradlife.hunting.snapshots.step_snapshots import Look, tensor_type_names
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 from gradlife.hunting.snapshots.survivors import Births
 from gradlife.model.hunt import Control, Round
 
@@ -25,19 +25,19 @@ class Planted:
     born: Births  # each with the round in which it was planted
     lengths: tuple[int, ...]  # so many were planted in each round
     contexts: frozenset[int]
-    ring: frozenset[int] = frozenset()  # the clean twin: as much of it was there at each look
+    ring: frozenset[int] = frozenset()  # the clean twin: as much of it was there at each snapshot
 
 
-def planted_in(looks: Sequence[Look], controls: Controls) -> Planted:
+def planted_in(snapshots: Sequence[StepSnapshot], controls: Controls) -> Planted:
     """Find what was planted by the time of the last snapshot, by its addresses."""
-    graph = looks[-1].graph
+    graph = snapshots[-1].graph
     born: Births = {}
-    lengths = [0] * (len(looks) - 1)
+    lengths = [0] * (len(snapshots) - 1)
     contexts = set()
-    plantings = [one for one in controls.plantings if one.steps <= looks[-1].steps]
+    plantings = [one for one in controls.plantings if one.steps <= snapshots[-1].steps]
     ring = [one for planting in plantings for one in planting.ring][-RING_LENGTH:]
     for planting in plantings:
-        number = next(at for at, look in enumerate(looks) if planting.steps <= look.steps) - 1
+        number = next(at for at, snapshot in enumerate(snapshots) if planting.steps <= snapshot.steps) - 1
         members, found = members_of(graph, planting, ring)
         born.update(dict.fromkeys(members, number))
         contexts |= found
@@ -93,7 +93,7 @@ def rounds_of(evidence: Evidence, planted: Planted) -> Iterator[Round]:
     for node, number in planted.born.items():
         if node not in planted.ring:
             members.setdefault(number, []).append(node)
-    for number, (before, after) in enumerate(itertools.pairwise(evidence.looks)):
+    for number, (before, after) in enumerate(itertools.pairwise(evidence.snapshots)):
         mine = weight(evidence.graph, members.get(number, ()))
         added = minus(minus(after.totals, before.totals), mine)
         yield Round(after.steps - before.steps, added, after.malloc_per_step)

@@ -18,7 +18,7 @@ from gradlife.hunting.growth.oversized_storages import finished_steps
 from gradlife.hunting.growth.reachable_growth import evidence_of, grown_groups
 from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_of, without_planted
 from gradlife.hunting.snapshots.stale_activations import has_fresh_attributes
-from gradlife.hunting.snapshots.step_snapshots import Look
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import Control, Round
 
 
@@ -26,7 +26,7 @@ from gradlife.model.hunt import Control, Round
 class Clear:
     """The result of snapshots that show no leak."""
 
-    looks: int
+    snapshots: int
     rounds: tuple[Round, ...]
     controls: tuple[Control, ...]
     limits: tuple[str, ...]
@@ -40,18 +40,18 @@ class Suspects:
     types: frozenset[str]  # of Python objects among those that grow
     fresh_attributes: bool  # modules have tensors of the last round
     clear: Clear | None  # None: something grows, or a finished step is still held
-    swelling: tuple[Place, ...] = ()  # what has one thing in it that is larger after each round
+    grown_in_place: tuple[Place, ...] = ()  # what has one thing in it that is larger after each round
 
 
-def suspects(looks: Sequence[Look], controls: Controls) -> Suspects:
+def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
     """Reads the graphs: call it in a fork."""
-    graph = looks[-1].graph
-    whole = evidence_of(looks)
-    planted = planted_in(whole.looks, controls)
+    graph = snapshots[-1].graph
+    whole = evidence_of(snapshots)
+    planted = planted_in(whole.snapshots, controls)
     evidence = without_planted(whole, planted)
     sure, unsure = grown_groups(evidence)
-    swelling = swollen(evidence, sure)
-    sure += swelling
+    grown_in_place = swollen(evidence, sure)
+    sure += grown_in_place
     rare = arrived(evidence, [*unsure, *(one.group for one in sure)])
     groups = [one.group for one in (*sure, *rare)] + unsure
     groups = [group for group in groups if not is_own(graph, group)]
@@ -59,9 +59,11 @@ def suspects(looks: Sequence[Look], controls: Controls) -> Suspects:
     clear = None
     if not groups and not finished_steps(evidence, sure):
         rounds = tuple(rounds_of(evidence, planted))
-        clear = Clear(len(looks), rounds, tuple(judged_controls(evidence, planted, controls)), tuple(looks[-1].limits))
-    latest = [node for node, number in evidence.born.items() if number == len(evidence.looks) - 2]
-    places = tuple(place_of(graph, one) for one in swelling)
+        clear = Clear(
+            len(snapshots), rounds, tuple(judged_controls(evidence, planted, controls)), tuple(snapshots[-1].limits)
+        )
+    latest = [node for node, number in evidence.born.items() if number == len(evidence.snapshots) - 2]
+    places = tuple(place_of(graph, one) for one in grown_in_place)
     return Suspects(bool(groups), types, has_fresh_attributes(graph, latest), clear, places)
 
 

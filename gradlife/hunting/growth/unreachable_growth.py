@@ -35,7 +35,7 @@ class Lost:
         return next((one for one in types if self.born[one] and more[one] >= LEAST_SHARE * self.born[one]), None)
 
 
-def lasting(
+def unreachable_growth(
     groups: Iterable[Group],
     graphs: Sequence[_heap.Graph],
     born: Births,

@@ -19,7 +19,7 @@ ROUNDS = 2
 
 
 class Malloc:
-    """Bytes in use, without what the hunt takes for itself at its looks."""
+    """Bytes in use, without what the hunt takes for itself at its snapshots."""
 
     def __init__(self) -> None:
         self._before: int | None = None  # the round, but for its first step

@@ -6,7 +6,7 @@ import mmap
 
 from gradlife.hunting.process.memory_limits import address_limit
 
-#: A look with labels, and what is read of it: some 250 MB for a million objects.
+#: A snapshot with labels, and what is read of it: some 250 MB for a million objects.
 BYTES = 256 << 20
 
 

@@ -20,7 +20,7 @@ from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.settings import Settings, load_settings
 from gradlife.hunting.run.script import INTERRUPTED, Ended, Program, exit_status, prepared, run_script, tell
 from gradlife.hunting.session.clean_report import About
-from gradlife.hunting.session.interim_report import Stock
+from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.last_snapshot import Returns
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of, with_late_growth
@@ -44,7 +44,7 @@ from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport, HuntVerdict
 
 #: What a report's file is called, by the moment at which it was left.
-ANSWER, STOCK, END = "answer", "stock", "end"
+ANSWER, INTERIM, END = "answer", "interim", "end"
 
 #: What is done with a hunt that knows enough, and a way to its report: more steps may be wanted.
 Afterwards = Callable[[Hunt, Callable[[], HuntReport]], Iterator[int]]
@@ -77,7 +77,7 @@ class Child:
     def run(self) -> int:
         """Runs the target to its end; the status of the process."""
         target = parse(self._settings.target, self._settings.arguments)
-        Stock(self, self._settings.requests).start()
+        InterimReport(self, self._settings.requests).start()
         self._stay_alone()
         ended = self._run_function(target) if isinstance(target, FunctionTarget) else self._run_script(target)
         return ended.status
@@ -85,7 +85,7 @@ class Child:
     def join(self) -> None:
         """Waits for steps in a process that a launcher started."""
         self._is_launcher = self._is_launched = True
-        Stock(self, self._settings.requests).start()
+        InterimReport(self, self._settings.requests).start()
         self._stay_alone()
         if not self._settings.step_on:
             self._hear_torch()
@@ -211,7 +211,7 @@ class Child:
         if self._step is None:
             return self._begin_again(stepped_by)
         is_first, self._has_followed = not self._has_followed, True
-        if is_first and self._answered is None and not self._is_copy and len(self._hunt.looks) > LEAST_ROUNDS:
+        if is_first and self._answered is None and not self._is_copy and len(self._hunt.snapshots) > LEAST_ROUNDS:
             report = self._report(None, None)
             if report.verdict is HuntVerdict.LEAK:
                 self._hunt.close()
@@ -250,7 +250,7 @@ class Child:
             is_open = self._answered.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC)
             self._hunt.goes_on = self._is_script and is_open and self._settings.steps is None
             self._is_final = not self._hunt.goes_on
-            write_report(self._answered, self._settings, ANSWER if self._is_final else STOCK)
+            write_report(self._answered, self._settings, ANSWER if self._is_final else INTERIM)
         if self._settings.steps is not None:
             raise EnoughSteps
 
@@ -261,11 +261,11 @@ class Child:
         if self._is_copy or not self._is_mine():
             return
         with self._lock:
-            if moment == STOCK and self._has_ended:  # asked for before the end, and too late
+            if moment == INTERIM and self._has_ended:  # asked for before the end, and too late
                 return
             self._has_ended = self._has_ended or moment == END
             report = self._report(status, error)
-            if moment == STOCK and not report.findings:
+            if moment == INTERIM and not report.findings:
                 report = with_owners(report)
             write_report(report, self._settings, moment)
 

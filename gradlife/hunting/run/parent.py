@@ -126,7 +126,7 @@ def read_report(path: str) -> HuntReport | None:
 
 def left_report(folder: str) -> HuntReport | None:
     """The last report of a process that a launcher started, which has no channel to this one."""
-    found = (read_report(os.path.join(folder, moment)) for moment in ("end", "answer", "stock"))
+    found = (read_report(os.path.join(folder, moment)) for moment in ("end", "answer", "interim"))
     return next((report for report in found if report is not None), None)
 
 

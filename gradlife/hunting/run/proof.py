@@ -59,5 +59,5 @@ def still_held(rest: Finding | None) -> str:
     """Return the object that still holds the survivors."""
     if rest is None:
         return ""
-    way = "".join(step.via if step.via[:1] in {".", "["} else f" {step.via}" for step in rest.trace.steps[:-1])
-    return f"still held by{way}" if way else "still held, by nothing that a root leads to"
+    path = "".join(step.via if step.via[:1] in {".", "["} else f" {step.via}" for step in rest.trace.steps[:-1])
+    return f"still held by{path}" if path else "still held, by nothing that a root leads to"

@@ -27,7 +27,7 @@ def cutter_of(finding: Finding) -> Cutter:
 
 
 class NotThere(Exception):
-    """The way leads nowhere yet, or no more."""
+    """The path leads nowhere yet, or no more."""
 
 
 class Cutter:
@@ -139,7 +139,7 @@ def root_of(text: str) -> Any:
 
 
 def follow(start: Any, hops: Hops) -> Any:
-    """The object that a way leads to."""
+    """The object that a path leads to."""
     at = start
     for relation, label, index in hops:
         at = next_object(at, relation, label, index)

@@ -31,7 +31,7 @@ class Taker(Protocol):
         """Writes it."""
 
 
-class Stock(threading.Thread):
+class InterimReport(threading.Thread):
     """Waits for requests; does nothing else."""
 
     def __init__(self, taker: Taker, requests: int) -> None:
@@ -62,7 +62,7 @@ class Stock(threading.Thread):
             taken = threading.Event()
 
             def errand() -> None:
-                self._taker.leave("stock", None, None)
+                self._taker.leave("interim", None, None)
                 taken.set()
 
             counter.interrupt(errand)
@@ -71,4 +71,4 @@ class Stock(threading.Thread):
                 counter.hurry()
             if counter.withdraw():
                 return
-        self._taker.leave("stock", None, None)
+        self._taker.leave("interim", None, None)

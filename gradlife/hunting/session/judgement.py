@@ -15,8 +15,8 @@ from gradlife.hunting.findings.builder import (
     retained_finding,
     worst_first,
 )
-from gradlife.hunting.findings.causes import Told, one_per_cause
-from gradlife.hunting.findings.holder_path import growth_in_trace, way_of
+from gradlife.hunting.findings.causes import GrowingGroup, one_per_cause
+from gradlife.hunting.findings.holder_path import find_holder_path, growth_in_trace
 from gradlife.hunting.findings.native_survivors import with_native_parts
 from gradlife.hunting.findings.severity import graded, room_now
 from gradlife.hunting.findings.short_runs import advice
@@ -42,26 +42,26 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.compile_caches import is_bounded
 from gradlife.hunting.snapshots.creation_sites import Noted
 from gradlife.hunting.snapshots.stale_activations import unread
-from gradlife.hunting.snapshots.step_snapshots import Look
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import Finding, HuntReport
 
 #: Two rounds at least: one tells nothing.
-LEAST_LOOKS = 3
+LEAST_SNAPSHOTS = 3
 
 
-def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
+def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntReport:
     """Judge the snapshots and build the report."""
-    if len(looks) < LEAST_LOOKS:
+    if len(snapshots) < LEAST_SNAPSHOTS:
         few = about.trouble or f"only {hunt.steps} steps were seen: too few to tell growth from warming up"
         limits = (advice(about.target, hunt.steps, about.stepped_by),) if about.is_script else ()
         return HuntReport(about.target, about.stepped_by, hunt.warmup_steps, (), (), limits=limits, trouble=few)
-    whole = evidence_of(looks, about.rounds or ROUNDS)
-    planted = planted_in(whole.looks, hunt.controls)
+    whole = evidence_of(snapshots, about.rounds or ROUNDS)
+    planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_planted(whole, planted)
     sure, unsure = grown_groups(evidence)
-    swelling = swollen(evidence, sure)
-    replaced = [one for one in swelling if place_of(evidence.graph, one) in hunt.replaced]
-    sure = with_native_parts(evidence, [*sure, *(one for one in swelling if one not in replaced)])
+    grown_in_place = swollen(evidence, sure)
+    replaced = [one for one in grown_in_place if place_of(evidence.graph, one) in hunt.replaced]
+    sure = with_native_parts(evidence, [*sure, *(one for one in grown_in_place if one not in replaced)])
     rare = rare_growth(hunt, evidence, [*unsure, *(one.group for one in sure)])
     mine = [one for one in (*sure, *rare) if not is_own(evidence.graph, one.group)]
     findings, meant = apart(evidence.graph, mine, hunt.noted)
@@ -74,10 +74,10 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
         findings += retained_finding(evidence.graph, kept, about.is_script, hunt.noted)
     known = {evidence.graph.describe(node).address for one in sure for node in one.containers}
     findings += found_later(hunt, about, known)
-    if is_bounded([evidence.looks[number].compiled for number in (*evidence.judged, len(evidence.looks) - 1)]):
+    if is_bounded([evidence.snapshots[number].compiled for number in (*evidence.judged, len(evidence.snapshots) - 1)]):
         explained += [caches.recompiled(one) for one in findings if caches.is_compilers(one)][:1]
         findings = [one for one in findings if not caches.is_compilers(one)]
-    room = room_now(peak_of(looks), about.memory_limit)
+    room = room_now(peak_of(snapshots), about.memory_limit)
     return HuntReport(
         target=about.target,
         stepped_by=about.stepped_by,
@@ -86,28 +86,30 @@ def judged(hunt: Hunt, looks: Sequence[Look], about: About) -> HuntReport:
         findings=worst_first(graded(findings, room)),
         explained=tuple(explained),
         controls=tuple(judged_controls(evidence, planted, hunt.controls)),
-        limits=(*looks[-1].limits, *limits_of_lines(hunt, findings), *limits_of_waiting(hunt)),
+        limits=(*snapshots[-1].limits, *limits_of_lines(hunt, findings), *limits_of_waiting(hunt)),
         script_status=about.script_status,
         trouble=about.trouble,
     )
 
 
-def peak_of(looks: Sequence[Look]) -> float:
-    """Bytes of storages at the look that had most."""
-    return max(one.totals.bytes for one in looks)
+def peak_of(snapshots: Sequence[StepSnapshot]) -> float:
+    """Bytes of storages at the snapshot that had most."""
+    return max(one.totals.bytes for one in snapshots)
 
 
-def late_growth(hunt: Hunt, looks: Sequence[Look], report: HuntReport, memory_limit: int | None) -> HuntReport:
-    """The report of a hunt that had found nothing by then, with what the looks since then show."""
-    whole = evidence_of(looks)
-    planted = planted_in(whole.looks, hunt.controls)
+def late_growth(
+    hunt: Hunt, snapshots: Sequence[StepSnapshot], report: HuntReport, memory_limit: int | None
+) -> HuntReport:
+    """The report of a hunt that had found nothing by then, with what the snapshots since then show."""
+    whole = evidence_of(snapshots)
+    planted = planted_in(whole.snapshots, hunt.controls)
     evidence = without_planted(whole, planted)
     mine = [one for one in rare_growth(hunt, evidence, []) if not is_own(evidence.graph, one.group)]
     found, meant = apart(evidence.graph, mine, hunt.noted)
     explained = report.explained or tuple(map(caches.explained, meant))
     if not found:
         return replace(report, explained=explained)
-    findings = graded(found, room_now(peak_of(looks), memory_limit))
+    findings = graded(found, room_now(peak_of(snapshots), memory_limit))
     return replace(
         report,
         rounds=(*report.rounds, *[*rounds_of(evidence, planted)][len(report.rounds) :]),
@@ -119,29 +121,29 @@ def late_growth(hunt: Hunt, looks: Sequence[Look], report: HuntReport, memory_li
 
 def apart(graph: _heap.Graph, groups: Sequence[Grown], noted: Noted) -> tuple[list[Finding], list[Finding]]:
     """Split growth into leaks, one for each cause, and growth that is meant."""
-    leaks: list[Told] = []
+    leaks: list[GrowingGroup] = []
     meant: list[Finding] = []
     for one in groups:
         result = growth_finding(graph, one, noted)
-        growth = growth_in_trace(graph, way_of(graph, one.group, one.containers), one)
+        growth = growth_in_trace(graph, find_holder_path(graph, one.group, one.containers), one)
         if caches.is_meant(result, growth):
             meant.append(result)
         else:
-            leaks.append(Told(one, result))
+            leaks.append(GrowingGroup(one, result))
     return one_per_cause(graph, leaks), meant
 
 
 def rare_growth(hunt: Hunt, evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
     """Return growth on a slower clock, without the tables of a compiler that now and then compiles a new version."""
     found = arrived(evidence, known)
-    if evidence.looks[-1].compiled.versions <= evidence.looks[0].compiled.versions:
+    if evidence.snapshots[-1].compiled.versions <= evidence.snapshots[0].compiled.versions:
         return found
     return [one for one in found if not caches.is_compilers(growth_finding(evidence.graph, one, hunt.noted))]
 
 
 def judged_later(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
     """Build the report if the snapshots show no leak but the special rounds may."""
-    room = room_now(peak_of(hunt.looks[-1:]), about.memory_limit)
+    room = room_now(peak_of(hunt.snapshots[-1:]), about.memory_limit)
     findings = graded(found_later(hunt, about), room)
     report = cleared(hunt, clear, about)
     return replace(report, findings=worst_first(findings), limits=(*report.limits, *limits_of_lines(hunt, findings)))
@@ -151,7 +153,7 @@ def found_later(hunt: Hunt, about: About, known: Collection[int] = ()) -> Iterat
     """Yield the findings of the rounds that follow the snapshots."""
     if hunt.left_behind is not None:
         for kept in unread(hunt.left_behind, known):
-            yield from retained_finding(hunt.left_behind.look.graph, kept, about.is_script, hunt.noted)
+            yield from retained_finding(hunt.left_behind.snapshot.graph, kept, about.is_script, hunt.noted)
     yield from native_findings(hunt.natives, hunt.noted)
     if hunt.waiting is not None:
         yield from garbage_findings(garbage_of(hunt.waiting), hunt.noted)

@@ -1,6 +1,6 @@
-"""The last look of a script that takes few steps: before the function returns that takes them, and with it go its variables.
+"""The last snapshot of a script that takes few steps: before the function returns that takes them, and with it go its variables.
 
-Python calls a profile function at each return, which costs a step some per cent: so only until a look of the hunt's own has
+Python calls a profile function at each return, which costs a step some per cent: so only until a snapshot of the hunt's own has
 names.
 """
 
@@ -14,13 +14,13 @@ from contextlib import AbstractContextManager
 from types import FrameType
 
 from gradlife.hunting.session.method import Hunt
-from gradlife.hunting.session.report import labelled, parting_looks
+from gradlife.hunting.session.report import labelled, snapshots_at_return
 
 #: A function in which so many steps are taken has their loop.
 LEAST_STEPS = 2
 
-#: Looks of this kind at most: each epoch may be a function of its own.
-MOST_LOOKS = 4
+#: Snapshots of this kind at most: each epoch may be a function of its own.
+MOST_SNAPSHOTS = 4
 
 #: What gives its value and goes on returns none for good.
 PAUSING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -33,7 +33,7 @@ class Returns:
         self._hunt = hunt
         self._lock = lock
         self._steps: Counter[int] = Counter()  # by the address of the frame in which they were taken
-        self._looks = 0
+        self._snapshots = 0
         self._is_over = False
 
     def around(self, step: Callable[[], bool]) -> Callable[[], bool]:
@@ -49,7 +49,7 @@ class Returns:
     def _note(self, frame: FrameType | None) -> None:
         if not self._steps and sys.getprofile() is None:
             sys.setprofile(self._heard)
-        if sys.getprofile() != self._heard or any(one.has_labels for one in self._hunt.looks):
+        if sys.getprofile() != self._heard or any(one.has_labels for one in self._hunt.snapshots):
             self.stop()
             return
         while frame is not None:
@@ -59,17 +59,19 @@ class Returns:
 
     def _heard(self, frame: FrameType, event: str, argument: object) -> None:
         if event == "return" and self._steps.pop(id(frame), 0) >= LEAST_STEPS:
-            self._look()
+            self._take_snapshot()
 
-    def _look(self) -> None:
+    def _take_snapshot(self) -> None:
         try:
             with self._lock, self._hunt.clock.paused():
-                if len(self._hunt.looks) > 1 and not parting_looks(self._hunt):  # its caller has taken no step since
-                    self._hunt.parting = (self._hunt.steps_now, labelled(self._hunt))
-                    self._looks += 1
+                if len(self._hunt.snapshots) > 1 and not snapshots_at_return(
+                    self._hunt
+                ):  # its caller has taken no step since
+                    self._hunt.at_return = (self._hunt.steps_now, labelled(self._hunt))
+                    self._snapshots += 1
         except Exception:  # the program goes on, and has its report at its end
-            self._looks = MOST_LOOKS
-        if self._looks == MOST_LOOKS:
+            self._snapshots = MOST_SNAPSHOTS
+        if self._snapshots == MOST_SNAPSHOTS:
             self.stop()
 
     def stop(self) -> None:

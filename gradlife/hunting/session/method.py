@@ -20,10 +20,10 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.hunting.snapshots.creation_sites import Noted
-from gradlife.hunting.snapshots.native_objects import LEAST_LOOKS as LEAST_NATIVE_LOOKS
+from gradlife.hunting.snapshots.native_objects import LEAST_SNAPSHOTS as LEAST_NATIVE_SNAPSHOTS
 from gradlife.hunting.snapshots.native_objects import Unreached, grows, unreached
 from gradlife.hunting.snapshots.stale_activations import LeftBehind, Watch, addresses_of, undeclared
-from gradlife.hunting.snapshots.step_snapshots import Collect, Look, look
+from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import LEAST_ROUNDS, MOST_EXTENSION, Clock, Schedule
 from gradlife.hunting.stores.executed_lines import LineWatch
 
@@ -31,8 +31,8 @@ from gradlife.hunting.stores.executed_lines import LineWatch
 LATE_LEAST = 31
 LATE_SHARE = 0.3
 
-#: Late looks that are kept: where there would be more, every other one is given up.
-MOST_LATE_LOOKS = 16
+#: Late snapshots that are kept: where there would be more, every other one is given up.
+MOST_LATE_SNAPSHOTS = 16
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Hunt:
 
     schedule: Schedule
     warmup_steps: int = 0
-    looks: list[Look] = field(default_factory=list)
+    snapshots: list[StepSnapshot] = field(default_factory=list)
     waiting: Waiting | None = None
     natives: list[Unreached] = field(default_factory=list)
     left_behind: LeftBehind | None = None
@@ -55,18 +55,19 @@ class Hunt:
     suspects: Suspects | None = None  # the last time that they were asked for
     steps: int = 0
     left: Callable[[], int] = lambda: 0  # of the round under way
-    parting: tuple[int, Sequence[Look]] | None = None  # steps, and the looks as they were when their function returned
+    #: The steps by the return of the function that takes them, and the snapshots of that moment.
+    at_return: tuple[int, Sequence[StepSnapshot]] | None = None
     afterwards: Callable[[Hunt], Iterator[int]] | None = None  # what may want more steps when enough is known
     replaced: frozenset[Place] = (
         frozenset()
     )  # where each step puts something larger, made without what was there before
-    _swelling: tuple[Place, ...] = ()
+    _grown_in_place: tuple[Place, ...] = ()
     shortage: str = ""  # why it ended before it knew enough
     _asked_for: int = 0
     has_rested: bool = False  # the collector, in a round of its own
     on_known: Callable[[], None] = lambda: None  # called when enough is known of what grows with the steps
     goes_on: bool = False  # after that, for what grows on a slower clock: the program may run for long
-    early_looks: int = 0  # of those by then; 0: it is not known yet
+    early_snapshots: int = 0  # of those by then; 0: it is not known yet
 
     def plan(self) -> Iterator[int]:
         """Yields how many steps to take before it is resumed; ends when enough is known."""
@@ -75,7 +76,7 @@ class Hunt:
         self.warmup_steps = self.steps
         if self.has_lines:
             self.recording.start(USUAL)
-        self._look(collect=Collect.ALL)
+        self._take_snapshot(collect=Collect.ALL)
         for number, length in enumerate(self.schedule.rounds):
             if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.lines):
                 self._suspect()
@@ -83,7 +84,9 @@ class Hunt:
                 yield from self._collector_round()
             yield from self._round(length)
             is_last = number + 1 == len(self.schedule.rounds) or self._is_enough(number + 1)
-            self._look(with_labels=is_last and self.recording.is_on, collect=Collect.ALL if is_last else Collect.YOUNG)
+            self._take_snapshot(
+                with_labels=is_last and self.recording.is_on, collect=Collect.ALL if is_last else Collect.YOUNG
+            )
             if is_last:
                 break
         yield from self._native_rounds()
@@ -96,7 +99,7 @@ class Hunt:
         self.recording.stop()
         if self.afterwards is not None:
             yield from self.afterwards(self)
-        self.early_looks = len(self.looks)
+        self.early_snapshots = len(self.snapshots)
         self.on_known()
         while self.goes_on:
             yield from self._late_round()
@@ -116,9 +119,9 @@ class Hunt:
         """Longer than any before, so that there are few of them however long the program runs. Nothing is planted in it."""
         yield from self._steps(max(LATE_LEAST, int(LATE_SHARE * self.steps)))
         self.clock.stop()
-        if len(self.looks) - self.early_looks >= MOST_LATE_LOOKS:
-            del self.looks[self.early_looks + 1 :: 2]
-        self.looks.append(look(self.steps, with_labels=True))
+        if len(self.snapshots) - self.early_snapshots >= MOST_LATE_SNAPSHOTS:
+            del self.snapshots[self.early_snapshots + 1 :: 2]
+        self.snapshots.append(take_snapshot(self.steps, with_labels=True))
         self.clock.start()
 
     def close(self) -> None:
@@ -140,7 +143,7 @@ class Hunt:
         self.steps += count
 
     def _round(self, length: int) -> Iterator[int]:
-        """Steps with a look after them."""
+        """Steps with a snapshot after them."""
         yield from self._steps(1)
         self.malloc.begin_round(self.steps)
         yield from self._steps(length - 1)
@@ -148,29 +151,29 @@ class Hunt:
     def _is_enough(self, rounds: int) -> bool:
         return rounds >= LEAST_ROUNDS and self.clock.seconds > self.schedule.patience
 
-    def _look(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> None:
+    def _take_snapshot(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> None:
         self.clock.stop()
-        steps = self.steps - (self.looks[-1].steps if self.looks else 0)
+        steps = self.steps - (self.snapshots[-1].steps if self.snapshots else 0)
         collect.run()
         self.malloc.end_round(self.steps)
         self.controls.plant(steps, self.steps)
-        with_labels |= self.schedule.may_end and len(self.looks) >= LEAST_ROUNDS  # it may be the last one
-        self.looks.append(look(self.steps, with_labels=with_labels, collect=Collect.NOTHING))
-        self.looks[-1].malloc_per_step = self.malloc.per_step
-        self.note(self.looks[-1])
+        with_labels |= self.schedule.may_end and len(self.snapshots) >= LEAST_ROUNDS  # it may be the last one
+        self.snapshots.append(take_snapshot(self.steps, with_labels=with_labels, collect=Collect.NOTHING))
+        self.snapshots[-1].malloc_per_step = self.malloc.per_step
+        self.note(self.snapshots[-1])
         if self.has_natives and not self.natives and self.malloc.keeps_changing:
             self._count_natives()
         self.clock.start()
 
-    def note(self, latest: Look) -> None:
-        """Keeps what was recorded by the time of a look that was taken just now."""
+    def note(self, latest: StepSnapshot) -> None:
+        """Keeps what was recorded by the time of a snapshot that was taken just now."""
         if latest.has_labels and self.recording.is_on:
             self.noted.add(latest, self.recording.notes())
 
     def _count_natives(self) -> None:
         if self.natives and self.natives[-1].steps == self.steps:
             return
-        found = unreached(self.looks[-1])
+        found = unreached(self.snapshots[-1])
         if found is not None:
             self.natives.append(found)
 
@@ -179,11 +182,11 @@ class Hunt:
         if not self.natives:
             return
         self._count_natives()
-        for _ in range(LEAST_NATIVE_LOOKS - len(self.natives)):
+        for _ in range(LEAST_NATIVE_SNAPSHOTS - len(self.natives)):
             if len(self.natives) > 1 and not grows(*self.natives[-2:]):
                 return
             yield from self._round(self.schedule.rounds[0])
-            self._look()
+            self._take_snapshot()
             self._count_natives()
 
     def _extension(self) -> Iterator[int]:
@@ -198,7 +201,7 @@ class Hunt:
         for length in lengths:
             yield from self._round(length)
             is_last = length == lengths[-1]
-            self._look(with_labels=is_last, collect=Collect.ALL if is_last else Collect.YOUNG)
+            self._take_snapshot(with_labels=is_last, collect=Collect.ALL if is_last else Collect.YOUNG)
 
     def _affords(self, lengths: tuple[int, ...]) -> bool:
         per_step = self.clock.seconds / max(1, self.steps)
@@ -207,8 +210,8 @@ class Hunt:
     def _suspect(self) -> None:
         """Does anything grow, or seem to, that the hunt did not plant? From here on its like is recorded as it is made."""
         self.clock.stop()
-        self.suspects = in_fork(lambda: suspects(self.looks, self.controls))
-        self._swelling = self.suspects.swelling
+        self.suspects = in_fork(lambda: suspects(self.snapshots, self.controls))
+        self._grown_in_place = self.suspects.grown_in_place
         if self.suspects.clear is None:
             self.recording.start(self.suspects.types)
         self.clock.start()
@@ -217,19 +220,19 @@ class Hunt:
     def clear(self) -> Clear | None:
         """The result if no snapshot shows a leak; None if one does, or if that was not judged yet."""
         found = self.suspects.clear if self.suspects is not None else None
-        return found if found is not None and found.looks == len(self.looks) else None
+        return found if found is not None and found.snapshots == len(self.snapshots) else None
 
     def _lines_round(self) -> Iterator[int]:
         """Add a round to record creation sites, if none was recorded."""
         if self.recording.is_on and self.schedule.lines and not self.noted:
             yield from self._round(self.schedule.lines)
-            self._look(with_labels=True)
+            self._take_snapshot(with_labels=True)
 
     def _slows(self) -> bool:
         """Does anything grow that gets less in every round?"""
 
         def found() -> bool:
-            evidence = evidence_of(self.looks)
+            evidence = evidence_of(self.snapshots)
             sure, unsure = grown_groups(evidence)
             groups = [*unsure, *(one.group for one in sure)]
             return any(is_slowing(group, evidence, DOUBTED_SHARE) for group in groups)
@@ -241,23 +244,23 @@ class Hunt:
         if not self.schedule.collector or self.has_rested:
             return
         self.has_rested = True
-        yield from self._rest_collector(self.looks[-1])
+        yield from self._rest_collector(self.snapshots[-1])
         first = self.waiting
         if first is not None and not self.recording.is_on and self.schedule.lines:
             self.recording.start(in_fork(lambda: types_of(garbage_of(first))))
             yield from self._rest_collector(first.after)
 
-    def _rest_collector(self, start: Look) -> Iterator[int]:
+    def _rest_collector(self, start: StepSnapshot) -> Iterator[int]:
         was_enabled = gc.isenabled()
         gc.disable()
         try:
             yield from self._steps(self.schedule.collector)
             self.clock.stop()
-            now = look(self.steps, collect=Collect.NOTHING)
+            now = take_snapshot(self.steps, collect=Collect.NOTHING)
             if in_fork(lambda: is_waiting(start, now)):
-                before = look(self.steps, with_labels=True, collect=Collect.NOTHING)
+                before = take_snapshot(self.steps, with_labels=True, collect=Collect.NOTHING)
                 self.note(before)
-                self.waiting = Waiting(start, before, look(self.steps), self.schedule.collector)
+                self.waiting = Waiting(start, before, take_snapshot(self.steps), self.schedule.collector)
         finally:
             if was_enabled:
                 gc.enable()
@@ -267,17 +270,17 @@ class Hunt:
         """Watch whether a step reads what an earlier step left: tensors in attributes that a module never declared,
         or a tensor that is replaced by ever larger ones.
         """
-        places = self._swelling
+        places = self._grown_in_place
         if not places and (self.suspects is None or not self.suspects.fresh_attributes):
             return
-        now = look(self.steps, with_labels=True)
+        now = take_snapshot(self.steps, with_labels=True)
         self.note(now)
-        wanted, swelling = in_fork(
-            lambda: (addresses_of(now, undeclared(self.looks[-2], now)), tensors_at(now.graph, places))
+        wanted, grown_in_place = in_fork(
+            lambda: (addresses_of(now, undeclared(self.snapshots[-2], now)), tensors_at(now.graph, places))
         )
-        if not wanted and not swelling:
+        if not wanted and not grown_in_place:
             return
-        watch = Watch([*wanted, *swelling])
+        watch = Watch([*wanted, *grown_in_place])
         watch.start()
         try:
             yield from self._steps(self.schedule.watched)
@@ -285,5 +288,5 @@ class Hunt:
             watch.stop()
         read = frozenset(node for address, node in wanted.items() if address in watch.read)
         self.left_behind = LeftBehind(now, tuple(wanted.values()), read)
-        fed = {place for address, place in swelling.items() if address in watch.read}
-        self.replaced = frozenset(swelling.values()) - fed
+        fed = {place for address, place in grown_in_place.items() if address in watch.read}
+        self.replaced = frozenset(grown_in_place.values()) - fed

@@ -9,7 +9,7 @@ from gradlife.hunting.growth.suspects import Clear
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.session.clean_report import About, cleared
 from gradlife.hunting.session.method import Hunt
-from gradlife.hunting.snapshots.step_snapshots import Look, look
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot
 from gradlife.model.hunt import HuntReport, HuntVerdict
 
 
@@ -58,12 +58,12 @@ def with_unheld_memory(report: HuntReport, about: About) -> HuntReport:
 
 def judged_aside(hunt: Hunt, about: About) -> HuntReport:
     """Judge the snapshots in a forked copy."""
-    looks = parting_looks(hunt) or labelled(hunt)
+    snapshots = snapshots_at_return(hunt) or labelled(hunt)
 
     def work() -> HuntReport:
         from gradlife.hunting.session.judgement import judged
 
-        return judged(hunt, looks, about)
+        return judged(hunt, snapshots, about)
 
     return in_fork(work)
 
@@ -80,22 +80,22 @@ def judged_later_aside(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
 
 
 def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -> HuntReport:
-    """The report with what grew on a slower clock, by the looks that were taken after it and one that is taken now.
+    """The report with what grew on a slower clock, by the snapshots that were taken after it and one that is taken now.
 
-    What the variables of a function held is gone at the program's end, and is in the look before.
+    What the variables of a function held is gone at the program's end, and is in the snapshot before.
     """
-    if hunt.early_looks == 0 or hunt.steps_now == hunt.looks[hunt.early_looks - 1].steps:
+    if hunt.early_snapshots == 0 or hunt.steps_now == hunt.snapshots[hunt.early_snapshots - 1].steps:
         return report
-    looks = hunt.looks
-    now = look(hunt.steps_now, with_labels=True)
+    snapshots = hunt.snapshots
+    now = take_snapshot(hunt.steps_now, with_labels=True)
 
     def work() -> HuntReport:
         from gradlife.hunting.session.judgement import late_growth
 
-        last = late_growth(hunt, [*looks, now], report, memory_limit)
-        if last.verdict is HuntVerdict.LEAK or len(looks) == hunt.early_looks:
+        last = late_growth(hunt, [*snapshots, now], report, memory_limit)
+        if last.verdict is HuntVerdict.LEAK or len(snapshots) == hunt.early_snapshots:
             return last
-        return late_growth(hunt, looks, report, memory_limit)
+        return late_growth(hunt, snapshots, report, memory_limit)
 
     try:
         return in_fork(work)
@@ -105,25 +105,27 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
 
 
 def has_another_round(hunt: Hunt) -> bool:
-    """Were there enough steps since the last look to be one more round?"""
-    looks = hunt.looks
-    return len(looks) > 1 and hunt.steps_now - looks[-1].steps >= (looks[-1].steps - looks[-2].steps) / 2
+    """Were there enough steps since the last snapshot to be one more round?"""
+    snapshots = hunt.snapshots
+    return (
+        len(snapshots) > 1 and hunt.steps_now - snapshots[-1].steps >= (snapshots[-1].steps - snapshots[-2].steps) / 2
+    )
 
 
-def parting_looks(hunt: Hunt) -> Sequence[Look]:
+def snapshots_at_return(hunt: Hunt) -> Sequence[StepSnapshot]:
     """Return the snapshots from when the training function returned, if no step ran since."""
-    steps, looks = hunt.parting or (-1, ())
-    return looks if steps == hunt.steps_now else ()
+    steps, snapshots = hunt.at_return or (-1, ())
+    return snapshots if steps == hunt.steps_now else ()
 
 
-def labelled(hunt: Hunt) -> Sequence[Look]:
-    """The looks, the last of them with labels, which it lacks where the hunt was cut short."""
-    looks = hunt.looks
-    if len(looks) < 2 or looks[-1].has_labels:
-        return looks
+def labelled(hunt: Hunt) -> Sequence[StepSnapshot]:
+    """The snapshots, the last of them with labels, which it lacks where the hunt was cut short."""
+    snapshots = hunt.snapshots
+    if len(snapshots) < 2 or snapshots[-1].has_labels:
+        return snapshots
     is_another = has_another_round(hunt)
     if is_another:
-        hunt.controls.plant(hunt.steps_now - looks[-1].steps, hunt.steps_now, is_early=True)
-    now = look(hunt.steps_now, with_labels=True)
+        hunt.controls.plant(hunt.steps_now - snapshots[-1].steps, hunt.steps_now, is_early=True)
+    now = take_snapshot(hunt.steps_now, with_labels=True)
     hunt.note(now)
-    return [*looks, now] if is_another else [*looks[:-1], now]
+    return [*snapshots, now] if is_another else [*snapshots[:-1], now]

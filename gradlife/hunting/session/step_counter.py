@@ -13,7 +13,7 @@ class EnoughSteps(BaseException):
 
 
 #: Why a hunt ended before it knew enough.
-SHORTAGE = "there was not enough memory for one more look: this is what was seen before"
+SHORTAGE = "there was not enough memory for one more snapshot: this is what was seen before"
 
 
 class Counter:
@@ -50,7 +50,7 @@ class Counter:
         with self._lock:
             try:
                 self.left = next(self._plan, -1)
-            except MemoryError:  # a look's own: the program must not die of it
+            except MemoryError:  # a snapshot's own: the program must not die of it
                 self._hunt.shortage = SHORTAGE
                 self.left = -1
         if self.left < 0:

@@ -24,7 +24,7 @@ def compiled_now() -> Compiled:
     return Compiled(len(codes), len(outputs)) if codes is not None and outputs is not None else Compiled()
 
 
-def is_bounded(looks: Sequence[Compiled]) -> bool:
-    """Was there, in every round between these looks, a new version, and in all of them no new function?"""
-    grows = all(before.versions < after.versions for before, after in itertools.pairwise(looks))
-    return len(looks) > 1 and grows and looks[-1].functions <= looks[0].functions
+def is_bounded(snapshots: Sequence[Compiled]) -> bool:
+    """Was there, in every round between these snapshots, a new version, and in all of them no new function?"""
+    grows = all(before.versions < after.versions for before, after in itertools.pairwise(snapshots))
+    return len(snapshots) > 1 and grows and snapshots[-1].functions <= snapshots[0].functions

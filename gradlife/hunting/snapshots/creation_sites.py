@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gradlife import _heap
-from gradlife.hunting.snapshots.step_snapshots import Look, tensor_type_names
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, tensor_type_names
 
 Stack = Sequence[tuple[str, int, str]]  # file, line, function; the innermost first
 
@@ -36,28 +36,28 @@ class Notes:
 
 
 class Noted:
-    """The notes of several looks."""
+    """The notes of several snapshots."""
 
     def __init__(self) -> None:
-        self._known: list[tuple[Look, Notes]] = []
+        self._known: list[tuple[StepSnapshot, Notes]] = []
         self.executed: frozenset[tuple[str, int]] = frozenset()  # lines of the program that ran in a step
 
     def __bool__(self) -> bool:
         return bool(self._known)
 
-    def add(self, look: Look, notes: Notes) -> None:
-        """Keeps the notes of the latest look."""
-        self._known.append((look, notes))
+    def add(self, snapshot: StepSnapshot, notes: Notes) -> None:
+        """Keeps the notes of the latest snapshot."""
+        self._known.append((snapshot, notes))
 
     def lines(self, graph: _heap.Graph, candidates: Iterable[Iterable[int]]) -> tuple[str, ...]:
         """Call `Creations.lines` with the notes of this graph; empty if there are none."""
-        found = next((notes for look, notes in reversed(self._known) if look.opened is graph), None)
+        found = next((notes for snapshot, notes in reversed(self._known) if snapshot.opened is graph), None)
         return Creations(graph, found).lines(candidates) if found is not None else ()
 
 
 @dataclass(frozen=True)
 class Creations:
-    """The notes of a look, asked of the nodes of its graph."""
+    """The notes of a snapshot, asked of the nodes of its graph."""
 
     graph: _heap.Graph
     notes: Notes

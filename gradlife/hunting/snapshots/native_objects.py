@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradlife import _heap
 from gradlife.hunting.process.forked import in_fork
-from gradlife.hunting.snapshots.step_snapshots import Look
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import PerStep
 
 #: Families that a leak is made of, by what the graph calls such objects: torch's have the same names there.
@@ -15,12 +15,12 @@ FAMILIES = ("tensor", "storage", "grad_node")
 
 
 #: Counts without which no growth is shown.
-LEAST_LOOKS = 4
+LEAST_SNAPSHOTS = 4
 
 
 @dataclass(frozen=True)
 class Unreached:
-    """Objects at one look that are in memory, and that nothing in Python is known to reach."""
+    """Objects at one snapshot that are in memory, and that nothing in Python is known to reach."""
 
     steps: int
     counts: dict[str, int]
@@ -35,19 +35,19 @@ class Unreached:
         return PerStep(0.0, 0.0, rates["storage"], rates["grad_node"], nbytes, nbytes)
 
 
-def unreached(look: Look) -> Unreached | None:
-    """Counts of now, when the look has just been taken; None where memory can't be searched, or is too short for it.
+def unreached(snapshot: StepSnapshot) -> Unreached | None:
+    """Counts of now, when the snapshot has just been taken; None where memory can't be searched, or is too short for it.
 
     A copy of the process counts: the tables of classes take some 15 MB.
     """
     try:
-        counts, nbytes = in_fork(lambda: counted(look))
+        counts, nbytes = in_fork(lambda: counted(snapshot))
     except MemoryError:
         return None
-    return Unreached(look.steps, counts, nbytes) if counts else None
+    return Unreached(snapshot.steps, counts, nbytes) if counts else None
 
 
-def counted(look: Look) -> tuple[dict[str, int], int]:
+def counted(snapshot: StepSnapshot) -> tuple[dict[str, int], int]:
     """Count objects by family, and bytes, without those that are known; empty if memory cannot be searched."""
     try:
         rows, devices, lost, _, _ = _heap.native_census()
@@ -58,9 +58,9 @@ def counted(look: Look) -> tuple[dict[str, int], int]:
     counts: Counter[str] = Counter()
     for _, family, count, _ in rows:
         counts[family] += count
-    for _, kind, count, _ in look.graph.census():
+    for _, kind, count, _ in snapshot.graph.census():
         counts[kind] -= count
-    nbytes = sum(size for _, _, size in devices) - look.totals.bytes
+    nbytes = sum(size for _, _, size in devices) - snapshot.totals.bytes
     return {family: counts[family] for family in FAMILIES}, round(nbytes)
 
 

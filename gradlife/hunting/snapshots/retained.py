@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gradlife import _heap
-from gradlife.hunting.snapshots.step_snapshots import Look, context_type_names, storage_content
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, context_type_names, storage_content
 
 #: Bytes below which nothing is shown.
 LEAST_BYTES = 8 * 1024
@@ -30,15 +30,15 @@ class Kept:
     bytes: int = 0
 
 
-def kept_by_steps(look: Look, grown: Iterable[int]) -> list[Kept]:
-    """Storages of which every way from the root leads through a grad node or a dead frame, by the first of these."""
-    graph = look.graph
+def kept_by_steps(snapshot: StepSnapshot, grown: Iterable[int]) -> list[Kept]:
+    """Storages of which every path from the root leads through a grad node or a dead frame, by the first of these."""
+    graph = snapshot.graph
     skipped, contexts = set(grown), context_type_names()
     found: dict[int, Kept] = {}
     for storage in storages_of(graph):
-        way = [storage, *dominators(graph, storage)]
-        keepers = [node for node in way if is_of_a_step(graph, node, contexts)]
-        if not keepers or not skipped.isdisjoint(way) or way[-1] != 0:
+        path = [storage, *dominators(graph, storage)]
+        keepers = [node for node in path if is_of_a_step(graph, node, contexts)]
+        if not keepers or not skipped.isdisjoint(path) or path[-1] != 0:
             continue
         kept = found.setdefault(keepers[-1], Kept(keepers[-1]))
         kept.storages.append(storage)

@@ -10,7 +10,7 @@ from gradlife.model.heap import TypeCount
 
 #: Types that are shown; the others are one row.
 MOST_TYPES = 8
-#: Objects that are looked at, some 30 ms. What is below others counts as not distinguished.
+#: Objects that are looked at, some 30 ms. What is below others counts as not examined.
 MOST_OBJECTS = 20_000
 
 
@@ -28,7 +28,7 @@ def types_of(graph: _heap.Graph, nodes: Iterable[int]) -> tuple[TypeCount, ...]:
 def below(graph: _heap.Graph, tops: Sequence[int], most: int) -> Iterator[int]:
     """Objects that only these lead to, these among them.
 
-    All paths to such an object lead through the one that keeps it, so on a way from above that one comes first.
+    All paths to such an object lead through the one that keeps it, so on a path from above that one comes first.
     """
     seen, waiting = set(tops), list(reversed(tops))
     while waiting and most > 0:
@@ -44,7 +44,7 @@ def rows(graph: _heap.Graph, nodes: Iterable[int], total: int) -> tuple[TypeCoun
     """A row a type, one for the types that take least, one for what is missing from the total."""
     result = added_up(TypeCount(found.type, found.kind, 1, found.bytes or 0) for found in map(graph.describe, nodes))
     missing = total - sum(row.bytes for row in result)
-    return (*result, *([TypeCount("not told apart", "", 0, missing)] if missing > 0 else []))
+    return (*result, *([TypeCount("not examined", "", 0, missing)] if missing > 0 else []))
 
 
 def added_up(found: Iterable[TypeCount]) -> tuple[TypeCount, ...]:

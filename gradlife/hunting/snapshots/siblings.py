@@ -44,9 +44,9 @@ def names_beside(graph: _heap.Graph, raw: Sequence[Reference], members: set[int]
     shown = raw[-1].node
     least = LEAST_SHARE * bytes_of(graph, shown)
     nodes = [step.node for step in raw[:-1]]
-    for way in ways_beside(graph, raw, nodes):
-        if way[-1] != shown and way[-1] in members and least and bytes_of(graph, way[-1]) >= least:
-            yield merged_steps(graph.steps_along(way))[-2].via
+    for path in paths_beside(graph, raw, nodes):
+        if path[-1] != shown and path[-1] in members and least and bytes_of(graph, path[-1]) >= least:
+            yield merged_steps(graph.steps_along(path))[-2].via
 
 
 def is_named(step: Reference) -> bool:
@@ -54,8 +54,8 @@ def is_named(step: Reference) -> bool:
     return step.relation in NAMED or (step.relation == "dict_value" and step.label[:1] in {"'", '"'})
 
 
-def ways_beside(graph: _heap.Graph, raw: Sequence[Reference], nodes: list[int]) -> Iterator[list[int]]:
-    """Ways to all that the same object refers to; of a function that is what its other cells have."""
+def paths_beside(graph: _heap.Graph, raw: Sequence[Reference], nodes: list[int]) -> Iterator[list[int]]:
+    """Paths to all that the same object refers to; of a function that is what its other cells have."""
     if raw[-2].relation != "cell":
         yield from ([*nodes, target] for target in graph.referents(nodes[-1]))
         return

@@ -16,7 +16,7 @@ from typing import Any
 
 from gradlife import _heap
 from gradlife.hunting.snapshots.retained import LEAST_BYTES, Kept
-from gradlife.hunting.snapshots.step_snapshots import Look, storage_content, tensor_type_names
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, storage_content, tensor_type_names
 from gradlife.hunting.snapshots.survivors import births
 
 MODULE = "torch.nn.modules.module.Module"
@@ -28,8 +28,8 @@ DECLARED = ("_parameters", "_buffers", "_modules", "_forward", "_backward", "_st
 MOST = 500
 
 
-def undeclared(before: Look, after: Look) -> dict[int, list[int]]:
-    """Tensors born since, by the module in whose own attribute they are, as nodes of the later look."""
+def undeclared(before: StepSnapshot, after: StepSnapshot) -> dict[int, list[int]]:
+    """Tensors born since, by the module in whose own attribute they are, as nodes of the later snapshot."""
     graph = after.graph
     tensors = tensor_type_names()
     found: dict[int, list[int]] = {}
@@ -74,14 +74,14 @@ def module_of(graph: _heap.Graph, node: int) -> int | None:
 class LeftBehind:
     """Tensors in undeclared attributes of modules, and those of them that later steps read."""
 
-    look: Look
+    snapshot: StepSnapshot
     nodes: tuple[int, ...]
     read: frozenset[int]  # of these
 
 
-def addresses_of(look: Look, found: dict[int, list[int]]) -> dict[int, int]:
+def addresses_of(snapshot: StepSnapshot, found: dict[int, list[int]]) -> dict[int, int]:
     """Return the addresses to watch, each with its node."""
-    return {look.graph.describe(node).address: node for nodes in found.values() for node in nodes}
+    return {snapshot.graph.describe(node).address: node for nodes in found.values() for node in nodes}
 
 
 class Watch:
@@ -144,7 +144,7 @@ def unread(found: LeftBehind, known: Collection[int] = ()) -> list[Kept]:
 
     Tensors below a known growing container are left out: they are shown already.
     """
-    graph = found.look.graph
+    graph = found.snapshot.graph
     growing = {node for node in map(graph.find, known) if node is not None}
     nodes = [node for node in found.nodes if node not in found.read and growing.isdisjoint(graph.path(node))]
     sizes = {node: bytes_of(graph, node) for node in nodes}

@@ -27,7 +27,7 @@ NATIVE_MODULES = ("torch._C", "gradlife._engine")
 #: What stands for each native kind in a count.
 NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 
-#: Text, numbers and code of fewer bytes are no part of a look: no leak is made of them, and they are two thirds of a heap.
+#: Text, numbers and code of fewer bytes are no part of a snapshot: no leak is made of them, and they are two thirds of a heap.
 LEAST_ATOM = 4 * 1024
 
 
@@ -35,11 +35,11 @@ LEAST_ATOM = 4 * 1024
 ARRAY = "numpy.ndarray"
 
 
-class LookFile:
+class SnapshotFile:
     """A file without a name, which is gone with this."""
 
     def __init__(self) -> None:
-        with tempfile.TemporaryFile(prefix="gradlife-look-") as file:
+        with tempfile.TemporaryFile(prefix="gradlife-snapshot-") as file:
             self.descriptor = os.dup(file.fileno())
 
     def __del__(self) -> None:
@@ -48,12 +48,12 @@ class LookFile:
 
 
 @dataclass
-class Look:
+class StepSnapshot:
     """The heap after so many counted steps, in a file until it is asked for. It holds no object of the program."""
 
     steps: int
     has_labels: bool
-    file: LookFile | None = None
+    file: SnapshotFile | None = None
     opened: _heap.Graph | None = None
     compiled: Compiled = field(default_factory=Compiled)
     #: Bytes that malloc gave out more for each step of the round but its first; None: unknown.
@@ -102,21 +102,21 @@ class Collect(enum.Enum):
             gc.collect(1 if self is Collect.YOUNG else 2)
 
 
-def look(steps: int, *, with_labels: bool = False, collect: Collect = Collect.ALL) -> Look:
-    """Looks at the heap, after a collection unless the garbage itself is asked for."""
+def take_snapshot(steps: int, *, with_labels: bool = False, collect: Collect = Collect.ALL) -> StepSnapshot:
+    """Take a snapshot, after a collection unless the garbage itself is wanted."""
     ensure_calibrated()
     collect.run()
     file = recorded(with_labels) if CAN_FORK else None
     if file is not None:
-        return Look(steps, with_labels, file, compiled=compiled_now())
+        return StepSnapshot(steps, with_labels, file, compiled=compiled_now())
     graph = _heap.freeze(True, True, OWN_FOLDER, 0, LEAST_ATOM) if with_labels else walked()
-    return Look(steps, with_labels, opened=graph, compiled=compiled_now())
+    return StepSnapshot(steps, with_labels, opened=graph, compiled=compiled_now())
 
 
-def recorded(with_labels: bool) -> LookFile | None:
+def recorded(with_labels: bool) -> SnapshotFile | None:
     """A file with the heap in it, which a copy of the process has written; None where there can't be one."""
     try:
-        file = LookFile()
+        file = SnapshotFile()
         _heap.record(file.descriptor, with_labels, OWN_FOLDER, LEAST_ATOM)
     except (OSError, MemoryError):
         return None

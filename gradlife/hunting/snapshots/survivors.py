@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gradlife import _heap
-from gradlife.hunting.snapshots.step_snapshots import Look
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
 #: So many new objects of one type are followed in a round; more of them are alike.
 MOST_OF_A_TYPE = 100_000
 
-#: Looks, counted from the last, whose graphs are asked for again: those between the rounds that are judged.
+#: Snapshots, counted from the last, whose graphs are asked for again: those between the rounds that are judged.
 KEPT = 4
 
-#: Node of the last look -> index of the round in which it was born; round 0 lies between looks 0 and 1.
+#: Node of the last snapshot -> index of the round in which it was born; round 0 lies between snapshots 0 and 1.
 Births = dict[int, int]
 
 
@@ -33,16 +33,16 @@ def new_objects(before: _heap.Graph, after: _heap.Graph, most: int = MOST_OF_A_T
             yield NewObjects(kind, name, nodes)
 
 
-def births(looks: Sequence[Look]) -> Births:
+def births(snapshots: Sequence[StepSnapshot]) -> Births:
     """Return the nodes that were born between the first snapshot and the last and are alive at the last."""
     found: Births = {}
-    last = looks[-1].graph
-    for number in range(len(looks) - 1):
-        before, after = looks[number].graph, looks[number + 1].graph
+    last = snapshots[-1].graph
+    for number in range(len(snapshots) - 1):
+        before, after = snapshots[number].graph, snapshots[number + 1].graph
         new = [(node, (row.kind, row.type)) for row in new_objects(before, after) for node in row.nodes]
         found.update(dict.fromkeys(living(last, after, new), number))
-        if number + KEPT < len(looks):
-            looks[number].forget()
+        if number + KEPT < len(snapshots):
+            snapshots[number].forget()
     return found
 
 

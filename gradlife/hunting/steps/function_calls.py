@@ -27,7 +27,7 @@ class CallSteps:
         if not mark or not function:
             raise UsageError(f"{place!r} names no function", "--step-on module:function, or __main__:function")
         self.module = module
-        self._way = function.split(".")
+        self._names = function.split(".")
         self._begin = functools.partial(begin, f"call of {function}")
         self._step: Step | None = None
 
@@ -48,23 +48,23 @@ class CallSteps:
     def attach(self, module: Any) -> None:
         """Puts it in the place of the function, in a module that has just been imported."""
         owner = found = module
-        for name in self._way:
+        for name in self._names:
             owner, found = found, getattr(found, name, None)
         if not callable(found):
             names = [name for name, value in vars(module).items() if callable(value)]
-            raise UnknownFunction("function", ".".join(self._way), names, f"a function of {self.module}")
-        setattr(owner, self._way[-1], self.counting(found))
+            raise UnknownFunction("function", ".".join(self._names), names, f"a function of {self.module}")
+        setattr(owner, self._names[-1], self.counting(found))
 
     def decorated(self, source: bytes, path: str) -> CodeType:
         """The main module's code, in which the function is counted from its definition on."""
         tree = ast.parse(source, path)
         body: list[ast.stmt] = tree.body
         found: ast.stmt | None = None
-        for name in self._way:
+        for name in self._names:
             found = next((node for node in body if getattr(node, "name", None) == name), None)
             body = getattr(found, "body", [])
         if not isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            raise UsageError(f"{path} defines no function {'.'.join(self._way)}", "--step-on __main__:function")
+            raise UsageError(f"{path} defines no function {'.'.join(self._names)}", "--step-on __main__:function")
         name_node = ast.Name(DECORATOR, ast.Load())
         found.decorator_list.insert(0, ast.copy_location(name_node, found))
         return compile(tree, path, "exec", dont_inherit=True)

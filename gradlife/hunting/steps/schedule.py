@@ -66,7 +66,7 @@ def shared_out(steps: int) -> Iterator[int]:
 
 
 class Clock:
-    """Seconds of the program's own stepping: looks and reports are no part of them, and neither is waiting for a busy processor.
+    """The CPU seconds of the program's own steps, without snapshots and reports, and without waiting for a busy processor.
 
     How a program is judged must not depend on what else the machine is doing.
     """
@@ -76,7 +76,7 @@ class Clock:
         self._since: Moment | None = None  # None: it stands still
 
     def stop(self) -> None:
-        """A look begins."""
+        """A snapshot begins."""
         if self._since is not None:
             self.seconds += self._since.seconds_until(Moment())
             self._since = None

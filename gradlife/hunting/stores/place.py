@@ -12,7 +12,7 @@ from gradlife.model.trace import Hop, Step
 #: References from a container to what it holds.
 HOLDS = ("item", "dict_value", "dict_key", "member")
 
-#: Types whose items are stored by statements about the name of the container. Others store in ways of their own.
+#: Types whose items are stored by statements about the name of the container. Others store in a way of their own.
 CONTAINERS = frozenset(
     {"list", "dict", "set", "collections.deque", "collections.OrderedDict", "collections.defaultdict"}
 )

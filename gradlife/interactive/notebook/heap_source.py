@@ -9,7 +9,7 @@ from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, snapshot, why
 from gradlife.hunting.run.reference_cutter import Cutter, cutter_of
 from gradlife.hunting.snapshots.node_weights import minus
-from gradlife.hunting.snapshots.step_snapshots import look
+from gradlife.hunting.snapshots.step_snapshots import take_snapshot
 from gradlife.interactive.notebook.ipython_outputs import notes
 from gradlife.model.hunt import Finding, HuntReport, Round
 from gradlife.model.trace import Trace
@@ -71,12 +71,12 @@ class NotebookPatient:
         """Runs the cell so many times, with the cuts that were asked for after each round, and takes stock."""
         if self._step is None:
             raise UsageError("no cell was hunted in yet", "%%gradlife hunt")
-        before = look(0)
+        before = take_snapshot(0)
         for _ in range(count):
             self._step()
         for cutter in self._cuts:
             cutter.cut()
-        self.rounds = (Round(count, minus(look(count).totals, before.totals)),)
+        self.rounds = (Round(count, minus(take_snapshot(count).totals, before.totals)),)
 
     def cut(self, finding: Finding) -> str:
         """Has the suspect reference taken away after each round of steps from here on."""

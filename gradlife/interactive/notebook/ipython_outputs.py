@@ -33,12 +33,12 @@ def notes(trace: Trace, names: Mapping[str, Any]) -> Iterator[str]:
     if name:
         yield from output_notes(name, names)
     elif is_of_exception(trace):
-        yield "The way leads through the last exception: IPython keeps it, with every frame of its traceback, for %debug and %tb."
+        yield "The path leads through the last exception. IPython keeps it, with all its frames, for %debug and %tb."
         yield f"To let go of it: {FORGET_EXCEPTION}"
 
 
 def output_name(trace: Trace) -> str:
-    """The name under which the way begins, if it is one of an output; else nothing."""
+    """The name under which the path begins, if it is one of an output; else nothing."""
     for step in trace.steps[:3]:
         if step.type in OUTPUT_TYPES:
             return "_"
@@ -51,7 +51,7 @@ def output_name(trace: Trace) -> str:
 
 
 def is_of_exception(trace: Trace) -> bool:
-    """Does the way lead through the exception that ended a cell?"""
+    """Does the path lead through the exception that ended a cell?"""
     for step in trace.steps:
         if step.type.startswith(EXCEPTION_TYPES):
             return True
@@ -64,7 +64,7 @@ def is_of_exception(trace: Trace) -> bool:
 def output_notes(name: str, names: Mapping[str, Any]) -> list[str]:
     """Describe an output, and its other holders."""
     number = output_number(name, names)
-    lines = [f"The way leads through Out[{number}]" if number else f"The way leads through {name}"]
+    lines = [f"The path leads through Out[{number}]" if number else f"The path leads through {name}"]
     lines[0] += f": IPython keeps what a cell displays, under Out, _ and _{number or 'N'}."
     outputs = names.get("_oh", {})
     others = other_holders(outputs.get(number, names.get(name)), names)

@@ -40,7 +40,7 @@ KEYS = (
 
 WORDS = (
     "The number before an object is what it retains: what would be freed with it. Below it stand the objects that only it "
-    "keeps. Where several of them together keep one, that stands beside them, and one way to it is named in italics."
+    "keeps. Where several of them together keep one, that stands beside them, and one path to it is named in italics."
 )
 
 

@@ -88,7 +88,7 @@ def styles_of(theme: str) -> dict[Part, str]:
         Part.NEVER: f"bold {colours['never']}",
         Part.UNKNOWN: "bold",
         Part.SUSPECT: f"underline {colours['never']}",
-        Part.ASIDE: colours["quiet"],
+        Part.NOTE: colours["quiet"],
         Part.WARNING: colours["warning"],
     }
 

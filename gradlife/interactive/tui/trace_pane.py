@@ -53,7 +53,7 @@ def rendered(row: HeapNode, trace: Trace, styles: dict[Part, str]) -> Iterator[R
     """The lines of the pane."""
     yield Text(printable(row.type) + f" at {row.address:#x}", styles[Part.TITLE])
     facts = [f"retains {size(row.retained)}", f"{size(row.bytes)} itself", f"keeps {counted(row.keeps, 'object')}"]
-    yield Text(", ".join(facts), styles[Part.ASIDE])
+    yield Text(", ".join(facts), styles[Part.NOTE])
     yield Text("")
     for line in trace_lines(trace):
         yield hanging(line, styles)

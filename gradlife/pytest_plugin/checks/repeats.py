@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gradlife.pytest_plugin.checks.subtests import untold
+from gradlife.pytest_plugin.checks.subtests import without_reports
 
 #: What ends a run of a test without ending pytest.
 ENDS = (Exception, pytest.skip.Exception, pytest.fail.Exception)
@@ -69,7 +69,7 @@ class Repeats:
 
     def _run(self) -> None:
         item = self._item
-        with untold(item) as subtests:
+        with without_reports(item) as subtests:
             try:
                 item.session._setupstate.setup(item)
                 item.runtest()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 
-class Untold:
+class QuietHooks:
     """The hooks of a test, but for those that tell of it: what failed is kept here."""
 
     def __init__(self, hooks: Any) -> None:
@@ -32,10 +32,10 @@ class Untold:
 
 
 @contextmanager
-def untold(item: pytest.Item) -> Iterator[Untold]:
+def without_reports(item: pytest.Item) -> Iterator[QuietHooks]:
     """Subtests are shown to nobody in here, and those that fail do not fail the test."""
     session, known = item.session, failures(item.config)
-    hooks, counts = Untold(item.ihook), dict(known)
+    hooks, counts = QuietHooks(item.ihook), dict(known)
     vars(session)["gethookproxy"] = lambda path: hooks  # where an item gets its hooks from
     try:
         yield hooks

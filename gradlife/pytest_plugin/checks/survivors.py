@@ -41,19 +41,19 @@ class Outliving:
 
 
 def outliving(
-    young: Sequence[int], nodes: Collection[int], recording: Recording, unshown: Collection[int] = ()
+    young: Sequence[int], nodes: Collection[int], recording: Recording, native_survivors: Collection[int] = ()
 ) -> Outliving:
     """Find what keeps the objects and new grad nodes at these addresses, and what they keep; also large native
     survivors that no young object shows. Call it in a fork.
     """
-    nodes = {*nodes, *unshown}
+    nodes = {*nodes, *native_survivors}
     heap = heap_of_now(recording)
     if len(heap.graph.find_all(list(nodes))) < len(nodes):  # nothing in Python leads to some
         heap = heap_of_now(recording, has_natives=True)
     graph = heap.graph
     fresh = set(graph.find_all(list(young)).values())
     made = {node for node in graph.find_all(list(nodes)).values() if not is_wrapped(graph, node)}
-    hidden = set(graph.find_all(list(unshown)).values()) - fresh
+    hidden = set(graph.find_all(list(native_survivors)).values()) - fresh
     born: Births = dict.fromkeys((*carrying(graph, fresh), *made), 0)
     held = [group for group in held_groups(graph, born) if not is_of_runner(graph, group, fresh)]
     lost = [group for group in alike(graph, islands(graph, born)) if not (fresh | made).isdisjoint(group.members)]
@@ -77,10 +77,10 @@ def carrying(graph: _heap.Graph, fresh: set[int]) -> set[int]:
     natives = [node for name, kind, _, _ in graph.census() if kind in NATIVE for node in graph.nodes(kind, name)]
     found = {node for node in fresh if not graph.path(node)}
     for node in natives:
-        way = [node, *dominators(graph, node)]
-        first = next((at for at, one in enumerate(way) if graph.kind(one) == "python"), len(way))
-        above = itertools.takewhile(fresh.__contains__, way[first:])
-        kept = [*way[:first], *above] if first < len(way) and way[first] in fresh else []
+        path = [node, *dominators(graph, node)]
+        first = next((at for at, one in enumerate(path) if graph.kind(one) == "python"), len(path))
+        above = itertools.takewhile(fresh.__contains__, path[first:])
+        kept = [*path[:first], *above] if first < len(path) and path[first] in fresh else []
         found.update(kept)
         if not graph.path(node):
             found.add(node)
@@ -103,8 +103,8 @@ def is_of_runner(graph: _heap.Graph, group: Group, fresh: set[int]) -> bool:
     """Is it kept by what runs the tests, or by a module that was imported meanwhile?"""
     if group.anchor is None:
         return False
-    way = graph.path(group.tops[0])
-    if any(node in fresh and graph.type(node) == "module" for node in way):
+    path = graph.path(group.tops[0])
+    if any(node in fresh and graph.type(node) == "module" for node in path):
         return True
     rows = graph.path_steps(group.tops[0])
     starts = rows[0].kind == "root" and rows[0].type == RUNNING and rows[0].detail in running_here()
@@ -146,7 +146,7 @@ def as_left_once(found: Finding) -> Finding:
 
 
 def is_in_container(trace: Trace) -> bool:
-    """Is the last name that Python has on the way to it the item of a container?"""
+    """Is the last name that Python has on the path to it the item of a container?"""
     names = [step.via for step in trace.steps if step.via.startswith((".", "[")) or "variable" in step.via]
     return bool(names) and names[-1].startswith("[")
 

@@ -114,21 +114,23 @@ class Sweep:
         """May the test have left what no young object shows?"""
         return self._unshown.has_more()
 
-    def unshown(self, may_collect: bool) -> set[int]:
+    def native_survivors(self, may_collect: bool) -> set[int]:
         """Tensors and grad nodes of the test that no young object shows, where memory says that there may be some: those in
         cycles among them, unless the collector may run.
         """
         found = self._unshown.left(may_collect)
         return {at for at, family in found if family == "tensor" or self.recording.is_since(at, self._first_node)}
 
-    def judged(self, unshown: Collection[int] = ()) -> Outliving:
+    def judged(self, native_survivors: Collection[int] = ()) -> Outliving:
         """Return the survivors of the test and their holders, before the collector runs."""
         ensure_calibrated()
         spared, recording = addresses(self._spared), self.recording
         young = [id(one) for one in gc.get_objects()]
         nodes = self._nodes()
-        found = in_fork(lambda: outliving([one for one in young if one not in spared], nodes, recording, unshown))
-        if found.findings and not unshown:
+        found = in_fork(
+            lambda: outliving([one for one in young if one not in spared], nodes, recording, native_survivors)
+        )
+        if found.findings and not native_survivors:
             self._unshown.outdate()
         return found
 

@@ -129,14 +129,14 @@ def is_suspect(runs: Sequence[Run], start: Boundary, counted: Sequence[Boundary]
     kept = [run.tensors + run.others > 0 for run in runs]
     return (
         all(kept)
-        or (kept[-1] and may_swell(start, counted))
+        or (kept[-1] and may_grow_in_place(start, counted))
         or all(run.waiting for run in runs)
         or all(run.bytes > LEAST_BYTES for run in runs)
         or all(after.plain > before.plain for before, after in itertools.pairwise([start, *counted]))
     )
 
 
-def may_swell(start: Boundary, counted: Sequence[Boundary]) -> bool:
+def may_grow_in_place(start: Boundary, counted: Sequence[Boundary]) -> bool:
     """May what a run puts in the place of something be larger each time? Its memory, or its graph's, would show in all runs
     together; that of an accelerator would not.
     """

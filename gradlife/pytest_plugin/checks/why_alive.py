@@ -17,7 +17,7 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.creation_recorder import Recording
 from gradlife.hunting.snapshots.creation_sites import Noted
 from gradlife.hunting.snapshots.retained import dominators
-from gradlife.hunting.snapshots.step_snapshots import Look
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Lifetime, Trace
 
@@ -66,12 +66,12 @@ class Heap:
         cycles = []
         for row in referrers:
             one = row.node
-            way = graph.path(one)
+            path = graph.path(one)
             if is_executing(graph, one):
                 continue
             if is_below(graph, one, node):
                 cycles += [row] if row.kind == "python" else []
-            elif way and not any(is_running(graph, at) for at in way):
+            elif path and not any(is_running(graph, at) for at in path):
                 return self.named(held_trace(graph, node, by=row), node)
         return self.named(own_cycle_trace(graph, node, cycles[0]), node) if cycles else None
 
@@ -103,7 +103,7 @@ def is_executing(graph: _heap.Graph, node: int) -> bool:
 
 
 def is_below(graph: _heap.Graph, node: int, above: int) -> bool:
-    """Does every way from a root to a node lead through another one?"""
+    """Does every path from a root to a node lead through another one?"""
     return above in dominators(graph, node)
 
 
@@ -112,11 +112,11 @@ def heap_of_now(recording: Recording, has_natives: bool = False) -> Heap:
     leads where they are asked for.
     """
     ensure_calibrated()
-    look = Look(0, True, opened=_heap.freeze(True, True, OWN_FOLDER, 0, 0, has_natives))
+    snapshot = StepSnapshot(0, True, opened=_heap.freeze(True, True, OWN_FOLDER, 0, 0, has_natives))
     noted = Noted()
     if recording.is_on:
-        noted.add(look, recording.notes())
-    return Heap(look.graph, noted)
+        noted.add(snapshot, recording.notes())
+    return Heap(snapshot.graph, noted)
 
 
 def why_at(address: int, recording: Recording) -> Finding | None:

@@ -62,7 +62,7 @@ class Baseline:
     def excuse(self, finding: Finding, nodeid: str) -> tuple[bool, str]:
         """Is a finding accepted? Return it with the reason why, or why no longer."""
         known = self.known(finding.fingerprint)
-        if known is None or (not has_way(finding) and bare(nodeid) not in known.tests):
+        if known is None or (not has_path(finding) and bare(nodeid) not in known.tests):
             return False, ""
         if known.has_expired:
             return False, f"expired: {known.words}"
@@ -84,8 +84,8 @@ class Baseline:
         return [one for one in self.entries.values() if one.has_expired]
 
 
-def has_way(finding: Finding) -> bool:
-    """Does its fingerprint tell it from others? Without a way and a cycle it says little more than a type."""
+def has_path(finding: Finding) -> bool:
+    """Does its fingerprint tell it from others? Without a path and a cycle it says little more than a type."""
     return bool(finding.trace.steps or finding.trace.cycle)
 
 

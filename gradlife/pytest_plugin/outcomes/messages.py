@@ -123,7 +123,7 @@ def sentences(trace: Trace, created_at: Sequence[str] = ()) -> Iterator[str]:
 
 
 def held_lines(steps: Sequence[Step]) -> Iterator[str]:
-    """The way from the survivor to the root."""
+    """The path from the survivor to the root."""
     for number in range(len(steps) - 2, -1, -1):
         end = ", which is held by" if number else ""
         yield f"  {reference(steps[number])}{end}"

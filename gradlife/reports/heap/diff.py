@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
-from gradlife.reports.heap.tables import named, numbers, section, way
+from gradlife.reports.heap.tables import named, numbers, path_text, section
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import QUIET
 from gradlife.reports.values import counted, size
@@ -42,13 +42,13 @@ def rest(count: int, noun: str) -> list[RenderableType]:
 
 
 def type_line(row: TypeChange) -> RenderableType:
-    """A type's changes, and the way to one that is new."""
+    """A type's changes, and the path to one that is new."""
     lead = numbers(f"+{row.new:,}" if row.new else "", f"-{row.gone:,}" if row.gone else "", signed(row.bytes))
     name = named(row.type, row.kind)
     if row.grown:
         name.append(f"  {row.grown:,} grown", QUIET)
     if row.examples and row.kind == "python":
-        name.append(f"\n{way(row.examples[0].steps)}", QUIET)
+        name.append(f"\n{path_text(row.examples[0].steps)}", QUIET)
     return Hanging(lead, name)
 
 

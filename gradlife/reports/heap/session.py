@@ -16,7 +16,7 @@ from gradlife.model.trace import trace_lines as rows_of_trace
 from gradlife.reports.heap import tables, why
 from gradlife.reports.hunt.finding import brief_line, finding_part
 from gradlife.reports.hunt.rounds import table_lines
-from gradlife.reports.hunt.trace import facts, ring, way_down
+from gradlife.reports.hunt.trace import facts, path_down, ring
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import QUIET, TITLE
 from gradlife.reports.values import counted
@@ -75,7 +75,7 @@ def cycle_lines(found: Trace) -> Iterator[RenderableType]:
         yield Hanging(Text(""), Text("No cycle keeps it: a root reaches it, or nothing refers to it."))
         return
     yield from lines(ring(found.cycle))
-    yield from lines(way_down(found.tail))
+    yield from lines(path_down(found.tail))
     yield from lines(facts(found.tensor))
 
 

@@ -83,12 +83,12 @@ def named(name: str, kind: str) -> Text:
 
 
 def object_line(row: LargeObject) -> RenderableType:
-    """An object with what it retains and the way to it."""
+    """An object with what it retains and the path to it."""
     title = Text.assemble((f"{row.type} {row.detail}".strip(), TITLE), (f"  {row.address:#x}", QUIET))
-    return Hanging(numbers(size(row.retained)), Text.assemble(title, "\n", (way(row.steps), QUIET)))
+    return Hanging(numbers(size(row.retained)), Text.assemble(title, "\n", (path_text(row.steps), QUIET)))
 
 
-def way(steps: tuple[Step, ...]) -> str:
+def path_text(steps: tuple[Step, ...]) -> str:
     """A path on one line."""
     if not steps:
         return "no root reaches it"

@@ -15,7 +15,7 @@ STYLES = {
     Part.NEVER: "bold red",
     Part.UNKNOWN: "bold",
     Part.SUSPECT: "underline red",
-    Part.ASIDE: "dim",
+    Part.NOTE: "dim",
     Part.WARNING: "yellow",
 }
 

@@ -14,7 +14,7 @@ from gradlife.reports.heap.tables import FATES
 from gradlife.reports.html.heap_map import heap_drawing, legend, what
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
-from gradlife.reports.html.traces import Drawn, Row, ring_drawing, way_rows
+from gradlife.reports.html.traces import Drawn, Row, path_rows, ring_drawing
 from gradlife.reports.html.words import short
 from gradlife.reports.values import counted, size
 
@@ -150,15 +150,15 @@ def cycle_view(cycle: Cycle) -> CycleView:
     """A cyclic part with a short cycle in it."""
     text = f"{counted(cycle.objects, 'object')}, {size(cycle.bytes)}" + (", native references" * cycle.has_native)
     ring = ring_drawing(cycle.steps) if cycle.steps else None
-    return CycleView(FATES[cycle.lifetime][0], STYLES[cycle.lifetime], text, ring, way_rows(cycle.steps, is_ring=True))
+    return CycleView(FATES[cycle.lifetime][0], STYLES[cycle.lifetime], text, ring, path_rows(cycle.steps, is_ring=True))
 
 
 def commands(file: str) -> list[tuple[str, str]]:
     """Yield the commands that show more."""
     name = shlex.quote(short(file))
     return [
-        (f"gradlife why {name} ADDRESS", "why one object is alive: the whole way from a root"),
-        (f"gradlife open {name} --instances TYPE", "objects of a type, with the way to each"),
+        (f"gradlife why {name} ADDRESS", "why one object is alive: the whole path from a root"),
+        (f"gradlife open {name} --instances TYPE", "objects of a type, with the path to each"),
         (f"gradlife open {name} --largest 1000", "more objects that retain most"),
         (f"gradlife open {name} -i", "every object, asked at a prompt"),
     ]

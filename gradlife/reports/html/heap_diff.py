@@ -10,7 +10,7 @@ from gradlife.model.heap import HeapDiff, PathChange, TypeChange
 from gradlife.reports.drawing import Cell as Area
 from gradlife.reports.drawing import treemap
 from gradlife.reports.heap.diff import BY_COUNT, BY_IDENTITY, signed
-from gradlife.reports.heap.tables import way
+from gradlife.reports.heap.tables import path_text
 from gradlife.reports.html.heap_map import short_name
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
@@ -21,7 +21,7 @@ from gradlife.reports.values import size
 #: Types with a row, types with an area, and how high the map is.
 TYPES, AREAS, HEIGHT = 2000, 40, 300.0
 MOST_LETTERS = 160
-#: Types of which new objects are shown with the way to them.
+#: Types of which new objects are shown with the path to them.
 EXAMPLES = 40
 
 
@@ -126,4 +126,4 @@ def examples(types: Sequence[TypeChange]) -> Iterator[tuple[str, Sequence[str]]]
     """Return paths to some new objects of the types that changed most."""
     lines = [row for row in types if any(one.steps for one in row.examples)]
     for row in lines[:EXAMPLES]:
-        yield short(row.type, MOST_LETTERS), [short(way(one.steps)) for one in row.examples if one.steps]
+        yield short(row.type, MOST_LETTERS), [short(path_text(one.steps)) for one in row.examples if one.steps]

@@ -123,7 +123,7 @@ def rank_notes(report: HuntReport) -> Iterator[str]:
             yield f"Rank {shown_ranks(one.ranks)}: {short(one.trouble)}"
     yield from (f"Skew: {short(skew_words(skew))}" for skew in report.skew)
     if report.look_cost is not None:
-        yield f"Looks: {cost_words(report.look_cost)}"
+        yield f"Snapshots: {cost_words(report.look_cost)}"
 
 
 def charts(report: HuntReport) -> list[Svg]:

@@ -150,10 +150,10 @@ def unavailable(why: str, count: int, systems: list[str]) -> problems.Problem:
 
 def story_index(view: RunView) -> list[list[Any]]:
     """Return what the page needs before a story is opened: id, name, suite, two systems to compare, do they differ?"""
-    return [[one.id, one.name, one.suite, *telling_pair(view, one)] for one in view.report.scenarios]
+    return [[one.id, one.name, one.suite, *most_different_pair(view, one)] for one in view.report.scenarios]
 
 
-def telling_pair(view: RunView, scenario: ScenarioInfo) -> tuple[int, int, bool]:
+def most_different_pair(view: RunView, scenario: ScenarioInfo) -> tuple[int, int, bool]:
     """Two systems, by number, to look at side by side: neighbours that say different things, drawings first."""
     words = [word.text for word in story_cells(view, scenario)]
     drawn = [number for number, system in enumerate(view.systems) if has_drawings(view, scenario, system.name)]

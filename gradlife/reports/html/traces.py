@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gradlife.model.trace import MOST_KEEPERS, SURENESS, Ledger, Step, StepStatus, Trace
+from gradlife.model.trace import CONFIDENCE, MOST_KEEPERS, Ledger, Step, StepStatus, Trace
 from gradlife.reports.drawing import RingNode, Svg, ring
 from gradlife.reports.html.words import short
 from gradlife.reports.hunt.trace import gathered
@@ -25,7 +25,7 @@ ASKED = {
 }
 Verdicts = Mapping[StepStatus, tuple[str, str]]
 
-#: Rows of a way that are shown; of a longer one its beginning and its end.
+#: Rows of a path that are shown; of a longer one its beginning and its end.
 MOST_ROWS = 48
 #: Widths of drawings for a wide place and for a narrow one, in pixels.
 WIDE, NARROW = 640.0, 330.0
@@ -33,7 +33,7 @@ WIDE, NARROW = 640.0, 330.0
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An object on the way, and its reference to the next."""
+    """An object on the path, and its reference to the next."""
 
     object: str
     detail: str
@@ -58,7 +58,7 @@ class Drawn:
 class TraceView:
     """A trace, ready to be shown."""
 
-    way: Sequence[Row]
+    path: Sequence[Row]
     ring: Drawn | None
     members: Sequence[Row]  # of the ring, as a list
     tail: Sequence[Row]
@@ -71,19 +71,19 @@ class TraceView:
 def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
     """Everything of a trace but its ledger."""
     return TraceView(
-        way=way_rows(trace.steps, verdicts),
+        path=path_rows(trace.steps, verdicts),
         ring=ring_drawing(trace.cycle) if trace.cycle else None,
-        members=way_rows(trace.cycle, verdicts, is_ring=True),
-        tail=way_rows(trace.tail, verdicts),
-        lead=way_rows(trace.lead, verdicts),
+        members=path_rows(trace.cycle, verdicts, is_ring=True),
+        tail=path_rows(trace.tail, verdicts),
+        lead=path_rows(trace.lead, verdicts),
         facts=tensor_facts(trace),
         natives=[*keeper_lines(trace), *native_lines(trace.ledger, bool(trace.steps or trace.cycle))],
         legs=[short(leg) for leg in trace.legs],
     )
 
 
-def way_rows(steps: Sequence[Step], verdicts: Verdicts = LEAKING, *, is_ring: bool = False) -> list[Row]:
-    """A row an object; those that come again and again are counted, and of a long way the middle is left out."""
+def path_rows(steps: Sequence[Step], verdicts: Verdicts = LEAKING, *, is_ring: bool = False) -> list[Row]:
+    """A row an object; those that come again and again are counted, and of a long path the middle is left out."""
     rows = [row_of(step, more, verdicts, is_ring) for step, more in gathered(steps)]
     if len(rows) <= MOST_ROWS:
         return rows
@@ -127,15 +127,15 @@ def tensor_facts(trace: Trace) -> list[str]:
 
 def keeper_lines(trace: Trace) -> list[str]:
     """Yield the native memory that holds the first object of the path."""
-    return [short(f"It is held by {one.description}{SURENESS[one.sureness]}") for one in trace.keepers[:MOST_KEEPERS]]
+    return [short(f"It is held by {one.description}{CONFIDENCE[one.sureness]}") for one in trace.keepers[:MOST_KEEPERS]]
 
 
-def native_lines(ledger: Ledger, has_way: bool) -> list[str]:
+def native_lines(ledger: Ledger, has_path: bool) -> list[str]:
     """References that no object explains, and what in native memory holds them."""
-    if not ledger.unaccounted or (has_way and not ledger.native):
+    if not ledger.unaccounted or (has_path and not ledger.native):
         return []
     lines = [f"{counted(ledger.count, 'reference')}, {ledger.unaccounted:,} of which no object explains"]
     for holder in ledger.native:
         where = f", {holder.symbol} in {holder.library}" if holder.symbol else ""
-        lines.append(short(f"native code: {holder.description}{where}{SURENESS[holder.sureness]}"))
+        lines.append(short(f"native code: {holder.description}{where}{CONFIDENCE[holder.sureness]}"))
     return lines

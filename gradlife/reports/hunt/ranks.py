@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gradlife.model.hunt import Finding, HuntReport
-from gradlife.model.ranks import NO_VERDICT, ROUNDS_OF, FindingRanks, LookCost, RankRow, Skew, Spread
+from gradlife.model.ranks import NO_VERDICT, ROUNDS_OF, FindingRanks, RankRow, Skew, SnapshotCost, Spread
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET
 from gradlife.reports.values import counted, size
@@ -99,11 +99,11 @@ def skew_words(one: Skew) -> str:
     )
 
 
-def cost_words(cost: LookCost) -> str:
+def cost_words(cost: SnapshotCost) -> str:
     """Describe the cost of snapshots."""
-    alone = f", {counted(cost.alone, 'look')} by single ranks" if cost.alone else ""
+    alone = f", {counted(cost.alone, 'snapshot')} by single ranks" if cost.alone else ""
     return (
-        f"{counted(cost.shared, 'look')} at the same steps{alone}; the longest took {milliseconds(cost.longest)}; "
+        f"{counted(cost.shared, 'snapshot')} at the same steps{alone}; the longest took {milliseconds(cost.longest)}; "
         f"a rank waited {milliseconds(cost.extra_wait)} more for the others (median; at most "
         f"{milliseconds(cost.most_extra_wait)})"
     )
@@ -121,9 +121,9 @@ def rounds_title(report: HuntReport) -> str:
 
 def first_screen_lines(report: HuntReport) -> Iterator[Text]:
     """The first skew that no finding shows already by its ranks."""
-    told = [one for one in report.skew if not one.reason.endswith(ALONE)]
-    if told:
-        yield Text(f"Skew: {skew_words(told[0])}", NOTE)
+    unexplained = [one for one in report.skew if not one.reason.endswith(ALONE)]
+    if unexplained:
+        yield Text(f"Skew: {skew_words(unexplained[0])}", NOTE)
 
 
 def rank_table(report: HuntReport) -> Iterator[RenderableType]:
@@ -141,4 +141,4 @@ def rank_table(report: HuntReport) -> Iterator[RenderableType]:
     for one in report.skew:
         yield Hanging(Text("  skew: ", QUIET), Text(skew_words(one), NOTE))
     if report.look_cost is not None:
-        yield Hanging(Text("  looks: ", QUIET), Text(cost_words(report.look_cost)))
+        yield Hanging(Text("  snapshots: ", QUIET), Text(cost_words(report.look_cost)))

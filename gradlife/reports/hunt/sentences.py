@@ -145,7 +145,7 @@ def held_by(trace: Trace) -> str:
     """Return the holder of the survivors."""
     if trace.steps:
         first = trace.steps[0]
-        return f"{named(first)} holds {'it' if len(trace.steps) == 2 else 'them'}: {way(trace.steps)}."
+        return f"{named(first)} holds {'it' if len(trace.steps) == 2 else 'them'}: {path_text(trace.steps)}."
     if trace.cycle:
         ring = " → ".join(step.object for step in (*trace.cycle, trace.cycle[0]))
         return f"Nothing but their own cycle keeps them: {ring}."
@@ -157,18 +157,20 @@ def held_by(trace: Trace) -> str:
 
 
 def gathered_in(finding: Finding) -> list[str]:
-    """The container that has more of them after each step; where none is known, the last on the way of which an item, key or
+    """The container that has more of them after each step; where none is known, the last on the path of which an item, key or
     element is named.
     """
     trace = finding.trace
     if finding.grows_at is not None:
         step = trace.steps[finding.grows_at]
         return (
-            [f"They gather in {named(step)}, {way(trace.steps[: finding.grows_at + 1])}."] if finding.grows_at else []
+            [f"They gather in {named(step)}, {path_text(trace.steps[: finding.grows_at + 1])}."]
+            if finding.grows_at
+            else []
         )
     for number in range(len(trace.steps) - 2, 0, -1):
         if trace.steps[number].via.startswith(("[", "an item", "an element", "a key")):
-            return [f"They gather in {named(trace.steps[number])}, {way(trace.steps[: number + 1])}."]
+            return [f"They gather in {named(trace.steps[number])}, {path_text(trace.steps[: number + 1])}."]
     return []
 
 
@@ -177,7 +179,7 @@ def named(step: Step) -> str:
     return f"{step.object} {step.detail}".strip()
 
 
-def way(steps: tuple[Step, ...]) -> str:
+def path_text(steps: tuple[Step, ...]) -> str:
     """The references of a trace in a row: global variable 'state'.losses[0] → grad_fn."""
     text = ""
     for step in folded(steps)[:-1]:

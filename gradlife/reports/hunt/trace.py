@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from gradlife.model.trace import MOST_KEEPERS, SURENESS, Ledger, NativeHolder, Step, StepStatus, TensorFacts, Trace
+from gradlife.model.trace import CONFIDENCE, MOST_KEEPERS, Ledger, NativeHolder, Step, StepStatus, TensorFacts, Trace
 from gradlife.reports.hunt.sentences import named
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
@@ -26,10 +26,10 @@ PLAIN_WIDTH = 100
 
 
 def trace_part(trace: Trace) -> Iterator[RenderableType]:
-    """The way from the root down, the cycle where there is no root, and what no object explains."""
-    yield from way_down(trace.steps)
+    """The path from the root down, the cycle where there is no root, and what no object explains."""
+    yield from path_down(trace.steps)
     yield from ring(trace.cycle)
-    yield from way_down(trace.tail)
+    yield from path_down(trace.tail)
     yield from held_unseen(trace)
     yield from facts(trace.tensor)
     yield from unexplained(trace.ledger, bool(trace.steps or trace.cycle))
@@ -37,7 +37,7 @@ def trace_part(trace: Trace) -> Iterator[RenderableType]:
         yield Hanging(Text("  not seen by the collector: ", QUIET), Text(leg))
 
 
-def way_down(steps: Sequence[Step]) -> Iterator[RenderableType]:
+def path_down(steps: Sequence[Step]) -> Iterator[RenderableType]:
     """Each object, and below it its reference to the next."""
     for number, (step, more) in enumerate(gathered(steps)):
         is_last = step is steps[-1]
@@ -97,17 +97,17 @@ def reference_lines(lead: str, step: Step, more: int) -> Iterator[RenderableType
 
 
 def held_unseen(trace: Trace) -> Iterator[RenderableType]:
-    """The way from what only native code holds, and what holds that."""
+    """The path from what only native code holds, and what holds that."""
     if trace.lead:
         yield Hanging(Text("  "), Text("native code holds the first of these:", NOTE))
-        yield from way_down(trace.lead)
+        yield from path_down(trace.lead)
     yield from (holder_line("  it is held by ", holder) for holder in trace.keepers[:MOST_KEEPERS])
 
 
 def holder_line(lead: str, holder: NativeHolder) -> RenderableType:
     """Return the line of a holder in C++."""
     where = f", {holder.symbol} in {holder.library}" if holder.symbol else ""
-    return Hanging(Text(lead), Text.assemble(holder.description, where, (SURENESS[holder.sureness], QUIET)))
+    return Hanging(Text(lead), Text.assemble(holder.description, where, (CONFIDENCE[holder.sureness], QUIET)))
 
 
 def facts(tensor: TensorFacts | None) -> Iterator[RenderableType]:
@@ -125,9 +125,9 @@ def facts(tensor: TensorFacts | None) -> Iterator[RenderableType]:
         yield Hanging(Text("   "), Text("; ".join(lines), QUIET))
 
 
-def unexplained(ledger: Ledger, has_way: bool) -> Iterator[RenderableType]:
+def unexplained(ledger: Ledger, has_path: bool) -> Iterator[RenderableType]:
     """References that no object explains, and what in native memory holds them."""
-    if not ledger.unaccounted or (has_way and not ledger.native):
+    if not ledger.unaccounted or (has_path and not ledger.native):
         return
     of = f"{counted(ledger.count, 'reference')}, {ledger.unaccounted:,} of which no object explains"
     yield Hanging(Text("  "), Text(of, NOTE))

@@ -38,7 +38,7 @@ def parts(history: History, in_full: bool) -> Iterator[RenderableType]:
     """The parts of the report."""
     yield Hanging(Text(""), Text.assemble((history.scenario, TITLE), f": {history.title}"))
     yield Text("\n")
-    shown = [row for row in history.rows if in_full or is_telling(row)]
+    shown = [row for row in history.rows if in_full or is_significant(row)]
     notes = Notes(CELL_LIMIT)
     grid = Grid([heading_of(system) for system in history.systems], keeps_headings=True)
     for row in shown:
@@ -55,7 +55,7 @@ def parts(history: History, in_full: bool) -> Iterator[RenderableType]:
     yield from absent(history)
 
 
-def is_telling(row: HistoryRow) -> bool:
+def is_significant(row: HistoryRow) -> bool:
     """Is this an answer, or a count that is not the same in all releases that have it?"""
     values = [moment.value for moment in row.moments if moment.is_there]
     return row.probe in (*ANSWERS, "expiry") or any(value != values[0] for value in values)

@@ -120,7 +120,10 @@ def describe(
     at_home = {text for release, text in texts.items() if release.framework == home}
     price = price_of(key.probe, answers.values())
     return Difference(
-        story, statements_of(name_of(view, story, key), texts, set(telling(key, answers))), price, len(at_home) > 1
+        story,
+        statements_of(name_of(view, story, key), texts, set(named_releases(key, answers))),
+        price,
+        len(at_home) > 1,
     )
 
 
@@ -155,7 +158,7 @@ def word(probe: str, value: Json) -> str:
     return text if len(text) <= VALUE_LIMIT else text[: VALUE_LIMIT - 3].rstrip() + "..."
 
 
-def telling(key: ReadingKey, answers: Mapping[Release, Json]) -> list[Release]:
+def named_releases(key: ReadingKey, answers: Mapping[Release, Json]) -> list[Release]:
     """The releases that are named: those with the costly answer; where none is costly, those unlike the reference."""
     if key.probe == LIVENESS:
         least = min(PRICES.get(str(value), 0) for value in answers.values())

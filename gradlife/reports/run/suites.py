@@ -28,7 +28,7 @@ NOTE_LIMIT = 140
 
 @dataclass(frozen=True)
 class Detail:
-    """The detail of a table: all readings or the telling ones, and the width of a cell."""
+    """The detail of a table: all readings or the significant ones, and the width of a cell."""
 
     in_full: bool
     cell_limit: int
@@ -52,7 +52,7 @@ def make_suite(view: RunView, families: list[Family], detail: Detail) -> Grid:
 def add_scenario(grid: Grid, view: RunView, scenario: ScenarioInfo, detail: Detail) -> None:
     """Add a title and the rows of one story; nothing, in the short form, where all agree."""
     keys = view.keys.get(scenario.id, [])
-    shown = keys if detail.in_full else [key for key in keys if is_telling(view, scenario, key)]
+    shown = keys if detail.in_full else [key for key in keys if is_significant(view, scenario, key)]
     if not shown and not detail.in_full:
         return
     grid.title(f"{scenario.name}: {scenario.title}")
@@ -78,7 +78,7 @@ def clipped(text: str) -> str:
     return text if len(text) <= NOTE_LIMIT else text[: NOTE_LIMIT - 3].rstrip() + "..."
 
 
-def is_telling(view: RunView, scenario: ScenarioInfo, key: ReadingKey) -> bool:
+def is_significant(view: RunView, scenario: ScenarioInfo, key: ReadingKey) -> bool:
     """Does a row belong into the short form?"""
     for system in view.systems:
         if (key, system.name) in view.contradicted or (system.name in view.faithful and view.mark(key, system.name)):

@@ -29,7 +29,7 @@ HELD = "held by the story"
 #: How a context that has its node inside itself holds it.
 EMBEDS = "embeds"
 
-#: Where a way through plain objects ends.
+#: Where a path through plain objects ends.
 CLOSED = (type, types.ModuleType, types.FrameType, types.CodeType, types.BuiltinFunctionType, str, bytes, int, float)
 
 CELL = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[index]
@@ -41,7 +41,7 @@ def owning_graph(
     """The drawing as a JSON object; None where the framework has no table of owners.
 
     subjects: names of watched engine objects by number; watched: subjects of plain Python; frame: where the story stands;
-    own: the lab, through which no way is shown.
+    own: the lab, through which no path is shown.
     """
     engine: Any = getattr(fw, "_engine", None)
     is_engine = hasattr(engine, "_live_graph")
@@ -150,7 +150,7 @@ class Drawing:
             node = None if is_wrapper else number_of(obj)
             if node in self.nodes and source != node:
                 self.edges.append([source, node, "its node", "weak", False, False])
-            self._add_ways(obj, source, is_wrapper)
+            self._add_paths(obj, source, is_wrapper)
 
     def add_name(self, name: str, value: Any) -> None:
         """A variable of the story, if it leads anywhere."""
@@ -162,11 +162,11 @@ class Drawing:
         if place is not None:
             self.edges.append([number, place[0], "", "strong", False, place[1]])
         elif is_open(value):
-            self._add_ways(value, number, False)
+            self._add_paths(value, number, False)
         if len(self.edges) > before:
             self.nodes[number] = {"id": number, "kind": "name", "name": name, "subject": ""}
 
-    def _add_ways(self, start: Any, source: int, is_wrapper: bool) -> None:
+    def _add_paths(self, start: Any, source: int, is_wrapper: bool) -> None:
         """An edge for each drawn object that an object leads to, through containers and plain objects between."""
         seen = {id(start), self._own}
         waiting = deque((label, value, 1) for label, value in references(start))
@@ -207,7 +207,7 @@ class Drawing:
 
 
 def is_open(value: Any) -> bool:
-    """May a way lead through this object?"""
+    """May a path lead through this object?"""
     return value is not None and not issubclass(type(value), CLOSED)
 
 

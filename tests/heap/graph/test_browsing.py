@@ -99,7 +99,7 @@ def test_a_row_tells_sizes_and_how_the_object_above_refers_to_it() -> None:
     assert row.retained == row.bytes + 300 * object().__sizeof__()
 
 
-def test_what_several_hold_is_told_by_one_way_to_it() -> None:
+def test_what_several_hold_is_told_by_one_path_to_it() -> None:
     row = browser().row(node_of(SHARED), PROCESS)
     assert row.is_shared
     assert row.via.endswith(("global variable 'SHARED'", ".shared", "['SHARED']"))
@@ -116,7 +116,7 @@ def test_a_dict_of_attributes_is_shown_as_a_part_of_its_object() -> None:
     assert taken.above(late)[-2:] == [node, late]
 
 
-def test_the_way_from_the_outermost_object_ends_at_the_object() -> None:
+def test_the_path_from_the_outermost_object_ends_at_the_object() -> None:
     taken = browser()
     apple = node_of(CRATE.apples[7])
     chain = taken.above(apple)
@@ -158,7 +158,7 @@ def test_a_search_finds_types_most_retained_first_and_addresses_alone() -> None:
     assert len(taken.of_type(kind, name)) == 400
 
 
-def test_of_a_long_way_the_middle_is_counted() -> None:
+def test_of_a_long_path_the_middle_is_counted() -> None:
     taken = browser()
     at = CHAIN
     while at.following is not None:

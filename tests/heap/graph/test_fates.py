@@ -82,8 +82,8 @@ class Garbage:
         made: list[Any] = []
         for kind, one, other in makes:
             made.append(self.make(kind, made, one, other))
-        for source, target, way in ties:
-            self.tie(made[source % len(made)], made[target % len(made)], way)
+        for source, target, path in ties:
+            self.tie(made[source % len(made)], made[target % len(made)], path)
         for entry in made:
             self.watch(entry)
 
@@ -127,11 +127,11 @@ class Garbage:
         self.weak.append(weakref.ref(box))
         return box
 
-    def tie(self, source: Any, target: Any, way: str) -> None:
-        """Lets the source refer to the target; ways that the source does not offer are left out."""
+    def tie(self, source: Any, target: Any, path: str) -> None:
+        """Lets the source refer to the target; paths that the source does not offer are left out."""
         node: Any = getattr(source, "grad_fn", None)
         with contextlib.suppress(AttributeError, TypeError, RuntimeError):
-            match way:
+            match path:
                 case "attribute":
                     setattr(source, f"at_{id(target)}", target)
                 case "list":

@@ -72,7 +72,7 @@ def roles(around: Neighbourhood, role: Role) -> list[str]:
     return sorted(one.object for one in around.neighbours if one.role is role)
 
 
-def test_every_way_to_an_object_is_shown(saved: Snapshot) -> None:
+def test_every_path_to_an_object_is_shown(saved: Snapshot) -> None:
     around = saved.neighbourhood("Marked")
     assert (around.title, around.lifetime, around.more_referrers) == ("Marked", Lifetime.HELD, 0)
     assert {("dict", "['first']", "list"), ("list", "[0]", "Marked")} <= ties(around)
@@ -117,7 +117,7 @@ def test_an_unknown_type_is_refused(saved: Snapshot) -> None:
         saved.neighbourhood("Nothing")
 
 
-def test_the_middle_of_a_long_way_is_only_counted(saved: Snapshot) -> None:
+def test_the_middle_of_a_long_path_is_only_counted(saved: Snapshot) -> None:
     around = saved.neighbourhood("Last")
     assert len(around.neighbours) == FIRST_STEPS + LAST_STEPS
     (gap,) = [tie.via for tie in around.ties if "more" in tie.via]

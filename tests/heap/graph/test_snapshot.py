@@ -54,7 +54,7 @@ def through_file(taken: Snapshot, folder: Path, **options: bool) -> Snapshot:
     return open_snapshot(file)
 
 
-def ways(trace: Trace) -> list[str]:
+def paths(trace: Trace) -> list[str]:
     return [step.via for step in trace.steps[:-1]]
 
 
@@ -137,7 +137,7 @@ def test_holders_of_a_type_are_counted_by_type() -> None:
     assert rows == {("list", 1, 2), ("tuple", 1, 1), (f"{__name__}.Thing", 1, 1), ("running frame", 1, 1)}
 
 
-def test_instances_come_with_their_way() -> None:
+def test_instances_come_with_their_path() -> None:
     CACHE["one"] = Thing(Record(5))
     (found,) = snapshot().instances("Record")
     assert [step.via for step in found.steps[:-1]][-2:] == ["['one']", ".held"]
@@ -164,7 +164,7 @@ def test_local_variable_of_a_dead_frame_is_told_from_the_file(tmp_path: Path) ->
         return snapshot()
 
     trace = through_file(work(), tmp_path).why("OfThisTest")
-    assert ways(trace) == ["local variable 'thing'"]
+    assert paths(trace) == ["local variable 'thing'"]
     assert trace.steps[0].detail.startswith("test_local_variable_of_a_dead_frame_is_told_from_the_file.<locals>.work (")
 
 
@@ -244,7 +244,7 @@ def test_text_that_is_no_identifier_is_left_out(tmp_path: Path) -> None:
     CACHE["jane@example.org"] = Thing(Record(1))
     CACHE[("jane doe", 1)] = Thing(Record(2))
     trace = through_file(snapshot(), tmp_path).why(id(CACHE["jane@example.org"]))
-    assert ways(trace)[-1] == "[<str>]"
+    assert paths(trace)[-1] == "[<str>]"
     content = (tmp_path / "heap.glheap").read_bytes()
     assert (b"jane" in content, b"plain" in content) == (False, True)
     snapshot(user_text=True).save(tmp_path / "all.glheap")
@@ -255,7 +255,7 @@ def test_file_without_labels_has_types_only(tmp_path: Path) -> None:
     CACHE["key"] = Thing()
     trace = through_file(snapshot(), tmp_path, labels=False).why(id(CACHE["key"]))
     assert trace.steps[-1].object == "Thing"
-    assert "'key'" not in "".join(ways(trace))
+    assert "'key'" not in "".join(paths(trace))
 
 
 # --- what is asked wrongly ---

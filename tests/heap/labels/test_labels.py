@@ -129,7 +129,7 @@ def test_name_in_a_snapshot_is_that_of_the_live_heap(holder: str) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("holder", [holder for holder in HOLDERS if holder != "doc of a function"])
-def test_holder_beside_the_way_is_named_the_same(holder: str) -> None:
+def test_holder_beside_the_path_is_named_the_same(holder: str) -> None:
     reference = plant(holder)
     CACHE["nearer"] = reference()
     live = why(reference())

@@ -75,13 +75,13 @@ def test_hook_of_a_module(torch: Any, register: str) -> None:
     model, mark = network(torch), Mark()
     handle = getattr(model.encoder, register)(mark)
     KEPT["model"] = model
-    way = f"{MODULE_HOOKS[register]} {handle.id}"
-    assert ("Linear", way) in referrers(mark)
+    path = f"{MODULE_HOOKS[register]} {handle.id}"
+    assert ("Linear", path) in referrers(mark)
     address = mark
     del mark, model, handle
     trace = why(address)
     del address
-    assert ("Linear", way) in referrers_of(trace)
+    assert ("Linear", path) in referrers_of(trace)
 
 
 def test_parameter_buffer_and_module_are_attributes_of_their_module(torch: Any) -> None:
@@ -92,7 +92,7 @@ def test_parameter_buffer_and_module_are_attributes_of_their_module(torch: Any) 
     assert ("Sequential", "[1]") in referrers(model.layers[1])
 
 
-def test_way_to_a_parameter_is_as_one_writes_it(torch: Any) -> None:
+def test_path_to_a_parameter_is_as_one_writes_it(torch: Any) -> None:
     KEPT["model"] = network(torch)
     steps = why(KEPT["model"].layers[1].bias).steps
     assert [(step.object, step.via) for step in steps][-4:-1] == [
@@ -151,10 +151,10 @@ def test_hook_of_a_result_belongs_to_its_node(torch: Any) -> None:
 def test_gradient_and_base(torch: Any) -> None:
     x = leaf(torch)
     x.grad = gradient = torch.ones(3)
-    assert "grad" in ways(native_referrers_of_impl(gradient))
+    assert "grad" in paths(native_referrers_of_impl(gradient))
     whole = torch.ones(4, 2)
     view = whole.view(8)
-    assert "base" in ways(native_referrers_of_impl(whole))
+    assert "base" in paths(native_referrers_of_impl(whole))
     assert view is not None
 
 
@@ -205,13 +205,13 @@ def test_tensors_of_a_saved_list_have_their_places(torch: Any) -> None:
     y = x[torch.tensor([0, 2])]
     assert y.grad_fn.name() == "IndexBackward0"
     indices = y.grad_fn._saved_indices
-    assert "saved tensor 'indices'[0]" in ways(native_referrers_of_impl(indices[0]))
+    assert "saved tensor 'indices'[0]" in paths(native_referrers_of_impl(indices[0]))
 
 
 def test_two_saved_tensors_of_one_node_have_names_of_their_own(torch: Any) -> None:
     x = leaf(torch)
     y = x * x
-    assert sorted(way for holder, way in native_referrers_of_impl(x) if holder == "MulBackward0") == [
+    assert sorted(path for holder, path in native_referrers_of_impl(x) if holder == "MulBackward0") == [
         "saved tensor 'other'",
         "saved tensor 'self'",
     ]
@@ -231,7 +231,7 @@ def test_node_is_the_grad_fn_of_its_result_and_the_next_edge_of_others(torch: An
     y = x.exp()
     found = native_referrers_of_node("SinBackward0", older)
     assert ("ExpBackward0", "next edge") in found
-    assert "grad_fn" in ways(found)
+    assert "grad_fn" in paths(found)
     assert x is not None
     assert y is not None
 
@@ -240,7 +240,7 @@ def test_metadata_of_a_node(torch: Any) -> None:
     y, mark = leaf(torch).sin(), Mark()
     y.grad_fn.metadata["mark"] = mark
     assert ("SinBackward0", "metadata") in referrers(y.grad_fn.metadata)
-    assert "['mark']" in {way for _, way in referrers(mark)}
+    assert "['mark']" in {path for _, path in referrers(mark)}
 
 
 def test_pack_and_unpack_hooks_and_what_was_packed(torch: Any) -> None:
@@ -254,7 +254,7 @@ def test_pack_and_unpack_hooks_and_what_was_packed(torch: Any) -> None:
 
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         y = leaf(torch).sin()
-    found = {way for held in (pack, unpack, packed) for holder, way in referrers(held) if holder == "SinBackward0"}
+    found = {path for held in (pack, unpack, packed) for holder, path in referrers(held) if holder == "SinBackward0"}
     assert found == {"pack hook", "unpack hook", "packed"}
     assert y is not None
 
@@ -297,7 +297,7 @@ def test_attribute_of_a_ctx(torch: Any) -> None:
 def test_tensors_that_a_ctx_saved(torch: Any) -> None:
     x = leaf(torch)
     y = custom(torch).apply(x, None)
-    found = [way for _, way in native_referrers_of_impl(x) if "saved" in way]
+    found = [path for _, path in native_referrers_of_impl(x) if "saved" in path]
     assert sorted(found) == [".saved_tensors[0]", ".saved_tensors[2]"]
     assert y is not None
 
@@ -309,8 +309,8 @@ def referrers(held: object) -> set[tuple[str, str]]:
     return {(referrer.object, referrer.via) for referrer in refs(held).referrers}
 
 
-def ways(found: list[tuple[str, str]]) -> set[str]:
-    return {way for _, way in found}
+def paths(found: list[tuple[str, str]]) -> set[str]:
+    return {path for _, path in found}
 
 
 def referrers_of(trace: Any) -> set[tuple[str, str]]:
@@ -323,7 +323,7 @@ def native_referrers_of_impl(tensor: Any) -> list[tuple[str, str]]:
     node = taken._graph.find(id(tensor))
     assert node is not None
     impl = next(target for target in taken._graph.referents(node) if taken._graph.describe(target)[0] == "tensor")
-    return ways_to(taken, impl)
+    return paths_to(taken, impl)
 
 
 def nodes_of(name: str) -> set[int]:
@@ -340,9 +340,9 @@ def native_referrers_of_node(name: str, older: set[int]) -> list[tuple[str, str]
     taken = snapshot()
     node = taken._graph.find(address)
     assert node is not None
-    return ways_to(taken, node)
+    return paths_to(taken, node)
 
 
-def ways_to(taken: Snapshot, node: int) -> list[tuple[str, str]]:
+def paths_to(taken: Snapshot, node: int) -> list[tuple[str, str]]:
     ledger = taken.why(taken._graph.describe(node)[2]).ledger
     return [(referrer.object, referrer.via) for referrer in ledger.referrers]

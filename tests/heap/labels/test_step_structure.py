@@ -26,7 +26,7 @@ class Shelf(OrderedDict[int, object]):
 
 
 def steps_to_guest_in(make: Callable[[Guest], object]) -> dict[str, Step]:
-    """By type, of the way from `ROOMS` to a guest that only a room knows."""
+    """By type, of the path from `ROOMS` to a guest that only a room knows."""
     guest = Guest()
     address = id(guest)
     ROOMS["room"] = make(guest)
@@ -155,7 +155,7 @@ class Host:
     pass
 
 
-def test_what_hangs_on_a_cycle_is_told_with_the_way_to_it() -> None:
+def test_what_hangs_on_a_cycle_is_told_with_the_path_to_it() -> None:
     host, guest = Host(), Guest()
     host.itself = host  # type: ignore[attr-defined]
     host.guests = [guest]  # type: ignore[attr-defined]
@@ -183,7 +183,7 @@ def test_of_several_cycles_the_nearest_is_told() -> None:
     assert [step.via for step in snapshot.why(near_address).cycle] == [".itself"]
 
 
-def test_of_ways_alike_the_one_that_was_written_first_is_told() -> None:
+def test_of_paths_alike_the_one_that_was_written_first_is_told() -> None:
     addresses = []
     gc.disable()
     for _ in range(5):

@@ -43,7 +43,7 @@ def _collector_off() -> Iterator[None]:
     gc.collect()
 
 
-def ways(trace: Trace) -> list[str]:
+def paths(trace: Trace) -> list[str]:
     return [step.via for step in trace.steps[:-1]]
 
 
@@ -52,10 +52,10 @@ def objects(trace: Trace) -> list[str]:
 
 
 def named(trace: Trace) -> tuple[list[str], list[str]]:
-    return objects(trace), ways(trace)
+    return objects(trace), paths(trace)
 
 
-# --- Python's own ways of holding ---
+# --- Python's own paths of holding ---
 
 
 def in_cache(thing: Any) -> Any:
@@ -67,7 +67,7 @@ def test_value_of_a_global_dict() -> None:
     reference = in_cache(Thing())
     trace = why(reference())
     assert trace.lifetime is Lifetime.HELD
-    assert ways(trace)[-2:] == ["global variable 'CACHE'", "['the key']"]
+    assert paths(trace)[-2:] == ["global variable 'CACHE'", "['the key']"]
     assert objects(trace)[-3:] == ["module", "dict", "Thing"]
 
 
@@ -155,8 +155,8 @@ def cached(thing: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", HOLDERS)
-def test_way_from_a_holder_is_named(name: str) -> None:
-    make, way = HOLDERS[name]
+def test_path_from_a_holder_is_named(name: str) -> None:
+    make, path = HOLDERS[name]
 
     def build() -> Any:
         thing = Thing()
@@ -165,7 +165,7 @@ def test_way_from_a_holder_is_named(name: str) -> None:
 
     trace = why(build()())
     assert trace.lifetime is Lifetime.HELD
-    assert ["['holder']", way] == ways(trace)[1:3]
+    assert ["['holder']", path] == paths(trace)[1:3]
 
 
 #: Structures of C code with tables of their own.
@@ -194,8 +194,8 @@ def gone_round(thing: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_way_through_a_structure_of_c_code_is_named(name: str) -> None:
-    make, way = TABLES[name]
+def test_path_through_a_structure_of_c_code_is_named(name: str) -> None:
+    make, path = TABLES[name]
 
     def build() -> Any:
         thing = Thing()
@@ -204,7 +204,7 @@ def test_way_through_a_structure_of_c_code_is_named(name: str) -> None:
 
     trace = why(build()())
     assert trace.lifetime is Lifetime.HELD
-    assert ways(trace)[2:] == way
+    assert paths(trace)[2:] == path
 
 
 def test_method_of_an_object_of_c_code_says_which_it_is() -> None:

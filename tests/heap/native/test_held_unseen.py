@@ -66,7 +66,7 @@ def led(trace: Trace) -> list[tuple[str, str]]:
 WAY = [("function", "closure variable 'batch'"), ("dict", "['batch']"), ("Thing", "")]
 
 
-def test_the_way_from_what_native_code_holds_is_told(natively_held: Callable[[Any], None]) -> None:
+def test_the_path_from_what_native_code_holds_is_told(natively_held: Callable[[Any], None]) -> None:
     trace = why(held_by_a_callback(natively_held)())
     assert (trace.lifetime, trace.steps, trace.cycle) == (Lifetime.NEVER, (), ())
     assert led(trace) == WAY
@@ -76,13 +76,13 @@ def test_the_way_from_what_native_code_holds_is_told(natively_held: Callable[[An
     assert trace.legs == (f"{function} is held 1 time where the collector does not look",)
 
 
-def test_a_file_tells_the_same_way(natively_held: Callable[[Any], None], tmp_path: Path) -> None:
+def test_a_file_tells_the_same_path(natively_held: Callable[[Any], None], tmp_path: Path) -> None:
     batch = held_by_a_callback(natively_held)
     snapshot().save(tmp_path / "one.glheap")
     assert led(open_snapshot(tmp_path / "one.glheap").why(id(batch()))) == WAY
 
 
-def test_of_what_native_code_holds_itself_there_is_no_way(natively_held: Callable[[Any], None]) -> None:
+def test_of_what_native_code_holds_itself_there_is_no_path(natively_held: Callable[[Any], None]) -> None:
     thing = Thing()
     natively_held(thing)
     address = id(thing)

@@ -17,7 +17,7 @@ from gradlife import _heap
 from gradlife.heap import scan
 from gradlife.heap.native_census import NativeCensus, lost_heaps, native_census, native_objects
 from gradlife.model.heap import TypeCount
-from gradlife.model.trace import Sureness
+from gradlife.model.trace import Confidence
 from leftovers import run_in_child
 
 pytestmark = [
@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the census works on Linux"),
 ]
 
-#: What the extension calls a way of making an object, and the class that the census is to see.
+#: What the extension calls a path of making an object, and the class that the census is to see.
 CLASSES = {
     "small": "made::Small",
     "large": "made::Large",
@@ -122,7 +122,7 @@ def test_memory_that_goes_away_during_a_scan_is_no_danger(made: Any) -> None:
     finally:
         made.stop_churning()
     # A block that a thread was given just now, and has not cleared, may still have the address in it: likely, never sure.
-    assert [held for holders in found for row in holders for held in row if held.sureness is Sureness.SURE] == []
+    assert [held for holders in found for row in holders for held in row if held.sureness is Confidence.SURE] == []
 
 
 def test_the_engines_own_counts_agree() -> None:

@@ -20,7 +20,7 @@ from extensions import compiled
 from gradlife import _heap
 from gradlife.heap import refs, scan, why
 from gradlife.heap.scan import scan_natives
-from gradlife.model.trace import Sureness
+from gradlife.model.trace import Confidence
 from scanned_things import Thing, believed, unmentioned
 
 pytestmark = [
@@ -66,7 +66,7 @@ def test_each_kind_of_holder_is_named(planted: Any, kind: str) -> None:
     ledger = refs(thing, scan=True)
     assert ledger.unaccounted == 1
     assert [holder.description for holder in ledger.native] == [DESCRIPTIONS[kind]]
-    assert ledger.native[0].sureness is (Sureness.SURE if kind in IS_SURE else Sureness.LIKELY)
+    assert ledger.native[0].sureness is (Confidence.SURE if kind in IS_SURE else Confidence.LIKELY)
     assert ledger.native[0].kind == ("thread_local" if kind == "thread-local" else "static")
     assert ledger.native[0].library == planted.__file__
     assert ledger.unexplained == 0
@@ -301,7 +301,7 @@ def test_a_weak_reference_holds_nothing() -> None:
     [thing] = unmentioned()
     reference = weakref.ref(thing)
     found = [holder for holders in scan([thing, reference]) for holder in holders]
-    assert [holder for holder in found if holder.sureness is Sureness.SURE] == []
+    assert [holder for holder in found if holder.sureness is Confidence.SURE] == []
 
 
 @pytest.mark.whole

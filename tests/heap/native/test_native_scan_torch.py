@@ -17,7 +17,7 @@ from gradlife import _heap
 from gradlife.heap import refs, scan
 from gradlife.heap.native_census import native_objects
 from gradlife.heap.torch_layout import torch as calibration
-from gradlife.model.trace import Ledger, Sureness
+from gradlife.model.trace import Confidence, Ledger
 from scanned_things import Thing, believed, unmentioned
 
 torch = pytest.importorskip("torch")
@@ -56,7 +56,7 @@ def the_holder(ledger: Ledger) -> str:
     """The only one, without its offsets, which differ from release to release."""
     [holder] = ledger.native
     assert holder.kind == "object"
-    assert holder.sureness is not Sureness.UNSURE
+    assert holder.sureness is not Confidence.UNSURE
     return re.sub(r" \+\d+", "", holder.description)
 
 
@@ -96,7 +96,7 @@ def test_a_tensor_that_is_explained_has_no_sure_holder(layout: bool) -> None:
     tensors = [torch.ones(2) for _ in range(200)]
     assert all(sys.getrefcount(tensor) == 3 for tensor in tensors)
     for found in scan(tensors):
-        assert [holder for holder in found if holder.sureness is Sureness.SURE] == []
+        assert [holder for holder in found if holder.sureness is Confidence.SURE] == []
 
 
 def test_a_word_that_malloc_gave_a_node_beyond_its_own_is_no_sure_holder(layout: bool) -> None:
@@ -109,7 +109,7 @@ def test_a_word_that_malloc_gave_a_node_beyond_its_own_is_no_sure_holder(layout:
         found = scan([tensor])[0]
     finally:
         last.value = before
-    assert [holder for holder in found if holder.sureness is Sureness.SURE] == []
+    assert [holder for holder in found if holder.sureness is Confidence.SURE] == []
     del result
 
 
@@ -142,8 +142,8 @@ def test_a_word_in_the_room_for_more_sizes_of_a_node_is_no_sure_holder(words: in
         found = scan([held])[0]
     finally:
         room.value = before
-    assert [holder.sureness for holder in found if "SinBackward0" in holder.description] in ([], [Sureness.UNSURE])
-    assert [holder for holder in found if holder.sureness is Sureness.SURE] == []
+    assert [holder.sureness for holder in found if "SinBackward0" in holder.description] in ([], [Confidence.UNSURE])
+    assert [holder for holder in found if holder.sureness is Confidence.SURE] == []
     del result
 
 
@@ -160,7 +160,7 @@ def test_objects_of_the_whole_process_have_no_more_sure_holders_than_unexplained
 import asyncio, decimal, gc, logging, numpy, torch, unittest.mock, xml.etree.ElementTree
 from gradlife import _heap
 from gradlife.heap.torch_layout import torch as calibration
-from gradlife.heap.scan import OWN_FOLDER, Sureness
+from gradlife.heap.scan import OWN_FOLDER, Confidence
 
 model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())
 optimizer = torch.optim.Adam(model.parameters())
@@ -172,7 +172,7 @@ gc.collect()
 objects = [held for held in gc.get_objects() if type(held) in {list, dict, tuple, set}][::50][:200]
 calibration.ensure_calibrated()
 found = _heap.scan(objects, OWN_FOLDER)
-sure = [sum(holder[-1] == Sureness.SURE.value for holder in holders) for _, _, holders in found]
+sure = [sum(holder[-1] == Confidence.SURE.value for holder in holders) for _, _, holders in found]
 unexplained = [references - known for references, known, _ in found]
 more = [pair for pair in zip(sure, unexplained, strict=True) if pair[0] > pair[1]]
 assert more == [], more
@@ -200,8 +200,8 @@ constants = sorted(set(native_objects("c10::StorageImpl")) - before)
 graph = _heap.walk()
 assert [graph.find(address) for address in constants] == [None, None]
 for holders in scan_natives(constants):
-    ways = [holder.description for holder in holders]
-    assert any("Graph" in way and "TensorImpl" in way for way in ways), holders
+    paths = [holder.description for holder in holders]
+    assert any("Graph" in path and "TensorImpl" in path for path in paths), holders
 """)
 
 

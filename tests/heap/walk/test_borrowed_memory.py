@@ -71,9 +71,9 @@ def told_of(native: int) -> list[tuple[str, int]]:
 
 
 @needs_torch
-@pytest.mark.parametrize("way", BORROWED)
-def test_owner_of_memory_that_a_tensor_uses_is_kept_by_its_storage(way: str) -> None:
-    make, borrow = BORROWED[way]
+@pytest.mark.parametrize("path", BORROWED)
+def test_owner_of_memory_that_a_tensor_uses_is_kept_by_its_storage(path: str) -> None:
+    make, borrow = BORROWED[path]
     owner = make()
     tensor = borrow(owner)
     ledger = refs(owner)
@@ -84,7 +84,7 @@ def test_owner_of_memory_that_a_tensor_uses_is_kept_by_its_storage(way: str) -> 
 
 
 @needs_torch
-def test_array_is_named_on_the_way_from_the_name_of_its_tensor() -> None:
+def test_array_is_named_on_the_path_from_the_name_of_its_tensor() -> None:
     class Named(numpy.ndarray):  # type: ignore[misc]
         pass
 

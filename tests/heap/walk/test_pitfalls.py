@@ -61,12 +61,12 @@ def _collector_off() -> Iterator[None]:
     gc.enable()
 
 
-def ways(held: object) -> set[tuple[str, str]]:
+def paths(held: object) -> set[tuple[str, str]]:
     return {(referrer.object, referrer.via) for referrer in refs(held).referrers}
 
 
-def ways_down(address: int) -> list[str]:
-    """The references on the way to an object that only an address names here."""
+def paths_down(address: int) -> list[str]:
+    """The references on the path to an object that only an address names here."""
     return [step.via for step in snapshot().why(address).steps[:-1]]
 
 
@@ -126,7 +126,7 @@ def test_untracked_containers_are_walked_where_they_are_met() -> None:
     KEPT["dict"] = {"a": number}
     KEPT["tuple"] = tuple([number, "text"])  # noqa: C409 - a literal would be a constant of the code
     gc.collect()
-    found = {way for _, way in ways(number)}
+    found = {path for _, path in paths(number)}
     assert {"['a']", "[0]"} <= found
 
 
@@ -135,10 +135,10 @@ def test_code_is_reached_though_it_is_tracked_nowhere() -> None:
     code = compile("answer = 'a constant of this code alone'", "shop.py", "exec")
     assert not gc.is_tracked(code)
     KEPT["code"] = code
-    assert "code" in {holder for holder, _ in ways(code.co_consts)}
+    assert "code" in {holder for holder, _ in paths(code.co_consts)}
     address = id(code.co_consts[0])
     del code
-    assert ways_down(address)[-2:] == [".co_consts", "[0]"]
+    assert paths_down(address)[-2:] == [".co_consts", "[0]"]
 
 
 def test_items_of_an_array_of_objects_are_seen() -> None:
@@ -183,7 +183,7 @@ def test_an_attribute_is_named_from_its_object_whatever_keeps_the_values(make: C
     KEPT["holder"] = make(held)
     address = id(held[0])
     del held
-    assert ways_down(address)[-2:] == [".held", "[0]"]
+    assert paths_down(address)[-2:] == [".held", "[0]"]
     assert snapshot().why(address).ledger.unaccounted == 0
 
 
@@ -267,7 +267,7 @@ def test_no_walk_starts_a_collection() -> None:
 # --- types and internal tables ---
 
 
-def test_a_class_is_no_way_to_what_a_variable_holds() -> None:
+def test_a_class_is_no_path_to_what_a_variable_holds() -> None:
     class Holder:
         kept: Any = None
 
@@ -275,7 +275,7 @@ def test_a_class_is_no_way_to_what_a_variable_holds() -> None:
     KEPT["a"] = KEPT["b"] = [held]
     address = id(held)
     del held
-    assert ways_down(address)[-1] == "[0]"
+    assert paths_down(address)[-1] == "[0]"
 
 
 def test_instances_are_known_references_to_their_class() -> None:
@@ -294,7 +294,7 @@ def test_dicts_of_other_types_name_their_values_by_key(made: Callable[[], Any]) 
     holder["key"] = held = Thing()
     address = id(held)
     del held
-    assert ways_down(address)[-1] == "['key']"
+    assert paths_down(address)[-1] == "['key']"
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="objects are immortal from 3.12 on")
@@ -309,7 +309,7 @@ def test_a_count_that_means_nothing_explains_nothing(immortal: object) -> None:
 
 def walk_and_ask() -> tuple[bool, list[str]]:
     KEPT["child"] = [Thing()]
-    return _heap.walk().node_count > 1_000, ways_down(id(KEPT["child"][0]))[-2:]
+    return _heap.walk().node_count > 1_000, paths_down(id(KEPT["child"][0]))[-2:]
 
 
 def test_a_forked_child_walks_its_own_heap() -> None:

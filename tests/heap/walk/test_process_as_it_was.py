@@ -1,4 +1,4 @@
-"""Looking at a process leaves it as it was: each of the ways to look, against each thing that looking could change."""
+"""Looking at a process leaves it as it was: each of the paths to look, against each thing that looking could change."""
 
 from __future__ import annotations
 

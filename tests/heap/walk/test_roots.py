@@ -46,12 +46,12 @@ def closing_over(thing: Any) -> Callable[..., Any]:
 
 
 def sentence(trace: Trace) -> str:
-    """The whole way on one line, without line numbers."""
+    """The whole path on one line, without line numbers."""
     return " → ".join(f"{f'{step.object} {step.detail}'.strip()}: {step.via}".strip(": ") for step in trace.steps)
 
 
-def way_from(hold: Callable[[Thing], object]) -> str:
-    """The way to a thing that was given to `hold`, and to nobody else."""
+def path_from(hold: Callable[[Thing], object]) -> str:
+    """The path to a thing that was given to `hold`, and to nobody else."""
 
     def build() -> weakref.ref[Thing]:
         thing = Thing()
@@ -89,10 +89,10 @@ def test_contextvar_of_a_thread() -> None:
     variable: contextvars.ContextVar[Any] = contextvars.ContextVar("request")
     token = []
     try:
-        way = way_from(lambda thing: token.append(variable.set(thing)))
+        path = path_from(lambda thing: token.append(variable.set(thing)))
     finally:
         variable.reset(token[0])
-    assert way == "thread MainThread: contextvar 'request' → Thing"
+    assert path == "thread MainThread: contextvar 'request' → Thing"
 
 
 def test_contextvar_of_another_thread() -> None:
@@ -196,10 +196,10 @@ def nested(arrive: Callable[[], int], references: list[Any]) -> None:
 def test_stack_is_followed_through_branches_and_handlers() -> None:
     references: list[Any] = []
     with thread_in(nested, references, name="T-1"):
-        ways = [[step.via for step in why(reference()).steps] for reference in references]
-    assert [way[1:] for way in ways] == [[".thing", ""]] * 2
+        paths = [[step.via for step in why(reference()).steps] for reference in references]
+    assert [path[1:] for path in paths] == [[".thing", ""]] * 2
     # Before 3.12 a comprehension has a frame of its own.
-    assert {way[0] for way in ways} <= {"a value that it computes with", "what it iterates over"}
+    assert {path[0] for path in paths} <= {"a value that it computes with", "what it iterates over"}
 
 
 def generating(arrive: Callable[[], int], references: list[Any]) -> Iterator[None]:
@@ -242,29 +242,29 @@ def test_exception_that_a_thread_handles() -> None:
 
 def test_thread_local() -> None:
     local = threading.local()
-    way = way_from(lambda thing: setattr(local, "kept", thing))
-    assert way.endswith("_local: .kept → Thing")
+    path = path_from(lambda thing: setattr(local, "kept", thing))
+    assert path.endswith("_local: .kept → Thing")
 
 
 @pytest.mark.parametrize(("use", "label"), [(sys.settrace, "trace function"), (sys.setprofile, "profile function")])
 def test_function_that_a_debugger_sets(use: Callable[[Any], None], label: str) -> None:
     before = (sys.gettrace(), sys.getprofile())
     try:
-        way = way_from(lambda thing: use(closing_over(thing)))
+        path = path_from(lambda thing: use(closing_over(thing)))
     finally:
         sys.settrace(before[0])
         sys.setprofile(before[1])
-    assert way.startswith(f"thread MainThread: {label} → function closing_over.<locals>.function")
-    assert way.endswith("closure variable 'thing' → Thing")
+    assert path.startswith(f"thread MainThread: {label} → function closing_over.<locals>.function")
+    assert path.endswith("closure variable 'thing' → Thing")
 
 
 def test_hook_of_asynchronous_generators() -> None:
     before = sys.get_asyncgen_hooks()
     try:
-        way = way_from(lambda thing: sys.set_asyncgen_hooks(finalizer=closing_over(thing)))
+        path = path_from(lambda thing: sys.set_asyncgen_hooks(finalizer=closing_over(thing)))
     finally:
         sys.set_asyncgen_hooks(*before)
-    assert way.startswith("thread MainThread: async generator hook → function")
+    assert path.startswith("thread MainThread: async generator hook → function")
 
 
 def test_variable_of_a_class_body_that_runs() -> None:
@@ -285,36 +285,36 @@ def test_callback_at_exit() -> None:
         made.append(weakref.ref(atexit.register(closing_over(thing))))
 
     try:
-        way = way_from(hold)
+        path = path_from(hold)
     finally:
         atexit.unregister(made[0]())
-    assert way.startswith("interpreter: atexit callback → function closing_over.<locals>.function")
+    assert path.startswith("interpreter: atexit callback → function closing_over.<locals>.function")
 
 
 def test_argument_of_a_callback_at_exit() -> None:
     try:
-        way = way_from(lambda thing: atexit.register(closing_over, thing))
+        path = path_from(lambda thing: atexit.register(closing_over, thing))
     finally:
         atexit.unregister(closing_over)
-    assert way == "interpreter: arguments of an atexit callback → tuple len 1: [0] → Thing"
+    assert path == "interpreter: arguments of an atexit callback → tuple len 1: [0] → Thing"
 
 
 def test_handler_of_a_signal() -> None:
     before = signal.getsignal(signal.SIGUSR2)
     try:
-        way = way_from(lambda thing: signal.signal(signal.SIGUSR2, closing_over(thing)))
+        path = path_from(lambda thing: signal.signal(signal.SIGUSR2, closing_over(thing)))
     finally:
         signal.signal(signal.SIGUSR2, before)
-    assert way.startswith("interpreter: signal handler → function closing_over.<locals>.function")
+    assert path.startswith("interpreter: signal handler → function closing_over.<locals>.function")
 
 
 def test_callback_of_the_collector() -> None:
     try:
-        way = way_from(lambda thing: gc.callbacks.append(closing_over(thing)))
+        path = path_from(lambda thing: gc.callbacks.append(closing_over(thing)))
     finally:
         gc.callbacks.pop()
-    assert "gc" in way
-    assert way.endswith("closure variable 'thing' → Thing")
+    assert "gc" in path
+    assert path.endswith("closure variable 'thing' → Thing")
 
 
 def test_search_function_of_codecs() -> None:
@@ -328,27 +328,27 @@ def test_search_function_of_codecs() -> None:
         made.append(weakref.ref(search))
 
     try:
-        way = way_from(hold)
+        path = path_from(hold)
     finally:
         codecs.unregister(made[0]())
-    assert way.startswith("interpreter: codec search functions → list")
+    assert path.startswith("interpreter: codec search functions → list")
 
 
 def test_error_handler_of_codecs() -> None:
     try:
-        way = way_from(lambda thing: codecs.register_error("test of roots", closing_over(thing)))
+        path = path_from(lambda thing: codecs.register_error("test of roots", closing_over(thing)))
     finally:
         codecs.register_error("test of roots", codecs.strict_errors)
-    assert way.startswith("interpreter: codec error handlers → dict")
+    assert path.startswith("interpreter: codec error handlers → dict")
 
 
-def way_in_child(hold: Callable[[Thing], object]) -> str:
+def path_in_child(hold: Callable[[Thing], object]) -> str:
     """For what cannot be undone."""
-    return run_in_child(way_from, hold)
+    return run_in_child(path_from, hold)
 
 
 def test_hook_of_audits() -> None:
-    assert way_in_child(lambda thing: sys.addaudithook(closing_over(thing))).startswith(
+    assert path_in_child(lambda thing: sys.addaudithook(closing_over(thing))).startswith(
         "interpreter: audit hooks → list"
     )
 
@@ -358,8 +358,8 @@ def test_hook_of_audits() -> None:
     [("before", "before-fork"), ("after_in_child", "after-fork"), ("after_in_parent", "after-fork")],
 )
 def test_callback_of_forks(keyword: str, label: str) -> None:
-    way = way_in_child(lambda thing: os.register_at_fork(**{keyword: closing_over(thing)}))
-    assert way.startswith(f"interpreter: {label} callbacks → list")
+    path = path_in_child(lambda thing: os.register_at_fork(**{keyword: closing_over(thing)}))
+    assert path.startswith(f"interpreter: {label} callbacks → list")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of 3.12")
@@ -367,19 +367,19 @@ def test_callback_of_monitoring() -> None:
     monitoring: Any = vars(sys)["monitoring"]
     monitoring.use_tool_id(4, "test of roots")
     try:
-        way = way_from(lambda thing: monitoring.register_callback(4, monitoring.events.LINE, closing_over(thing)))
+        path = path_from(lambda thing: monitoring.register_callback(4, monitoring.events.LINE, closing_over(thing)))
     finally:
         monitoring.register_callback(4, monitoring.events.LINE, None)
         monitoring.free_tool_id(4)
-    assert way.startswith("interpreter: monitoring callback → function")
+    assert path.startswith("interpreter: monitoring callback → function")
 
 
 def test_name_put_into_builtins() -> None:
     try:
-        way = way_from(lambda thing: setattr(builtins, "test_of_roots", thing))
+        path = path_from(lambda thing: setattr(builtins, "test_of_roots", thing))
     finally:
         del vars(builtins)["test_of_roots"]
-    assert way == "interpreter: global variable 'test_of_roots' of module builtins → Thing"
+    assert path == "interpreter: global variable 'test_of_roots' of module builtins → Thing"
 
 
 def test_last_exception_that_was_shown() -> None:
@@ -387,11 +387,11 @@ def test_last_exception_that_was_shown() -> None:
         sys.last_value = ValueError(thing)
 
     try:
-        way = way_from(hold)
+        path = path_from(hold)
     finally:
         del sys.last_value
     assert (
-        way == "interpreter: global variable 'last_value' of module sys → ValueError: .args → tuple len 1: [0] → Thing"
+        path == "interpreter: global variable 'last_value' of module sys → ValueError: .args → tuple len 1: [0] → Thing"
     )
 
 

@@ -13,18 +13,18 @@ torch = pytest.importorskip("torch")
 from gradlife.hunting.growth.reachable_growth import evidence_of, grown_groups  # noqa: E402
 from gradlife.hunting.session.judgement import apart  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
-from gradlife.hunting.snapshots.step_snapshots import look  # noqa: E402
+from gradlife.hunting.snapshots.step_snapshots import take_snapshot  # noqa: E402
 from gradlife.model.hunt import Finding  # noqa: E402
 
 
 def findings(step: Callable[[], object]) -> list[Finding]:
-    """The leaks with tensors that some rounds of steps show, without the looks' own."""
-    looks, lengths = [], (3, 5, 7, 11)
+    """The leaks with tensors that some rounds of steps show, without the snapshots' own."""
+    snapshots, lengths = [], (3, 5, 7, 11)
     for at, length in enumerate(lengths, 1):
         for _ in range(length):
             step()
-        looks.append(look(sum(lengths[:at]), with_labels=at == len(lengths)))
-    found = evidence_of(looks)
+        snapshots.append(take_snapshot(sum(lengths[:at]), with_labels=at == len(lengths)))
+    found = evidence_of(snapshots)
     leaks, _ = apart(found.graph, grown_groups(found)[0], Noted())
     return [one for one in leaks if one.per_step.tensors]
 

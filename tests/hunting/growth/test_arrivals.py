@@ -16,9 +16,9 @@ class Boundary:
 
 
 def evidence(*steps: int) -> Evidence:
-    """Looks after so many steps each, of which all rounds are judged."""
-    looks = [Boundary(count) for count in steps]
-    return Evidence(looks, {}, rounds=len(looks) - 1)  # type: ignore[arg-type]
+    """Snapshots after so many steps each, of which all rounds are judged."""
+    snapshots = [Boundary(count) for count in steps]
+    return Evidence(snapshots, {}, rounds=len(snapshots) - 1)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def evidence(*steps: int) -> Evidence:
         ((1, 1, 1, 1, 0, 0), False),  # it has stopped
         ((1, 1, -1, 1, 1, 1), False),  # some of it goes
         ((8, 4, 2, 1, 1, 1), False),  # a cache that fills
-        ((1, 1, 1), False),  # the place was not there at every look
+        ((1, 1, 1), False),  # the place was not there at every snapshot
     ],
 )
 def test_arrivals_are_separate_and_go_on(added: tuple[int, ...], is_growth: bool) -> None:

@@ -19,14 +19,14 @@ torch = pytest.importorskip("torch")
 numpy = pytest.importorskip("numpy")
 
 from gradlife.hunting.findings.builder import growth_finding  # noqa: E402
-from gradlife.hunting.findings.holder_path import way_of  # noqa: E402
+from gradlife.hunting.findings.holder_path import find_holder_path  # noqa: E402
 from gradlife.hunting.findings.leak_trace import held_trace  # noqa: E402
 from gradlife.hunting.growth import reachable_growth  # noqa: E402
 from gradlife.hunting.growth.groups import Group  # noqa: E402
 from gradlife.hunting.growth.oversized_storages import kept_by_slices  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import Evidence, are_many, evidence_of, grown_groups  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
-from gradlife.hunting.snapshots.step_snapshots import Look, look  # noqa: E402
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot  # noqa: E402
 from gradlife.model.growth import GrowthKind  # noqa: E402
 from gradlife.model.hunt import PerStep  # noqa: E402
 from gradlife.model.trace import sentence  # noqa: E402
@@ -37,14 +37,14 @@ Step = Callable[[int], object]
 def evidence(step: Step, *lengths: int) -> Evidence:
     """Return the evidence of snapshots after each of these numbers of steps."""
     numbers = itertools.count()
-    looks: list[Look] = []
+    snapshots: list[StepSnapshot] = []
     steps = 0
     for length in lengths:
         for number in itertools.islice(numbers, length):
             step(number)
         steps += length
-        looks.append(look(steps, with_labels=len(looks) == len(lengths) - 1))
-    return evidence_of(looks)
+        snapshots.append(take_snapshot(steps, with_labels=len(snapshots) == len(lengths) - 1))
+    return evidence_of(snapshots)
 
 
 def words(found: Evidence) -> tuple[list[str], int]:
@@ -52,8 +52,8 @@ def words(found: Evidence) -> tuple[list[str], int]:
     graph = found.graph
     sure, unsure = grown_groups(found)
     mine = [one for one in sure if has_tensors(found, one.group.members)]
-    ways = [way_of(graph, one.group, one.containers) for one in mine]
-    traces = [sentence(held_trace(graph, way.node, way.nodes)) for way in ways]
+    paths = [find_holder_path(graph, one.group, one.containers) for one in mine]
+    traces = [sentence(held_trace(graph, path.node, path.nodes)) for path in paths]
     return traces, sum(has_tensors(found, group.members) for group in unsure)
 
 
@@ -272,15 +272,15 @@ def test_what_a_frame_keeps_beside_a_tensor_is_told_with_it() -> None:
     }
 
 
-def test_what_a_step_under_way_picked_from_a_memory_leaves_the_memory_what_grows() -> None:
+def test_what_a_step_under_path_picked_from_a_memory_leaves_the_memory_what_grows() -> None:
     memory: list[SimpleNamespace] = []
-    looks: list[Look] = []
+    snapshots: list[StepSnapshot] = []
     for length in (10, 12, 14):
         memory.extend(SimpleNamespace(value=torch.ones(4)) for _ in range(length))
         under_way = random.Random(0).sample(memory[-20:], 8)
-        looks.append(look(len(memory), with_labels=len(looks) == 2))
+        snapshots.append(take_snapshot(len(memory), with_labels=len(snapshots) == 2))
     assert len(under_way) == 8
-    found = evidence_of(looks)
+    found = evidence_of(snapshots)
     sure, _ = grown_groups(found)
     mine = [one for one in sure if has_tensors(found, one.group.members)]
     holders = [found.graph.describe(node)[1:3] for one in mine for node in one.containers]
@@ -295,7 +295,7 @@ def test_what_comes_every_few_steps_may_leave_nothing_in_a_short_round_between_l
             rows.append(torch.ones(8))
 
     found = evidence(step, 5, 29, 31, 3, 61, 2)
-    assert [after.steps - before.steps for before, after in itertools.pairwise(found.looks)] == [29, 31, 66]
+    assert [after.steps - before.steps for before, after in itertools.pairwise(found.snapshots)] == [29, 31, 66]
     traces, _ = words(found)
     assert len(traces) == 1
     assert len(rows) == 13
@@ -304,7 +304,7 @@ def test_what_comes_every_few_steps_may_leave_nothing_in_a_short_round_between_l
 @pytest.mark.whole
 def test_a_last_round_is_never_given_up_where_there_are_few() -> None:
     found = evidence(lambda number: None, 20, 20, 20, 2)
-    assert [look.steps for look in found.looks] == [20, 40, 60, 62]
+    assert [snapshot.steps for snapshot in found.snapshots] == [20, 40, 60, 62]
 
 
 REMADE: list[tuple[str, Any, Callable[[Any, Any], Any], bool]] = [

@@ -12,7 +12,7 @@ import pytest
 import gradlife.engine as torch
 from gradlife.hunting.growth.inplace_growth import swollen
 from gradlife.hunting.growth.reachable_growth import Grown, evidence_of
-from gradlife.hunting.snapshots.step_snapshots import Collect, look
+from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 
 numpy = pytest.importorskip("numpy")
 
@@ -29,11 +29,11 @@ class Log:
 
 def hunted(step: Callable[[int], object]) -> list[Grown]:
     """Return the in-place growth in rounds of a few steps."""
-    seen = [look(0, collect=Collect.NOTHING)]
+    seen = [take_snapshot(0, collect=Collect.NOTHING)]
     for number in range(1, LOOKS):
         for at in range(STEPS):
             step(STEPS * (number - 1) + at)
-        seen.append(look(STEPS * number, collect=Collect.NOTHING))
+        seen.append(take_snapshot(STEPS * number, collect=Collect.NOTHING))
     evidence = evidence_of(seen)
     return [one for one in swollen(evidence, []) if "Log" in holder_of(one, evidence.graph)]
 
@@ -101,7 +101,7 @@ def test_two_rounds_are_too_few() -> None:
     seen = []
     for number in range(3):
         log.data = numpy.zeros(4096 + 100 * number)
-        seen.append(look(number, collect=Collect.NOTHING))
+        seen.append(take_snapshot(number, collect=Collect.NOTHING))
     assert swollen(evidence_of(seen), []) == []
 
 

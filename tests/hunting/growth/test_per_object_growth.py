@@ -61,7 +61,7 @@ def test_records_that_get_a_result_each_are_told_by_their_key_and_not_by_a_varia
     assert last
 
 
-def test_what_lies_deeper_in_what_each_got_is_told_with_the_way_to_it() -> None:
+def test_what_lies_deeper_in_what_each_got_is_told_with_the_path_to_it() -> None:
     samples = [Sample() for _ in range(200)]
 
     def step(number: int) -> None:

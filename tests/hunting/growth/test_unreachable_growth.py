@@ -16,8 +16,8 @@ torch = pytest.importorskip("torch")
 from gradlife.heap.graph import HeapObject  # noqa: E402
 from gradlife.hunting.growth.groups import Group  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import Evidence, evidence_of, grown_groups  # noqa: E402
-from gradlife.hunting.growth.unreachable_growth import lasting  # noqa: E402
-from gradlife.hunting.snapshots.step_snapshots import Look, look  # noqa: E402
+from gradlife.hunting.growth.unreachable_growth import unreachable_growth  # noqa: E402
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot  # noqa: E402
 from gradlife.hunting.snapshots.survivors import Births  # noqa: E402
 
 TENSOR, STORAGE, NODE, OTHER = ("tensor", "Impl"), ("storage", "Bytes"), ("grad_node", "Sin"), ("grad_node", "Relu")
@@ -67,7 +67,7 @@ def judge(
             types.append(type_)
         groups.append(group)
     graphs: list[Any] = [Graph(list(count.elements())) for count in counts] + [Graph(types)]
-    found = lasting(groups, graphs, born, range(3))
+    found = unreachable_growth(groups, graphs, born, range(3))
     return [any(one is group for one in found) for group in groups]
 
 
@@ -106,14 +106,14 @@ def test_a_part_that_stands_where_another_stood_is_counted_to_its_island() -> No
 
 def evidence(step: Callable[[int], object], *lengths: int) -> Evidence:
     numbers = itertools.count()
-    looks: list[Look] = []
+    snapshots: list[StepSnapshot] = []
     steps = 0
     for length in lengths:
         for number in itertools.islice(numbers, length):
             step(number)
         steps += length
-        looks.append(look(steps))
-    return evidence_of(looks)
+        snapshots.append(take_snapshot(steps))
+    return evidence_of(snapshots)
 
 
 def lost_tensors(found: Evidence) -> list[bool]:

@@ -14,7 +14,7 @@ import pytest
 import gradlife
 from gradlife.hunting.session import method
 from gradlife.hunting.session.step_counter import SHORTAGE
-from gradlife.hunting.snapshots.step_snapshots import look
+from gradlife.hunting.snapshots.step_snapshots import take_snapshot
 from gradlife.model.hunt import HuntVerdict
 
 torch = pytest.importorskip("torch")
@@ -94,9 +94,9 @@ def test_a_look_that_finds_no_memory_is_told_and_the_rest_is_judged(monkeypatch:
         taken += 1
         if taken > 5:
             raise MemoryError
-        return look(*words, **named)
+        return take_snapshot(*words, **named)
 
-    monkeypatch.setattr(method, "look", scarce)
+    monkeypatch.setattr(method, "take_snapshot", scarce)
     report = gradlife.hunt(lambda: kept.append(torch.ones(100)), steps=90)
     assert report.trouble == SHORTAGE
     assert (report.verdict, len(report.rounds)) == (HuntVerdict.LEAK, 3)

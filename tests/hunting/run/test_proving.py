@@ -49,7 +49,7 @@ def test_an_attribute_is_cleared_each_time_it_is_set_anew(program: ModuleType) -
         assert holder.last is None
 
 
-def test_a_way_that_is_not_there_yet_is_no_error() -> None:
+def test_a_path_that_is_not_there_yet_is_no_error() -> None:
     cutter = Cutter(Cut(ITEMS, "module program_under_proof", HISTORY, ""))
     cutter.cut()
     assert cutter.count == 0

@@ -1,4 +1,4 @@
-"""Looks at the return of the function that takes the steps."""
+"""Snapshots at the return of the function that takes the steps."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def hunt() -> Hunt:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A number for each look that is asked for."""
+    """A number for each snapshot that is asked for."""
     found: list[int] = []
-    monkeypatch.setattr(Returns, "_look", lambda self: found.append(1))
+    monkeypatch.setattr(Returns, "_take_snapshot", lambda self: found.append(1))
     return found
 
 
@@ -44,13 +44,13 @@ def no_profile() -> Iterator[None]:
     sys.setprofile(before)
 
 
-@pytest.mark.parametrize(("steps", "looks"), [(1, 0), (2, 1), (9, 1)])
+@pytest.mark.parametrize(("steps", "snapshots"), [(1, 0), (2, 1), (9, 1)])
 def test_a_function_has_the_loop_if_two_steps_are_taken_in_it(
-    hunt: Hunt, asked: list[int], steps: int, looks: int
+    hunt: Hunt, asked: list[int], steps: int, snapshots: int
 ) -> None:
     returns = Returns(hunt, threading.RLock())
     watched(returns, steps)
-    assert len(asked) == looks
+    assert len(asked) == snapshots
     returns.stop()
     assert sys.getprofile() is None
 
@@ -88,9 +88,9 @@ def test_a_program_that_profiles_itself_keeps_its_profile(hunt: Hunt, asked: lis
 
 
 def test_an_error_of_the_look_is_none_of_the_programs(hunt: Hunt) -> None:
-    hunt.looks = [None, None]  # type: ignore[list-item]  # not looks
+    hunt.snapshots = [None, None]  # type: ignore[list-item]  # not snapshots
     returns = Returns(hunt, threading.RLock())
     returns._steps[0] = 1
-    returns._look()
-    assert hunt.parting is None
+    returns._take_snapshot()
+    assert hunt.at_return is None
     returns.stop()

@@ -28,7 +28,7 @@ for number in range(130):
 
 
 @pytest.mark.parametrize(
-    ("looks", "bounded"),
+    ("snapshots", "bounded"),
     [
         ([(3, 4), (3, 5), (3, 8)], True),
         ([(3, 4), (2, 5)], True),
@@ -38,8 +38,8 @@ for number in range(130):
         ([(0, 0), (0, 0)], False),
     ],
 )
-def test_new_versions_of_old_functions_have_an_end(looks: list[tuple[int, int]], bounded: bool) -> None:
-    assert is_bounded([Compiled(*one) for one in looks]) == bounded
+def test_new_versions_of_old_functions_have_an_end(snapshots: list[tuple[int, int]], bounded: bool) -> None:
+    assert is_bounded([Compiled(*one) for one in snapshots]) == bounded
 
 
 @pytest.mark.whole

@@ -13,19 +13,19 @@ torch = pytest.importorskip("torch")
 
 from gradlife.hunting.findings.native_survivors import with_native_parts  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import Evidence, Grown, evidence_of, grown_groups  # noqa: E402
-from gradlife.hunting.snapshots.step_snapshots import Look, look  # noqa: E402
+from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot  # noqa: E402
 
 
 def hunted(step: Callable[[], object]) -> tuple[Evidence, list[Grown]]:
     """Return the groups that a few rounds of steps leave."""
-    looks: list[Look] = []
+    snapshots: list[StepSnapshot] = []
     steps = 0
     for length in (3, 5, 7, 11):
         for _ in range(length):
             step()
         steps += length
-        looks.append(look(steps, with_labels=len(looks) == 3))
-    evidence = evidence_of(looks)
+        snapshots.append(take_snapshot(steps, with_labels=len(snapshots) == 3))
+    evidence = evidence_of(snapshots)
     return evidence, with_native_parts(evidence, grown_groups(evidence)[0])
 
 

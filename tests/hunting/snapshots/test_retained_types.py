@@ -55,7 +55,7 @@ def test_what_is_beyond_the_limit_is_not_told_apart() -> None:
     rows = types_retained(graph(), [node_of(CRATE)], most=5)
     assert sum(row.count for row in rows) == 5
     assert sum(row.bytes for row in rows) == graph().retained(node_of(CRATE))
-    assert (rows[-1].type, rows[-1].count) == ("not told apart", 0)
+    assert (rows[-1].type, rows[-1].count) == ("not examined", 0)
 
 
 def test_of_many_types_those_that_take_least_are_one() -> None:

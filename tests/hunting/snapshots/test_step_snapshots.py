@@ -1,4 +1,4 @@
-"""Looks at the heap: taken by a copy of the process, read by another."""
+"""Snapshots of the heap: taken by a copy of the process, read by another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.hunting.process.forked import CAN_FORK, in_fork
 from gradlife.hunting.snapshots import step_snapshots
-from gradlife.hunting.snapshots.step_snapshots import Collect, look
+from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 from gradlife.hunting.snapshots.survivors import births
 
 needs_fork = pytest.mark.skipif(not CAN_FORK, reason="no process is copied on this system")
@@ -48,9 +48,9 @@ def test_a_recorded_heap_is_the_heap_that_a_walk_sees() -> None:
 
 @needs_fork
 def test_a_look_takes_no_memory_of_the_process() -> None:
-    look(0)
+    take_snapshot(0)
     before = resident()
-    seen = [look(number, with_labels=True) for number in range(3)]
+    seen = [take_snapshot(number, with_labels=True) for number in range(3)]
     assert resident() - before < 1 << 20
     assert all(one.opened is None and one.has_labels for one in seen)
 
@@ -61,7 +61,7 @@ def test_a_look_whose_file_cannot_be_written_is_taken_in_the_process(monkeypatch
         raise MemoryError
 
     monkeypatch.setattr(_heap, "record", fail)
-    seen = look(0, collect=Collect.NOTHING)
+    seen = take_snapshot(0, collect=Collect.NOTHING)
     assert seen.file is None
     assert seen.graph.node_count > 0
 
@@ -90,7 +90,7 @@ def test_frames_of_other_threads_are_roots_of_a_look() -> None:
     thread = threading.Thread(target=hold)
     thread.start()
     started.wait()
-    graph = look(0, collect=Collect.NOTHING).graph
+    graph = take_snapshot(0, collect=Collect.NOTHING).graph
     go.set()
     thread.join()
     node = graph.find(found[0])
@@ -100,10 +100,10 @@ def test_frames_of_other_threads_are_roots_of_a_look() -> None:
 
 def test_who_was_born_is_known_by_the_round_even_of_looks_that_were_forgotten() -> None:
     kept: list[Marked] = []
-    seen = [look(0)]
+    seen = [take_snapshot(0)]
     for number in range(6):
         kept.append(Marked())
-        seen.append(look(number + 1))
+        seen.append(take_snapshot(number + 1))
     born = births(seen)
     places = seen[-1].graph.find_all([id(one) for one in kept])
     assert [born[places[id(one)]] for one in kept] == list(range(6))
@@ -143,7 +143,7 @@ def test_an_error_of_work_done_in_a_fork_is_raised_here() -> None:
 def test_no_copy_is_left_behind_and_signals_are_heard_as_before() -> None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     in_fork(lambda: None)
-    step_snapshots.look(0, collect=Collect.NOTHING)
+    step_snapshots.take_snapshot(0, collect=Collect.NOTHING)
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
@@ -152,7 +152,7 @@ def test_no_copy_is_left_behind_and_signals_are_heard_as_before() -> None:
 def test_an_empty_storage_is_all_header() -> None:
     torch = pytest.importorskip("torch")
     kept = [torch.ones(25) for _ in range(3)]
-    graph = look(0).graph
+    graph = take_snapshot(0).graph
     nodes = [graph.find(one.untyped_storage()._cdata) for one in kept]
     assert [step_snapshots.storage_content(graph, node) for node in nodes if node is not None] == [100, 100, 100]
 

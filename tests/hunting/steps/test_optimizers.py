@@ -71,7 +71,7 @@ def test_a_throw_away_optimizer_of_an_inner_loop_is_no_step() -> None:
     assert recorder.begun == ["SGD.step"]
 
 
-def test_one_that_fires_no_more_makes_way_for_the_one_that_fires_now() -> None:
+def test_one_that_fires_no_more_makes_path_for_the_one_that_fires_now() -> None:
     recorder, first, second = Recorder(), Adam(), SGD()
     recorder.fire(first, 30)
     recorder.fire(second, 41)

@@ -23,7 +23,7 @@ class Planned:
 
 
 class Short:
-    """A plan whose look finds no memory."""
+    """A plan whose snapshot finds no memory."""
 
     left: Callable[[], int]
     shortage = ""
@@ -54,7 +54,7 @@ def test_the_end_is_told_once() -> None:
 
 
 def test_a_look_without_memory_ends_the_hunt_and_not_the_program() -> None:
-    """The look's MemoryError came out of the program's own `optimizer.step()`."""
+    """The snapshot's MemoryError came out of the program's own `optimizer.step()`."""
     planned = Short()
     counter = counter_of(planned)
     assert [counter.step() for _ in range(3)] == [False, True, True]

@@ -29,7 +29,7 @@ def test_the_assignment_that_runs_each_step_stores_not_the_first_one() -> None:
 @pytest.mark.parametrize(
     "line", ["kept.append(x)", "kept += [x]", "kept[1] = x", "kept.extend([x])", "kept.setdefault(1, x)"]
 )
-def test_each_way_to_fill_a_global_container_stores(line: str) -> None:
+def test_each_path_to_fill_a_global_container_stores(line: str) -> None:
     assert found(trace(variable("kept"), LIST), f"kept = make()\nfor x in y:\n    {line}\n") == (3, line, "", "sure")
 
 

@@ -32,7 +32,7 @@ def test_it_begins_with_the_holders_that_retain_most(heap_file: str) -> None:
     explored(heap_file, look)
 
 
-def test_keys_open_the_way_to_an_object_and_the_pane_tells_why_it_is_alive(heap_file: str) -> None:
+def test_keys_open_the_path_to_an_object_and_the_pane_tells_why_it_is_alive(heap_file: str) -> None:
     async def look(app: Explorer, pilot: Any) -> None:
         await pilot.press(*TO_ORDERS, "down", "down", "right", "down")
         await settled(app, pilot)
@@ -154,7 +154,7 @@ def test_enter_follows_references_and_backspace_comes_back(heap_file: str) -> No
     explored(heap_file, look)
 
 
-def test_types_are_sorted_in_three_ways_and_enter_shows_the_objects(heap_file: str) -> None:
+def test_types_are_sorted_in_three_paths_and_enter_shows_the_objects(heap_file: str) -> None:
     async def look(app: Explorer, pilot: Any) -> None:
         types = app.query_one(TypeList)
         await pilot.press("2")

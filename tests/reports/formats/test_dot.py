@@ -12,7 +12,7 @@ from gradlife.model.trace import Lifetime
 from gradlife.reports.formats.dot.neighbourhood import SUSPECT, dot_text
 
 MODULE = Neighbour(1, "module", "__main__", "python", Role.ROOT, 80, 9_000_000)
-LIST = Neighbour(2, "list", "len 3", "python", Role.WAY, 80, 4_000_000)
+LIST = Neighbour(2, "list", "len 3", "python", Role.PATH, 80, 4_000_000)
 TENSOR = Neighbour(3, "Tensor", "float32 []", "python", Role.TARGET, 80, 1_000_000)
 NODE = Neighbour(4, "SumBackward0", "", "grad_node", Role.KEPT, 80, 200)
 UNSEEN = Neighbour(-1, "native code", "2 references that nothing here explains", "native", Role.UNSEEN)

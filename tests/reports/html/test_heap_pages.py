@@ -106,7 +106,7 @@ def test_an_empty_snapshot_has_a_page() -> None:
     assert "The page has 0 objects of 1,234,567" in text
 
 
-def test_why_tells_the_way_the_references_and_what_is_round() -> None:
+def test_why_tells_the_path_the_references_and_what_is_round() -> None:
     text = words(why_page(HISTORY, "x.glheap", mapped(7)))
     for part in (
         "Why Tensor float32 [] is alive held It is held: a root reaches it.",
@@ -134,7 +134,7 @@ def test_a_difference_tells_what_is_new_gone_and_grown() -> None:
         "app.Order 70 2 1 +6.86 kB python",
         "app.Old 0 5 0 -500 B python",
         "module app: global variable 'shop'.orders[*] app.Order 30 100 +7 kB",
-        "Ways to new objects app.Order module __main__ → global variable 'run'.history[17]",
+        "Paths to new objects app.Order module __main__ → global variable 'run'.history[17]",
     ):
         assert part in text
     assert "only counts can be compared" not in text

@@ -12,7 +12,7 @@ from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, 
 from gradlife.model.hunt import Advice, Control, Diagnosis, Finding, HuntReport, PerStep
 from gradlife.reports.html.code import code_markup
 from gradlife.reports.html.hunt import hunt_page
-from gradlife.reports.html.traces import way_rows
+from gradlife.reports.html.traces import path_rows
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -128,14 +128,14 @@ def test_ten_thousand_findings_stay_below_5_mb(finding: Finding) -> None:
     assert "9,940 more findings, after the first 60" in page
 
 
-def test_of_a_long_way_the_middle_is_left_out_and_counted() -> None:
-    rows = way_rows([step(f"Node{number} x", ".next") for number in range(1000)])
+def test_of_a_long_path_the_middle_is_left_out_and_counted() -> None:
+    rows = path_rows([step(f"Node{number} x", ".next") for number in range(1000)])
     assert (len(rows), rows[24].is_gap, rows[24].more) == (49, True, 952)
     assert (rows[23].object, rows[25].object) == ("Node23", "Node976")
 
 
 def test_alike_steps_are_counted_once() -> None:
-    rows = way_rows([step("AddBackward0", "next edge") for _ in range(100)])
+    rows = path_rows([step("AddBackward0", "next edge") for _ in range(100)])
     assert [(row.object, row.more) for row in rows] == [("AddBackward0", 0), ("AddBackward0", 97), ("AddBackward0", 0)]
 
 

@@ -28,7 +28,7 @@ def test_a_dotted_need_is_looked_up_under_the_framework() -> None:
     assert missing_feature(fw, "autograd.grad autograd.forward_ad") == "needs autograd.forward_ad"
 
 
-def test_a_submodule_is_imported_on_the_way() -> None:
+def test_a_submodule_is_imported_on_the_path() -> None:
     import concurrent
 
     assert reach(concurrent, "futures.ThreadPoolExecutor")

@@ -75,11 +75,11 @@ void EngineProvider::expand_latent(PyObject* object, ReferenceSink& sink) {
   } call{this, object, &sink};
   const auto tell = [](void* state, void* target, const HeapLatent& latent) {
     const Call& call = *static_cast<Call*>(state);
-    OnTheWay way[2];
+    IntermediateOwner between[2];
     for (size_t i = 0; i < 2; ++i)
       if (latent.between[i] != nullptr)
-        way[i] = {latent.between[i], call.provider->type_of(latent.between[i]), latent.owners[i]};
-    call.sink->latent(call.wrapper, static_cast<PyObject*>(target), way[0], way[1]);
+        between[i] = {latent.between[i], call.provider->type_of(latent.between[i]), latent.owners[i]};
+    call.sink->latent(call.wrapper, static_cast<PyObject*>(target), between[0], between[1]);
   };
   engine_.visit_latent(object, tell, &call);
 }

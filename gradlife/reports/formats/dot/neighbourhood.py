@@ -14,7 +14,7 @@ LOOKS = {
     Role.TARGET: ("#fdeaea", "#a51220"),
     Role.ROOT: ("#e4f5e9", "#14632b"),
     Role.RING: ("#f7e9fc", "#7a2697"),
-    Role.WAY: ("#ffffff", "#1a1f26"),
+    Role.PATH: ("#ffffff", "#1a1f26"),
     Role.KEPT: ("#eef1f4", "#525c68"),
     Role.UNSEEN: ("#ffffff", "#a51220"),
 }

@@ -38,7 +38,7 @@
     return part;
   }
 
-  function way(one) {
+  function path(one) {
     const steps = [];
     for (let at = byNode.get(one[ABOVE]); at && steps.length < 40; at = byNode.get(at[ABOVE])) steps.unshift(at);
     const root = one[ABOVE] === -1 || (steps.length && steps[0][ABOVE] === -1) ? "no root reaches it" : "the roots";
@@ -57,8 +57,8 @@
     const one = byNode.get(node);
     if (!one) return;
     const title = element("h2", { tabindex: "-1" }, nameOf(one[TYPE], one[DETAIL]));
-    const more = element("p", { class: "small" }, "The whole way to it: ", element("code", {}, `gradlife why ${file} ${one[ADDRESS]}`));
-    place.replaceChildren(title, way(one), facts(one),
+    const more = element("p", { class: "small" }, "The whole path to it: ", element("code", {}, `gradlife why ${file} ${one[ADDRESS]}`));
+    place.replaceChildren(title, path(one), facts(one),
       element("div", { class: "round" }, 
         list("Keeps alone", one[KEPT], one[KEPT_COUNT], one[RETAINED], "each of which retains no more"),
         list("Referred to by", one[REFERRERS], one[REFERRER_COUNT], total, "which are not on this page"),

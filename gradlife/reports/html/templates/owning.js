@@ -219,8 +219,8 @@ const owning = (() => {
     const text = shortened(whole, 26);
     const size = { width: text.length * 6.2 + 4, height: 13 };
     const along = [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78].map(at);
-    const places = [0, 0.5, -0.5, 0.9, -0.9].flatMap((aside) => along.map(({ x, y }) => {
-      const left = Math.max(2, Math.min(width - size.width - 2, x - size.width * (0.5 + aside)));
+    const places = [0, 0.5, -0.5, 0.9, -0.9].flatMap((shift) => along.map(({ x, y }) => {
+      const left = Math.max(2, Math.min(width - size.width - 2, x - size.width * (0.5 + shift)));
       return { x: left, y: y - size.height / 2, ...size };
     }));
     const place = places.find((one) => !taken.some((other) => overlaps(one, other))) || places[0];

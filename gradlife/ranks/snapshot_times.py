@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import statistics
 
-from gradlife.model.ranks import LookCost
-from gradlife.ranks.rank_report import LookTime
+from gradlife.model.ranks import SnapshotCost
+from gradlife.ranks.rank_report import SnapshotTime
 
 
-class Looks:
-    """Collects when each rank looked."""
+class SnapshotTimes:
+    """Collects the times of the snapshots of all ranks."""
 
     def __init__(self) -> None:
         self._ranks = 0
         self._by_step: dict[int, list[tuple[float, float]]] = {}
 
-    def add(self, looks: tuple[LookTime, ...]) -> None:
-        """The looks of one rank."""
-        if looks:
+    def add(self, snapshots: tuple[SnapshotTime, ...]) -> None:
+        """Add the snapshots of one rank."""
+        if snapshots:
             self._ranks += 1
-        for one in looks:
+        for one in snapshots:
             self._by_step.setdefault(one.step, []).append((one.began, one.ended))
 
     @property
-    def cost(self) -> LookCost | None:
+    def cost(self) -> SnapshotCost | None:
         """Return the cost; None if no rank recorded when it took snapshots."""
         if not self._by_step:
             return None
         shared = [times for times in self._by_step.values() if len(times) >= self._ranks]
         waits = [last_end(times) - min(end for _, end in times) for times in shared]
-        return LookCost(
+        return SnapshotCost(
             shared=len(shared),
             alone=len(self._by_step) - len(shared),
             longest=max(end - began for times in self._by_step.values() for began, end in times),
@@ -39,5 +39,5 @@ class Looks:
 
 
 def last_end(times: list[tuple[float, float]]) -> float:
-    """When the last rank was done with a look."""
+    """Return the time at which the last rank had taken a snapshot."""
     return max(end for _, end in times)
