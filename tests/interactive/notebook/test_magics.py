@@ -20,7 +20,7 @@ run.losses = []
 """
 LEAK = "%%gradlife hunt --steps 80\nloss = (weight * weight).sum()\nloss.backward()\nrun.losses.append(loss)"
 #: Whether any Box is alive.
-ALIVE = "import gc; gc.collect(); print(sum(type(one).__name__ == 'Box' for one in gc.get_objects()))"
+ALIVE = "import gc; gc.collect(); print(sum(type(one) is Box for one in gc.get_objects()))"
 
 
 def test_why_and_refs_tell_of_a_variable_a_type_and_an_address(cells: Cells) -> None:
