@@ -5,6 +5,7 @@ they are used. Like everything the child worker imports, it stays in the Python 
 """
 
 import importlib
+import os
 
 from gradlife._version import __version__
 from gradlife.errors import GradlifeError, UsageError
@@ -18,6 +19,7 @@ __all__ = [
     "hunt",
     "open_snapshot",
     "refs",
+    "serve",
     "snapshot",
     "watch",
     "why",
@@ -48,6 +50,8 @@ def __getattr__(name):  # type: ignore[no-untyped-def]
     """
     if name in _IN_HEAP:
         return getattr(importlib.import_module("gradlife.heap"), name)
+    if name == "serve":
+        return importlib.import_module("gradlife.attach.server").serve
     if name == "watch":
         return importlib.import_module("gradlife.cli.watch_report").watch
     if name in _IN_HUNTING:
@@ -55,3 +59,7 @@ def __getattr__(name):  # type: ignore[no-untyped-def]
     if name == "load_ipython_extension":  # `%load_ext gradlife`
         return importlib.import_module("gradlife.interactive.notebook.magics").load_ipython_extension
     raise AttributeError(f"module 'gradlife' has no attribute {name!r}")
+
+
+if os.environ.get("GRADLIFE_SERVE") == "1":
+    importlib.import_module("gradlife.attach.server").serve_quietly()

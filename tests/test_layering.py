@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "heap": {"errors", "output", "model", "_heap"},
     "patterns": {"model", "errors"},
     "hunting": {"heap", "patterns", "model", "output", "errors", "_heap"},
+    "attach": {"heap", "hunting", "model", "output", "errors"},
     "ranks": {"hunting", "model", "output", "errors"},
     "probes": {"model", "errors"},
     "backends": {"engine", "environments", "model", "errors", "scenario"},
@@ -62,6 +63,7 @@ ALLOWED: dict[str, set[str]] = {
         "reports",
         "heap",
         "hunting",
+        "attach",
         "ranks",
         "interactive",
         "doctor",
@@ -85,6 +87,7 @@ THIRD_PARTY = {
     "psutil": {"probes", "runner"},
     "pytest": {"pytest_plugin"},
     "numpy": {"engine"},
+    "gdb": {"attach"},
 }
 # The folders inside a part, lowest first: each may import those before it. "" is what lies in the part's own folder.
 INSIDE: dict[str, tuple[str, ...]] = {

@@ -13,6 +13,9 @@ from gradlife.model.heap import TypeCount
 from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, Skew, SnapshotCost
 from gradlife.model.trace import Lifetime, Trace
 
+#: The setting of a report whose program was running before: the command that attached to it.
+ATTACHED = "attached"
+
 #: The code of a finding that no pattern names.
 UNKNOWN_CODE = "GL000"
 

@@ -8,7 +8,7 @@ optimizer's hook takes the steps and only counts down.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradlife.hunting.growth.controls import Controls
@@ -69,7 +69,7 @@ class Hunt:
     goes_on: bool = False  # after that, for what grows on a slower clock: the program may run for long
     early_snapshots: int = 0  # of those by then; 0: it is not known yet
 
-    def plan(self) -> Iterator[int]:
+    def plan(self) -> Generator[int, None, None]:
         """Yields how many steps to take before it is resumed; ends when enough is known."""
         self.clock.start()
         yield from self._warm_up()
@@ -128,6 +128,12 @@ class Hunt:
         """Leaves nothing behind in the program."""
         self.recording.stop()
         self.controls.uproot()
+
+    def forget(self) -> None:
+        """Gives up what was seen: the files of the looks are closed now, not when the collector comes."""
+        self.looks.clear()
+        self.natives.clear()
+        self.waiting = self.left_behind = self.parting = self.suspects = None
 
     @property
     def steps_now(self) -> int:

@@ -57,6 +57,13 @@ class Counter:
             self.is_done = True
             self.on_done()
 
+    def end(self) -> None:
+        """Counts no more; what the plan has switched on in this thread is switched off."""
+        with self._lock:
+            self._plan.close()
+            self.left, self._rest = -1, 0
+            self.is_done = True
+
     # --- from another thread ---
 
     def interrupt(self, errand: Callable[[], object]) -> None:

@@ -23,9 +23,15 @@ class BackwardSteps:
     def __init__(self, begin: Callable[[str], Step]) -> None:
         self._begin = begin
         self._step: Step | None = None
-        self._taken = 0
+        self.heard = 0  # passes while they were wanted
         self._inside = threading.local()
         self.is_wanted = True  # until there is something better to step by
+        self._undo: Callable[[], object] = lambda: None
+
+    def detach(self) -> None:
+        """Puts torch's own function back."""
+        self.is_wanted = False
+        self._undo()
 
     def attach_optimizer(self, optimizer_module: Any) -> None:
         """An optimizer that is made will fire, if seldom: the passes between two firings are parts of one step."""
@@ -49,6 +55,7 @@ class BackwardSteps:
         def run_backward(*args: Any, **kwargs: Any) -> Any:
             return self._around(plain, *args, **kwargs)
 
+        self._undo = functools.partial(setattr, autograd, "_engine_run_backward", plain)
         autograd._engine_run_backward = run_backward
 
     def _around(self, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -64,8 +71,8 @@ class BackwardSteps:
     def _count(self) -> None:
         if not self.is_wanted:
             return
-        self._taken += 1
+        self.heard += 1
         if self._step is not None:
             self._step()
-        elif self._taken > WARMUP_PASSES:
+        elif self.heard > WARMUP_PASSES:
             self._step = self._begin("backward pass")

@@ -18,13 +18,20 @@ class BatchSteps:
     def __init__(self, begin: Callable[[str], Step]) -> None:
         self._begin = begin
         self._step: Step | None = None
-        self._taken = 0
+        self.heard = 0  # batches that were taken while they were wanted
         self.is_wanted = True  # until an optimizer is stepped by
+        self._undo: Callable[[], object] = lambda: None
+
+    def detach(self) -> None:
+        """Puts the iterators' own next back."""
+        self.is_wanted = False
+        self._undo()
 
     def attach(self, dataloader_module: Any) -> None:
         """Wraps the iterators' next."""
         iterator = dataloader_module._BaseDataLoaderIter
         plain = iterator.__next__
+        self._undo = functools.partial(setattr, iterator, "__next__", plain)
 
         @functools.wraps(plain)
         def next_batch(loader: Any) -> Any:
@@ -37,8 +44,8 @@ class BatchSteps:
         """The batch before is done with."""
         if not self.is_wanted:
             return
-        self._taken += 1
+        self.heard += 1
         if self._step is not None:
             self._step()
-        elif self._taken > WARMUP_BATCHES:
+        elif self.heard > WARMUP_BATCHES:
             self._step = self._begin("batch of a DataLoader")

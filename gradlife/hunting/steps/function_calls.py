@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
@@ -30,6 +31,11 @@ class CallSteps:
         self._names = function.split(".")
         self._begin = functools.partial(begin, f"call of {function}")
         self._step: Step | None = None
+        self._undo: Callable[[], object] = lambda: None
+
+    def detach(self) -> None:
+        """Puts the function itself back."""
+        self._undo()
 
     def counting(self, plain: Callable[..., Any]) -> Callable[..., Any]:
         """The function, each of whose calls is a step."""
@@ -53,6 +59,8 @@ class CallSteps:
         if not callable(found):
             names = [name for name, value in vars(module).items() if callable(value)]
             raise UnknownFunction("function", ".".join(self._names), names, f"a function of {self.module}")
+        plain = inspect.getattr_static(owner, self._names[-1])
+        self._undo = functools.partial(setattr, owner, self._names[-1], plain)
         setattr(owner, self._names[-1], self.counting(found))
 
     def decorated(self, source: bytes, path: str) -> CodeType:

@@ -74,6 +74,11 @@ class OptimizerSteps:
         """Registers the hook, which torch has since 2.1."""
         self._handle = optimizer_module.register_optimizer_step_post_hook(self._fired)
 
+    @property
+    def heard(self) -> int:
+        """Firings of all optimizers."""
+        return self._all
+
     def detach(self) -> None:
         """Takes the hook away."""
         if self._handle is not None:

@@ -14,7 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from gradlife.model.hunt import Confidence, Finding, FindingKind, HuntReport, HuntVerdict, Severity
+from gradlife.model.hunt import ATTACHED, Confidence, Finding, FindingKind, HuntReport, HuntVerdict, Severity
 from gradlife.model.ranks import Spread
 from gradlife.model.trace import Step, Trace
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
@@ -261,13 +261,15 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
         yield clipped(Text(f"Note: {report.trouble}", NOTE), width)
     if report.script_status:
         yield clipped(Text(f"Note: the script ended with status {report.script_status}", NOTE), width)
-    if not report.ranks:  # a proof runs one process again
+    if not report.ranks and ATTACHED not in report.settings:  # a proof runs one process again
         yield clipped(proof_line(report), width)
     yield clipped(Text(f"Details: {details_command(report)}, or --html report.html"), width)
 
 
 def details_command(report: HuntReport) -> str:
     """The command that shows everything."""
+    if ATTACHED in report.settings:
+        return f"{report.settings[ATTACHED]} --full"
     ranks = f"--nproc-per-node {report.world_size} " if report.ranks else ""
     return f"gradlife hunt --full {ranks}{report.target}"
 
@@ -301,6 +303,8 @@ def best_try(report: HuntReport) -> str:
     """The command for a hunt that could not tell: it shows the evidence, or counts other steps."""
     if report.rounds or not all(control.is_right for control in report.controls):
         return details_command(report)
+    if ATTACHED in report.settings:
+        return f"{report.settings[ATTACHED]} --for 30m, or --step-on MODULE:FUNCTION"
     if "ended with" in report.trouble:
         return f"mend the error, then gradlife hunt {report.target}"
     if "::" in report.target:

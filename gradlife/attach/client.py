@@ -1,0 +1,141 @@
+"""The side that attaches: connects to a process, asks it for a hunt or a snapshot, and lets it go."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from gradlife._version import __version__
+from gradlife.attach.bootstrap import expression
+from gradlife.attach.debugger import inject
+from gradlife.attach.processes import Target, find_target
+from gradlife.attach.protocol import VERSION, AttachError, Channel, Message, door_of, error_of, peer_of
+from gradlife.errors import UsageError
+from gradlife.hunting.run.running import Progress, Terms
+from gradlife.model import hunt_codec
+from gradlife.model.hunt import HuntReport
+from gradlife.output import reason
+
+#: Seconds that a process has to call back once the expression is run: it imports gradlife first.
+PATIENCE = 60.0
+
+
+class Session:
+    """A process that is attached to. Leaving the block detaches."""
+
+    def __init__(self, channel: Channel, target: Target | None, stopped_seconds: float = 0.0) -> None:
+        self._channel = channel
+        self._target = target
+        self.stopped_seconds = stopped_seconds  # under a debugger; 0 without one
+        self.pid = 0
+        try:
+            self._greet()
+        except BaseException:
+            channel.close()
+            raise
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Detach."""
+        self._channel.close()
+
+    @property
+    def title(self) -> str:
+        """The process, as reports name it."""
+        return self._target.title if self._target is not None else f"process {self.pid}"
+
+    def hunt(self, terms: Terms, command: str, heard: Callable[[Progress], object]) -> HuntReport:
+        """Hunt in the process. ``command`` is what the report tells to type for more."""
+        self._channel.send(do="hunt", target=self.title, command=command, terms=asdict(terms))
+        while "progress" in (message := self._next()):
+            heard(Progress(**message["progress"]))
+        return hunt_codec.loads(message["report"])
+
+    def snapshot(self, path: Path, *, labels: bool = True, user_text: bool = False, native: bool = False) -> Message:
+        """Have the process write a snapshot; returns its ``objects`` and the ``pause_seconds`` of the program."""
+        options = {"labels": labels, "user_text": user_text, "native": native}
+        self._channel.send(do="snapshot", path=str(path.absolute()), options=options)
+        return self._next()
+
+    def _greet(self) -> None:
+        hello = self._next()
+        self.pid = int(hello["pid"])
+        if hello.get("version") != VERSION:
+            raise UsageError(
+                f"the process has gradlife {hello.get('gradlife')}, and this is {__version__}",
+                "the same gradlife on both sides",
+            )
+
+    def _next(self) -> Message:
+        message = self._channel.receive()
+        if message is None:
+            raise AttachError(f"{self.title} has ended or closed the connection", "pgrep -af python")
+        if "error" in message:
+            raise error_of({**message, "hint": message.get("hint") or hint_for(message)})
+        return message
+
+
+def hint_for(message: dict[str, Any]) -> str:
+    """What lets a process import gradlife that does not."""
+    if "executable" not in message:
+        return ""
+    return f"gradlife attach --inject FOLDER, a folder with a gradlife for {message['executable']}"
+
+
+def attach(pid: int, folder: str = "") -> Session:
+    """Attach to a process: by its own door if it has opened one, else by a debugger.
+
+    ``folder`` is where gradlife is, for a process that does not have it. Raises UsageError for what cannot be attached to,
+    AttachError where it was tried in vain.
+    """
+    target = find_target(pid)
+    if os.path.exists(door_of(pid)):
+        return connect(door_of(pid), target)
+    with ExitStack() as stack:
+        private = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradlife-attach-"))
+        path = os.path.join(private, "socket")
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        listener.bind(path)
+        listener.listen(1)
+        stopped = inject(target, expression(path, os.path.abspath(folder) if folder else ""))
+        return Session(Channel(accepted(listener, target)), target, stopped)
+
+
+def accepted(listener: socket.socket, target: Target) -> socket.socket:
+    """The connection of the process, and of no other."""
+    if not select.select([listener], [], [], PATIENCE)[0]:
+        raise AttachError(
+            f"{target.title} did not answer in {PATIENCE:.0f} seconds: its main thread is in a long C call",
+            "try again later",
+        )
+    connection, _ = listener.accept()
+    if peer_of(connection)[0] != target.pid:
+        connection.close()
+        raise AttachError("another process answered", "try again")
+    return connection
+
+
+def connect(path: str, target: Target | None = None) -> Session:
+    """Attach by a socket that a process listens at; UsageError where none does."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(path)
+    except OSError as error:
+        connection.close()
+        raise UsageError(f"nobody answers at {path}: {reason(error)}", "gradlife.serve() in the program") from None
+    return Session(Channel(connection), target)

@@ -1,0 +1,138 @@
+"""Running processes, as far as attaching to them goes: who runs what, and what forbids it.
+
+Everything is read from `/proc` before anything is touched, so that what is refused is refused in a line.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradlife.errors import UsageError
+
+#: The processors whose calls `in_gdb.py` knows.
+MACHINES = ("x86_64",)
+
+#: What opens the door without a debugger.
+SERVE_HINT = "GRADLIFE_SERVE=1 in its environment before it starts, then gradlife attach PID"
+
+#: Yama's switch: 0 same user, 1 parents only, 2 administrators only, 3 nobody.
+PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
+
+PYTHON = re.compile(r"(?:lib)?python(3\.\d+)")
+
+#: The capability of ptracing anything, as a bit of CapEff.
+CAP_SYS_PTRACE = 1 << 19
+
+
+@dataclass(frozen=True)
+class Target:
+    """A Python process."""
+
+    pid: int
+    command: str  # as it was started
+    python: str  # "3.11"
+    executable: str
+
+    @property
+    def title(self) -> str:
+        """``process 4711 (python train.py)``."""
+        words = self.command if len(self.command) <= 48 else self.command[:45] + "..."
+        return f"process {self.pid} ({words})"
+
+
+def find_target(pid: int) -> Target:
+    """The process of that number; UsageError where there is none, it is no Python or another user's."""
+    if not sys.platform.startswith("linux"):
+        raise UsageError("gradlife attaches to processes on Linux only", "with gradlife.watch(): in the program")
+    folder = Path(f"/proc/{pid}")
+    try:
+        owner = folder.stat().st_uid
+        status = fields_of(folder)
+        command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        raise UsageError(f"there is no process {pid}", "pgrep -af python") from None
+    if pid == os.getpid():
+        raise UsageError("gradlife cannot attach to itself", "pgrep -af python")
+    if status.get("State", "")[:1] in ("Z", "X"):
+        raise UsageError(f"process {pid} has ended and waits for its parent", "pgrep -af python")
+    refuse_other_user(pid, owner)
+    refuse_other_place(folder)
+    return Target(pid, command or status.get("Name", ""), python_of(folder), os.readlink(folder / "exe"))
+
+
+def refuse_other_user(pid: int, owner: int) -> None:
+    """Attaching runs code as the user of the process: only that user does it."""
+    if owner != os.geteuid():
+        raise UsageError(
+            f"process {pid} runs as {user_name(owner)}, and you are {user_name(os.geteuid())}",
+            f"sudo -u {user_name(owner)} gradlife attach {pid}",
+        )
+
+
+def refuse_other_place(folder: Path) -> None:
+    """A container has files of its own: neither socket nor gradlife would be found."""
+    try:
+        is_same = os.readlink(folder / "ns/mnt") == os.readlink("/proc/self/ns/mnt")
+    except OSError:
+        return
+    if not is_same:
+        raise UsageError(
+            f"process {folder.name} runs in a container with files of its own", "gradlife attach inside the container"
+        )
+
+
+def refuse_debugging(pid: int) -> None:
+    """Raise UsageError where this machine allows no debugger on the process, with what to do about it."""
+    if platform.machine() not in MACHINES:
+        raise UsageError(f"attaching by a debugger is not known on {platform.machine()}", SERVE_HINT)
+    tracer = fields_of(Path(f"/proc/{pid}")).get("TracerPid", "0")
+    if tracer != "0":
+        raise UsageError(f"process {pid} is being debugged already, by process {tracer}", f"end process {tracer} first")
+    scope = int(PTRACE_SCOPE.read_text()) if PTRACE_SCOPE.exists() else 0
+    is_administrator = int(fields_of(Path("/proc/self")).get("CapEff", "0"), 16) & CAP_SYS_PTRACE
+    if scope >= 3:
+        raise UsageError("this machine forbids every debugger (ptrace_scope is 3)", SERVE_HINT)
+    if scope >= 1 and not is_administrator:
+        raise UsageError(
+            f"this machine forbids debuggers on running processes (ptrace_scope is {scope})",
+            f"sudo sysctl kernel.yama.ptrace_scope=0; or {SERVE_HINT}",
+        )
+
+
+def fields_of(folder: Path) -> dict[str, str]:
+    """The lines of a process's `status`."""
+    lines = (folder / "status").read_text(errors="replace").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def python_of(folder: Path) -> str:
+    """The version of Python that a process runs, by the files that it has mapped."""
+    try:
+        maps = (folder / "maps").read_text(errors="replace")
+    except OSError:
+        raise UsageError(f"the memory of process {folder.name} can't be read", "run it as the same user") from None
+    files = {line.split(maxsplit=5)[5] for line in maps.splitlines() if line.count(" /")}
+    names = sorted(os.path.basename(file) for file in files)
+    found = [match[1] for name in names if (match := PYTHON.match(name))]
+    found += [match[1] for file in sorted(files) if (match := re.search(r"/python(3\.\d+)/lib-dynload/", file))]
+    if not found:
+        raise UsageError(f"process {folder.name} is no Python", "pgrep -af python")
+    version = found[0]
+    if tuple(map(int, version.split("."))) < (3, 11):
+        raise UsageError(f"process {folder.name} runs Python {version}", "Python 3.11 or newer for what is attached to")
+    return version
+
+
+def user_name(number: int) -> str:
+    """The name of a user, or its number."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"

@@ -1,0 +1,84 @@
+"""Lines of JSON over a Unix socket between a process and who attaches to it.
+
+A request names what to do; the answer is any number of progress lines and one last line with a result or an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+from typing import Any
+
+from gradlife.errors import GradlifeError, UsageError
+
+#: Both sides must speak the same.
+VERSION = 1
+
+Message = dict[str, Any]
+
+
+class AttachError(GradlifeError):
+    """A process that could not be attached to, or went away meanwhile."""
+
+
+class Gone(AttachError):
+    """The other side listens no more."""
+
+
+class Channel:
+    """One end of the connection."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lines = connection.makefile("rb")
+
+    def send(self, **message: Any) -> None:
+        """Send one message; Gone where nobody listens any more."""
+        try:
+            self._connection.sendall(json.dumps(message).encode() + b"\n")
+        except OSError:
+            raise Gone("the other side has gone", "gradlife attach PID") from None
+
+    def receive(self) -> Message | None:
+        """Return the next message; None at the end."""
+        try:
+            line = self._lines.readline()
+        except OSError:
+            return None
+        if not line.endswith(b"\n"):
+            return None
+        message: Message = json.loads(line)
+        return message
+
+    def close(self) -> None:
+        """End it."""
+        self._lines.close()
+        self._connection.close()
+
+
+def peer_of(connection: socket.socket) -> tuple[int, int]:
+    """The process and the user at the other end, as the system knows them."""
+    answer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    pid, user, _ = struct.unpack("3i", answer)
+    return pid, user
+
+
+def error_of(message: Message) -> GradlifeError:
+    """The error that the other side reports, as it was there."""
+    kind = UsageError if message.get("is_usage") else AttachError
+    return kind(str(message.get("error", "")), str(message.get("hint", "")))
+
+
+def door_folder() -> str:
+    """The folder where processes open their doors: of this user only."""
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    if base and os.path.isdir(base):
+        return os.path.join(base, "gradlife")
+    return f"/tmp/gradlife-{os.geteuid()}"
+
+
+def door_of(pid: int) -> str:
+    """The socket that a process opens by itself."""
+    return os.path.join(door_folder(), f"{pid}.sock")

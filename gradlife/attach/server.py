@@ -1,0 +1,140 @@
+"""`gradlife.serve()`: a process opens a door of its own, so that no debugger is needed to look into it.
+
+One thread waits at a Unix socket that only the same user can reach, and does nothing until somebody comes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import socket
+import sys
+import threading
+
+from gradlife.attach.protocol import Channel, Gone, door_folder, door_of, peer_of
+from gradlife.errors import UsageError
+from gradlife.output import reason
+
+#: Starts the server where `import gradlife` finds it in the environment.
+VARIABLE = "GRADLIFE_SERVE"
+
+THREAD = "gradlife"
+
+
+class Server:
+    """Waits at a socket; serves one client at a time."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._pid = os.getpid()
+        self._socket = bound(path)
+        self._thread = threading.Thread(target=self._serve, name=THREAD, daemon=True)
+        os.register_at_fork(after_in_child=self._leave_copy)
+        atexit.register(self.close)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Close the door; a client that is being served is served to its end."""
+        if os.getpid() != self._pid:
+            return
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
+        atexit.unregister(self.close)
+        _servers.pop(self.path, None)
+
+    def _leave_copy(self) -> None:
+        self._socket.close()
+        _servers.pop(self.path, None)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            serve_one(connection)
+
+
+_servers: dict[str, Server] = {}
+
+
+def serve(path: str | os.PathLike[str] | None = None) -> Server:
+    """Let ``gradlife attach`` look into this process without a debugger.
+
+    ``path`` is that of the Unix socket; without one, ``gradlife attach PID`` finds it by itself. The socket has mode 0600
+    in a folder of mode 0700. Costs one thread that sleeps. Raises UsageError where the socket can't be made.
+    """
+    place = os.fspath(path) if path is not None else own_door()
+    if place not in _servers:
+        _servers[place] = Server(place)
+    return _servers[place]
+
+
+def serve_quietly() -> None:
+    """Serves because the environment asks for it: a door that can't be opened costs the program a line, not its start."""
+    try:
+        serve()
+    except UsageError as error:
+        print(f"gradlife: {VARIABLE}: {error}", file=sys.stderr)
+
+
+def serve_one(connection: socket.socket) -> None:
+    """Answer one client of the same user, and end. What fails here is the client's to hear, never the program's."""
+    channel = Channel(connection)
+    try:
+        if peer_of(connection)[1] in (os.geteuid(), 0):
+            from gradlife.attach.service import answer_all  # now: the program may never be asked
+
+            answer_all(channel)
+    except Exception as error:
+        with contextlib.suppress(Gone):
+            channel.send(error=f"it cannot use gradlife: {type(error).__name__}: {error}", executable=sys.executable)
+    finally:
+        channel.close()
+
+
+def own_door() -> str:
+    """The socket of this process, in a folder of this user's own."""
+    folder = door_folder()
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        status = os.stat(folder)
+    except OSError as error:
+        raise UsageError(f"cannot make {folder}: {reason(error)}", "gradlife.serve(path)") from None
+    if status.st_uid != os.geteuid() or status.st_mode & 0o077:
+        raise UsageError(f"{folder} is open to other users", "gradlife.serve(path) in a folder of your own")
+    return door_of(os.getpid())
+
+
+def bound(path: str) -> socket.socket:
+    """A listening socket; one that a process left behind is replaced."""
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        if os.path.exists(path) and not is_heard(path):
+            os.unlink(path)
+        before = os.umask(0o177)
+        try:
+            made.bind(path)
+        finally:
+            os.umask(before)
+        made.listen(1)
+    except OSError as error:
+        made.close()
+        raise UsageError(
+            f"cannot open a socket at {path}: {reason(error)}", "gradlife.serve(path) with a short path"
+        ) from None
+    return made
+
+
+def is_heard(path: str) -> bool:
+    """Does anybody listen there?"""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+        return True

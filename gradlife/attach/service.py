@@ -1,0 +1,91 @@
+"""The side of the process that is attached to: one thread that does what it is asked, and then ends.
+
+Nothing here prints, and no error reaches the program. Snapshots are walked in a forked copy, so that the program waits
+for the fork alone.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gradlife._version import __version__
+from gradlife.attach.protocol import VERSION, AttachError, Channel, Gone
+from gradlife.errors import GradlifeError, UsageError
+from gradlife.heap import snapshot as take_snapshot
+from gradlife.hunting.process.forked import CAN_FORK, end, read_answer, start_copy
+from gradlife.hunting.run.running import Progress, RunningHunt, Terms
+from gradlife.model import hunt_codec
+
+
+def answer_all(channel: Channel) -> None:
+    """Answer requests until the other side has gone."""
+    channel.send(version=VERSION, gradlife=__version__, python=platform.python_version(), pid=os.getpid())
+    while (request := channel.receive()) is not None:
+        try:
+            channel.send(**answer(request, channel))
+        except Gone:
+            return
+        except GradlifeError as error:
+            channel.send(error=error.message, hint=error.hint, is_usage=isinstance(error, UsageError))
+        except Exception as error:
+            channel.send(error=f"{request.get('do')} failed: {type(error).__name__}: {error}", hint="")
+
+
+def answer(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+    """Do one thing; the last line of its answer."""
+    if request.get("do") == "hunt":
+        return hunted(request, channel)
+    if request.get("do") == "snapshot":
+        return recorded(Path(request["path"]), **request["options"])
+    raise UsageError(
+        f"{request.get('do')!r} is nothing that this gradlife does", f"version {__version__} on both sides"
+    )
+
+
+def hunted(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+    """Hunt, with a line of progress each second; the hunt ends where the other side goes."""
+
+    def tell(progress: Progress) -> None:
+        channel.send(progress=asdict(progress))
+
+    hunt = RunningHunt(request["target"], request["command"], Terms(**request["terms"]))
+    return {"report": hunt_codec.dumps(hunt.run(tell))}
+
+
+def recorded(path: Path, *, labels: bool, user_text: bool, native: bool) -> dict[str, Any]:
+    """Write a snapshot of this process; returns its objects and the seconds for which the program stood still."""
+
+    def work() -> int:
+        snapshot = take_snapshot(labels=labels, user_text=user_text, native=native)
+        snapshot.save(path, labels=labels)
+        return snapshot.objects
+
+    if not CAN_FORK:
+        start = time.perf_counter()
+        return {"objects": work(), "pause_seconds": time.perf_counter() - start}
+    objects, pause = in_copy(work)
+    return {"objects": objects, "pause_seconds": pause}
+
+
+def in_copy(work: Callable[[], int]) -> tuple[int, float]:
+    """Work in a forked copy, never in the process itself; returns the result and the seconds of the fork."""
+    start = time.perf_counter()
+    copy, pipe = start_copy(work)
+    pause = time.perf_counter() - start
+    try:
+        result = read_answer(pipe)
+    finally:
+        os.close(pipe)
+        end(copy)
+    if not result:
+        raise AttachError(
+            "the snapshot could not be written in the copy of the process", "more memory, or a folder with room"
+        )
+    return pickle.loads(result), pause

@@ -1,0 +1,194 @@
+"""`gradlife attach`: look into a process that is already running, and let it go."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from gradlife.attach.client import Session, attach, connect
+from gradlife.cli.addresses import address_or_type
+from gradlife.cli.formats import Outputs, add_formats
+from gradlife.cli.hunt import WRITERS, Show, add_fail_on, finish, number, size
+from gradlife.cli.open import ask
+from gradlife.cli.pages import Why, print_why
+from gradlife.errors import UsageError
+from gradlife.heap import open_snapshot
+from gradlife.hunting.run.parent import Result
+from gradlife.hunting.run.running import SECOND, Progress, Terms
+from gradlife.output import OutputFile
+from gradlife.reports.theme import make_console
+from gradlife.reports.values import counted
+
+EPILOG = """\
+gdb starts one thread in the process, which hunts while the program goes on, and
+then ends. Where gdb may not be used, a program opens a door by itself:
+gradlife.serve(), or GRADLIFE_SERVE=1 before `import gradlife`.
+
+Steps are those of optimizers, DataLoaders or backward passes; where none is heard,
+a step is a second. Ctrl-C detaches.
+
+Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error, or attaching is not allowed;
+3 could not tell, or the process went away.
+"""
+
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("pid", nargs="?", type=process_number, metavar="PID", help="the process: pgrep -af python")
+    parser.add_argument("--socket", metavar="PATH", help="attach by the socket that gradlife.serve(PATH) listens at")
+    parser.add_argument(
+        "--inject", default="", metavar="FOLDER", help="where gradlife is, if the process does not have it"
+    )
+    parser.add_argument("--snapshot", metavar="FILE", help="write the heap of the process to a file, and do not hunt")
+    parser.add_argument(
+        "--why", metavar="WHAT", help="tell why an object is alive: a type, a name or an address; no hunt"
+    )
+    parser.add_argument(
+        "-i", "--interactive", action="store_true", help="ask a snapshot of the process at a prompt; no hunt"
+    )
+    parser.add_argument("--steps", type=number, metavar="N", help="answer after so many counted steps")
+    parser.add_argument(
+        "--for",
+        dest="seconds",
+        type=duration,
+        default=300.0,
+        metavar="TIME",
+        help="answer after this time at most: 90s, 5m, 2h (5m)",
+    )
+    parser.add_argument("--step-on", default="", metavar="MODULE:FUNCTION", help="a step is one call of this")
+    parser.add_argument(
+        "--memory-limit", type=size, metavar="SIZE", help="the limit, where it is not the machine's: 8G"
+    )
+    parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
+    add_fail_on(parser)
+    add_formats(
+        parser,
+        json="write the report as JSON; - for standard output, in the place of any file",
+        html="write the report as a page to look at, in one file",
+    )
+
+
+def process_number(text: str) -> int:
+    """The number of a process."""
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of a process")
+    return int(text)
+
+
+def duration(text: str) -> float:
+    """``90s``, ``5m`` or ``2h`` in seconds."""
+    found = re.fullmatch(r"([0-9]{1,6})([smh]?)", text)
+    if found is None or int(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time: 90s, 5m, 2h")
+    return float(int(found[1]) * UNITS[found[2]])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Attach, do what was asked for, detach."""
+    if (args.pid is None) == (args.socket is None):
+        raise UsageError("name one process", "gradlife attach PID, or gradlife attach --socket PATH")
+    if args.snapshot is not None:
+        return keep_snapshot(args)
+    if args.why is not None or args.interactive:
+        return ask_snapshot(args)
+    return hunt(args)
+
+
+def opened(args: argparse.Namespace) -> Session:
+    """The process, attached to."""
+    session = connect(args.socket) if args.socket is not None else attach(args.pid, args.inject)
+    under = f", {session.stopped_seconds:.1f} s under the debugger" if session.stopped_seconds else ""
+    print(f"gradlife: attached to {session.title}{under}", file=sys.stderr)
+    return session
+
+
+def hunt(args: argparse.Namespace) -> int:
+    """Hunt in the process; the report is that of `gradlife hunt`."""
+    terms = Terms(args.steps, args.seconds, args.step_on, args.memory_limit)
+    command = f"gradlife attach {args.pid}" if args.pid is not None else f"gradlife attach --socket {args.socket}"
+    with (
+        Outputs(args, {name: WRITERS[name] for name in WRITERS if hasattr(args, name)}) as outputs,
+        opened(args) as session,
+    ):
+        outputs.load()
+        with Status() as status:
+            report = session.hunt(terms, command, status.show)
+        show = Show(args, is_script=False, is_stdout_taken=outputs.is_stdout_taken)
+        return finish(Result(0, report, was_killed=False), show, outputs, args.fail_on)
+
+
+def keep_snapshot(args: argparse.Namespace) -> int:
+    """Write the heap of the process to a file."""
+    with OutputFile(args.snapshot) as output, taken(args) as path:
+        output.fill(lambda descriptor: copy(path, descriptor))
+    print(f"gradlife: gradlife open {args.snapshot}", file=sys.stderr)
+    return 0
+
+
+def ask_snapshot(args: argparse.Namespace) -> int:
+    """Tell why an object of the process is alive, or open a prompt on its heap."""
+    with taken(args) as path:
+        if args.interactive:
+            return ask(str(path))
+        why = Why(open_snapshot(path), f"process {args.pid}", address_or_type(args.why))
+        print_why(make_console(sys.stdout), why)
+    return 0
+
+
+@contextmanager
+def taken(args: argparse.Namespace) -> Iterator[Path]:
+    """A snapshot of the process, gone with the block; the process is let go as soon as it is written."""
+    with tempfile.TemporaryDirectory(prefix="gradlife-snapshot-") as folder:
+        path = Path(folder) / "process.glheap"
+        with opened(args) as session:
+            taking = session.snapshot(path)
+        objects, pause = counted(taking["objects"], "object"), taking["pause_seconds"]
+        print(f"gradlife: {objects}; the process stood still for {pause * 1000:.0f} ms", file=sys.stderr)
+        yield path
+
+
+def copy(path: Path, descriptor: int) -> None:
+    """Copies a file to a descriptor."""
+    with path.open("rb") as source, open(descriptor, "wb", closefd=False) as goal:
+        shutil.copyfileobj(source, goal, 1 << 20)
+
+
+class Status:
+    """One line that tells how far the hunt is, for people only."""
+
+    def __init__(self) -> None:
+        self._console: Console = make_console(sys.stderr)
+        self._status = self._console.status("waiting for a step") if sys.stderr.isatty() else None
+
+    def __enter__(self) -> Status:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Show it."""
+        if self._status is None:
+            return
+        by = (
+            f"{counted(progress.steps, 'step')} of {progress.stepped_by}"
+            if progress.stepped_by
+            else "waiting for a step"
+        )
+        if progress.stepped_by == SECOND:
+            by = f"no step was heard: counting {counted(progress.steps, 'second')}"
+        self._status.update(f"{by}, {counted(progress.looks, 'look')}, {progress.seconds:.0f} s")

@@ -1,0 +1,106 @@
+"""Attaching to processes that know nothing of it, by gdb."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from attachable import ASLEEP, BUSY, IN_ANOTHER_THREAD, IN_MAIN_THREAD, STUCK, needs_debugger, running
+from gradlife.attach import debugger
+from gradlife.attach.bootstrap import ADDRESS, expression
+from gradlife.attach.client import attach
+from gradlife.attach.processes import Target
+from gradlife.attach.protocol import AttachError
+from gradlife.errors import UsageError
+from gradlife.heap import open_snapshot
+from gradlife.hunting.run.running import Terms
+from gradlife.model.hunt import HuntVerdict
+
+#: A process whose interpreter has no gradlife.
+WITHOUT_GRADLIFE = """\
+import os, sys
+sys.meta_path[:] = sys.meta_path[-3:]
+sys.path[:] = [one for one in sys.path if "packages" not in one and not os.path.isdir(os.path.join(one, "gradlife"))]
+"""
+
+#: A gradlife that says who it is and no more.
+GREETER = """\
+def serve_one(connection):
+    connection.sendall(b'{"version": 1, "pid": 1, "gradlife": "brought"}\\n')
+    connection.close()
+"""
+
+
+def test_the_expression_is_plain_ascii_and_knows_its_own_address() -> None:
+    text = expression("/tmp/\u00e9 'x'/socket", "/a\\b")
+    assert text.isascii()
+    assert text.count(ADDRESS) == 1
+    compile(text, "<gdb>", "eval")
+
+
+@needs_debugger
+@pytest.mark.parametrize("program", [ASLEEP, BUSY, IN_MAIN_THREAD, IN_ANOTHER_THREAD])
+def test_a_process_is_attached_to_wherever_its_main_thread_is(tmp_path: Path, program: str) -> None:
+    with running(program, tmp_path) as pid:
+        for _ in range(2):
+            with attach(pid) as session:
+                assert session.pid == pid
+                assert session.stopped_seconds > 0
+        with attach(pid) as session:
+            taking = session.snapshot(tmp_path / "heap.glheap")
+        assert open_snapshot(tmp_path / "heap.glheap").objects == taking["objects"]
+
+
+@needs_debugger
+@pytest.mark.whole
+def test_a_leak_is_found_in_a_process_that_was_running_before(tmp_path: Path) -> None:
+    with running(IN_ANOTHER_THREAD, tmp_path) as pid, attach(pid) as session:
+        terms = Terms(steps=40, step_on="__main__:step")
+        report = session.hunt(terms, f"gradlife attach {pid}", lambda progress: None)
+    assert report.verdict is HuntVerdict.LEAK
+    steps = report.findings[0].trace.steps
+    assert [(step.object, step.via) for step in steps[:2]] == [("module __main__", ""), ("list", "global variable 'kept'")]
+    assert report.settings["attached"] == f"gradlife attach {pid}"
+
+
+@needs_debugger
+@pytest.mark.whole
+def test_a_process_in_a_c_call_that_holds_the_lock_is_refused_and_goes_on(tmp_path: Path) -> None:
+    with running(STUCK, tmp_path) as pid:
+        with pytest.raises(AttachError, match="its main thread has been in a C call all the time"):
+            attach(pid)
+        assert Path(f"/proc/{pid}/status").read_text().partition("TracerPid:")[2].split()[0] == "0"
+
+
+@needs_debugger
+def test_a_process_without_gradlife_is_told_how_to_get_it(tmp_path: Path) -> None:
+    with running(f"{WITHOUT_GRADLIFE}{ASLEEP}", tmp_path) as pid, pytest.raises(AttachError) as caught:
+        attach(pid)
+    assert caught.value.message == "it cannot import gradlife: ModuleNotFoundError: No module named 'gradlife'"
+    assert caught.value.hint == f"gradlife attach --inject FOLDER, a folder with a gradlife for {sys.executable}"
+
+
+@needs_debugger
+def test_gradlife_is_found_in_a_folder_that_is_named(tmp_path: Path) -> None:
+    package = tmp_path / "brought" / "gradlife" / "attach"
+    package.mkdir(parents=True)
+    for place in (package, package.parent):
+        (place / "__init__.py").write_text("")
+    (package / "server.py").write_text(GREETER)
+    with running(f"{WITHOUT_GRADLIFE}{ASLEEP}", tmp_path) as pid, attach(pid, str(tmp_path / "brought")) as session:
+        assert session.pid == 1
+
+
+def test_a_machine_without_gdb_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debugger, "refuse_debugging", lambda pid: None)
+    monkeypatch.setattr(debugger.shutil, "which", lambda name: None)
+    with pytest.raises(UsageError, match="attaching needs gdb, which is not installed"):
+        debugger.inject(Target(1, "python", "3.11", "/bin/python"), "1")
+
+
+def test_what_gdb_says_last_is_the_cause_where_it_says_no_other() -> None:
+    assert debugger.cause_of("", ["ptrace: Operation not permitted."]) == "ptrace: Operation not permitted."
+    assert debugger.cause_of("failed it ended meanwhile", []) == "it ended meanwhile"
+    assert debugger.cause_of("", []) == "gdb said nothing"

@@ -1,0 +1,151 @@
+"""The door that a process opens by itself."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from attachable import ASLEEP, running
+from gradlife.attach import server
+from gradlife.attach.client import attach, connect
+from gradlife.attach.protocol import AttachError, Channel, door_of
+from gradlife.attach.server import Server, serve
+from gradlife.errors import UsageError
+from gradlife.heap import open_snapshot
+from gradlife.hunting.run.running import Terms
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peers are known on Linux")
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[Server]:
+    made = serve(tmp_path / "door")
+    yield made
+    made.close()
+
+
+def test_the_socket_is_for_this_user_alone_and_gone_when_it_is_closed(tmp_path: Path) -> None:
+    made = serve(tmp_path / "door")
+    assert stat.S_IMODE(os.stat(made.path).st_mode) == 0o600
+    made.close()
+    assert not os.path.exists(made.path)
+
+
+def test_a_process_has_one_door_at_a_place(door: Server) -> None:
+    assert serve(door.path) is door
+
+
+def test_a_socket_that_a_process_left_behind_is_replaced(tmp_path: Path) -> None:
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(tmp_path / "door"))
+    left.close()
+    serve(tmp_path / "door").close()
+
+
+def test_a_socket_at_which_somebody_listens_is_not_replaced(tmp_path: Path, door: Server) -> None:
+    with pytest.raises(UsageError, match="cannot open a socket"):
+        Server(door.path)
+    assert os.path.exists(door.path)
+
+
+def test_a_folder_that_others_can_enter_is_no_place_for_a_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gradlife").mkdir()
+    (tmp_path / "gradlife").chmod(0o755)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with pytest.raises(UsageError, match="is open to other users"):
+        serve()
+
+
+def test_nobody_at_a_socket_is_a_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nobody answers at"):
+        connect(str(tmp_path / "nothing"))
+
+
+def test_another_users_request_is_not_answered(door: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "peer_of", lambda connection: (1, 4242))
+    with pytest.raises(AttachError, match="closed the connection"):
+        connect(door.path)
+
+
+def test_what_this_gradlife_does_not_do_is_refused_and_the_session_goes_on(door: Server, tmp_path: Path) -> None:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(door.path)
+    channel = Channel(connection)
+    assert (channel.receive() or {})["pid"] == os.getpid()
+    for _ in range(2):
+        channel.send(do="juggle")
+        answer = channel.receive() or {}
+        assert answer["error"] == "'juggle' is nothing that this gradlife does"
+        assert answer["is_usage"]
+    channel.close()
+
+
+def test_a_client_that_goes_leaves_no_thread_and_no_descriptor(door: Server) -> None:
+    with connect(door.path):
+        pass
+    descriptors, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+    for _ in range(20):
+        with connect(door.path):
+            pass
+    with connect(door.path):  # the one before has been served to its end
+        pass
+    assert threading.active_count() == threads
+    assert len(os.listdir("/proc/self/fd")) <= descriptors + 1  # the connection that is being closed
+
+
+def test_a_snapshot_is_written_by_a_copy_of_the_process(tmp_path: Path) -> None:
+    with (
+        running(f"import gradlife\ngradlife.serve('door')\n{ASLEEP}", tmp_path),
+        connect(str(tmp_path / "door")) as session,
+    ):
+        taking = session.snapshot(tmp_path / "heap.glheap")
+        assert open_snapshot(tmp_path / "heap.glheap").objects == taking["objects"]
+        assert taking["pause_seconds"] > 0
+        assert session.stopped_seconds == 0
+
+
+def test_a_snapshot_that_cannot_be_written_is_an_error_and_the_process_lives(tmp_path: Path) -> None:
+    with (
+        running(f"import gradlife\ngradlife.serve('door')\n{ASLEEP}", tmp_path),
+        connect(str(tmp_path / "door")) as session,
+    ):
+        with pytest.raises(AttachError, match="could not be written"):
+            session.snapshot(tmp_path / "missing" / "heap.glheap")
+        assert session.snapshot(tmp_path / "heap.glheap")["objects"] > 0
+
+
+def test_the_environment_opens_a_door_that_attach_finds_by_the_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with running(f"import gradlife\n{ASLEEP}", tmp_path, GRADLIFE_SERVE="1") as pid:
+        assert os.path.exists(door_of(pid))
+        with attach(pid) as session:
+            assert session.pid == pid
+            assert session.stopped_seconds == 0
+
+
+def test_the_door_is_closed_at_the_end_of_the_program(tmp_path: Path) -> None:
+    source = "import gradlife, os\ngradlife.serve('door')\nassert os.path.exists('door')\n"
+    subprocess.run([sys.executable, "-c", source], cwd=tmp_path, check=True)
+    assert not (tmp_path / "door").exists()
+
+
+def test_a_forked_child_leaves_its_parents_door_alone(tmp_path: Path) -> None:
+    source = "import gradlife, os\ngradlife.serve('door')\npid = os.fork()\nif not pid:\n    raise SystemExit\n"
+    source += "os.waitpid(pid, 0)\nassert os.path.exists('door')\n"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", source], cwd=tmp_path, check=True)
+
+
+def test_a_function_that_is_not_loaded_is_a_usage_error_of_the_client(door: Server) -> None:
+    with connect(door.path) as session, pytest.raises(UsageError) as caught:
+        session.hunt(Terms(step_on="no.such:step"), "gradlife attach 1", lambda progress: None)
+    assert str(caught.value) == "the process has not loaded no.such (try: --step-on module:function)"

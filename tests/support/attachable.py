@@ -1,0 +1,87 @@
+"""Programs that run until they are told to end, to attach to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gradlife.attach.processes import refuse_debugging
+from gradlife.errors import UsageError
+
+#: Calls `step` without end, which keeps an object each time; without torch, so that it starts at once.
+KEEPS = """\
+import threading, time
+
+class Kept:
+    def __init__(self):
+        self.numbers = [0.5] * 2000
+
+kept = []
+has_begun = threading.Event()
+
+def step():
+    kept.append(Kept())
+    has_begun.set()
+
+def loop():
+    while True:
+        step()
+        time.sleep(0.002)
+"""
+
+#: The main thread trains, so to speak.
+IN_MAIN_THREAD = KEEPS + "print('ready', flush=True)\nloop()\n"
+
+#: The main thread waits for another, in a lock.
+IN_ANOTHER_THREAD = (
+    KEEPS + "print('ready', flush=True)\nthread = threading.Thread(target=loop)\nthread.start()\nthread.join()\n"
+)
+
+#: The main thread never sleeps, and calls no function of C that takes long.
+BUSY = "print('ready', flush=True)\nwhile True:\n    [str(number) for number in range(100)]\n"
+
+#: Sleeps in a system call.
+ASLEEP = "import time\nprint('ready', flush=True)\nwhile True:\n    time.sleep(1000)\n"
+
+#: Sleeps in a system call with the interpreter's lock in its hand.
+STUCK = "import ctypes\nprint('ready', flush=True)\nwhile True:\n    ctypes.PyDLL(None).sleep(1000)\n"
+
+
+@contextmanager
+def running(source: str, folder: Path, **environment: str) -> Iterator[int]:
+    """The number of a process that runs the program and has said that it is ready."""
+    path = folder / "program.py"
+    path.write_text(source)
+    with subprocess.Popen(
+        [sys.executable, str(path)], stdout=subprocess.PIPE, cwd=folder, env={**os.environ, **environment}
+    ) as program:
+        try:
+            assert program.stdout is not None
+            assert program.stdout.readline() == b"ready\n"
+            yield program.pid
+        finally:
+            program.kill()
+
+
+def why_no_debugger() -> str:
+    """Why this machine can't try a debugger; empty where it can."""
+    if shutil.which("gdb") is None:
+        return "gdb is not installed"
+    try:
+        refuse_debugging(os.getpid())
+    except UsageError as error:
+        return error.message
+    return ""
+
+
+def needs_debugger(test: Callable[..., None]) -> Callable[..., None]:
+    """Skips the test where no debugger may be used."""
+    reason = why_no_debugger()
+    return pytest.mark.skipif(bool(reason), reason=reason)(test)
