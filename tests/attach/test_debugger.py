@@ -60,8 +60,8 @@ def test_a_leak_is_found_in_a_process_that_was_running_before(tmp_path: Path) ->
         terms = Terms(steps=40, step_on="__main__:step")
         report = session.hunt(terms, f"gradlife attach {pid}", lambda progress: None)
     assert report.verdict is HuntVerdict.LEAK
-    steps = report.findings[0].trace.steps
-    assert [(step.object, step.via) for step in steps[:2]] == [("module __main__", ""), ("list", "global variable 'kept'")]
+    root = report.findings[0].trace.steps[0]
+    assert (root.detail, root.via) == ("__main__", "global variable 'kept'")
     assert report.settings["attached"] == f"gradlife attach {pid}"
 
 
