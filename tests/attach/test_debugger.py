@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def test_gradlife_is_found_in_a_folder_that_is_named(tmp_path: Path) -> None:
 
 def test_a_machine_without_gdb_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debugger, "refuse_debugging", lambda pid: None)
-    monkeypatch.setattr(debugger.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(UsageError, match="attaching needs gdb, which is not installed"):
         debugger.inject(Target(1, "python", "3.11", "/bin/python"), "1")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -90,7 +91,7 @@ def test_the_machines_rules_for_debuggers_are_kept(
     rule.write_text(scope)
     monkeypatch.setattr(processes, "PTRACE_SCOPE", rule)
     monkeypatch.setattr(processes, "fields_of", lambda folder: {"TracerPid": "0", "CapEff": capabilities})
-    monkeypatch.setattr(processes.platform, "machine", lambda: processes.MACHINES[0])
+    monkeypatch.setattr(platform, "machine", lambda: processes.MACHINES[0])
     if message is None:
         refuse_debugging(1)
     else:
@@ -101,13 +102,13 @@ def test_the_machines_rules_for_debuggers_are_kept(
 
 def test_a_process_that_is_debugged_already_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "fields_of", lambda folder: {"TracerPid": "77"})
-    monkeypatch.setattr(processes.platform, "machine", lambda: processes.MACHINES[0])
+    monkeypatch.setattr(platform, "machine", lambda: processes.MACHINES[0])
     with pytest.raises(UsageError) as caught:
         refuse_debugging(5)
     assert str(caught.value) == "process 5 is being debugged already, by process 77 (try: end process 77 first)"
 
 
 def test_another_kind_of_processor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes.platform, "machine", lambda: "riscv64")
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     with pytest.raises(UsageError, match="not known on riscv64"):
         refuse_debugging(5)

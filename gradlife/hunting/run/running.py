@@ -162,7 +162,7 @@ class RunningHunt:
                 second = second or self._begin(SECOND)
             if second is not None and self._stepped_by == SECOND:
                 second()
-            heard(Progress(self._stepped_by, self._hunt.steps_now, len(self._hunt.looks), now))
+            heard(Progress(self._stepped_by, self._hunt.steps_now, len(self._hunt.snapshots), now))
 
     # --- the end ---
 

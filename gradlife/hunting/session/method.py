@@ -131,7 +131,7 @@ class Hunt:
 
     def forget(self) -> None:
         """Gives up what was seen: the files of the looks are closed now, not when the collector comes."""
-        self.looks.clear()
+        self.snapshots.clear()
         self.natives.clear()
         self.waiting = self.left_behind = self.parting = self.suspects = None
 

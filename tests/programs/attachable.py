@@ -84,4 +84,5 @@ def why_no_debugger() -> str:
 def needs_debugger(test: Callable[..., None]) -> Callable[..., None]:
     """Skips the test where no debugger may be used."""
     reason = why_no_debugger()
-    return pytest.mark.skipif(bool(reason), reason=reason)(test)
+    marked: Callable[..., None] = pytest.mark.skipif(bool(reason), reason=reason)(test)
+    return marked
