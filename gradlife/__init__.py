@@ -18,6 +18,7 @@ __all__ = [
     "diff",
     "hunt",
     "open_snapshot",
+    "peak",
     "refs",
     "serve",
     "snapshot",
@@ -56,6 +57,8 @@ def __getattr__(name):  # type: ignore[no-untyped-def]
         return importlib.import_module("gradlife.cli.watch_report").watch
     if name in _IN_HUNTING:
         return getattr(importlib.import_module("gradlife.hunting.run.api"), name)
+    if name == "peak":
+        return importlib.import_module("gradlife.peaks.run.api").peak
     if name == "load_ipython_extension":  # `%load_ext gradlife`
         return importlib.import_module("gradlife.interactive.notebook.magics").load_ipython_extension
     raise AttributeError(f"module 'gradlife' has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """The native heap graph: numbers and names only, no reference to what it shows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self, final
 
 from gradlife.heap.graph import Story
@@ -203,6 +203,38 @@ def rest_recording() -> None: ...
 def resume_recording(frames: int, /) -> None: ...
 def stop_recording() -> None: ...
 def bytes_before(type: type, /) -> int: ...
+
+# Follows torch's storages: those at these addresses, and all that operations make from now on. Prefixes of files as above.
+# `plain` is the class whose dispatch is torch's own; `describe` gives for an operation what to call, and whether it overwrites
+# tensors; `written` those that it overwrites from end to end; the alarm rings after one operation. The last: the address of
+# the function that tells the thread's graph task, or 0.
+def follow_storages(
+    storages: list[int],
+    runners: tuple[str, ...],
+    skipped: tuple[str, ...],
+    foreign: tuple[str, ...],
+    plain: type,
+    describe: Callable[[Any], tuple[Callable[..., Any], bool]],
+    written: Callable[[Any, tuple[Any, ...], dict[str, Any] | None], list[Any]],
+    on_alarm: Callable[[], object],
+    graph_task: int,
+    /,
+) -> None: ...
+
+# What a dispatch mode does in the place of an operation: NotImplemented where a subclass is to take it apart first.
+def run_followed(
+    mode: object, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, /
+) -> Any: ...
+def set_followed_context(number: int, /) -> None: ...
+def set_followed_alarm(operation: int, /) -> None: ...
+def followed_operations() -> int: ...
+
+# Operations (function, site, context, is it in a backward pass: 4 bytes each), events (operation and kind, 4 bytes each,
+# storage and bytes, 8 each), storages (address, address of the data, bytes, device: 8 each), and the stack of each site.
+def followed() -> tuple[bytes, bytes, bytes, list[list[tuple[str, int, str]]]]: ...
+
+# The end of it. A weak reference of each storage is then the caller's to give back.
+def unfollow_storages() -> None: ...
 
 # Signals that would end the process write their number to the descriptor, once; one that comes seconds later ends it, as any
 # does where the descriptor is -1. The numbers for which that is so: those that the program, or who started it, handles or

@@ -34,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "patterns": {"model", "errors"},
     "hunting": {"heap", "patterns", "model", "output", "errors", "_heap"},
     "attach": {"heap", "hunting", "model", "output", "errors"},
+    "peaks": {"heap", "hunting", "model", "output", "errors", "_heap"},
     "ranks": {"hunting", "model", "output", "errors"},
     "probes": {"model", "errors"},
     "backends": {"engine", "environments", "model", "errors", "scenario"},
@@ -64,6 +65,7 @@ ALLOWED: dict[str, set[str]] = {
         "heap",
         "hunting",
         "attach",
+        "peaks",
         "ranks",
         "interactive",
         "doctor",
@@ -94,9 +96,10 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "heap": ("torch_layout", ""),
     "hunting": ("process", "snapshots", "steps", "growth", "stores", "findings", "session", "run"),
     "interactive": ("", "tui", "notebook"),
+    "peaks": ("recording", "analysis", "run"),
     "patterns": ("matching", "rules", "rewrites", ""),
     "pytest_plugin": ("settings", "outcomes", "checks", "scenarios", ""),
-    "reports": ("", "drawing", "run", "hunt", "heap", "formats", "html"),
+    "reports": ("", "drawing", "run", "hunt", "peak", "heap", "formats", "html"),
     "runner": ("worker", ""),
 }
 # The engine's modules are torch's, which import one another in circles.
@@ -276,6 +279,7 @@ HEAP = (
     "heap_py/providers",
     "heap_py/native",
     "heap_py/creations",
+    "heap_py/lifetimes",
     "heap_py/api",
 )
 KNOWS_PYTHON = ("base", "engine_py", "heap_py")

@@ -19,6 +19,7 @@ COMMANDS = {
     "env": "make, list and remove environments with other releases, to run stories on",
     "hunt": "run a program, find what grows, and tell who holds it",
     "attach": "look into a process that is already running: hunt, or keep its heap",
+    "peak": "record a few steps, and tell what of the peak is held longer than it is used",
     "merge": "merge the reports of ranks in a folder into one",
     "snapshot": "run a script and keep its heap, as it is at the end, in a file",
     "open": "show what a snapshot has: types, what retains most, cycles",

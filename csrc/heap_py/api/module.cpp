@@ -15,6 +15,7 @@
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heap_py/interpreter/forked_copy.hpp"
 #include "heap_py/interpreter/termination.hpp"
+#include "heap_py/lifetimes/functions.hpp"
 #include "heap_py/memory/malloc_usage.hpp"
 #include "heap_py/providers/provider_list.hpp"
 #include "heap_py/providers/torch/layout.hpp"
@@ -273,6 +274,13 @@ PyMethodDef functions[] = {
     {"resume_recording", resume_recording, METH_O, nullptr},
     {"stop_recording", stop_recording, METH_NOARGS, nullptr},
     {"bytes_before", bytes_before, METH_O, nullptr},
+    {"follow_storages", follow_storages, METH_VARARGS, nullptr},
+    {"run_followed", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_followed)), METH_FASTCALL, nullptr},
+    {"set_followed_context", set_followed_context, METH_O, nullptr},
+    {"set_followed_alarm", set_followed_alarm, METH_O, nullptr},
+    {"followed_operations", followed_operations, METH_NOARGS, nullptr},
+    {"followed", followed, METH_NOARGS, nullptr},
+    {"unfollow_storages", unfollow_storages, METH_NOARGS, nullptr},
     {"_search_memory", search_memory, METH_O, nullptr},
     {"_malloc_cache_key", malloc_cache_key, METH_NOARGS, nullptr},
     {"_set_torch_layout", set_torch_layout, METH_O, nullptr},

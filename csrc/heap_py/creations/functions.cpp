@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "heap_py/creations/packing.hpp"
 #include "heap_py/creations/recorder.hpp"
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heap_py/interpreter/interpreter.h"
@@ -15,16 +16,6 @@ std::unique_ptr<CreationRecorder> recorder;
 
 // Blocks of types with items, such as generators' frames, have many sizes; so much larger ones are noted, too.
 constexpr size_t most_items_bytes = 1024;
-
-std::vector<std::string> texts(PyObject* tuple) {
-  std::vector<std::string> found;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
-    const char* bytes = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, i));
-    if (bytes == nullptr) throw PythonErrorSet();
-    found.emplace_back(bytes);
-  }
-  return found;
-}
 
 PyTypeObject* as_type(PyObject* object) {
   if (PyType_Check(object)) return reinterpret_cast<PyTypeObject*>(object);
@@ -60,28 +51,6 @@ CreationRecorder& running() {
   if (recorder) return *recorder;
   PyErr_SetString(PyExc_RuntimeError, "nothing is recorded");
   throw PythonErrorSet();
-}
-
-template <class Number>
-Ref packed(const std::vector<Number>& numbers) {
-  return checked(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(numbers.data()),
-                                           static_cast<Py_ssize_t>(numbers.size() * sizeof(Number))));
-}
-
-Ref stack_list(const CallSites& sites) {
-  Ref list = checked(PyList_New(0));
-  for (const CallSites::Stack& stack : sites.stacks()) {
-    const Ref row = checked(PyList_New(0));
-    for (const uint32_t at : stack) {
-      if (at == CallSites::unknown) break;
-      const Place& place = sites.places()[at];
-      const Ref file = text(place.file), function = text(place.function);
-      checked_status(
-          PyList_Append(row.get(), checked(Py_BuildValue("OiO", file.get(), place.line, function.get())).get()));
-    }
-    checked_status(PyList_Append(list.get(), row.get()));
-  }
-  return list;
 }
 
 }  // namespace

@@ -9,7 +9,6 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from types import CodeType
 from typing import NoReturn
 
 from gradlife.errors import GradlifeError
@@ -18,18 +17,16 @@ from gradlife.hunting.process.launcher import claim, follow_children, is_claimed
 from gradlife.hunting.process.memory_limits import system_limit
 from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.settings import Settings, load_settings
-from gradlife.hunting.run.script import INTERRUPTED, Ended, Program, exit_status, prepared, run_script, tell
+from gradlife.hunting.run.script import INTERRUPTED, Ended, counted_code, exit_status, prepared, run_script, tell
 from gradlife.hunting.session.clean_report import About
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.last_snapshot import Returns
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of, with_late_growth
 from gradlife.hunting.session.step_counter import Counter, EnoughSteps
-from gradlife.hunting.steps.backward_passes import BackwardSteps
-from gradlife.hunting.steps.batches import BatchSteps
-from gradlife.hunting.steps.function_calls import DECORATOR, MAIN, CallSteps
+from gradlife.hunting.steps.function_calls import CallSteps
+from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.loop import loop_for
-from gradlife.hunting.steps.optimizers import OptimizerSteps
 from gradlife.hunting.steps.schedule import LEAST_ROUNDS, schedule_for
 from gradlife.hunting.steps.targets import (
     AskedWrongly,
@@ -88,7 +85,7 @@ class Child:
         InterimReport(self, self._settings.requests).start()
         self._stay_alone()
         if not self._settings.step_on:
-            self._hear_torch()
+            hear_torch(self._begin_again, self._go_on)
         else:
             counted = CallSteps(self._settings.step_on, self._begin_again)
             when_imported(counted.module, counted.attach)
@@ -124,46 +121,16 @@ class Child:
         if self._settings.step_on:
             counted = CallSteps(self._settings.step_on, self._begin_again)
         else:
-            self._hear_torch()
+            hear_torch(self._begin_again, self._go_on)
         if not isinstance(target, ScriptTarget) or target.is_command:
             self._is_launcher = True
             follow_children(self._settings)
         program = prepared(target)
-        code = program.code
-        if counted is not None:
-            code = self._count_calls(counted, program) or code
+        code = program.code if counted is None else counted_code(counted, program)
         ended = run_script(code, program.main)
         self.leave(END, ended.status, ended.error)
         self._hunt.close()
         return ended
-
-    def _hear_torch(self) -> None:
-        """Optimizers that fire; until one does that lives on, batches that are taken; where there are none, backward passes."""
-
-        def begin_by_batches(stepped_by: str) -> Callable[[], bool]:
-            passes.is_wanted = False
-            return self._begin_again(stepped_by)
-
-        def begin_by_optimizer(stepped_by: str) -> Callable[[], bool]:
-            batches.is_wanted = passes.is_wanted = False
-            return self._begin_again(stepped_by)
-
-        passes = BackwardSteps(self._begin_again)
-        batches = BatchSteps(begin_by_batches)
-        optimizers = OptimizerSteps(begin_by_optimizer, self._go_on)
-        when_imported("torch.optim.optimizer", optimizers.attach)
-        when_imported("torch.optim", passes.attach_optimizer)
-        when_imported("torch.utils.data.dataloader", batches.attach)
-        when_imported("torch.autograd", passes.attach)
-
-    def _count_calls(self, counted: CallSteps, program: Program) -> CodeType | None:
-        """Has the calls of one function counted; the program's code where it is the main module's own."""
-        if counted.module != MAIN:
-            when_imported(counted.module, counted.attach)
-            return None
-        program.main.__dict__[DECORATOR] = counted.counting
-        with open(program.source, "rb") as file:
-            return counted.decorated(file.read(), program.source)
 
     # --- copies of this process ---
 

@@ -15,7 +15,9 @@ from importlib.machinery import ModuleSpec
 
 import gradlife
 from gradlife.errors import UsageError
+from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.session.step_counter import EnoughSteps
+from gradlife.hunting.steps.function_calls import DECORATOR, MAIN, CallSteps
 from gradlife.hunting.steps.targets import AskedWrongly, ModuleTarget, ProgramTarget, ScriptTarget
 from gradlife.output import reason
 
@@ -110,6 +112,16 @@ def become_main(names: dict[str, object]) -> types.ModuleType:
     main.__dict__.update(__builtins__=__builtins__, **names)
     sys.modules["__main__"] = main
     return main
+
+
+def counted_code(counted: CallSteps, program: Program) -> types.CodeType:
+    """The program's code, with the calls of one function counted: of the main module's, or of a module that is imported."""
+    if counted.module != MAIN:
+        when_imported(counted.module, counted.attach)
+        return program.code
+    program.main.__dict__[DECORATOR] = counted.counting
+    with open(program.source, "rb") as file:
+        return counted.decorated(file.read(), program.source)
 
 
 def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:

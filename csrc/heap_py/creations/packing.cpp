@@ -1,0 +1,31 @@
+#include "heap_py/creations/packing.hpp"
+
+namespace gradlife::heap {
+
+std::vector<std::string> texts(PyObject* tuple) {
+  std::vector<std::string> found;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    const char* bytes = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, i));
+    if (bytes == nullptr) throw PythonErrorSet();
+    found.emplace_back(bytes);
+  }
+  return found;
+}
+
+Ref stack_list(const CallSites& sites) {
+  Ref list = checked(PyList_New(0));
+  for (const CallSites::Stack& stack : sites.stacks()) {
+    const Ref row = checked(PyList_New(0));
+    for (const uint32_t at : stack) {
+      if (at == CallSites::unknown) break;
+      const Place& place = sites.places()[at];
+      const Ref file = text(place.file), function = text(place.function);
+      checked_status(
+          PyList_Append(row.get(), checked(Py_BuildValue("OiO", file.get(), place.line, function.get())).get()));
+    }
+    checked_status(PyList_Append(list.get(), row.get()));
+  }
+  return list;
+}
+
+}  // namespace gradlife::heap

@@ -1,0 +1,88 @@
+// What torch's operations do to storages: which they make, read and overwrite, and which are gone before each. It is
+// called in the place of each operation, by a dispatch mode of the process.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "base/pyref.hpp"
+#include "heap_py/creations/call_sites.hpp"
+#include "heap_py/lifetimes/live_storages.hpp"
+
+namespace gradlife::heap {
+
+struct RecordedOperation {
+  uint32_t function;  // by the order in which they were first called
+  uint32_t site;
+  uint32_t context;  // the number that Python has set last
+  uint32_t in_backward;
+};
+
+enum class StorageEvent : uint32_t { born, appeared, read, overwritten, died, resized };
+
+struct RecordedEvent {
+  uint32_t operation;  // in which it happened; a death or a new size: before which
+  StorageEvent what;
+  uint64_t storage;
+  uint64_t bytes;
+};
+
+// What the recorder knows of Python: functions that it calls, the class of plain tensors.
+struct LifetimeCallbacks {
+  Ref plain;          // torch.Tensor
+  Ref dispatch_name;  // "__torch_dispatch__"
+  Ref describe;       // describe(function) -> (what to call instead of it, does it overwrite tensors?), once for each
+  Ref written;        // written(function, args, kwargs) -> [tensor, ...] that it overwrites from end to end
+  Ref on_alarm;       // on_alarm(), after the operation for which it is set
+};
+
+class LifetimeRecorder {
+ public:
+  LifetimeRecorder(CallSites sites, LifetimeCallbacks callbacks, int (*graph_task)())
+      : sites_(std::move(sites)), callbacks_(std::move(callbacks)), graph_task_(graph_task) {}
+  LifetimeRecorder(const LifetimeRecorder&) = delete;
+  LifetimeRecorder& operator=(const LifetimeRecorder&) = delete;
+
+  void follow(const std::vector<uintptr_t>& storages);  // that were there before
+  // The result of the operation; NotImplemented where a subclass is to take it apart first. Error: PythonErrorSet.
+  Ref run(PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs);
+  void look();  // at what is gone, or new in size, since the last operation
+  void set_context(uint32_t context) { context_ = context; }
+  void set_alarm(uint32_t operation) { alarm_ = operation; }
+
+  const std::vector<RecordedOperation>& operations() const { return operations_; }
+  const std::vector<RecordedEvent>& events() const { return events_; }
+  const LiveStorages& storages() const { return storages_; }
+  const CallSites& sites() const { return sites_; }
+
+ private:
+  struct Function {
+    Ref callable;
+    uint32_t number;
+    bool overwrites;
+  };
+  bool has_dispatch_of_its_own(PyObject* types) const;
+  const Function& known(PyObject* function);
+  void note_inputs(PyObject* value, PyObject* overwritten, int depth);
+  void note_overwritten(PyObject* tensors);
+  void note_outputs(PyObject* value, int depth);
+  void note(StorageEvent what, uint32_t storage, uint64_t bytes);
+  void note_tensor(PyObject* tensor, StorageEvent if_new, StorageEvent if_known);
+  uint32_t now() const { return static_cast<uint32_t>(operations_.size()); }
+
+  CallSites sites_;
+  LifetimeCallbacks callbacks_;
+  int (*graph_task_)();
+  LiveStorages storages_;
+  std::unordered_map<PyObject*, Function> functions_;
+  std::vector<Ref> kept_;  // the functions: no other one takes an address
+  std::vector<RecordedOperation> operations_;
+  std::vector<RecordedEvent> events_;
+  uint32_t context_ = 0, alarm_ = UINT32_MAX;
+};
+
+}  // namespace gradlife::heap

@@ -1,0 +1,64 @@
+// Torch's storages from birth to death. Each is held weakly, through its own weak count: its address is not given out
+// again while it is followed, and its strong count says when its memory was freed.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "heap_py/providers/torch/layout.hpp"
+
+namespace gradlife::heap {
+
+struct StorageRow {
+  uint64_t address, data, bytes;  // as they were when it was first seen
+  uint64_t device;                // the type's number and the index, a byte each
+};
+
+struct StorageChange {
+  uint32_t storage;
+  bool has_died;
+  uint64_t bytes;  // from now on
+};
+
+class LiveStorages {
+ public:
+  // Error: std::runtime_error, where torch's layout is not known well enough.
+  LiveStorages();
+  LiveStorages(const LiveStorages&) = delete;
+  LiveStorages& operator=(const LiveStorages&) = delete;
+
+  static constexpr uint32_t unknown = UINT32_MAX;
+
+  uintptr_t of_tensor(PyObject* object) const;  // the storage's address; 0: no tensor, or one without
+  uint32_t find(uintptr_t storage) const;
+  // From now on it is followed. Nothing: it has no memory.
+  std::optional<uint32_t> follow(uintptr_t storage);
+  // The same for an address from a walk, if a storage still stands there.
+  std::optional<uint32_t> follow_if_alive(uintptr_t storage);
+
+  // What has changed since the last call.
+  const std::vector<StorageChange>& changes();
+
+  // Every storage that was ever followed. The one who stops following gives back a weak reference of each.
+  const std::vector<StorageRow>& rows() const { return rows_; }
+
+ private:
+  struct Live {
+    uintptr_t address;
+    uint64_t bytes;
+    uint32_t storage;
+  };
+
+  const TorchLayout& layout_;
+  std::unordered_map<uintptr_t, uint32_t> numbers_;
+  std::vector<StorageRow> rows_;
+  std::vector<Live> live_;
+  std::vector<StorageChange> changes_;
+};
+
+}  // namespace gradlife::heap

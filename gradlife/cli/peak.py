@@ -1,0 +1,103 @@
+"""`gradlife peak`: record a few steps, and tell what of the peak is held longer than it is used."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import replace
+
+from gradlife.cli.formats import Outputs, Writer
+from gradlife.cli.hunt import is_command, is_script, number
+from gradlife.cli.late_options import take_late_options
+from gradlife.errors import GradlifeError
+from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
+from gradlife.model.peak.report import PeakReport
+from gradlife.peaks.run.parent import run_program
+
+EPILOG = """\
+TARGET is a script with its own arguments, -m module, file.py::function or
+module:function. A function is called once a step, as by gradlife hunt.
+
+The first steps run untouched, three are recorded, all others run untouched.
+
+Exit status: 0; 1 more of the peak is never read again than --fail-on allows;
+2 usage error; 3 no peak was recorded; a script that fails itself keeps its own.
+"""
+
+WRITERS: dict[str, Writer] = {"json": "gradlife.model.peak.codec:dumps"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.epilog = EPILOG
+    add_options(parser)
+    parser.add_argument("-m", dest="is_module", action="store_true", help="TARGET is the name of a module: python -m")
+    parser.add_argument("target", metavar="TARGET", help="the program; see below")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the script's own arguments")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after so many counted steps")
+    parser.add_argument("--step-on", default="", metavar="MODULE:FUNCTION", help="a step is one call of this")
+    parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
+    parser.add_argument(
+        "--fail-on",
+        type=percentage,
+        metavar="PERCENT",
+        help="exit with 1 where more of the peak than this is never read again",
+    )
+    parser.add_argument("--full", action="store_true", help="print all savings and owners")
+
+
+def percentage(text: str) -> float:
+    """``5%`` or ``5 %`` or ``5`` as a number."""
+    found = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?)\s*%?", text)
+    if found is None or float(found[1]) > 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage")
+    return float(found[1])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Record, show the report, write it; the exit status."""
+    if args.is_module:
+        args.target = MODULE_MARK + args.target
+    elif not is_command(args.target):
+        args = take_late_options(args, add_options, args.target if is_script(args.target) else None)
+    target = parse(args.target, tuple(args.arguments))
+    settings = Settings(args.target, tuple(args.arguments), args.steps, args.step_on)
+    with Outputs(args, WRITERS) as outputs:
+        to_stderr = not isinstance(target, FunctionTarget) or outputs.is_stdout_taken
+        show = Show(args.full, args.fail_on, to_stderr)
+        result = run_program(settings, show.show)
+        if result.report is None:
+            if result.status:
+                return result.status
+            raise GradlifeError("the program left no report", "gradlife peak --help")
+        report = replace(result.report, fail_on=args.fail_on)
+        show.show(report)
+        outputs.write(report)
+        return result.status or report.exit_status
+
+
+class Show:
+    """Prints the report once."""
+
+    def __init__(self, in_full: bool, fail_on: float | None, to_stderr: bool) -> None:
+        self._in_full = in_full
+        self._fail_on = fail_on
+        self._stream = sys.stderr if to_stderr else sys.stdout
+        self._is_shown = False
+
+    def show(self, report: PeakReport) -> None:
+        """Print it, unless that was done."""
+        if self._is_shown:
+            return
+        self._is_shown = True
+        from gradlife.reports.peak.terminal import print_peak
+        from gradlife.reports.theme import make_console
+
+        print_peak(make_console(self._stream), replace(report, fail_on=self._fail_on), self._in_full)
+        self._stream.flush()

@@ -1,0 +1,1 @@
+"""Values of a peak report, and their JSON."""

@@ -1,0 +1,56 @@
+"""A peak report as versioned JSON and back: loads(dumps(report)) == report."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from gradlife._version import __version__
+from gradlife.model.codec import CodecError
+from gradlife.model.from_json import built
+from gradlife.model.peak.report import PeakReport
+
+FORMAT = "gradlife.peak/1"
+REMEDY = "gradlife peak TARGET --json FILE makes one"
+
+
+def dumps(report: PeakReport) -> str:
+    """The report as JSON text."""
+    return json.dumps(encode(report), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def loads(text: str) -> PeakReport:
+    """The report that a JSON text holds; `CodecError` if it holds none."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CodecError(f"this is no JSON: {error}", REMEDY) from None
+    return decode(document)
+
+
+def encode(report: PeakReport) -> dict[str, Any]:
+    """The report as a JSON object; what follows from other fields is in it, too."""
+    return {
+        "format": FORMAT,
+        "gradlife": __version__,
+        "exit_status": report.exit_status,
+        "unused_bytes": report.unused_bytes,
+        "unused_percent": round(report.unused_percent, 2),
+        "saved_bytes": report.saved_bytes,
+        **asdict(report),
+    }
+
+
+def decode(document: Any) -> PeakReport:
+    """The report that a JSON object holds; `CodecError` if it holds none."""
+    form = document.get("format") if isinstance(document, dict) else None
+    if not str(form).startswith("gradlife.peak/"):
+        raise CodecError("this is no report of a peak", REMEDY)
+    if form != FORMAT:
+        raise CodecError(f"its format is {form}; this gradlife reads {FORMAT}")
+    try:
+        report: PeakReport = built(PeakReport, document)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise CodecError(f"the report is damaged: {type(error).__name__}: {error}") from None
+    return report

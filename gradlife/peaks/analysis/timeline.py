@@ -1,0 +1,54 @@
+"""Live bytes over the operations of a recording, and the peak of a step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from gradlife.peaks.recording.lifetimes import Recording, Storage, within
+
+#: A storage's number, and the tick from which on it counts as freed, up to the tick at which its memory is there again.
+Freed = Mapping[int, tuple[tuple[int, int], ...]]
+
+
+def main_device(recording: Recording) -> int:
+    """The device on which most bytes are born or present."""
+    totals: Counter[int] = Counter()
+    for storage in recording.storages:
+        totals[storage.device] += storage.sizes[0][1] if storage.sizes else 0
+    return max(totals, key=lambda device: totals[device], default=0)
+
+
+def live_bytes(storages: Iterable[Storage], end: int, freed: Freed | None = None) -> list[int]:
+    """Bytes that are alive at each tick before `end`."""
+    changes = [0] * (end + 2)
+    for storage in storages:
+        for start, stop, nbytes in spans(storage, end):
+            add(changes, start, stop, nbytes)
+            for gone, back in (freed or {}).get(storage.number, ()):
+                add(changes, max(start, gone), min(stop, back), -nbytes)
+    total, live = 0, []
+    for change in changes[: end + 1]:
+        total += change
+        live.append(total)
+    return live
+
+
+def add(changes: list[int], start: int, stop: int, nbytes: int) -> None:
+    """Add bytes from a tick on until another."""
+    if start < stop:
+        changes[start] += nbytes
+        changes[stop] -= nbytes
+
+
+def spans(storage: Storage, end: int) -> Iterable[tuple[int, int, int]]:
+    """The ticks at which a storage has so many bytes: start, stop, bytes."""
+    died = end + 1 if storage.died is None else min(storage.died, end + 1)
+    ticks = [tick for tick, _ in storage.sizes[1:]]
+    for (start, nbytes), stop in zip(storage.sizes, [*ticks, died], strict=True):
+        yield start, min(stop, died), nbytes
+
+
+def peak_operation(live: list[int], first: int, end: int) -> int:
+    """The operation of a step within which most bytes are alive: the first of several."""
+    return max(range(first, end), key=lambda operation: (live[within(operation)], -operation))

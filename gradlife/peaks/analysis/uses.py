@@ -1,0 +1,46 @@
+"""Lag, drag, void: whether what is alive at the peak is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlife.model.peak.report import Use
+from gradlife.peaks.recording.lifetimes import Storage, before, preceding
+
+
+def use_at(storage: Storage, operation: int) -> Use:
+    """How a storage that is alive within an operation is used from there on."""
+    if operation in storage.reads or operation in storage.overwrites or storage.birth == operation:
+        return Use.READ_LATER
+    read, overwrite = storage.next_read(operation), storage.next_overwrite(operation)
+    if read is not None and (overwrite is None or read <= overwrite):
+        return Use.READ_LATER if was_read(storage, operation) else Use.LAG
+    if overwrite is None and storage.died is None:
+        return Use.UNREAD
+    return Use.DRAG if was_read(storage, operation) else Use.VOID
+
+
+def was_read(storage: Storage, operation: int) -> bool:
+    """Was the content that is there at an operation read before?"""
+    last = preceding(storage.reads, operation)
+    written = preceding(storage.overwrites, operation)
+    return last is not None and (written is None or last > written)
+
+
+def gaps(storage: Storage) -> Iterator[tuple[int, int]]:
+    """The ticks between the last read of a content and its end: from, to. What outlives the recording has no end."""
+    starts = [storage.birth if storage.birth is not None else -1, *storage.overwrites]
+    for number, start in enumerate(starts):
+        end_of_content = starts[number + 1] if number + 1 < len(starts) else None
+        stop = before(end_of_content) if end_of_content is not None else storage.died
+        if stop is None:
+            return
+        last = last_use(storage, start, end_of_content)
+        if last >= 0 and before(last + 1) < stop:
+            yield before(last + 1), stop
+
+
+def last_use(storage: Storage, start: int, end: int | None) -> int:
+    """The last operation that reads a content which is there from one operation to another; else the first."""
+    last = preceding(storage.reads, end) if end is not None else (storage.reads[-1] if storage.reads else None)
+    return start if last is None or last < start else last

@@ -1,0 +1,153 @@
+"""The recorded lifetimes of storages, read from what the extension recorded.
+
+Moments are ticks: tick 2n is before operation n, tick 2n + 1 within it, when its inputs and outputs are both there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+#: What happens to a storage, as the extension numbers it.
+BORN, APPEARED, READ, OVERWRITTEN, DIED, RESIZED = range(6)
+
+#: A frame: file, line, function.
+Frame = tuple[str, int, str]
+
+NO_SITE = 0xFFFFFFFF
+
+
+def before(operation: int) -> int:
+    """The tick before an operation."""
+    return 2 * operation
+
+
+def within(operation: int) -> int:
+    """The tick within an operation."""
+    return 2 * operation + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: what, where, in which module or optimizer, and whether a backward pass ran it."""
+
+    function: str
+    frames: Sequence[Frame]
+    context: str
+    in_backward: bool
+
+    @property
+    def frame(self) -> Frame | None:
+        """The innermost line of the program."""
+        return self.frames[0] if self.frames else None
+
+
+@dataclass(slots=True)
+class Storage:
+    """One storage, from birth to death."""
+
+    number: int
+    address: int
+    data: int
+    device: int
+    born: int  # tick
+    birth: int | None  # the operation that made it; None: it was there before, or no operation made it
+    died: int | None = None  # tick; None: it outlived the recording
+    sizes: list[tuple[int, int]] = field(default_factory=list)  # ticks and bytes from then on
+    reads: list[int] = field(default_factory=list)  # operations
+    overwrites: list[int] = field(default_factory=list)
+
+    def bytes_at(self, tick: int) -> int:
+        """Bytes at a tick; 0 where it is not alive."""
+        if tick < self.born or (self.died is not None and tick >= self.died):
+            return 0
+        at = bisect_right(self.sizes, tick, key=lambda size: size[0]) - 1
+        return self.sizes[at][1] if at >= 0 else 0
+
+    def next_read(self, operation: int) -> int | None:
+        """The first read after an operation."""
+        return following(self.reads, operation)
+
+    def next_overwrite(self, operation: int) -> int | None:
+        """The first time after an operation that all of it is overwritten."""
+        return following(self.overwrites, operation)
+
+
+def following(operations: list[int], operation: int) -> int | None:
+    """The first of some operations after a given one."""
+    at = bisect_right(operations, operation)
+    return operations[at] if at < len(operations) else None
+
+
+def preceding(operations: list[int], operation: int) -> int | None:
+    """The last of some operations before a given one."""
+    at = bisect_left(operations, operation) - 1
+    return operations[at] if at >= 0 else None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The operations of some steps, and the storages that they saw."""
+
+    operations: list[Operation]
+    storages: list[Storage]
+    steps: list[int]  # the first operation of each, and where the last one ends
+
+    @property
+    def end(self) -> int:
+        """The tick at which the recording ends."""
+        return before(len(self.operations))
+
+
+def read_recording(
+    raw: tuple[bytes, bytes, bytes, list[list[Frame]]], names: Sequence[str], contexts: Sequence[str], steps: list[int]
+) -> Recording:
+    """Return what the extension recorded; names of functions and contexts by their numbers."""
+    operations, events, rows, stacks = raw
+    return Recording(read_operations(operations, stacks, names, contexts), read_storages(events, rows), steps)
+
+
+def read_operations(
+    raw: bytes, stacks: list[list[Frame]], names: Sequence[str], contexts: Sequence[str]
+) -> list[Operation]:
+    """Return the operations in their order."""
+    words = memoryview(raw).cast("I")
+    return [
+        Operation(
+            names[words[at]],
+            () if words[at + 1] == NO_SITE else stacks[words[at + 1]],
+            contexts[words[at + 2]],
+            bool(words[at + 3]),
+        )
+        for at in range(0, len(words), 4)
+    ]
+
+
+def read_storages(events: bytes, rows: bytes) -> list[Storage]:
+    """Return the storages in the order in which they were first seen."""
+    facts = memoryview(rows).cast("Q")
+    found = [
+        Storage(at // 4, facts[at], facts[at + 1], facts[at + 3], born=0, birth=None) for at in range(0, len(facts), 4)
+    ]
+    words = memoryview(events).cast("Q")
+    for at in range(0, len(words), 3):
+        head, number, nbytes = words[at], words[at + 1], words[at + 2]
+        note(found[number], head & 0xFFFFFFFF, head >> 32, nbytes)
+    return found
+
+
+def note(storage: Storage, operation: int, what: int, nbytes: int) -> None:
+    """Add one event to a storage."""
+    if what == READ:
+        storage.reads.append(operation)
+    elif what == OVERWRITTEN:
+        storage.overwrites.append(operation)
+    elif what == DIED:
+        storage.died = before(operation)
+    elif what == RESIZED:
+        storage.sizes.append((before(operation), nbytes))
+    else:
+        storage.birth = operation if what == BORN else None
+        storage.born = within(operation) if what == BORN else before(operation)
+        storage.sizes.append((storage.born, nbytes))

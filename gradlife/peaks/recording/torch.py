@@ -1,0 +1,195 @@
+"""The recorder: a dispatch mode and hooks while a few steps run, and nothing of them before and after."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from gradlife import _heap
+from gradlife.errors import GradlifeError
+from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.snapshots.creation_recorder import RUNNERS, foreign_files, library_files
+from gradlife.peaks.recording.holders import storage_addresses
+from gradlife.peaks.recording.lifetimes import Recording, read_recording
+
+#: A function of torch's that tells whether the thread runs a backward pass, by its name in the library.
+GRAPH_TASK = "_ZN5torch8autograd25get_current_graph_task_idEv"
+
+#: Operations that may overwrite a tensor from end to end, without a read of what was there.
+OVERWRITING = frozenset(
+    {
+        *("zero_", "fill_", "copy_", "zero", "fill", "_foreach_zero_", "_foreach_copy_"),
+        *("normal_", "uniform_", "random_", "bernoulli_", "exponential_"),
+    }
+)
+
+#: The context of operations that an optimizer runs.
+OPTIMIZER = "(optimizer)"
+
+
+class Recorder:
+    """Records the operations of this process from `start` to `stop`. ``on_alarm`` is called after one operation."""
+
+    def __init__(self, contexts: Contexts, on_alarm: Callable[[], object]) -> None:
+        self._on_alarm = on_alarm
+        self._mode: Any = None
+        self._names: list[str] = []
+        self._contexts = contexts
+        self._handles: list[Any] = []
+        self._steps: list[int] = []
+        self.is_on = False
+
+    def start(self) -> None:
+        """Record from here on. Some 0.3 s a million objects, to find the storages that are there.
+
+        Raises GradlifeError where the memory layout of this torch is unknown.
+        """
+        import torch
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        ensure_calibrated()
+        known = in_fork(storage_addresses)
+        places = (RUNNERS, library_files(), foreign_files())
+        try:
+            _heap.follow_storages(
+                known, *places, torch.Tensor, self._describe, whole_outputs, self._on_alarm, graph_task(torch)
+            )
+        except RuntimeError as error:
+            raise GradlifeError(f"storages cannot be followed here: {error}", "gradlife doctor") from None
+        self._mode = TorchDispatchMode()
+        self._mode.__torch_dispatch__ = types.MethodType(_heap.run_followed, self._mode)
+        self._handles = self._contexts.start(torch.nn.modules.module)
+        self._steps = [0]
+        self._mode.__enter__()
+        self.is_on = True
+
+    def mark_step(self) -> int:
+        """A step ends here; the number of operations so far."""
+        self._steps.append(_heap.followed_operations())
+        return self._steps[-1]
+
+    def alarm_at(self, operation: int) -> None:
+        """Have the alarm ring after an operation."""
+        _heap.set_followed_alarm(operation)
+
+    def stop(self) -> Recording:
+        """End the recording, and return it."""
+        import torch
+
+        self.is_on = False
+        self._mode.__exit__(None, None, None)
+        del self._mode.__torch_dispatch__
+        for handle in self._handles:
+            handle.remove()
+        self._contexts.stop()
+        recording, rows = self.so_far(), memoryview(_heap.followed()[2]).cast("Q")
+        _heap.unfollow_storages()
+        for at in range(0, len(rows), 4):
+            torch.UntypedStorage._free_weak_ref(rows[at])
+        return recording
+
+    def so_far(self) -> Recording:
+        """What was recorded up to now."""
+        return read_recording(_heap.followed(), self._names, self._contexts.names, list(self._steps))
+
+    def _describe(self, function: Any) -> tuple[Callable[..., Any], bool]:
+        """What to call for an operation, and whether it may overwrite tensors."""
+        name = str(getattr(function, "_opname", function))
+        self._names.append(str(getattr(function, "_overloadpacket", function)))
+        overwrites = name in OVERWRITING or "out" in getattr(function, "_overloadname", "")
+        return getattr(function, "_op", function), overwrites
+
+
+class Contexts:
+    """The path of the module that runs, or that an optimizer does, as a number for each."""
+
+    def __init__(self) -> None:
+        self.names = [""]
+        self._numbers: dict[str, int] = {"": 0}
+        self._stack: list[int] = []
+        self._paths: dict[int, str] = {}
+        self._is_on = False
+        self._optimizers: list[Any] = []
+
+    def attach(self, optimizer_module: Any) -> None:
+        """Hear optimizers: before any fires, for a hook cannot be added while torch calls its hooks."""
+        self._optimizers = [
+            optimizer_module.register_optimizer_step_pre_hook(lambda *_: self._enter(OPTIMIZER)),
+            optimizer_module.register_optimizer_step_post_hook(self._leave),
+        ]
+
+    def detach(self) -> None:
+        """Hear no optimizers any more: not from one of torch's hooks."""
+        for handle in self._optimizers:
+            handle.remove()
+
+    def start(self, module_module: Any) -> list[Any]:
+        """Hear every module from now on; the handles that end it."""
+        self._is_on = True
+        return [
+            module_module.register_module_forward_pre_hook(self._enter_module),
+            module_module.register_module_forward_hook(self._leave, always_call=True),
+        ]
+
+    def stop(self) -> None:
+        """Hear nothing more."""
+        self._is_on = False
+        self._stack.clear()
+        self._paths.clear()
+
+    def _enter_module(self, module: Any, _: Any) -> None:
+        path = self._paths.get(id(module))
+        if path is None or not self._stack:
+            name = type(module).__name__
+            self._paths.update((id(part), where or name) for where, part in module.named_modules())
+            path = self._paths[id(module)]
+        self._enter(path)
+
+    def _enter(self, name: str) -> None:
+        if not self._is_on:
+            return
+        number = self._numbers.setdefault(name, len(self.names))
+        if number == len(self.names):
+            self.names.append(name)
+        self._stack.append(number)
+        _heap.set_followed_context(number)
+
+    def _leave(self, *_: Any) -> None:
+        if not self._is_on:
+            return
+        if self._stack:
+            self._stack.pop()
+        _heap.set_followed_context(self._stack[-1] if self._stack else 0)
+
+
+def whole_outputs(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> list[Any]:
+    """The tensors that an operation overwrites from end to end."""
+    outputs = [value for name, value in (kwargs or {}).items() if name.startswith("out")]
+    if not outputs:
+        first = args[0] if args else ()
+        outputs = list(first) if isinstance(first, (list, tuple)) else [first]
+    return [one for one in outputs if covers_its_storage(one)]
+
+
+def covers_its_storage(tensor: Any) -> bool:
+    """Has the storage nothing but this tensor's elements, once each?"""
+    try:
+        nbytes: int = tensor.numel() * tensor.element_size()
+        return bool(nbytes == tensor.untyped_storage().nbytes() and tensor.is_contiguous())
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return False
+
+
+def graph_task(torch: Any) -> int:
+    """The address of the function that tells a thread's graph task; 0 where this torch has none."""
+    suffix = ".dylib" if sys.platform == "darwin" else ".so"
+    try:
+        library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", f"libtorch_cpu{suffix}"))
+        return ctypes.cast(getattr(library, GRAPH_TASK), ctypes.c_void_p).value or 0
+    except (OSError, AttributeError):
+        return 0

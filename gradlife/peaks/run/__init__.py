@@ -1,0 +1,1 @@
+"""Running a program under the recorder: in this process, or in a child."""

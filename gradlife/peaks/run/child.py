@@ -1,0 +1,116 @@
+"""The process that the program runs in: records a few of its steps, and leaves the report for the command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+from gradlife.errors import GradlifeError
+from gradlife.hunting.process.import_watch import when_imported
+from gradlife.hunting.process.settings import Settings, load_settings
+from gradlife.hunting.run.child import guarded
+from gradlife.hunting.run.script import Ended, counted_code, prepared, run_script
+from gradlife.hunting.session.step_counter import EnoughSteps
+from gradlife.hunting.steps.function_calls import CallSteps
+from gradlife.hunting.steps.listening import hear_torch
+from gradlife.hunting.steps.targets import FunctionTarget, ProgramTarget, load, parse
+from gradlife.model.peak import codec
+from gradlife.model.peak.report import PeakReport
+from gradlife.peaks.recording.torch import Contexts
+from gradlife.peaks.run.api import peak_of
+from gradlife.peaks.run.session import PeakSession
+
+#: The name of the report's file, and what is written to the channel when it is there.
+REPORT = "peak"
+
+
+class PeakChild:
+    """One program in this process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._contexts = Contexts()
+        self._session: PeakSession | None = None
+        self._steps = 0
+        self._pid = os.getpid()
+
+    def run(self) -> int:
+        """Runs the target to its end; the status of the process."""
+        when_imported("torch.optim.optimizer", self._contexts.attach)
+        target = parse(self._settings.target, self._settings.arguments)
+        if isinstance(target, FunctionTarget):
+            return self._run_function(target)
+        ended = self._run_script(target)
+        self._leave(ended)
+        return ended.status
+
+    def _run_function(self, target: FunctionTarget) -> int:
+        sys.argv[:] = [target.place, *self._settings.arguments]
+        ended = guarded(lambda: self._write(peak_of(load(target), self._settings.target)))
+        return ended.status
+
+    def _run_script(self, target: ProgramTarget) -> Ended:
+        counted = None
+        if self._settings.step_on:
+            counted = CallSteps(self._settings.step_on, self._begin)
+        else:
+            hear_torch(self._begin, self._begin)
+        program = prepared(target)
+        return run_script(program.code if counted is None else counted_code(counted, program), program.main)
+
+    def _begin(self, stepped_by: str) -> Callable[[], object]:
+        """Record steps of this kind, unless the report is known."""
+        if self._session is not None:
+            if self._session.report is not None:
+                return self._step
+            self._session.close()
+        self._session = PeakSession(self._contexts, self._write)
+        self._session.about = PeakReport(self._settings.target, stepped_by)
+        return self._step
+
+    def _step(self) -> None:
+        if self._session is None or os.getpid() != self._pid:
+            return
+        self._session.step()
+        self._steps += 1
+        if self._settings.steps is not None and self._steps >= self._settings.steps:
+            raise EnoughSteps
+
+    def _leave(self, ended: Ended) -> None:
+        """Leave the report with the program's status, or why there is none."""
+        session = self._session
+        if session is None:
+            report = PeakReport(self._settings.target, "", trouble=NO_STEPS)
+        elif session.report is None:
+            session.close()
+            report = replace(session.about, trouble=f"the program ended after {self._steps} counted steps; {NEEDED}")
+        else:
+            report = session.report
+        self._write(replace(report, script_status=ended.status))
+
+    def _write(self, report: PeakReport) -> None:
+        path = os.path.join(self._settings.folder, REPORT)
+        with open(f"{path}.partial", "w", encoding="utf-8") as file:
+            file.write(codec.dumps(report))
+        os.replace(f"{path}.partial", path)
+        if self._settings.channel >= 0:
+            os.write(self._settings.channel, b"report\n")
+
+
+#: Why there is no report.
+NO_STEPS = "no step was seen: no optimizer fired five times, no DataLoader gave batches, no backward pass ran"
+NEEDED = "a peak needs five"
+
+
+def main() -> int:
+    """Run the program that the command asked for; a usage error is shown in a line."""
+    settings = load_settings(sys.argv.pop())
+    if settings.channel >= 0:
+        os.set_inheritable(settings.channel, False)
+    try:
+        return PeakChild(settings).run()
+    except GradlifeError as error:
+        print(f"gradlife: error: {error}", file=sys.stderr, flush=True)
+        return error.exit_status

@@ -1,0 +1,60 @@
+"""The command's side: starts the program in a child, and shows the report as soon as it is there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.run.parent import passing_on
+from gradlife.model.codec import CodecError
+from gradlife.model.peak import codec
+from gradlife.model.peak.report import PeakReport
+from gradlife.peaks.run.child import REPORT
+
+START = "import sys; from gradlife.peaks.run.child import main; sys.exit(main())"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The status of the program as a shell tells it, and its report."""
+
+    status: int
+    report: PeakReport | None
+
+
+def run_program(settings: Settings, on_report: Callable[[PeakReport], object], is_quiet: bool = False) -> Result:
+    """Run a program to its end. ``on_report`` is called once, as soon as its peak is known."""
+    silence = subprocess.DEVNULL if is_quiet else None
+    with tempfile.TemporaryDirectory(prefix="gradlife-peak-") as folder:
+        channel, child_channel = os.pipe()
+        settings = replace(settings, folder=folder, channel=child_channel)
+        with passing_on() as forward, os.fdopen(channel, "rb") as heard:
+            child = subprocess.Popen(command(settings), pass_fds=(child_channel,), stdout=silence, stderr=silence)
+            forward(child)
+            os.close(child_channel)
+            if heard.readline():
+                report = read_report(folder)
+                if report is not None and not report.trouble:
+                    on_report(report)
+            status = child.wait()
+        return Result(status if status >= 0 else 128 - status, read_report(folder))
+
+
+def command(settings: Settings) -> list[str]:
+    """The command that starts the child: the same interpreter with the same options."""
+    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return [sys.executable, *options, "-c", START, settings.dump()]
+
+
+def read_report(folder: str) -> PeakReport | None:
+    """The report that was left last, if there is one."""
+    try:
+        with open(os.path.join(folder, REPORT), encoding="utf-8") as file:
+            return codec.loads(file.read())
+    except (OSError, CodecError):
+        return None

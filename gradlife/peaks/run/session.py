@@ -1,0 +1,75 @@
+"""The steps of a peak: a warm-up, a step to find the peak, the judged one, and those that show when its storages die."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from gradlife.hunting.process.forked import in_fork
+from gradlife.model.peak.report import PeakReport
+from gradlife.peaks.analysis.judge import Recorded, judged, scout_peak
+from gradlife.peaks.recording.holders import Held, holders_now
+from gradlife.peaks.recording.torch import Contexts, Recorder
+
+#: Steps that are not recorded, after those that decide what a step is.
+WARMUP = 2
+
+#: Recorded steps: one to find the peak, the judged one, and one more.
+RECORDED = 3
+
+
+class PeakSession:
+    """Counts steps, records some of them, and reports once."""
+
+    def __init__(self, contexts: Contexts, on_report: Callable[[PeakReport], object], warmup: int = WARMUP) -> None:
+        self._contexts = contexts
+        self._on_report = on_report
+        self._warmup = warmup
+        self._taken = 0
+        self._recorder: Recorder | None = None
+        self._held: dict[int, Held] = {}
+        self.about = PeakReport("", "")
+        self.report: PeakReport | None = None
+
+    def step(self) -> bool:
+        """A step is done. True when the report is known."""
+        self._taken += 1
+        if self.report is not None:
+            return True
+        if self._recorder is None:
+            if self._taken >= self._warmup:
+                self._start()
+            return False
+        first = self._recorder.mark_step()
+        recorded = self._taken - self._warmup
+        if recorded == 1:
+            self._recorder.alarm_at(first + in_fork(lambda: scout_peak(self._so_far())))
+        elif recorded >= RECORDED:
+            self._finish()
+        return self.report is not None
+
+    def close(self) -> None:
+        """End the recording, wherever it is."""
+        if self._recorder is not None and self._recorder.is_on:
+            self._recorder.stop()
+
+    def _so_far(self) -> Any:
+        assert self._recorder is not None
+        return self._recorder.so_far()
+
+    def _start(self) -> None:
+        self._recorder = Recorder(self._contexts, self._look)
+        self._recorder.start()
+
+    def _look(self) -> None:
+        """At the peak of the judged step: who holds what?"""
+        self._held = in_fork(holders_now)
+
+    def _finish(self) -> None:
+        assert self._recorder is not None
+        recording = self._recorder.stop()
+        about = replace(self.about, warmup_steps=self._warmup)
+        recorded = Recorded(recording, self._held, 1)
+        self.report = in_fork(lambda: judged(recorded, about))
+        self._on_report(self.report)

@@ -1,0 +1,1 @@
+"""The report of a peak, as people read it."""

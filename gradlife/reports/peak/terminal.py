@@ -1,0 +1,121 @@
+"""A peak report in the terminal: a first screen of at most `LINES` lines at 80 columns, or everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gradlife.errors import EXIT_FOUND
+from gradlife.model.peak.report import PeakReport, Saving, Use
+from gradlife.reports.peak.words import gain, headline, life, moment_words, percent, saving_title, source_of
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
+from gradlife.reports.values import size
+
+LINES = 15
+
+#: Savings on the first screen: three lines each.
+MOST_SAVINGS = 3
+
+#: Owners on the first screen: one line.
+MOST_OWNERS = 4
+
+
+def print_peak(console: Console, report: PeakReport, in_full: bool = False) -> None:
+    """Print the first screen, or everything."""
+    for line in first_screen(report) if not in_full else full_lines(report):
+        console.print(line, no_wrap=not in_full, overflow="fold" if in_full else "ellipsis")
+    if in_full and report.peak_bytes:
+        console.print(owner_table(report))
+
+
+def first_screen(report: PeakReport) -> Iterator[Text]:
+    """The lines of the first screen."""
+    yield from head_lines(report)
+    if not report.peak_bytes:
+        return
+    yield Text("   " + owner_words(report), QUIET)
+    for number, saving in enumerate(report.savings[:MOST_SAVINGS], 1):
+        yield from saving_lines(saving, number, report)
+    yield Text(foot(report), QUIET)
+
+
+def head_lines(report: PeakReport) -> Iterator[Text]:
+    """The verdict, and where the peak is."""
+    if not report.peak_bytes:
+        yield Text.assemble(("could not tell", NOTE), "  ", (report.target, TITLE), f": {report.trouble}")
+        return
+    word, style = verdict(report)
+    yield Text.assemble((word, style), "  ", (report.target, TITLE), f": {headline(report)}")
+    if report.peak_at is not None:
+        yield Text(f"   {moment_words(report.peak_at)} {source_of(report.peak_at.place)}".rstrip())
+
+
+def verdict(report: PeakReport) -> tuple[str, str]:
+    """One word, and how it looks."""
+    if report.exit_status == EXIT_FOUND:
+        return "DRAG", BAD
+    return ("drag", NOTE) if report.savings else ("clean", GOOD)
+
+
+def owner_words(report: PeakReport) -> str:
+    """The largest owners in a line."""
+    shown = report.owners[:MOST_OWNERS]
+    return " · ".join(f"{share.owner.value} {size(share.bytes)}" for share in shown)
+
+
+def saving_lines(saving: Saving, number: int, report: PeakReport) -> Iterator[Text]:
+    """Three lines: who holds what, its life, what it saves."""
+    yield Text.assemble((f"{number}  ", TITLE), (saving_title(saving), TITLE))
+    yield Text(f"   {life(saving, report.target)}")
+    yield Text(f"   {gain(saving, report)}", GOOD)
+
+
+def foot(report: PeakReport) -> str:
+    """What could be, and what else there is to see."""
+    more = len(report.savings) - MOST_SAVINGS
+    rest = f"{more} more: --full" if more > 0 else "more: --full"
+    return f"{bound(report)} · {rest}"
+
+
+def bound(report: PeakReport) -> str:
+    """What could be."""
+    return f"{size(report.lower_bound_bytes)} if each were freed at its last use · steps: {report.stepped_by}"
+
+
+def full_lines(report: PeakReport) -> Iterator[Text]:
+    """All savings, and what stands on no first screen."""
+    yield from head_lines(report)
+    if not report.peak_bytes:
+        return
+    for number, saving in enumerate(report.savings, 1):
+        yield from saving_lines(saving, number, report)
+    for use in Use:
+        nbytes = report.uses.get(use.value, 0)
+        if nbytes and use is not Use.READ_LATER:
+            yield Text(f"   {use.value}: {size(nbytes)} ({percent(nbytes, report.peak_bytes)}), {MEANINGS[use]}")
+    for limit in report.limits:
+        yield Text(f"   {limit}", QUIET)
+    yield Text(bound(report), QUIET)
+
+
+MEANINGS = {
+    Use.LAG: "held before it is first read",
+    Use.DRAG: "held after it was last read",
+    Use.VOID: "never read before it is freed",
+    Use.UNREAD: "not read in the recorded steps, and held longer than these",
+}
+
+
+def owner_table(report: PeakReport) -> Table:
+    """The peak by owner."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("owner")
+    for head in ("bytes", "of the peak", "storages", "never read again"):
+        table.add_column(head, justify="right")
+    for share in report.owners:
+        cells = size(share.bytes), percent(share.bytes, report.peak_bytes), f"{share.storages:,}"
+        table.add_row(share.owner.value, *cells, size(share.unused_bytes) if share.unused_bytes else "")
+    return table

@@ -1,0 +1,72 @@
+"""Words for parts of a peak report."""
+
+from __future__ import annotations
+
+import linecache
+import os
+
+from gradlife.model.peak.report import Moment, PeakReport, Place, Saving
+from gradlife.reports.values import counted, size
+
+
+def percent(part: int, whole: int) -> str:
+    """``13.5 %``."""
+    return f"{100 * part / whole:.1f} %" if whole else "0 %"
+
+
+def headline(report: PeakReport) -> str:
+    """What of the peak is never read again."""
+    on = f"peak of {size(report.peak_bytes)} on {report.device}"
+    if not report.savings:
+        return f"{on}: nothing to save"
+    return f"{on}: {percent(report.unused_bytes, report.peak_bytes)} of it is never read again"
+
+
+def source_of(place: Place) -> str:
+    """The source line of a place, in backquotes; empty where it is not there."""
+    line = linecache.getline(place.file, place.line).strip() if place.file else ""
+    return f"`{line}`" if line else ""
+
+
+def moment_words(moment: Moment) -> str:
+    """``backward at train.py:23 (mm)``."""
+    where = f" at {moment.place}" if moment.place.file else ""
+    module = f" in {moment.module}" if moment.module else ""
+    return f"{moment.phase}{where}{module} ({plain(moment.operation)})"
+
+
+def plain(operation: str) -> str:
+    """An operation without torch's name for its own."""
+    return operation.removeprefix("aten.")
+
+
+def short_place(moment: Moment, target: str) -> str:
+    """``line 23`` of the target, ``net.py:23`` of another file, or the phase where no line is known."""
+    if not moment.place.file:
+        return moment.phase
+    name = os.path.basename(moment.place.file)
+    is_target = name == os.path.basename(target.partition("::")[0])
+    return f"line {moment.place.line}" if is_target else f"{name}:{moment.place.line}"
+
+
+def saving_title(saving: Saving) -> str:
+    """What is held, and how much."""
+    many = f" in {counted(saving.storages, 'storage')}" if saving.storages > 1 else ""
+    holder = saving.holder or saving.owner.value
+    return f"{holder}: {size(saving.bytes)}{many}"
+
+
+def life(saving: Saving, target: str) -> str:
+    """Where it was made, last read and let go."""
+    made = f"made at {short_place(saving.born, target)}" if saving.born.operation else "made before the recorded steps"
+    read, freed = saving.last_read, saving.freed_before
+    used = f"last read at {short_place(read, target)} ({plain(read.operation)})" if read is not None else "never read"
+    later = " of the next step" if saving.steps_held else ""
+    held = f"held until {short_place(freed, target)}{later}" if freed is not None else "overwritten later"
+    return f"{made}, {used}, {held}"
+
+
+def gain(saving: Saving, report: PeakReport) -> str:
+    """What letting go of it saves."""
+    share = percent(saving.saved_bytes, report.peak_bytes)
+    return f"saves {size(saving.saved_bytes)} of the peak ({share}): {size(saving.peak_after)}"

@@ -1,0 +1,134 @@
+"""Programs under `gradlife peak` and `gradlife.peak`: what is found, and what the program sees of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gradlife
+from gradlife.cli import main
+from gradlife.model.peak import codec
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+TRAIN = """\
+import sys
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+
+
+def main():
+    net = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.ReLU(), torch.nn.Linear(64, 4000))
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    for step in range(12):
+        logits = net(torch.ones(128, 16))
+        loss = F.cross_entropy(logits, torch.zeros(128, dtype=torch.long))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print("done", step, sys.argv[1:])
+    {end}
+
+
+main()
+"""
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gradlife", "peak", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900)
+
+
+@pytest.mark.whole
+def test_logits_that_a_name_holds_through_backward_are_found(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAIN.format(end="pass"))
+    done = run(tmp_path, "--json", "out.json", "--fail-on", "5%", "train.py", "some", "--words")
+    assert (done.returncode, done.stdout) == (1, "done 11 ['some', '--words']\n")
+    report = codec.loads((tmp_path / "out.json").read_text())
+    [saving] = report.savings
+    assert saving.holder.startswith("local logits of main")
+    assert (saving.bytes, saving.storages, saving.born.place.line) == (128 * 4000 * 4, 1, 12)
+    assert saving.last_read is not None
+    assert saving.last_read.place.line == 13
+    assert saving.saved_bytes == 128 * 4000 * 4
+    assert report.script_status == 0
+    assert done.stderr.startswith("DRAG  train.py: peak of")
+
+
+@pytest.mark.whole
+def test_the_program_keeps_its_status(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAIN.format(end="sys.exit(7)"))
+    assert run(tmp_path, "train.py").returncode == 7
+
+
+@pytest.mark.whole
+def test_a_program_is_stopped_after_the_steps_that_were_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAIN.format(end="pass"))
+    done = run(tmp_path, "--steps", "6", "--json", "-", "train.py")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["steps"] == 3
+
+
+@pytest.mark.whole
+def test_a_program_without_steps_has_no_peak(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print('hello')\n")
+    done = run(tmp_path, "train.py")
+    assert (done.returncode, done.stdout) == (3, "hello\n")
+    assert done.stderr.startswith("could not tell  train.py: no step was seen")
+
+
+def test_a_program_that_is_not_there_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["peak", "nowhere.xyz"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", ["101", "x", "-3"])
+def test_percentages_are_checked(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["peak", "--fail-on", words, "train.py"]) == 2
+
+
+def held_input() -> None:
+    import torch
+
+    big = torch.ones(100_000)
+    total = big.sum()
+    work = torch.ones(80_000) + total
+    del work
+
+
+def freed_input() -> None:
+    import torch
+
+    big = torch.ones(100_000)
+    total = big.sum()
+    del big
+    work = torch.ones(80_000) + total
+    del work
+
+
+def test_a_local_variable_that_is_not_read_again_is_found_and_its_saving_is_what_the_edit_saves() -> None:
+    before, after = gradlife.peak(held_input), gradlife.peak(freed_input)
+    [saving] = before.savings
+    assert saving.holder.startswith("local big of held_input")
+    assert saving.peak_after == after.peak_bytes
+    assert after.savings == ()
+
+
+def test_a_function_gets_its_number_and_is_called_five_times() -> None:
+    seen: list[int] = []
+
+    def step(number: int) -> None:
+        import torch
+
+        seen.append(number)
+        torch.ones(3)
+
+    report = gradlife.peak(step)
+    assert (seen, report.steps, report.warmup_steps, report.operations) == ([0, 1, 2, 3, 4], 3, 2, 1)

@@ -1,0 +1,63 @@
+"""The first screen of a peak, and everything."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from fabricated_peaks import REPORT, SAVING
+from gradlife.model.peak.report import PeakReport, Use
+from gradlife.reports.peak.terminal import LINES, print_peak
+from gradlife.reports.theme import make_console
+
+
+def printed(report: PeakReport, in_full: bool = False) -> list[str]:
+    out = io.StringIO()
+    print_peak(make_console(out, width=80, color=False), report, in_full)
+    return out.getvalue().rstrip("\n").split("\n")
+
+
+def test_the_first_screen() -> None:
+    assert printed(REPORT) == [
+        "drag  train.py: peak of 122 MB on cpu: 13.5 % of it is never read again",
+        "   backward at train.py:23 (_log_softmax_backward_data)",
+        "   saved activations 50.6 MB · temporaries 32.8 MB · outputs held by names 16.4…",
+        "1  local logits of main (train.py:23): 16.4 MB",
+        "   made at line 15, last read at line 21 (_log_softmax), held until line 21 of …",
+        "   saves 16.4 MB of the peak (13.5 %): 105 MB",
+        "105 MB if each were freed at its last use · steps: AdamW.step · more: --full",
+    ]
+
+
+def test_a_screen_of_many_savings_has_at_most_15_lines_of_80_columns() -> None:
+    report = replace(REPORT, savings=(SAVING,) * 7)
+    assert len(printed(report)) <= LINES
+    assert max(map(len, printed(report))) <= 80
+    assert printed(report)[-1].endswith("4 more: --full")
+
+
+def test_nothing_to_save_is_said() -> None:
+    report = replace(REPORT, savings=())
+    assert printed(report)[0] == "clean  train.py: peak of 122 MB on cpu: nothing to save"
+
+
+def test_more_than_is_allowed_is_loud() -> None:
+    assert printed(replace(REPORT, fail_on=5.0))[0].startswith("DRAG")
+
+
+def test_where_nothing_was_recorded_the_reason_stands() -> None:
+    report = PeakReport("train.py", "", trouble="no step was seen")
+    assert printed(report) == ["could not tell  train.py: no step was seen"]
+
+
+def test_the_full_report_has_owners_and_uses() -> None:
+    lines = printed(REPORT, in_full=True)
+    assert "   drag: 16.4 MB (13.5 %), held after it was last read" in lines
+    assert any(line.split() == ["parameters", "7.28", "MB", "6.0", "%", "51"] for line in lines)
+
+
+def test_what_is_never_read_is_said_to_be() -> None:
+    void = replace(SAVING, use=Use.VOID, last_read=None)
+    assert "   made at line 15, never read, held until line 21 of the next step" in printed(
+        replace(REPORT, savings=(void,))
+    )
