@@ -44,6 +44,7 @@ ELSEWHERE = {
     "gradlife hunt train.py --lr 0.1": "tests/hunting/steps/test_targets.py: arguments are the script's",
     "gradlife hunt train.py::train_step": "docs/fixing hunts in functions: test_fixing_page.py",
     "gradlife hunt -i train.py": "tests/yardsticks/test_hunting_page.py",
+    "gradlife peak train.py": "tests/docs/test_peak_page.py",
     "gradlife hunt --prove train.py": "tests/hunting/run/test_proving.py",
     "gradlife hunt --lines train.py": "tests/hunting/session/test_lines.py",
     "gradlife hunt --export-scenario leak.py train.py": "tests/yardsticks/test_hunting_page.py",
