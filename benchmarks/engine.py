@@ -35,7 +35,7 @@ class Row:
 
 
 def load_systems() -> dict[str, Any]:
-    """Both systems, each told to use one thread; one that is not installed is left out and said."""
+    """Both systems, each with one thread; a system that is not installed is reported and left out."""
     found = {}
     for name, module in SYSTEMS.items():
         try:

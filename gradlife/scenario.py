@@ -1,4 +1,4 @@
-"""What a scenario file imports: one lifetime story, written once, run against any framework with torch's public names.
+"""The only import of a scenario file. A story is written once and runs on every framework with torch's public names.
 
 This file imports only the standard library and stays in the Python 3.7 subset, because scenario files also run inside
 interpreters as old as the frameworks that they describe. A scenario looks like this::

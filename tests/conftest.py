@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Imported:
-    """The number of imported modules when the collector was last told to ignore them."""
+    """The number of imported modules when the collector last froze them."""
 
     modules = 0
 

@@ -22,7 +22,7 @@ def test_the_class_decides_the_exit_status(error: type[GradlifeError], status: i
     assert error("x").exit_status == status
 
 
-def test_an_unknown_name_is_told_with_its_nearest_ones() -> None:
+def test_an_unknown_name_is_reported_with_its_nearest_ones() -> None:
     error = UnknownNameError("backend", "mini:torch-2.31", ["fake", "mini:torch-2.13", "mini:torch-1.2"])
     assert str(error) == "unknown backend 'mini:torch-2.31' (try: mini:torch-2.13 or mini:torch-1.2)"
     assert isinstance(error, UsageError)
@@ -38,7 +38,7 @@ def test_a_very_long_name_does_not_drown_the_line() -> None:
     assert len(str(UnknownNameError("scenario", "x" * 200, []))) < 110
 
 
-def test_a_missing_package_is_told_with_the_command_that_installs_it() -> None:
+def test_a_missing_package_is_reported_with_the_command_that_installs_it() -> None:
     assert (
         str(MissingDependencyError("PyTorch", "torch"))
         == "PyTorch is not installed (try: pip install 'gradlife[torch]')"

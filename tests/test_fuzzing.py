@@ -66,7 +66,7 @@ def test_numbers_are_alike_up_to_rounding_and_nothing_else_is() -> None:
     assert not alike([1.0, None], [1.0])
 
 
-def test_a_child_that_dies_and_one_that_never_ends_are_told_apart() -> None:
+def test_a_child_that_dies_and_one_that_never_ends_are_distinguished() -> None:
     assert in_child(lambda: [1, 2]) == [1, 2]
     assert in_child(lambda: __import__("os").kill(__import__("os").getpid(), 11)) == Died(11)
     assert in_child(lambda: __import__("time").sleep(60), seconds=1).text == "did not end"

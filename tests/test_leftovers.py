@@ -96,7 +96,7 @@ def test_a_child_returns_its_value() -> None:
     assert len(run_in_child(bytes, 1_000_000)) == 1_000_000
 
 
-def test_what_a_child_raises_is_told_with_its_traceback() -> None:
+def test_what_a_child_raises_is_reported_with_its_traceback() -> None:
     with pytest.raises(ChildFailed, match=r"ZeroDivisionError: division by zero"):
         run_in_child(lambda: 1 / 0)
     with pytest.raises(ChildFailed, match=r"KeyboardInterrupt"):
@@ -108,7 +108,7 @@ def test_a_result_that_cannot_be_sent_is_an_error_of_the_child() -> None:
         run_in_child(lambda: lambda: None)
 
 
-def test_a_child_that_dies_is_told_by_its_signal_or_status() -> None:
+def test_a_child_that_dies_is_named_by_its_signal_or_status() -> None:
     with pytest.raises(ChildDied, match=r"died of SIGKILL"):
         run_in_child(lambda: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(ChildDied, match=r"exit status 7 and no answer"):

@@ -86,7 +86,7 @@ def test_what_is_worked_on_is_the_next_version_where_it_is_later(tool: ModuleTyp
     assert tool.version(clone.folder) == f"0.10.0.dev1+g{name}"
 
 
-def test_a_change_that_is_not_committed_is_told(tool: ModuleType, clone: Clone) -> None:
+def test_a_change_that_is_not_committed_is_reported(tool: ModuleType, clone: Clone) -> None:
     clone.git("tag", "v0.1.0")
     (clone.folder / "gradlife" / "_version.py").write_text('__version__ = "0.1.0"  \n__version__ = "0.1.0"\n', "utf-8")
     assert tool.version(clone.folder) == f"0.1.1.dev0+g{clone.git('rev-parse', '--short', 'HEAD')}.dirty"

@@ -63,14 +63,14 @@ def tagged(root: Path) -> str:
     top = git(root, "rev-parse", "--show-toplevel")
     if not top or Path(top).resolve() != root.resolve():  # a folder in somebody else's clone
         return ""
-    told = DESCRIBED.fullmatch(git(root, "describe", "--tags", "--long", "--dirty", "--match", "v[0-9]*"))
-    tag = TAG.fullmatch(told["tag"]) if told is not None else None
-    if told is None or tag is None:
+    described = DESCRIBED.fullmatch(git(root, "describe", "--tags", "--long", "--dirty", "--match", "v[0-9]*"))
+    tag = TAG.fullmatch(described["tag"]) if described is not None else None
+    if described is None or tag is None:
         return ""
-    commits, is_dirty = int(told["commits"]), told["dirty"] is not None
+    commits, is_dirty = int(described["commits"]), described["dirty"] is not None
     if not commits and not is_dirty:
         return tag["release"] + (tag["pre"] or "")
-    return f"{coming(tag, written(root))}.dev{commits}+g{told['hash']}" + (".dirty" if is_dirty else "")
+    return f"{coming(tag, written(root))}.dev{commits}+g{described['hash']}" + (".dirty" if is_dirty else "")
 
 
 def coming(tag: re.Match[str], written: str) -> str:

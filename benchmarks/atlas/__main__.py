@@ -48,7 +48,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--folder", type=Path, default=Path("build/atlas"), help="where environments are made (%(default)s)"
     )
-    parser.add_argument("--rounds", type=int, metavar="N", help="how often each story is told, as for gradlife record")
+    parser.add_argument("--rounds", type=int, metavar="N", help="how often each story is run, as for gradlife record")
     parser.add_argument("--recordings", type=Path, default=recordings_folder(), help="where recordings go")
     return parser
 

@@ -60,7 +60,7 @@ def main() -> int:
 def hunt_all(
     cases: list[Case], variants: tuple[str, ...], folder: Path, arguments: argparse.Namespace
 ) -> Iterator[Both]:
-    """Every variant of every case, some at a time; told of as they end."""
+    """Every variant of every case, some at a time; reported as they end."""
     jobs = [(case, variant) for case in cases for variant in variants]
     chance = random.Random(arguments.seed)
     copies = {case.slug: write_copy(bare(case.tree), folder, chance) for case in cases}

@@ -20,7 +20,7 @@ class Case:
     slug: str
     path: Path
     kind: str | None
-    may_need_gc: bool  # clean, but cycles may be told of as needing the collector
+    may_need_gc: bool  # clean, but cycles may be reported as needing the collector
     expected_path: tuple[str, ...]
     tree: ast.Module
 

@@ -31,7 +31,7 @@ def expected_names(path: Sequence[str]) -> list[Alternatives]:
     """The names that a trace has to have, in order; of each some alternatives.
 
     Prose ("saved activations") asks for nothing, nor do indices and types of objects. Where no Python object
-    refers to a survivor there is no name to be told.
+    refers to a survivor there is no name to report.
     """
     if path and path[0].startswith("(no Python referrer"):
         return []
@@ -39,17 +39,17 @@ def expected_names(path: Sequence[str]) -> list[Alternatives]:
     for number, entry in enumerate(path):
         before = path[number - 1] if number else ""
         names += names_in(entry.partition(";")[0].strip(), before.startswith(".__closure__"))
-        if ";" in entry:  # another way is told of from here on
+        if ";" in entry:  # another path begins here
             break
     return names
 
 
 def names_in(entry: str, is_in_closure: bool) -> list[Alternatives]:
     """The names of one entry."""
-    ways = [way.strip() for way in entry.split(" / ")]
-    if len(ways) > 1:
-        either = frozenset(name for way in ways for name in IDENTIFIER.findall(way) if not name[0].isupper())
-        return [either] if either and ways[0].startswith((".", "[")) else []
+    names = [name.strip() for name in entry.split(" / ")]
+    if len(names) > 1:
+        either = frozenset(name for text in names for name in IDENTIFIER.findall(text) if not name[0].isupper())
+        return [either] if either and names[0].startswith((".", "[")) else []
     access = ACCESS.match(entry)
     if access is not None:
         found = ["".join(groups) for groups in PART.findall(access.group())]

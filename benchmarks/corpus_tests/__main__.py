@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def judge_all(cases: list[Case], folder: Path, arguments: argparse.Namespace) -> Iterator[Judged]:
-    """All ways of all programs, some programs at a time; told of as they end."""
+    """All variants of all programs, some programs at a time; reported as they end."""
 
     def work(case: Case) -> list[Judged]:
         return [*judge_case(case, folder / case.slug, arguments)]
@@ -51,12 +51,12 @@ def judge_all(cases: list[Case], folder: Path, arguments: argparse.Namespace) ->
 
 
 def judge_case(case: Case, folder: Path, arguments: argparse.Namespace) -> Iterator[Judged]:
-    """The ways of one program, in one process."""
-    ways: list[Wrapped] = [SWEPT_STEP, SWEPT_FIXED, STEP, FIXED, *([ALLOWED] if case.kind == "needs-gc" else [])]
-    write(case, ways, folder)
+    """The variants of one program, in one process."""
+    variants: list[Wrapped] = [SWEPT_STEP, SWEPT_FIXED, STEP, FIXED, *([ALLOWED] if case.kind == "needs-gc" else [])]
+    write(case, variants, folder)
     nbytes = int(meta_of(case.tree).get("per_step_bytes", 0))
-    ran = test(folder, [one.name for one in ways], arguments.limit)
-    for one in ways:
+    ran = test(folder, [one.name for one in variants], arguments.limit)
+    for one in variants:
         wanted = expected(case, one.name, ran.outliving, nbytes)
         yield judged(case, one.name, wanted, ran.checked.get(one.name, []), ran.said, ran.cpu_seconds)
 

@@ -100,11 +100,11 @@ SWEPT_STEP = Wrapped("swept", "step", PLAIN)
 SWEPT_FIXED = Wrapped("swept_fixed", "fixed_step", PLAIN)
 
 
-def write(case: Case, ways: Iterable[Wrapped], folder: Path) -> None:
+def write(case: Case, variants: Iterable[Wrapped], folder: Path) -> None:
     """Writes a test file for each way, and a copy of the program for each: modules keep things."""
     folder.mkdir(parents=True)
     source = ast.unparse(bare(case.tree)) + "\n"
-    for one in ways:
+    for one in variants:
         program = f"program_{one.name}"
         (folder / f"{program}.py").write_text(source, encoding="utf-8")
         text = one.text.format(program=program, step=one.step, terms=one.terms, count=SWEPT)

@@ -1,7 +1,7 @@
 """Bugs, seeded one at a time: does the fuzzer find each, and after how many programs? Run with `make fuzz-bugs`.
 
 Ten are `torch-2.13` with one ownership policy replaced by a mistake that a framework made, or could make; the others are
-compiled in the engine's C++ (benchmarks/fuzz/faults.py). The fuzzer is told nothing of it: it runs its programs in order
+compiled in the engine's C++ (benchmarks/fuzz/faults.py). The fuzzer does not know of it: it runs its programs in order
 until PyTorch shows something else, or the engine ends the process.
 """
 

@@ -139,13 +139,13 @@ def as_it_is(item: Found) -> Found:
 
 
 def shrink_safely(systems: Systems, item: Found) -> Found:
-    """Shrink a difference in a child; a candidate that ends it is left aside, and another child goes on."""
+    """Shrink a difference in a child; a candidate that ends it is skipped, and another child goes on."""
     board = Board(item.program)
-    aside: set[Program] = set()
+    skipped: set[Program] = set()
     small: Program | Died = Died(0)
-    while isinstance(small, Died) and len(aside) < CRASHES:
-        small = in_child(lambda: shrunk_here(systems, item, board, frozenset(aside)), SHRINK_SECONDS)
-        aside.add(board.read()[1])
+    while isinstance(small, Died) and len(skipped) < CRASHES:
+        small = in_child(lambda: shrunk_here(systems, item, board, frozenset(skipped)), SHRINK_SECONDS)
+        skipped.add(board.read()[1])
         if small == Died(signal.SIGALRM):
             break
     smallest = canonical(board.read()[0]) if isinstance(small, Died) else small
@@ -155,13 +155,13 @@ def shrink_safely(systems: Systems, item: Found) -> Found:
     return Found(smallest, difference, item.index, known_reason(smallest, difference))
 
 
-def shrunk_here(systems: Systems, item: Found, board: Board, aside: frozenset[Program]) -> Program:
+def shrunk_here(systems: Systems, item: Found, board: Board, skipped: frozenset[Program]) -> Program:
     """Shrink from where the board says, in this process."""
     smallest = board.read()[0]
 
     def fails(program: Program) -> bool:
         nonlocal smallest
-        if program in aside:
+        if program in skipped:
             return False
         board.write(smallest, program)
         difference = systems.difference(program)

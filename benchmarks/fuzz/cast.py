@@ -38,11 +38,11 @@ class Numbered:
             self.lab.attempt("gradient of " + name, lambda: tensor.grad.tolist())
 
 
-def told(lab: Any, label: str, given: Any) -> None:
+def noted(lab: Any, label: str, given: Any) -> None:
     """Note what was given, flat: numbers of tensors, whether they require grad, None."""
     if isinstance(given, (tuple, list)):
         for item in given:
-            told(lab, label, item)
+            noted(lab, label, item)
     elif hasattr(given, "tolist"):
         lab.value(label, [given.tolist(), given.requires_grad])
         lab.watch(label + " given", given)
@@ -65,7 +65,7 @@ def hook(lab: Any, label: str, over: Any = None, does: str = "nothing") -> Calla
     def called(*given: Any) -> Any:
         held = over  # noqa: F841 - holding it is all that this does with it
         calls.append(1)
-        told(lab, label, given)
+        noted(lab, label, given)
         # a backward whose hooks run backward whose hooks run backward ends only with the stack
         return None if does == "runs backward" and len(calls) > 1 else hook_answer(does, over, given)
 
@@ -160,12 +160,12 @@ def custom(
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            told(lab, label + " backward", grads)
+            noted(lab, label + " backward", grads)
             grad: Any = next((item for item in grads if item is not None), None)
             if back == "raises":
                 raise ValueError("raised in backward")
             if back == "reads saved":
-                told(lab, label + " saved", ctx.saved_tensors)
+                noted(lab, label + " saved", ctx.saved_tensors)
                 return grad * ctx.saved_tensors[0]
             if back == "reads kept":
                 return grad * ctx.kept

@@ -10,8 +10,8 @@ from benchmarks.fuzz.campaign import Found
 from benchmarks.fuzz.program import Difference, Program
 
 NEEDED = {  # what a hook or Function calls besides itself
-    "hook": ("told", "scaled", "hook_answer"),
-    "custom": ("told",),
+    "hook": ("noted", "scaled", "hook_answer"),
+    "custom": ("noted",),
     "pack": (),
     "unpack": (),
 }

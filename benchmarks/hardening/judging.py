@@ -32,7 +32,7 @@ class Verdict:
 class Ending:
     """The end of a call: its result or error, whether the allocation existed, and what a failed call left set."""
 
-    told: Any
+    seen: Any
     has_failed: bool
     fired: bool
     left_set: str
@@ -71,8 +71,8 @@ def judge_kind(case: Case, injector: Injector, kind: str, usual: Any, verdict: V
 
 def objections(case: Case, ending: Ending, usual: Any) -> Iterator[str]:
     """Return the faults of an ending, except for what it keeps alive."""
-    if ending.told != usual and not (ending.fired and ending.told in ENDINGS):
-        yield f"{ending.told} instead of {usual}"
+    if ending.seen != usual and not (ending.fired and ending.seen in ENDINGS):
+        yield f"{ending.seen} instead of {usual}"
     if ending.fired and ending.has_failed and ending.left_set:
         yield f"the failed call left {ending.left_set}"
 

@@ -73,7 +73,7 @@ class Raising(torch.autograd.Function):
         raise KeyError("of the story")
 
 
-def told(*_: Any) -> None:
+def seen(*_: Any) -> None:
     """A hook that changes nothing."""
 
 
@@ -106,7 +106,7 @@ def hooks_put_and_removed() -> Action:
     x, y = matrix(), leaf()
 
     def act() -> None:
-        for handle in (x.register_hook(told), y.register_hook(told), x.grad_fn.register_hook(told)):
+        for handle in (x.register_hook(seen), y.register_hook(seen), x.grad_fn.register_hook(seen)):
             handle.remove()
 
     return act
@@ -116,8 +116,8 @@ def hooks_run() -> Action:
     y = leaf()
     x = y * 2
     x.register_hook(lambda gradient: gradient * 2)
-    y.register_hook(told)
-    x.grad_fn.register_hook(told)
+    y.register_hook(seen)
+    x.grad_fn.register_hook(seen)
     return partial(x.sum().backward)
 
 
@@ -125,9 +125,9 @@ def newer_hooks_run() -> Action:
     y = leaf()
     x = y.sin()
     if hasattr(y, "register_post_accumulate_grad_hook"):
-        y.register_post_accumulate_grad_hook(told)
+        y.register_post_accumulate_grad_hook(seen)
     if hasattr(x.grad_fn, "register_prehook"):
-        x.grad_fn.register_prehook(told)
+        x.grad_fn.register_prehook(seen)
     x.retain_grad()
     return partial(x.sum().backward)
 
@@ -239,7 +239,7 @@ def looked_at() -> Action:
 
 def default_hooks_pushed() -> Action:
     def act() -> Any:
-        _engine._push_saved_tensors_default_hooks(told, told)
+        _engine._push_saved_tensors_default_hooks(seen, seen)
         _engine._top_saved_tensors_default_hooks(True)
         _engine._pop_saved_tensors_default_hooks()
         _engine._saved_tensors_hooks_disable("off")  # refused while there are any
@@ -261,7 +261,7 @@ def graph_task_asked() -> Action:
         order.extend(_engine._current_graph_task_execution_order())
         order.append(_engine._will_engine_execute_node(x.grad_fn))
         order.append(_engine._get_current_graph_task_keep_graph())
-        _engine._queue_callback(told)
+        _engine._queue_callback(seen)
 
     handle = x.register_hook(ask)
 

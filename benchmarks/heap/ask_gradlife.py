@@ -132,7 +132,7 @@ def _(targets: Targets) -> Answer:
     return Answer(f"{len(parts):,} with {links:,} objects", len(parts) > 500)
 
 
-@GRADLIFE.ask("cycles told", "gradlife")
+@GRADLIFE.ask("cycles explained", "gradlife")
 def _(targets: Targets) -> Answer:
     gc.disable()  # or it frees them
     cycles = gradlife.snapshot(labels=False).cycles(1_000_000)

@@ -1,4 +1,4 @@
-"""A heap as programs have it, of any size, with objects planted in it whose ways are known.
+"""A heap as programs have it, of any size, with objects planted at known paths.
 
 About `size` objects that the collector knows: instances, lists, dicts, tuples, closures, instances with slots, in ten
 regions that refer to one another; some tensors in containers, in graphs of built-in operations and of custom Functions,

@@ -1,8 +1,7 @@
 """CPU that the pytest plugin adds to suites of tests, beside pytest-memray's. Run with `make bench-plugin`.
 
 Every run is a process of its own, and counts with all that it starts. The runs of a round follow one another, so that what
-disturbs one disturbs the next; of each the least of all rounds stands for it. What a session costs once is told from what a
-test costs by runs of a single test.
+disturbs one disturbs the next; of each the least of all rounds counts. Runs of a single test show what a session costs once.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from rich.text import Text
 
 from benchmarks.plugin import suites
 
-#: Plugins that have no part in this, unless a way of running asks for them.
+#: Plugins that have no part in this, unless a mode of running asks for them.
 OFF = ("asyncio", "pytest_cov", "randomly", "rerunfailures", "memray", "hypothesispytest", "xdist", "cacheprovider")
 
 MILLISECONDS, PERCENT = "ms a test", "%"
@@ -35,8 +34,8 @@ TIMES = 5
 
 
 @dataclass(frozen=True)
-class Way:
-    """A suite run in one way, and what that may cost beside the bare run."""
+class Mode:
+    """A suite run in one mode, and what that may cost beside the bare run."""
 
     title: str
     name: str
@@ -50,7 +49,7 @@ class Way:
     status: int = 0
 
 
-def ways(factor: float) -> list[Way]:
+def modes(factor: float) -> list[Mode]:
     """All of them; the numbers of tests by a factor."""
     thousand, hundreds, few = (max(2, round(factor * count)) for count in (1000, 300, 4))
     none, loaded, steps, one = (
@@ -61,14 +60,14 @@ def ways(factor: float) -> list[Way]:
     )
     memray = {"options": ("--memray", *BARE), "has_memray": True}
     return [
-        Way(none, "gradlife, no option", suites.empty, thousand, unit=PERCENT, target=1.0),
-        Way(none, "pytest-memray, no option", suites.empty, thousand, BARE, has_memray=True, unit=PERCENT),
-        Way(loaded, "gradlife --leaks", suites.empty_beside_torch, hundreds, ("--leaks",), target=5.0),
-        Way(loaded, "pytest-memray --memray", suites.empty_beside_torch, hundreds, **memray),  # type: ignore[arg-type]
-        Way(steps, "gradlife --leaks", suites.training, hundreds, ("--leaks",), target=5.0),
-        Way(steps, "pytest-memray --memray", suites.training, hundreds, **memray),  # type: ignore[arg-type]
-        Way(one, "marked no_leaks, clean", suites.marked, few, bare=suites.training),
-        Way(one, "marked no_leaks, leaky", suites.leaky, few, bare=suites.training, status=1),
+        Mode(none, "gradlife, no option", suites.empty, thousand, unit=PERCENT, target=1.0),
+        Mode(none, "pytest-memray, no option", suites.empty, thousand, BARE, has_memray=True, unit=PERCENT),
+        Mode(loaded, "gradlife --leaks", suites.empty_beside_torch, hundreds, ("--leaks",), target=5.0),
+        Mode(loaded, "pytest-memray --memray", suites.empty_beside_torch, hundreds, **memray),  # type: ignore[arg-type]
+        Mode(steps, "gradlife --leaks", suites.training, hundreds, ("--leaks",), target=5.0),
+        Mode(steps, "pytest-memray --memray", suites.training, hundreds, **memray),  # type: ignore[arg-type]
+        Mode(one, "marked no_leaks, clean", suites.marked, few, bare=suites.training),
+        Mode(one, "marked no_leaks, leaky", suites.leaky, few, bare=suites.training, status=1),
     ]
 
 
@@ -83,12 +82,12 @@ class Job:
     times: int = 1  # in each round
 
 
-def jobs(way: Way) -> Iterator[Job]:
+def jobs(mode: Mode) -> Iterator[Job]:
     """The bare run and the other one, each with one test and with all."""
-    times = TIMES if way.unit == PERCENT else 1
-    for count in (1, way.tests):
-        yield Job((way.bare or way.write)(count), BARE, times=times)
-        yield Job(way.write(count), way.options, way.has_memray, way.status, times)
+    times = TIMES if mode.unit == PERCENT else 1
+    for count in (1, mode.tests):
+        yield Job((mode.bare or mode.write)(count), BARE, times=times)
+        yield Job(mode.write(count), mode.options, mode.has_memray, mode.status, times)
 
 
 def run(job: Job, folder: Path) -> float:
@@ -119,7 +118,7 @@ def environment() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Row:
-    """The cost of one way to run the suite."""
+    """The cost of one mode to run the suite."""
 
     title: str
     name: str
@@ -135,18 +134,20 @@ class Row:
         return None if self.target is None else self.more <= self.target
 
 
-def row_of(way: Way, least: dict[Job, float]) -> Row:
-    """The figures of a way. A share is that of the whole run; what a test costs leaves out what the session does."""
-    bare_one, one, bare, all_ = (least[job] for job in jobs(way))
+def row_of(mode: Mode, least: dict[Job, float]) -> Row:
+    """The figures of a mode. A share is that of the whole run; what a test costs leaves out what the session does."""
+    bare_one, one, bare, all_ = (least[job] for job in jobs(mode))
     share = 100 * (all_ - bare) / bare
-    each = 1000 * ((all_ - one) - (bare - bare_one)) / (way.tests - 1)
-    return Row(way.title, way.name, bare, one - bare_one, share if way.unit == PERCENT else each, way.unit, way.target)
+    each = 1000 * ((all_ - one) - (bare - bare_one)) / (mode.tests - 1)
+    return Row(
+        mode.title, mode.name, bare, one - bare_one, share if mode.unit == PERCENT else each, mode.unit, mode.target
+    )
 
 
-def measure(asked: Sequence[Way], rounds: int) -> list[Row]:
+def measure(asked: Sequence[Mode], rounds: int) -> list[Row]:
     """Rounds of all runs, each once a round."""
     least: dict[Job, float] = {}
-    every = list(dict.fromkeys(job for way in asked for job in jobs(way)))
+    every = list(dict.fromkeys(job for mode in asked for job in jobs(mode)))
     with tempfile.TemporaryDirectory(prefix="plugin-") as folder:
         for number in range(rounds):
             for turn in range(TIMES):
@@ -154,11 +155,11 @@ def measure(asked: Sequence[Way], rounds: int) -> list[Row]:
                     seconds = run(job, Path(folder))
                     least[job] = min(seconds, least.get(job, seconds))
             print(f"round {number + 1} of {rounds}", file=sys.stderr)
-    return [row_of(way, least) for way in asked]
+    return [row_of(mode, least) for mode in asked]
 
 
 def print_rows(rows: Sequence[Row]) -> None:
-    """A row a way."""
+    """A row a mode."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 130)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in ("suite", "run", "bare CPU s", "session CPU s", "more", "target", ""):
@@ -179,7 +180,7 @@ def main() -> None:
     parser.add_argument("-k", metavar="TEXT", default="", help="only runs with this in their suite's name or their own")
     parser.add_argument("--json", metavar="FILE", help="write the rows here as well")
     arguments = parser.parse_args()
-    asked = [way for way in ways(arguments.tests) if arguments.k in f"{way.title}, {way.name}"]
+    asked = [mode for mode in modes(arguments.tests) if arguments.k in f"{mode.title}, {mode.name}"]
     rows = measure(asked, arguments.rounds)
     print_rows(rows)
     if arguments.json:

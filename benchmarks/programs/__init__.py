@@ -1,1 +1,1 @@
-"""Whole training programs, each of which can be told to keep memory in three ways."""
+"""Whole training programs, each with three switchable leaks."""

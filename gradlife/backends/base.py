@@ -11,7 +11,7 @@ from gradlife.model.system import SystemInfo
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """How to load the framework in a child: module to import, engine profile to use, and interpreter."""
+    """Instructions to load the framework in a child: the module to import, the engine profile, the interpreter."""
 
     module: str
     profile: str | None = None

@@ -62,12 +62,12 @@ class Snapshot:
 
     @property
     def notes(self) -> Notes:
-        """Where and when the snapshot was taken: keys and values."""
+        """The place and time of the snapshot, as keys and values."""
         return self._notes
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What could not be seen, one sentence each."""
+        """The limits of the snapshot, one sentence each."""
         return tuple(value for key, value in self._notes if key == "limit")
 
     @functools.cached_property

@@ -67,7 +67,7 @@ class PerStep:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """How often something came that comes more rarely than the steps, and what it weighs each time."""
+    """The rate of items that arrive less often than once per step, with the bytes of each."""
 
     times: int
     steps: int  # in which it came so often

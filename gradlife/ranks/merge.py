@@ -264,7 +264,7 @@ def badness(finding: Finding) -> tuple[int, float, str]:
 
 
 def doubt_of(document: dict[str, Any]) -> str:
-    """Why a rank's report is in doubt, or what went wrong in it."""
+    """Describe why a rank's report is in doubt, or what went wrong in it."""
     wrong = [one["name"] for one in document.get("controls", ()) if one["expected"] != one["observed"]]
     return str(document.get("trouble", "")) or (f"the control {wrong[0]!r} was judged wrongly" if wrong else "")
 

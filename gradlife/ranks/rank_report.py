@@ -120,7 +120,7 @@ def has_ended(path: str) -> bool:
 
 
 def member_at(path: str) -> Member | None:
-    """Who has the rank."""
+    """The process of the rank."""
     try:
         found: Member = built(Member, json_at(os.path.join(path, MEMBER)))
     except (TypeError, KeyError, ValueError):

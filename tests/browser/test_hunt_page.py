@@ -68,7 +68,7 @@ def test_words_in_drawings_are_large_enough_to_be_read(visitor: Visitor) -> None
         assert min(page.evaluate(script)) > 10
 
 
-def test_the_rounds_are_told_in_numbers_on_demand(visitor: Visitor) -> None:
+def test_the_rounds_are_reported_in_numbers_on_demand(visitor: Visitor) -> None:
     page = visitor.open(hunt_page(EVERYTHING)).page
     assert not page.is_visible("#rounds")
     page.click("text=Each round in numbers")

@@ -28,7 +28,7 @@ STYLES = """['#beside', 'table.plain', 'table.plain td', 'h2'].map((one) => {
 
 
 def notebook(piece: str, is_light: bool) -> str:
-    """A page as JupyterLab has it: its theme is told by an attribute, whatever the browser's own."""
+    """A page as JupyterLab has it: an attribute names its theme, whatever the browser's own is."""
     colours = "background:#fff;color:#000" if is_light else "background:#111;color:#eee"
     theme = "true" if is_light else "false"
     head = '<!doctype html><html lang="en"><head><title>notebook</title></head>'

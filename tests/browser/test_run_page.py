@@ -141,7 +141,7 @@ def test_what_was_opened_stays_open_as_the_stage_changes(visitor: Visitor, page:
     assert visit.page.is_visible("#side-1 td:text-is('expiry') >> nth=0")
 
 
-def test_a_system_that_tells_no_owners_shows_what_was_read_of_it(visitor: Visitor, page: str) -> None:
+def test_a_system_that_has_no_owners_shows_what_was_read_of_it(visitor: Visitor, page: str) -> None:
     visit = open_story(visitor, page)
     put(visit, "mini:torch-1.2", RECORDED)
     assert "This system does not tell who owns whom" in visit.page.text_content("#side-1")
@@ -149,7 +149,7 @@ def test_a_system_that_tells_no_owners_shows_what_was_read_of_it(visitor: Visito
     assert visit.page.locator("#side-1 svg .mark.alive").count() == 6
 
 
-def test_the_lanes_tell_the_engines_events_and_nothing_else(visitor: Visitor, page: str, report: RunReport) -> None:
+def test_the_lanes_show_the_engines_events_and_nothing_else(visitor: Visitor, page: str, report: RunReport) -> None:
     visit = open_story(visitor, page)
     put(visit, "mini:torch-2.13", "mini:torch-1.1")
     run = report.run_of("function_ownership/ctx_keeps_output", "mini:torch-2.13")

@@ -1,4 +1,4 @@
-"""Stories for tests of the command line, told on the fake framework: nothing needs torch or the engine."""
+"""Stories for tests of the command line, run on the fake framework: nothing needs torch or the engine."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def tensor_not_made(lab):
     lab.stage("done")
 
 
-@scenario(title="a size is told", expects=[Expect("size", 4, probe="value")])
-def size_told(lab):
+@scenario(title="a size is read", expects=[Expect("size", 4, probe="value")])
+def size_read(lab):
     """The size of a tensor."""
     print("noise on stdout")
     lab.value("size", lab.tensor().size)
-    lab.stage("told")
+    lab.stage("read")
 '''
 
 BROKEN = '''

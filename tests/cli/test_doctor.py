@@ -117,7 +117,7 @@ def test_without_torch_the_rest_is_examined_and_well(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_torch_that_breaks_is_told_with_a_remedy(
+def test_a_torch_that_breaks_is_reported_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, name: str, text: str, remedy: str
 ) -> None:
     checkup = asked(tmp_path, monkeypatch, torch=source)
@@ -172,7 +172,7 @@ def test_what_an_examination_raises_is_a_sign() -> None:
     assert (sign.health, sign.text) == (Health.BROKEN, "the examination failed: ValueError: no such luck")
 
 
-def test_a_damaged_or_missing_recording_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_or_missing_recording_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "torch-1.1.0.json").write_text("{", encoding="utf-8")
     monkeypatch.setattr(recorded, "folder", lambda: tmp_path)
     signs = {sign.name: sign for sign in stories_recordings.recordings()}
@@ -181,7 +181,7 @@ def test_a_damaged_or_missing_recording_is_told(tmp_path: Path, monkeypatch: pyt
     assert signs["recorded:torch-2.13.0"].remedy == stories_recordings.REINSTALL
 
 
-def test_an_environment_without_its_interpreter_is_told(tmp_path: Path) -> None:
+def test_an_environment_without_its_interpreter_is_reported(tmp_path: Path) -> None:
     (tmp_path / "home" / "environments" / "old").mkdir(parents=True)
     write_record(Environment("old", sys.executable, ("torch==1.1.0",), "3.7.16", "torch", "1.1.0"))
     (sign,) = stories_recordings.environments()

@@ -14,7 +14,7 @@ def test_the_stories_of_a_file_are_listed(gradlife: Gradlife, stories: str) -> N
         "shop  2 stories, 1 repaired twin",
         "  tensor_dropped       a tensor is dropped  GL101",
         "    + tensor_not_made  a tensor is never made",
-        "  size_told            a size is told",
+        "  size_read            a size is read",
         "",
         "2 stories, 1 repaired twin; gradlife explain NAME tells one",
     ]
@@ -22,7 +22,7 @@ def test_the_stories_of_a_file_are_listed(gradlife: Gradlife, stories: str) -> N
 
 def test_a_list_as_json_is_alone_on_standard_output(gradlife: Gradlife, stories: str) -> None:
     _, output, _ = gradlife("list", stories, "-k", "size", "--json", "-")
-    assert [one["name"] for one in json.loads(output)["scenarios"]] == ["size_told"]
+    assert [one["name"] for one in json.loads(output)["scenarios"]] == ["size_read"]
 
 
 def test_a_list_as_json_goes_to_a_file_beside_the_printed_one(gradlife: Gradlife, stories: str, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_story_is_explained_and_run(gradlife: Gradlife, stories: str) -> None:
 
 
 def test_a_story_is_explained_without_being_run(gradlife: Gradlife, stories: str) -> None:
-    _, output, _ = gradlife("explain", f"{stories}::size_told", "--no-run")
+    _, output, _ = gradlife("explain", f"{stories}::size_read", "--no-run")
     assert "  It was not run." in output.splitlines()
 
 

@@ -82,7 +82,7 @@ def test_without_graphviz_a_picture_is_refused_and_the_graph_is_not(
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "message"),
     [
         ("echo 'syntax error in line 1' >&2; exit 1", "graphviz drew no picture: syntax error in line 1"),
         ("exit 3", "graphviz drew no picture: status 3"),
@@ -91,7 +91,7 @@ def test_without_graphviz_a_picture_is_refused_and_the_graph_is_not(
     ],
 )
 def test_a_graphviz_that_fails_costs_no_other_format(
-    gradlife: Gradlife, snapshot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, told: str
+    gradlife: Gradlife, snapshot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str
 ) -> None:
     (tmp_path / "dot").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     (tmp_path / "dot").chmod(0o755)
@@ -101,7 +101,7 @@ def test_a_graphviz_that_fails_costs_no_other_format(
     options = zip(("--json", "--picture", "--svg"), map(str, files), strict=True)
     status, _, errors = gradlife("why", snapshot, "Kept", *(word for pair in options for word in pair))
     assert status == 3
-    assert errors.startswith(f"gradlife: error: {told}")
+    assert errors.startswith(f"gradlife: error: {message}")
     assert errors.endswith("(try: --dot FILE)\n")
     assert [file.exists() for file in files] == [True, False, True]
 

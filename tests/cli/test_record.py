@@ -39,7 +39,7 @@ def test_a_recording_says_what_it_is_of_and_how_it_came_about(recording: Path) -
     assert document["recorded"] == datetime.date.today().isoformat()
     assert (document["system"]["name"], document["system"]["framework"]) == ("fake-fake-leaky", "fake")
     assert [story["story"] for story in document["stories"]] == [
-        "shop/size_told", "shop/tensor_dropped", "shop/tensor_not_made",
+        "shop/size_read", "shop/tensor_dropped", "shop/tensor_not_made",
     ]  # fmt: skip
 
 
@@ -70,11 +70,11 @@ def test_a_recording_is_a_system_of_its_own(gradlife: Gradlife, stories: str, re
     assert "never" in output
 
 
-def test_a_story_that_was_not_recorded_is_not_available_and_the_command_is_told(
+def test_a_story_that_was_not_recorded_is_not_available_and_the_command_is_reported(
     gradlife: Gradlife, stories: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "one.json"
-    gradlife("record", f"{stories}::size_told", "--backend", "fake", "-o", str(file))
+    gradlife("record", f"{stories}::size_read", "--backend", "fake", "-o", str(file))
     status, output, _ = gradlife("run", stories, "--backend", f"recorded:{file}", "fake", "--json", "-")
     assert status == 0
     whys = [run["why"] for run in json.loads(output)["runs"] if run["outcome"] == "not available"]
@@ -95,10 +95,10 @@ def test_a_story_that_was_changed_is_refused_with_the_command_that_renews_it(
 def test_a_story_that_was_renamed_is_refused_with_the_command_that_renews_it(
     gradlife: Gradlife, stories: str, recording: Path
 ) -> None:
-    change(stories, "def size_told", "def size_asked")
+    change(stories, "def size_read", "def size_asked")
     error = refused(gradlife("run", stories, "--backend", f"recorded:{recording}"))
     assert error == (
-        f"recorded:{recording} has size_asked under another name: shop/size_told "
+        f"recorded:{recording} has size_asked under another name: shop/size_read "
         f"(try: gradlife record size_asked --backend fake:fake-leaky -o {recording})"
     )
 
@@ -122,7 +122,7 @@ def test_a_few_stories_are_renewed_and_the_others_stay(gradlife: Gradlife, stori
 
 def test_readings_of_two_systems_do_not_go_into_one_file(gradlife: Gradlife, stories: str, recording: Path) -> None:
     before = recording.read_text("utf-8")
-    error = refused(gradlife("record", f"{stories}::size_told", "--backend", "fake", "-o", str(recording)))
+    error = refused(gradlife("record", f"{stories}::size_read", "--backend", "fake", "-o", str(recording)))
     assert error.startswith(f"{recording} has readings of fake-fake-leaky (Python ")
     assert error.endswith("(try: all stories, or another file)")
     assert recording.read_text("utf-8") == before
@@ -142,7 +142,7 @@ def unsure(lab):
         file.write("x")
     lab.value("round", rounds)
     lab.value("sure", 1)
-    lab.stage("told")
+    lab.stage("message")
 '''
 
 
@@ -162,7 +162,7 @@ def test_what_is_not_the_same_in_every_round_is_called_unstable(gradlife: Gradli
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (lambda text: text[: len(text) // 2], "cannot be used: no JSON: "),
         (lambda text: text.replace('"never"', '"del"'), "story shop/tensor_dropped: it was changed by hand"),
@@ -172,12 +172,12 @@ def test_what_is_not_the_same_in_every_round_is_called_unstable(gradlife: Gradli
     ],
 )
 def test_a_spoilt_recording_is_refused_with_the_file_and_the_place(
-    gradlife: Gradlife, stories: str, recording: Path, spoil: Callable[[str], str], told: str
+    gradlife: Gradlife, stories: str, recording: Path, spoil: Callable[[str], str], message: str
 ) -> None:
     recording.write_text(spoil(recording.read_text("utf-8")), encoding="utf-8")
     error = refused(gradlife("run", stories, "--against", f"recorded:{recording}", "--backend", "fake"))
     assert error.startswith(f"the recording {recording} cannot be used: ")
-    assert told in error
+    assert message in error
 
 
 def test_bytes_that_are_no_text_are_refused(gradlife: Gradlife, stories: str, recording: Path) -> None:
@@ -187,7 +187,7 @@ def test_bytes_that_are_no_text_are_refused(gradlife: Gradlife, stories: str, re
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["run", "--backend", "recorded:torch-9.9.9"], "unknown recording 'torch-9.9.9'"),
         (
@@ -209,8 +209,8 @@ def test_bytes_that_are_no_text_are_refused(gradlife: Gradlife, stories: str, re
         (["record", "--backend", "fake", "-k", "nothing_like_it", "-o", "-"], "no scenario matches 'nothing_like_it'"),
     ],
 )
-def test_what_was_asked_wrongly_is_one_line(gradlife: Gradlife, arguments: list[str], told: str) -> None:
-    assert refused(gradlife(*arguments)).startswith(told)
+def test_what_was_asked_wrongly_is_one_line(gradlife: Gradlife, arguments: list[str], message: str) -> None:
+    assert refused(gradlife(*arguments)).startswith(message)
 
 
 def test_a_recording_on_standard_output_is_nothing_else(gradlife: Gradlife, stories: str) -> None:
@@ -220,9 +220,7 @@ def test_a_recording_on_standard_output_is_nothing_else(gradlife: Gradlife, stor
     assert "3 stories run in 1 round" in errors
 
 
-def test_a_system_on_which_no_story_can_be_told_is_not_recorded(
-    gradlife: Gradlife, broken: str, tmp_path: Path
-) -> None:
+def test_a_system_on_which_no_story_can_be_run_is_not_recorded(gradlife: Gradlife, broken: str, tmp_path: Path) -> None:
     file = tmp_path / "none.json"
     status, _, errors = gradlife("record", f"{broken}::not_here", "--backend", "fake", "-o", str(file))
     assert (status, file.exists()) == (3, False)

@@ -20,7 +20,7 @@ def test_stories_are_run_and_compared(gradlife: Gradlife, stories: str) -> None:
 
 
 def test_one_story_of_a_file_is_run(gradlife: Gradlife, stories: str) -> None:
-    status, output, _ = gradlife("run", f"{stories}::size_told", "--backend", "fake")
+    status, output, _ = gradlife("run", f"{stories}::size_read", "--backend", "fake")
     assert status == 0
     assert "  1 story on 1 system: " in output
 
@@ -50,7 +50,7 @@ def test_a_keyword_selects_stories(gradlife: Gradlife, stories: str) -> None:
 
 
 def test_a_path_behind_backends_is_a_path(gradlife: Gradlife, stories: str) -> None:
-    status, output, _ = gradlife("run", "--backend", "fake", f"{stories}::size_told")
+    status, output, _ = gradlife("run", "--backend", "fake", f"{stories}::size_read")
     assert status == 0
     assert "  1 story on 1 system: " in output
 
@@ -91,13 +91,13 @@ def test_a_contradiction_a_crash_and_a_hang_are_found_and_the_rest_goes_on(gradl
     assert output.splitlines()[-1] == ("  FOUND: 0 declarations met, 1 contradicted, 2 runs failed, 1 unavailable")
 
 
-def test_a_run_that_tells_nothing_could_not_tell(gradlife: Gradlife, broken: str) -> None:
+def test_a_run_without_readings_could_not_tell(gradlife: Gradlife, broken: str) -> None:
     status, output, _ = gradlife("run", f"{broken}::not_here", "--backend", "fake")
     assert status == 3
     assert output.splitlines()[-1].startswith("  could not tell: ")
 
 
-def test_stories_can_be_told_in_this_process(gradlife: Gradlife, stories: str) -> None:
+def test_stories_can_be_run_in_this_process(gradlife: Gradlife, stories: str) -> None:
     status, output, _ = gradlife("run", stories, "--backend", "fake", "--in-process")
     assert status == 0
     assert "noise on stdout" in output
@@ -109,7 +109,7 @@ def test_json_goes_to_a_file(gradlife: Gradlife, stories: str, tmp_path: Path) -
     report = codec.loads(file.read_text(encoding="utf-8"))
     assert status == 0
     assert "In sum" in output
-    assert [scenario.name for scenario in report.scenarios] == ["tensor_dropped", "tensor_not_made", "size_told"]
+    assert [scenario.name for scenario in report.scenarios] == ["tensor_dropped", "tensor_not_made", "size_read"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "shop"]
 
 
@@ -129,7 +129,7 @@ def test_json_has_the_findings_and_the_exit_status(gradlife: Gradlife, broken: s
 
 
 def test_a_timeline_without_events_says_so(gradlife: Gradlife, stories: str) -> None:
-    status, output, _ = gradlife("run", f"{stories}::size_told", "--backend", "fake", "--timeline")
+    status, output, _ = gradlife("run", f"{stories}::size_read", "--backend", "fake", "--timeline")
     assert status == 0
     assert "  no events were recorded: only the mini engine records any" in output
 

@@ -79,13 +79,13 @@ def test_an_object_is_asked_for_by_its_name(gradlife: Gradlife, folder: Path) ->
     assert gradlife("open", str(folder / "b.glheap"), "--why", "orders")[1] == output
 
 
-def test_holders_are_told(gradlife: Gradlife, folder: Path) -> None:
+def test_holders_are_reported(gradlife: Gradlife, folder: Path) -> None:
     _, output, _ = gradlife("open", str(folder / "b.glheap"), "--holders", "Order")
     assert output.splitlines()[-2].split() == ["100", "1", "list"]
 
 
 @pytest.mark.parametrize("command", [["why", "FILE", "Order"], ["open", "FILE", "--why", "__main__.Order"]])
-def test_why_tells_the_path(gradlife: Gradlife, folder: Path, command: list[str]) -> None:
+def test_why_shows_the_path(gradlife: Gradlife, folder: Path, command: list[str]) -> None:
     status, output, _ = gradlife(*[str(folder / "b.glheap") if word == "FILE" else word for word in command])
     assert status == 0
     assert output.startswith("Order is held: a root reaches it\n")

@@ -207,9 +207,7 @@ def test_an_unknown_environment_has_its_nearest_one(home: Path, wheel: Wheel) ->
     assert str(caught.value) == "unknown environment 'olt' (try: old)"
 
 
-def test_environments_are_in_the_users_data_folder_unless_told_otherwise(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_environments_are_in_the_users_data_folder_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("GRADLIFE_HOME")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert environments_folder() == tmp_path / "gradlife" / "environments"

@@ -25,7 +25,7 @@ def refusal(path: str, framework: str = "torch") -> str:
     return caught.value.message
 
 
-def test_an_interpreter_tells_its_version_its_platform_and_its_frameworks_version(tmp_path: Path) -> None:
+def test_an_interpreter_shows_its_version_its_platform_and_its_frameworks_version(tmp_path: Path) -> None:
     path = make_environment(tmp_path / "env", torch=TORCH)
     assert ask(path, "torch") == Interpreter(
         path,
@@ -38,7 +38,7 @@ def test_an_interpreter_tells_its_version_its_platform_and_its_frameworks_versio
     )
 
 
-def test_without_a_framework_it_tells_which_are_there_and_imports_none(tmp_path: Path) -> None:
+def test_without_a_framework_it_shows_which_are_there_and_imports_none(tmp_path: Path) -> None:
     path = make_environment(tmp_path / "env", oneflow="raise ValueError")
     assert ask(path).frameworks == ("oneflow",)
     assert ask(make_environment(tmp_path / "bare")).frameworks == ()
@@ -180,7 +180,7 @@ def test_asking_leaves_no_descriptor_open(tmp_path: Path) -> None:
     assert os.listdir("/proc/self/fd") == before
 
 
-def test_threads_that_a_framework_starts_are_told_and_those_of_its_libraries_kept_to_one(tmp_path: Path) -> None:
+def test_threads_that_a_framework_starts_are_reported_and_those_of_its_libraries_kept_to_one(tmp_path: Path) -> None:
     text = TORCH + "import os\n__version__ = '1.' + os.environ['OPENBLAS_NUM_THREADS']\n"
     found = ask(make_environment(tmp_path / "env", torch=text), "torch")
     assert (found.version, found.is_threaded) == ("1.1", False)

@@ -64,7 +64,7 @@ def test_a_watcher_that_went_away_does_not_end_the_command() -> None:
         ("Segmentation fault", "type it again: it goes on where it ended", 3),
     ],
 )
-def test_a_failed_pip_is_told_with_its_last_lines_and_what_helps(line: str, hint: str, status: int) -> None:
+def test_a_failed_pip_is_reported_with_its_last_lines_and_what_helps(line: str, hint: str, status: int) -> None:
     error = install_error(Shown(1, ("Collecting torch", line)), ["torch==9"])
     assert isinstance(error, InstallError)
     assert error.message.startswith("pip could not install torch==9: ")
@@ -73,5 +73,5 @@ def test_a_failed_pip_is_told_with_its_last_lines_and_what_helps(line: str, hint
     assert error.exit_status == status
 
 
-def test_a_pip_that_says_nothing_is_told_by_its_exit_code() -> None:
+def test_a_pip_that_says_nothing_is_named_by_its_exit_code() -> None:
     assert install_error(Shown(-9, ()), ["torch"]).message == "pip could not install torch: exit code -9"

@@ -57,9 +57,9 @@ def test_an_error_in_the_engine_is_found(tmp_path: Path, function: str, kinds: l
     assert found_in(tmp_path, "_engine.faulty.so", function) == (0, kinds)
 
 
-def test_what_another_library_loses_is_not_told(tmp_path: Path) -> None:
+def test_what_another_library_loses_is_not_reported(tmp_path: Path) -> None:
     assert found_in(tmp_path, "libother.so", "lose") == (0, [])
 
 
-def test_a_wrong_read_of_another_library_is_told(tmp_path: Path) -> None:
+def test_a_wrong_read_of_another_library_is_reported(tmp_path: Path) -> None:
     assert found_in(tmp_path, "libother.so", "read_freed") == (0, ["InvalidRead"])

@@ -1,4 +1,4 @@
-"""A second interpreter in the process may not have the engine, and is told so; it takes nothing from the first."""
+"""A second interpreter in the process cannot import the engine: it gets an error, and takes nothing from the first."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ y = (x * 2).sum()
 """
 
 
-def told(text: str) -> list[str]:
+def output_of(text: str) -> list[str]:
     done = run_script(BEGINNING + text)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
 
 def test_beside_a_first_interpreter_that_has_the_engine_it_is_refused() -> None:
-    refused, again, gradient = told(FIRST + "ask(); ask(); y.backward(); print(x.grad.tolist())")
+    refused, again, gradient = output_of(FIRST + "ask(); ask(); y.backward(); print(x.grad.tolist())")
     assert refused.startswith("refused:")
     assert again == refused
     assert gradient == "[2.0, 2.0]"
 
 
 def test_before_the_first_interpreter_has_the_engine_nothing_crashes() -> None:
-    answer, gradient = told("ask()\n" + FIRST + "y.backward(); print(x.grad.tolist())")
+    answer, gradient = output_of("ask()\n" + FIRST + "y.backward(); print(x.grad.tolist())")
     assert answer.startswith("refused:")
     assert gradient == "[2.0, 2.0]"
 

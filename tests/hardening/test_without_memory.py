@@ -61,5 +61,5 @@ def test_a_history_that_no_thread_could_drop_stays(seen: Any) -> None:
         "versions_that_grow",
     ],
 )
-def test_a_lack_of_memory_is_told_as_such(seen: Any, story: str) -> None:
+def test_a_lack_of_memory_is_reported_as_such(seen: Any, story: str) -> None:
     assert seen[story] == RAISES

@@ -115,8 +115,8 @@ STORIES = (
 )
 
 if __name__ == "__main__":
-    told = {}
+    results = {}
     for story in STORIES:
         story()  # caches that fill once are full now
-        told[story.__name__] = story()
-    print(json.dumps(told))
+        results[story.__name__] = story()
+    print(json.dumps(results))

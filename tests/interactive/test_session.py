@@ -77,7 +77,7 @@ def said(*lines: str, patient: FakePatient | None = None) -> str:
     return " ".join(" ".join(answer[2:]).split())
 
 
-def test_leaks_are_numbered_and_a_number_tells_one_in_full() -> None:
+def test_leaks_are_numbered_and_a_number_shows_one_in_full() -> None:
     assert said("leaks").startswith("1 GL402 A list of losses keeps the graph of each grows in every round")
     assert "2 GL505" in said("leaks")
     text = said("why 1")
@@ -113,7 +113,7 @@ def test_cut_and_step_reach_the_program() -> None:
     assert answer[-1] == "items of .history dropped"
 
 
-def test_what_steps_added_is_told_when_the_program_comes_back() -> None:
+def test_what_steps_added_is_reported_when_the_program_comes_back() -> None:
     patient = FakePatient(LEAKING)
     patient.rounds = (Round(5, PerStep(objects=5)), Round(5, PerStep()))
     assert talk(patient, "quit")[1] == [

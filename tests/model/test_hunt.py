@@ -29,7 +29,7 @@ def test_as_much_a_step_in_every_round_is_not_called_clean_where_nothing_is_foun
         (Round(0, PerStep(tensors=1)), *rounds(PerStep(tensors=1), 5, 7)),
     ],
 )
-def test_what_is_not_the_same_each_time_or_too_short_to_tell_leaves_it_clean(added: tuple[Round, ...]) -> None:
+def test_what_is_not_the_same_each_time_or_too_short_to_judge_leaves_it_clean(added: tuple[Round, ...]) -> None:
     assert hunt(rounds=added).verdict is HuntVerdict.CLEAN
 
 
@@ -57,11 +57,11 @@ def test_what_malloc_gives_out_in_each_of_the_last_rounds_is_held_by_nothing() -
         pytest.param((20_000, 20_000, -20_000), id="given back"),
     ],
 )
-def test_other_amounts_of_malloc_tell_nothing(rates: tuple[float | None, ...]) -> None:
+def test_other_amounts_of_malloc_show_nothing(rates: tuple[float | None, ...]) -> None:
     assert hunt(rounds=malloc_rounds(*rates)).unheld_rate == 0
 
 
-def test_memory_that_a_finding_or_a_cache_may_have_is_not_told_again() -> None:
+def test_memory_that_a_finding_or_a_cache_may_have_is_not_reported_again() -> None:
     grown = malloc_rounds(20_000, 20_000, 20_000)
     assert hunt(LOSSES, rounds=grown).unheld_rate == 0
     assert hunt(rounds=grown, explained=(Explained("bounded cache", "a deque", 1),)).unheld_rate == 0

@@ -111,7 +111,7 @@ def test_any_other_json_is_refused_in_one_line(value: Any) -> None:
         ('"stories": [', '"story": [', "line 1: 'stories' is missing or unknown"),
     ],
 )  # fmt: skip
-def test_what_was_changed_by_hand_is_told_with_its_place(old: str, new: str, message: str) -> None:
+def test_what_was_changed_by_hand_is_reported_with_its_place(old: str, new: str, message: str) -> None:
     assert old in TEXT
     with pytest.raises(RecordingError) as caught:
         loads(TEXT.replace(old, new, 1))

@@ -69,7 +69,7 @@ On it hangs what keeps this object:
     )
 
 
-def test_what_native_code_holds_is_told_with_the_path_from_there_and_what_holds_that() -> None:
+def test_what_native_code_holds_is_reported_with_the_path_from_there_and_what_holds_that() -> None:
     lead = (
         Step("function", "pack (train.py:5)", "python", "closure variable 'pool'", "cell"),
         Step("list", "len 3", "python", "", ""),

@@ -112,7 +112,7 @@ def second_order(fw: Any, function: Callable[..., Any], leaves: Sequence[Any]) -
 
 
 @contextlib.contextmanager
-def told(*what: object) -> Iterator[None]:
+def naming(*what: object) -> Iterator[None]:
     """Says in a failure which of many cases it was."""
     try:
         yield

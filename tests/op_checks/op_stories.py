@@ -1,4 +1,4 @@
-"""Stories of operations told in both frameworks: the same operands, and everything that can be seen of what comes out.
+"""Stories of operations, run in both frameworks: the same operands, and everything that can be seen of what comes out.
 
 Of a result its values, shape, strides, dtype, version, whether it is a view, and the graph behind it with what each node saved;
 of its gradients the same; of a mistake the error's type and the first line of its text.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import gradlife.engine as mini
-from op_pairs import numbers, told
+from op_pairs import naming, numbers
 
 DEEPEST = 8
 
@@ -112,7 +112,7 @@ def outcome(fw: Any, story: Story) -> Any:
 
 
 def assert_same(real: Any, stories: Mapping[str, Story]) -> None:
-    """Every story comes to the same in both. One call for many: counting what a test leaves takes longer than telling them."""
+    """Every story comes to the same in both. One call for many: counting what a test leaves takes longer than running them."""
     for name, story in stories.items():
-        with told(name):
+        with naming(name):
             assert str(outcome(mini, story)) == str(outcome(real, story))  # as text: a nan equals itself

@@ -170,7 +170,7 @@ LEAK = KnownLeak("torch", "<2.12", "pytorch/pytorch#1", "it leaks")
     ("version", "is_bad"),
     [("2.11.1+cpu", True), ("2.12.0", False), ("2.12.0a0+git1", False), ("", False), ("?", False)],
 )
-def test_a_known_leak_is_told_of_the_versions_that_have_it(version: str, is_bad: bool) -> None:
+def test_a_known_leak_is_reported_the_versions_that_have_it(version: str, is_bad: bool) -> None:
     assert has_bug(LEAK, version) is is_bad
     assert has_bug(replace(LEAK, versions=">=2.12"), "2.12.0") is True
 

@@ -30,7 +30,7 @@ def unseen(name: str, *holders: str) -> Trace:
         ("GL803", unseen("StorageImpl", "std::vector")),
     ],
 )
-def test_what_native_code_holds_is_told_by_what_is_known_of_the_holder(code: str, trace: Trace) -> None:
+def test_what_native_code_holds_is_named_by_what_is_known_of_the_holder(code: str, trace: Trace) -> None:
     assert diagnose(trace, FindingKind.NATIVE).code == code
 
 
@@ -61,7 +61,7 @@ def member(table: str) -> Trace:
     return Trace("Parameter", "float32 [2, 2]", Lifetime.HELD, steps, (), Ledger(1, ()))
 
 
-def test_children_that_a_module_gets_at_each_step_are_told_by_the_module_that_grows() -> None:
+def test_children_that_a_module_gets_at_each_step_are_named_by_the_module_that_grows() -> None:
     assert diagnose(member("_modules"), FindingKind.GROWTH, growth=FIRST_STEP).code == "GL615"
 
 
@@ -110,7 +110,7 @@ CONTEXT = Step(
 
 
 @pytest.mark.parametrize("step", [LOCAL_DATA, CONTEXT], ids=["thread", "context"])
-def test_a_list_in_local_data_is_told_by_whose_it_is_unless_graphs_are_kept(step: Step) -> None:
+def test_a_list_in_local_data_is_named_by_whose_it_is_unless_graphs_are_kept(step: Step) -> None:
     assert diagnose(gathered(step), FindingKind.GROWTH, growth=SECOND_STEP).code == "GL522"
     assert diagnose(gathered(step, grad_fn="SumBackward0"), FindingKind.GROWTH, growth=SECOND_STEP).code == "GL402"
 

@@ -22,7 +22,7 @@ from gradlife.probes.liveness import verdict_of
         (True, None, False, "inconclusive"),
     ],
 )
-def test_a_verdict_is_told_by_life_before_and_after_a_collection(
+def test_a_verdict_is_named_by_life_before_and_after_a_collection(
     before: bool | None, after: bool | None, is_held: bool, verdict: str
 ) -> None:
     assert verdict_of(before, after, is_held) == verdict

@@ -29,7 +29,7 @@ class Counted:
         return (self.first if self.calls == 1 else self.later)(x)
 
 
-def told(function: Any) -> list[str]:
+def errors_of(function: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = attempt(function)
@@ -101,19 +101,19 @@ def arguments_refused(fw: Any) -> Any:
     x, plain = vector(fw), vector(fw, requires_grad=False)
     run = tools(fw).checkpoint
     return [
-        told(lambda: run(fw.exp, x)),
-        told(lambda: run(fw.exp, x, use_reentrant=True, foo=1)),
-        told(lambda: run(fw.exp, x, use_reentrant=True, context_fn=dict)),
-        told(lambda: run(fw.exp, plain, use_reentrant=True)),
-        told(lambda: run(fw.exp, plain, use_reentrant=False)),
-        told(lambda: fw.autograd.grad(run(fw.exp, x, use_reentrant=True).sum(), x)),
-        told(lambda: run(fw.exp, x, use_reentrant=True).sum().backward(inputs=[x])),
-        told(lambda: run(fw.exp, x, use_reentrant=True).sum().backward()),
-        told(lambda: run(lambda t: t.detach(), x, use_reentrant=True).sum().backward()),
-        told(lambda: tools(fw).detach_variable([x])),
-        told(lambda: tools(fw).check_backward_validity([plain])),
-        told(lambda: tools(fw).checkpoint_sequential([fw.exp], 1, x)),
-        told(lambda: tools(fw).checkpoint_sequential([fw.exp], 1, x, use_reentrant=False, foo=1)),
+        errors_of(lambda: run(fw.exp, x)),
+        errors_of(lambda: run(fw.exp, x, use_reentrant=True, foo=1)),
+        errors_of(lambda: run(fw.exp, x, use_reentrant=True, context_fn=dict)),
+        errors_of(lambda: run(fw.exp, plain, use_reentrant=True)),
+        errors_of(lambda: run(fw.exp, plain, use_reentrant=False)),
+        errors_of(lambda: fw.autograd.grad(run(fw.exp, x, use_reentrant=True).sum(), x)),
+        errors_of(lambda: run(fw.exp, x, use_reentrant=True).sum().backward(inputs=[x])),
+        errors_of(lambda: run(fw.exp, x, use_reentrant=True).sum().backward()),
+        errors_of(lambda: run(lambda t: t.detach(), x, use_reentrant=True).sum().backward()),
+        errors_of(lambda: tools(fw).detach_variable([x])),
+        errors_of(lambda: tools(fw).check_backward_validity([plain])),
+        errors_of(lambda: tools(fw).checkpoint_sequential([fw.exp], 1, x)),
+        errors_of(lambda: tools(fw).checkpoint_sequential([fw.exp], 1, x, use_reentrant=False, foo=1)),
     ]
 
 

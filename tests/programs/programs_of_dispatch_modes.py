@@ -1,4 +1,4 @@
-"""Small programs under dispatch modes: what they are told, in what order, what becomes of what they return, and who dies when."""
+"""Small programs under dispatch modes: the calls that modes see, their order, their results, and who dies when."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ def dispatch(framework: Any) -> Any:
     return importlib.import_module(f"{framework.__name__}.utils._python_dispatch")
 
 
-def telling(framework: Any, told: list[Any]) -> Any:
+def recording(framework: Any, records: list[Any]) -> Any:
     class Telling(dispatch(framework).TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             node = framework._C._current_autograd_node()
-            told.append(
+            records.append(
                 (str(func), [each.__name__ for each in types], type(node).__name__, framework.is_grad_enabled())
             )
             result = func(*args, **(kwargs or {}))
             if isinstance(result, framework.Tensor):
-                told.append((result.requires_grad, result.grad_fn is None, result._version, result._base is None))
+                records.append((result.requires_grad, result.grad_fn is None, result._version, result._base is None))
             return result
 
     return Telling()
@@ -32,7 +32,7 @@ def telling(framework: Any, told: list[Any]) -> Any:
 def forward_and_backward(fw: Any) -> Any:
     seen: list[Any] = []
     x = vector(fw, 1.0, 2.0, 3.0)
-    with telling(fw, seen):
+    with recording(fw, seen):
         y = (x.exp() * 2 + x.sin()).div(3)
         y.view(-1, 1).t().sum().backward()
         (x * x).mean().backward()
@@ -42,7 +42,7 @@ def forward_and_backward(fw: Any) -> Any:
 def products_and_views(fw: Any) -> Any:
     seen: list[Any] = []
     a, b = fw.ones(3, 2, requires_grad=True), fw.ones(2, 3, requires_grad=True)
-    with telling(fw, seen):
+    with recording(fw, seen):
         c = (a @ b)[1:, 0]
         c.unsqueeze(0).expand(2, 2).transpose(0, 1).squeeze().sum(0).sum().backward()
     return [entry for entry in seen if "select" not in str(entry[0]) and "slice" not in str(entry[0])][:20]
@@ -51,7 +51,7 @@ def products_and_views(fw: Any) -> Any:
 def changes_in_place(fw: Any) -> Any:
     seen: list[Any] = []
     x = vector(fw, 1.0, 2.0)
-    with telling(fw, seen):
+    with recording(fw, seen):
         y = x.clone()
         y.mul_(3).add_(x).zero_()
         y.copy_(x)
@@ -67,8 +67,8 @@ def modes_inside_modes(fw: Any) -> Any:
     outer: list[Any] = []
     inner: list[Any] = []
     x = vector(fw, 1.0)
-    with telling(fw, outer):
-        with telling(fw, inner):
+    with recording(fw, outer):
+        with recording(fw, inner):
             x.sin()
         x.cos()
         stack = len(dispatch(fw)._get_current_dispatch_mode_stack())
@@ -107,7 +107,7 @@ def errors_inside(fw: Any) -> Any:
 def inputs_die_as_before(fw: Any) -> Any:
     seen: list[Any] = []
     x = vector(fw, 1.0)
-    with telling(fw, seen):
+    with recording(fw, seen):
         hidden = x * 2
         reference = weakref.ref(hidden)
         y = hidden.exp()
@@ -150,7 +150,7 @@ def what_is_kept_is_not_computed_again(fw: Any) -> Any:
 
     seen: list[Any] = []
     x, out = selective(fw, policy, lambda x: x.sin().exp().cos().sum())
-    with telling(fw, seen):
+    with recording(fw, seen):
         out.backward()
     return (
         asked,

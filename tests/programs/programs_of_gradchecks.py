@@ -16,7 +16,7 @@ BACKWARDS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def told(call: Callable[[], Any]) -> list[str]:
+def answer(call: Callable[[], Any]) -> list[str]:
     """Return the result of a check, or its whole error; and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -38,8 +38,8 @@ def backwards_of_a_square(fw: Any) -> Any:
 
     x = double(fw, 1.0, -2.0)
     squares = [function(fw, forward, backward) for backward in BACKWARDS.values()]
-    checks = [told(lambda f=f: fw.autograd.gradcheck(f.apply, x)) for f in squares]  # type: ignore[misc]
-    return [checks, told(lambda: fw.autograd.gradcheck(squares[1].apply, x, raise_exception=False))]
+    checks = [answer(lambda f=f: fw.autograd.gradcheck(f.apply, x)) for f in squares]  # type: ignore[misc]
+    return [checks, answer(lambda: fw.autograd.gradcheck(squares[1].apply, x, raise_exception=False))]
 
 
 def a_backward_that_changes_its_mind(fw: Any) -> Any:
@@ -52,22 +52,22 @@ def a_backward_that_changes_its_mind(fw: Any) -> Any:
     wavering = function(fw, lambda ctx, x: x.clone(), backward)
     x = double(fw, 1.0)
     return [
-        told(lambda: fw.autograd.gradcheck(wavering.apply, x)),
-        told(lambda: fw.autograd.gradcheck(wavering.apply, x, nondet_tol=1e-3)),
+        answer(lambda: fw.autograd.gradcheck(wavering.apply, x)),
+        answer(lambda: fw.autograd.gradcheck(wavering.apply, x, nondet_tol=1e-3)),
     ]
 
 
 def inputs_that_do_not_do(fw: Any) -> Any:
     check, x = fw.autograd.gradcheck, double(fw, 1.0, 2.0)
     return [
-        told(lambda: check(lambda t: t.sin(), x.detach())),
-        told(lambda: check(lambda t: t * 2, fw.ones(1, requires_grad=True), eps=0.25)),
-        told(lambda: check(lambda t: t.sin(), double(fw, 1.0).expand(3))),
-        told(lambda: check(lambda t: t.detach(), x)),
-        told(lambda: check(lambda t: (t.sin(), t.detach()), x)),
-        told(lambda: check(lambda t: t * t.detach(), x)),
-        told(lambda: check(lambda t: 3, x)),
-        told(lambda: check(lambda t: t, x, check_backward_ad=False)),
+        answer(lambda: check(lambda t: t.sin(), x.detach())),
+        answer(lambda: check(lambda t: t * 2, fw.ones(1, requires_grad=True), eps=0.25)),
+        answer(lambda: check(lambda t: t.sin(), double(fw, 1.0).expand(3))),
+        answer(lambda: check(lambda t: t.detach(), x)),
+        answer(lambda: check(lambda t: (t.sin(), t.detach()), x)),
+        answer(lambda: check(lambda t: t * t.detach(), x)),
+        answer(lambda: check(lambda t: 3, x)),
+        answer(lambda: check(lambda t: t, x, check_backward_ad=False)),
     ]
 
 
@@ -89,12 +89,12 @@ def functions_whose_outputs_change_or_miss_gradients(fw: Any) -> Any:
 
     ones = function(fw, forward, lambda ctx, grad: fw.ones(1, dtype=fw.float64) if grad is None else grad)
     return [
-        told(lambda: check(lambda t: fw.cat([t, t]) if (t >= 1).all() else t, x)),
-        told(lambda: check(lambda t: t.float() if (t >= 1).all() else t, x)),
-        told(lambda: check(hooked, x)),
-        told(lambda: check(hooked, x, raise_exception=False)),
-        told(lambda: check(hooked, x, check_undefined_grad=False)),
-        told(lambda: check(ones.apply, x)),
+        answer(lambda: check(lambda t: fw.cat([t, t]) if (t >= 1).all() else t, x)),
+        answer(lambda: check(lambda t: t.float() if (t >= 1).all() else t, x)),
+        answer(lambda: check(hooked, x)),
+        answer(lambda: check(hooked, x, raise_exception=False)),
+        answer(lambda: check(hooked, x, check_undefined_grad=False)),
+        answer(lambda: check(ones.apply, x)),
     ]
 
 
@@ -102,10 +102,10 @@ def functions_that_do(fw: Any) -> Any:
     check, twice = fw.autograd.gradcheck, fw.autograd.gradgradcheck
     x, y = double(fw, 1.0, 2.0).detach().view(2, 1).requires_grad_(), double(fw, 0.5, -1.0)
     return [
-        told(lambda: check(lambda a, b: a * b.sin(), (x, y))),
-        told(lambda: check(lambda a, n: (a.pow(n), a.exp()), (x, 3))),
-        told(lambda: twice(lambda a, b: a * b * b.sin(), (x, y))),
-        told(lambda: twice(lambda a: a.exp(), x, fw.ones(2, 1, dtype=fw.float64, requires_grad=True))),
+        answer(lambda: check(lambda a, b: a * b.sin(), (x, y))),
+        answer(lambda: check(lambda a, n: (a.pow(n), a.exp()), (x, 3))),
+        answer(lambda: twice(lambda a, b: a * b * b.sin(), (x, y))),
+        answer(lambda: twice(lambda a: a.exp(), x, fw.ones(2, 1, dtype=fw.float64, requires_grad=True))),
     ]
 
 

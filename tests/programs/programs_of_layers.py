@@ -11,7 +11,7 @@ def rows(framework: Any) -> Any:
     return framework.tensor([[0.5, -1.0, 2.0], [3.0, -0.25, 7.0]])
 
 
-def told(fw: Any, module: Any, *targets: Any) -> Any:
+def outcome(fw: Any, module: Any, *targets: Any) -> Any:
     """The module's look and state, its result with its node, and the gradient, to three places, from far enough off zero."""
     x = rows(fw).requires_grad_()
     y = module(x * 1, *targets)

@@ -24,7 +24,7 @@ def stepped(fw: Any, kind: str, steps: int = 4, **settings: Any) -> Any:
 
 
 def sgd_in_many_ways(fw: Any) -> Any:
-    ways: list[dict[str, Any]] = [
+    options: list[dict[str, Any]] = [
         {},
         {"momentum": 0.9},
         {"momentum": 0.9, "dampening": 0.5},
@@ -33,7 +33,7 @@ def sgd_in_many_ways(fw: Any) -> Any:
         {"weight_decay": 0.1, "momentum": 0.5, "nesterov": True},
         {"maximize": True},
     ]
-    return [stepped(fw, "SGD", lr=0.01, **way) for way in ways]
+    return [stepped(fw, "SGD", lr=0.01, **chosen) for chosen in options]
 
 
 def optimizers_refuse(fw: Any) -> Any:

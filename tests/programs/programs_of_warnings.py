@@ -9,7 +9,7 @@ from typing import Any
 from programs_tools import attempt, programs_in
 
 
-def told(call: Callable[[], Any]) -> list[str]:
+def warnings_of(call: Callable[[], Any]) -> list[str]:
     """Return the result of a call and its warnings, without the place in PyTorch's source."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -24,14 +24,14 @@ def expanded(framework: Any) -> Any:
 def places_by_number_in_expanded_tensors(fw: Any) -> Any:
     index = fw.tensor([0, 1])
     return [
-        told(lambda: expanded(fw).__setitem__(index, 3.0)),
+        warnings_of(lambda: expanded(fw).__setitem__(index, 3.0)),
     ]
 
 
 def masks_over_expanded_tensors(fw: Any) -> Any:
     mask = fw.tensor([True] * 6)
     return [
-        told(lambda: expanded(fw).masked_fill(mask, 3.0)),
+        warnings_of(lambda: expanded(fw).masked_fill(mask, 3.0)),
     ]
 
 
@@ -47,9 +47,9 @@ def a_history_is_lost_to_a_number(fw: Any) -> Any:
     x = fw.tensor(2.0, requires_grad=True)
     fw.set_warn_always(True)
     try:
-        said = [told(call) for call in (x.__float__, x.__int__, x.item, x.tolist, x.detach().__float__)]
+        said = [warnings_of(call) for call in (x.__float__, x.__int__, x.item, x.tolist, x.detach().__float__)]
         with fw.no_grad():
-            said.append(told(x.__float__))
+            said.append(warnings_of(x.__float__))
         return [fw.is_warn_always_enabled(), said]
     finally:
         fw.set_warn_always(False)
@@ -57,8 +57,8 @@ def a_history_is_lost_to_a_number(fw: Any) -> Any:
 
 def that_is_told_once(fw: Any) -> Any:
     x = fw.tensor(2.0, requires_grad=True)
-    told(x.__float__)
-    return [told(x.__float__), fw.is_warn_always_enabled(), attempt(lambda: fw.set_warn_always(1))]
+    warnings_of(x.__float__)
+    return [warnings_of(x.__float__), fw.is_warn_always_enabled(), attempt(lambda: fw.set_warn_always(1))]
 
 
 PROGRAMS = programs_in(globals())

@@ -170,12 +170,12 @@ def test_what_is_meant_to_stay_does_not(ran: Ran, name: str) -> None:
 
 
 def test_a_marked_test_leaves_the_next_one_seeing(ran: Ran) -> None:
-    """The marked one gave the collector everything back, and the next was told that somebody had thawed it."""
+    """The marked one gave the collector everything back, and the next one reported that somebody had thawed it."""
     assert [one["nodeid"] for one in ran.report["tests"] if one["verdict"] == "inconclusive"] == []
 
 
 @pytest.mark.parametrize("more", ["", "_and_uses_more_memory"])
-def test_what_a_fixture_leaves_is_told_when_it_is_torn_down(ran: Ran, more: str) -> None:
+def test_what_a_fixture_leaves_is_reported_when_it_is_torn_down(ran: Ran, more: str) -> None:
     """A few kilobytes more in use after the call, even by chance, were once reported as the test's own."""
     name = f"test_has_a_fixture_that_leaks{more}"
     assert [word for one, word in ran.outcomes.items() if one.endswith(name)] == ["ERROR"]
@@ -189,7 +189,7 @@ def test_a_test_that_fails_by_itself_is_not_judged(ran: Ran) -> None:
     assert not [one for one in ran.report["tests"] if one["nodeid"].endswith("test_fails")]
 
 
-def test_it_is_told_where_the_survivor_was_made(ran: Ran) -> None:
+def test_it_is_reported_where_the_survivor_was_made(ran: Ran) -> None:
     [found] = ran.checked("test_keeps_a_tensor")["findings"]
     assert found["created_at"][0].endswith(" in test_keeps_a_tensor")
     assert found["trace"]["steps"][0]["object"] == "module"
@@ -206,7 +206,7 @@ def test_what_stays_for_a_reason_is_explained(ran: Ran) -> None:
     assert cache["kind"] == "bounded cache"
 
 
-def test_a_small_cycle_is_told_only(ran: Ran) -> None:
+def test_a_small_cycle_is_reported_only(ran: Ran) -> None:
     assert ran.codes("test_leaves_a_small_cycle") == [("waiting", "GL516")]
 
 

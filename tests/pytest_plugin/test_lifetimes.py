@@ -54,7 +54,7 @@ def test_what_dies_with_its_last_name_is_freed(own: Lifetimes) -> None:
     own.conclude()
 
 
-def test_what_a_function_keeps_is_told_with_its_holder_and_its_line(own: Lifetimes) -> None:
+def test_what_a_function_keeps_is_reported_with_its_holder_and_its_line(own: Lifetimes) -> None:
     def make() -> Any:
         kept.append(torch.ones(3))
         return kept[0]
@@ -118,7 +118,7 @@ def test_the_collector_rests_until_it_is_known(own: Lifetimes) -> None:
     assert gc.isenabled()
 
 
-def test_growth_is_told_and_its_absence_is_not(own: Lifetimes) -> None:
+def test_growth_is_reported_and_its_absence_is_not(own: Lifetimes) -> None:
     own.no_growth(lambda: torch.ones(3))
     with pytest.raises(AssertionError) as error:
         own.no_growth(lambda number: kept.append(torch.ones(3)), rounds=3, calls=2)
@@ -149,7 +149,7 @@ def test_objects_are_counted_by_type_and_by_kind(own: Lifetimes) -> None:
 
 
 @pytest.mark.whole
-def test_a_new_tensor_is_told_also_in_a_cycle_and_in_cxx_alone(own: Lifetimes) -> None:
+def test_a_new_tensor_is_reported_also_in_a_cycle_and_in_cxx_alone(own: Lifetimes) -> None:
     weight = torch.ones(3, requires_grad=True)
     with own.assert_no_new_tensors():
         (weight * 2).sum()
@@ -164,7 +164,7 @@ def test_a_new_tensor_is_told_also_in_a_cycle_and_in_cxx_alone(own: Lifetimes) -
     del tensor
 
 
-def test_a_new_tensor_is_told_though_the_program_collected(own: Lifetimes) -> None:
+def test_a_new_tensor_is_reported_though_the_program_collected(own: Lifetimes) -> None:
     def make() -> None:
         kept.append(torch.ones(3))
         gc.collect()
@@ -173,7 +173,7 @@ def test_a_new_tensor_is_told_though_the_program_collected(own: Lifetimes) -> No
         make()
 
 
-def test_identity_that_lasts_is_told_from_identity_that_does_not(own: Lifetimes) -> None:
+def test_identity_that_lasts_is_distinguished_from_identity_that_does_not(own: Lifetimes) -> None:
     result = torch.ones(3, requires_grad=True) * 2
     own.identity_stable(lambda: result.grad_fn)
     with pytest.raises(AssertionError) as error:

@@ -69,7 +69,7 @@ SUITE = """
         in_cycle()
 
     @no_leaks(cycles="warn")
-    def test_leaves_cycles_that_are_told():
+    def test_leaves_cycles_that_are_reported():
         in_cycle()
 
     @no_leaks(cycles="allow")
@@ -192,7 +192,7 @@ CLEAN = [
     "test_replaces",
     "test_counts_runs",
     "test_leaves_small_cycles",
-    "test_leaves_cycles_that_are_told",
+    "test_leaves_cycles_that_are_reported",
     "test_leaves_cycles_that_are_allowed",
     "test_keeps_what_it_may",
     "test_is_allowed",
@@ -230,7 +230,7 @@ def test_warm_up_and_counted_runs_are_all_the_runs_of_a_clean_test(ran: Ran) -> 
     assert ran.checked("test_counts_runs")["verdict"] == "clean"
 
 
-def test_a_repeat_that_fails_is_told_and_no_leak(ran: Ran) -> None:
+def test_a_repeat_that_fails_is_reported_and_no_leak(ran: Ran) -> None:
     checked = ran.checked("test_fails_when_repeated")
     assert (checked["verdict"], checked["trouble"]) == ("not repeatable", "run 3: ValueError: the third run")
 
@@ -259,14 +259,14 @@ def test_the_message_leads_from_the_survivor_to_its_holder(ran: Ran) -> None:
         at = text.index(line, at)
 
 
-def test_excuses_are_told_with_the_leak(ran: Ran) -> None:
+def test_excuses_are_reported_with_the_leak(ran: Ran) -> None:
     [allowed] = ran.checked("test_is_allowed")["findings"]
     assert (allowed["section"], allowed["why"]) == ("known", "allowed by the marker until 2999-01-01: upstream")
     [expired] = ran.checked("test_was_allowed")["findings"]
     assert expired["why"] == "was allowed by the marker until 2020-01-01: was to be mended"
     [within] = ran.checked("test_keeps_what_it_may")["findings"]
     assert (within["section"], within["why"]) == ("within limits", "allowed: 1 tensors a run")
-    [result] = ran.checked("test_leaves_cycles_that_are_told")["findings"]
+    [result] = ran.checked("test_leaves_cycles_that_are_reported")["findings"]
     assert (result["section"], result["kind"], result["lifetime"]) == ("waiting", "needs-gc", "gc")
 
 

@@ -124,12 +124,12 @@ def test_what_earlier_tests_may_have_left_is_explained(ran: Ran) -> None:
     assert 16 <= why["bytes"] < LEAST
 
 
-def test_what_is_new_is_told_from_bytes_of_before() -> None:
+def test_what_is_new_is_distinguished_from_bytes_of_before() -> None:
     with pytest.raises(TypeError, match="bytes that native_blocks gave"):
         _heap.native_since(None)  # type: ignore[arg-type]
 
 
-def test_the_mini_engines_graphs_of_gradients_are_told_too(tmp_path: Path) -> None:
+def test_the_mini_engines_graphs_of_gradients_are_reported_too(tmp_path: Path) -> None:
     suite = """
         import gradlife.engine as torch
 

@@ -112,7 +112,7 @@ def awaited(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     "name", ["test_marked_keeps", "test_marked_keeps_in_a_wider_fixture", "test_keeps", "test_has_a_fixture_that_leaks"]
 )
 def test_a_coroutine_that_leaves_something_fails(awaited: Ran, name: str) -> None:
-    """Of the runs themselves nothing is told: what tears a fixture down does not pile up at those that it uses."""
+    """Reports of the single runs are dropped: finalizers of a fixture do not pile up at the fixtures that it uses."""
     assert awaited.codes(name) == [("new", "GL512")]
     assert awaited.checked(name)["is_failure"]
 
@@ -202,7 +202,7 @@ def test_a_test_that_leaks_in_each_try_fails(rerun: tuple[Ran, Path], name: str)
     assert ran.text.count(f"RERUN test_suite.py::{name}\n") == 2
 
 
-def test_each_test_is_told_of_once_by_its_last_try(rerun: tuple[Ran, Path]) -> None:
+def test_each_test_is_reported_once_by_its_last_try(rerun: tuple[Ran, Path]) -> None:
     ran, folder = rerun
     assert (ran.report["totals"]["checked"], ran.report["totals"]["new"]) == (7, 2)
     cases = {case.get("name"): case for case in xml.parse(folder / "tests.xml").iter("testcase")}
@@ -379,7 +379,7 @@ SUBTESTS = """
 
 
 @pytest.mark.torch
-def test_subtests_are_told_once_and_not_again_by_each_repeat(tmp_path: Path) -> None:
+def test_subtests_are_reported_once_and_not_again_by_each_repeat(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, "-v", test_suite=SUBTESTS)
     result = re.findall(r"::(test_\w+) (SUBPASSED\S+)", ran.text)
     assert result[:4] == [

@@ -117,7 +117,7 @@ def test_a_copy_of_the_process_does_not_check(tmp_path: Path) -> None:
     assert "this test runs in a forked copy of the process that collected it" in ran.text
 
 
-def test_a_mode_that_there_is_none_of_is_told_from_a_path(tmp_path: Path) -> None:
+def test_an_unknown_mode_is_distinguished_from_a_path(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, "--leaks=wrn", test_suite=SUITE)
     assert ran.status == 4
     assert "gradlife: --leaks=wrn: 'warn' or 'fail', and there is no such path either" in ran.text

@@ -51,7 +51,7 @@ def test_a_new_leak_is_a_result_at_a_line_of_the_suite(tmp_path: Path) -> None:
 
 
 @pytest.mark.whole
-def test_a_known_leak_is_left_out_and_one_that_is_only_told_is_a_warning(tmp_path: Path) -> None:
+def test_a_known_leak_is_left_out_and_one_that_is_only_reported_is_a_warning(tmp_path: Path) -> None:
     run_suite(tmp_path, "--leaks-baseline=known.json", "--leaks-update-baseline", test_a=SUITE)
     ran = run_suite(tmp_path, "--leaks-baseline=known.json", "--leaks-sarif=leaks.sarif")
     assert (ran.status, log_of(tmp_path)["results"]) == (0, [])

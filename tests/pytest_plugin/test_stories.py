@@ -1,4 +1,4 @@
-"""Scenario files that pytest collects: a test for each story on each system, told in a child, failing in the story's words."""
+"""Scenario files that pytest collects: a test for each story on each system, message in a child, failing in the story's words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradlife.pytest_plugin.scenarios import systems
 from plugin_suites import Ran, run_suite
 
 STORIES = '''
-    """Stories of tensors, told on the fake framework."""
+    """Stories of tensors, run on the fake framework."""
 
     import os
     from pathlib import Path
@@ -58,7 +58,7 @@ STORIES = '''
         os.abort()
 
 
-    @scenario(title="it can't be told", needs="hooks")
+    @scenario(title="it can't be run", needs="hooks")
     def needs_hooks(lab):
         """Nothing has hooks here."""
 '''
@@ -74,7 +74,7 @@ BACKENDS = ("--gradlife-backend=fake", "--gradlife-backend=fake:fake-leaky")
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    folder = tmp_path_factory.mktemp("files") / "told"
+    folder = tmp_path_factory.mktemp("files") / "stories"
     folder.mkdir()
     for name, text in FILES.items():
         (folder / f"{name}.py").write_text(dedent(text), encoding="utf-8")
@@ -96,9 +96,9 @@ def test_each_story_is_a_test_on_each_system(ran: Ran) -> None:
     assert len(ran.outcomes) == 9
 
 
-def test_a_contradiction_is_told_in_words_with_the_path_to_all_readings(ran: Ran) -> None:
+def test_a_contradiction_is_reported_in_words_with_the_path_to_all_readings(ran: Ran) -> None:
     assert (
-        "CONTRADICTED told/tensor_dropped on fake:fake-leaky\n"
+        "CONTRADICTED stories/tensor_dropped on fake:fake-leaky\n"
         "  x, liveness at 'dropped': declared del, got never\n"
         "  declared because nobody else holds it\n"
         "\n"
@@ -165,7 +165,7 @@ def test_a_system_that_there_is_not_is_refused_before_anything_is_collected(tmp_
     assert not (tmp_path / "loaded").exists()
 
 
-def test_without_a_choice_stories_are_told_on_what_the_command_line_compares(tmp_path: Path) -> None:
+def test_without_a_choice_stories_are_run_on_what_the_command_line_compares(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, "--collect-only", "-q", stories=STORIES)
     shown = [line.partition("[")[2].rstrip("]") for line in ran.text.splitlines() if "::tensor_dropped[" in line]
     assert tuple(shown) == DEFAULT_BACKENDS

@@ -35,7 +35,7 @@ MIXED = (
 )
 
 
-def test_findings_are_told_by_whose_affair_they_are() -> None:
+def test_findings_are_named_by_whose_affair_they_are() -> None:
     assert list(lines(SuiteResult(MIXED, Baseline()))) == [
         "7 tests checked: 1 new · 1 library · 1 waiting · 1 known · 1 explained · 1 not repeatable",
         "not repeatable  t.py::odd: run 3: ValueError: no",
@@ -70,7 +70,7 @@ def test_nothing_is_said_where_nothing_was_checked() -> None:
     assert list(lines(SuiteResult((checked("clean"),), Baseline()))) == ["1 test checked: no leaks"]
 
 
-def test_entries_of_the_baseline_that_are_past_are_told() -> None:
+def test_entries_of_the_baseline_that_are_past_are_reported() -> None:
     baseline = merged([Known("feedfeedfeed", "GL402", "old", ("t.py::clean",), until="2020-01-01")])
     assert list(lines(SuiteResult((checked("clean"),), baseline))) == [
         "1 test checked: 1 expired in the baseline · 1 unused in the baseline",

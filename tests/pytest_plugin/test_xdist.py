@@ -104,7 +104,7 @@ def test_findings_reach_the_report_whole(alone: Ran, divided: Ran) -> None:
     assert alone.report["totals"]["new"] == 6
 
 
-def test_the_summary_tells_of_all_of_them(alone: Ran, divided: Ran) -> None:
+def test_the_summary_reports_all_of_them(alone: Ran, divided: Ran) -> None:
     assert section_of(divided) == section_of(alone)
     assert len(section_of(alone)) == 6
 
@@ -127,7 +127,7 @@ def test_a_baseline_that_workers_update_is_the_same_file(tmp_path: Path) -> None
 
 
 @pytest.mark.whole
-def test_a_marker_alone_is_told_of_without_any_option(pytester: pytest.Pytester) -> None:
+def test_a_marker_alone_is_reported_without_any_option(pytester: pytest.Pytester) -> None:
     """Nothing on the command line says beforehand that there is anything to check."""
     pytester.makepyfile(HEAD + MARKED)
     result = pytester.runpytest_subprocess("-n2", "-p", "no:cacheprovider", "-p", "no:randomly")

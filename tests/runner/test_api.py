@@ -48,7 +48,7 @@ def test_every_scenario_runs_in_every_system_in_order(write_story: WriteStory) -
     assert report.exit_status == 0
 
 
-def test_systems_that_differ_are_told_apart_by_their_readings(write_story: WriteStory) -> None:
+def test_systems_that_differ_are_distinguished_by_their_readings(write_story: WriteStory) -> None:
     report = api.run([write_story(STORY)], backends=["fake", "fake:fake-leaky"])
     verdicts = {reading.system: reading for reading in report.readings if reading.key[2:] == ("x", "liveness")}
     assert {system: (reading.value, reading.status) for system, reading in verdicts.items()} == {
@@ -98,7 +98,7 @@ def test_a_report_survives_its_json(write_story: WriteStory) -> None:
     assert codec.loads(codec.dumps(report)) == report
 
 
-def test_progress_is_told_run_by_run(write_story: WriteStory) -> None:
+def test_progress_is_reported_run_by_run(write_story: WriteStory) -> None:
     seen: list[api.Progress] = []
     api.run([write_story(STORY)], backends=["fake"], on_progress=seen.append)
     assert [(progress.done, progress.total) for progress in seen] == [(0, 2), (1, 2), (2, 2)]
@@ -154,7 +154,7 @@ def leaves(lab):
 """
 
 
-def test_a_real_frameworks_stories_about_exit_are_told_beside_its_others(write_story: WriteStory) -> None:
+def test_a_real_frameworks_stories_about_exit_are_run_beside_its_others(write_story: WriteStory) -> None:
     stories = api.select_stories([write_story(STORY + EXIT)], "")
     torch, fake = TorchBackend(), FakeBackend()
     plan = api.Plan(stories, (fake, torch), 60.0, ())
@@ -167,14 +167,14 @@ def test_a_real_frameworks_stories_about_exit_are_told_beside_its_others(write_s
     assert [shift.module for shift in api.shifts_of(plan)] == ["torch", "", "gradlife.backends.fake"]
 
 
-def test_stories_about_exit_alone_are_told_by_a_server_that_knows_whether_their_framework_is_there(
+def test_stories_about_exit_alone_are_run_by_a_server_that_knows_whether_their_framework_is_there(
     write_story: WriteStory,
 ) -> None:
     plan = api.Plan(api.select_stories([write_story(EXIT)], ""), (TorchBackend(),), 60.0, ())
     assert [shift.module for shift in api.shifts_of(plan)] == ["torch"]
 
 
-def test_stories_of_both_kinds_are_told_once_each_and_in_order(
+def test_stories_of_both_kinds_are_run_once_each_and_in_order(
     write_story: WriteStory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FakeBackend, "worker_spec", lambda self: WorkerSpec("gradlife.backends.fake"))
@@ -191,7 +191,7 @@ def test_a_system_without_a_feature_is_not_available(write_story: WriteStory) ->
     report = api.run([path], backends=["fake"])
     assert report.runs[0].outcome == "not available"
     assert report.runs[0].reason == "needs hooks: Pack and unpack hooks"
-    assert report.exit_status == 3  # nothing could be told
+    assert report.exit_status == 3  # no story could be run
     assert report.totals.unavailable == 1
 
 

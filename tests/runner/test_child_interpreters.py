@@ -69,7 +69,7 @@ def lacking(lab):
 def leaves(lab):
     import atexit
     atexit.register(lab.at_exit, "bye")
-    lab.stage("told")
+    lab.stage("message")
 """
 
 
@@ -77,7 +77,7 @@ def values(readings: Any, probe: str) -> dict[str, Any]:
     return {reading.subject: reading.value for reading in readings if reading.probe == probe}
 
 
-def test_another_interpreter_tells_a_story_without_having_gradlife(tmp_path: Path, write_story: WriteStory) -> None:
+def test_another_interpreter_runs_a_story_without_having_gradlife(tmp_path: Path, write_story: WriteStory) -> None:
     path = make_environment(tmp_path / "env", torch=TORCH)
     report = api.run([write_story(STORY)], backends=[f"torch@{path}"])
     (run,), (system,) = report.runs, report.systems
@@ -203,9 +203,7 @@ def test_torch_in_a_child_interpreter_reads_what_torch_reads(tmp_path: Path) -> 
     assert report.exit_status == 0
 
 
-def test_stories_on_a_framework_with_threads_are_told_several_at_a_time(
-    tmp_path: Path, write_story: WriteStory
-) -> None:
+def test_stories_on_a_framework_with_threads_are_run_several_at_a_time(tmp_path: Path, write_story: WriteStory) -> None:
     thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
     backend = ChildBackend("torch@" + make_environment(tmp_path / "env", torch=thread + TORCH))
     assert backend.worker_spec().is_threaded

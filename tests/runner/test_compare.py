@@ -136,7 +136,7 @@ def test_a_report_pairs_every_reading_and_every_missing_one() -> None:
     ]
 
 
-def test_totals_count_the_pair_of_one_profile_and_what_tells_profiles_apart() -> None:
+def test_totals_count_the_pair_of_one_profile_and_what_distinguishes_profiles() -> None:
     runs = compare(
         [
             ok(

@@ -21,11 +21,11 @@ from gradlife.scenario import Expect, scenario
 
 
 @scenario(
-    title="told twice",
+    title="run twice",
     contexts="plain thread reentrant",
     expects=[Expect("x", "gc", within="thread"), Expect("x", "del")],
 )
-def told(lab):
+def one_step(lab):
     """In a thread, and not."""
 
     def forward(size):
@@ -42,7 +42,7 @@ def told(lab):
     lab.stage("gone", all_names_gone=True)
 
 
-@scenario(title="told once")
+@scenario(title="run once")
 def once(lab):
     """Plainly."""
     lab.value("x", 1)
@@ -84,21 +84,30 @@ def test_an_unknown_context_is_refused() -> None:
 
 
 def test_a_story_is_found_by_its_name_and_by_that_of_one_context(file: Path) -> None:
-    assert [one.info.name for one in discover([f"{file}::told"])] == ["told[plain]", "told[thread]", "told[reentrant]"]
-    assert [one.info.name for one in discover([f"{file}::told[thread]"])] == ["told[thread]"]
+    assert [one.info.name for one in discover([f"{file}::one_step"])] == [
+        "one_step[plain]",
+        "one_step[thread]",
+        "one_step[reentrant]",
+    ]
+    assert [one.info.name for one in discover([f"{file}::one_step[thread]"])] == ["one_step[thread]"]
     with pytest.raises(UnknownNameError):
-        discover([f"{file}::told[no_grad]"])
+        discover([f"{file}::one_step[no_grad]"])
 
 
 def test_each_context_has_a_digest_of_its_own(file: Path) -> None:
-    result = discover([f"{file}::told"])
+    result = discover([f"{file}::one_step"])
     assert len({digest_of(one.path, one.info) for one in result}) == 3
 
 
-def test_each_context_is_told_and_judged_by_itself(file: Path) -> None:
+def test_each_context_is_run_and_judged_by_itself(file: Path) -> None:
     report = api.run([str(file)], backends=["fake"])
     outcomes = {run.scenario.partition("/")[2]: run.outcome for run in report.runs}
-    assert outcomes == {"told[plain]": "ok", "told[thread]": "ok", "told[reentrant]": "not available", "once": "ok"}
+    assert outcomes == {
+        "one_step[plain]": "ok",
+        "one_step[thread]": "ok",
+        "one_step[reentrant]": "not available",
+        "once": "ok",
+    }
     assert [(one.scenario[-8:], one.got) for one in report.expectations if one.verdict == "met"] == [
         ("d[plain]", "del"), ("[thread]", "gc"),
     ]  # fmt: skip
@@ -115,7 +124,7 @@ def test_the_matrix_has_a_row_a_system_and_a_column_a_context(file: Path, capsys
 
 
 def test_the_matrix_is_written_as_a_run_of_those_stories(file: Path, capsys: Captured) -> None:
-    assert main(["run", "--matrix", str(file), "-k", "told and not plain", "--backend", "fake", "--json", "-"]) == 0
+    assert main(["run", "--matrix", str(file), "-k", "one_step and not plain", "--backend", "fake", "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [one["context"] for one in document["scenarios"]] == ["thread", "reentrant"]
 
@@ -174,6 +183,6 @@ def test_what_raises_in_its_thread_ends_the_story(monkeypatch: pytest.MonkeyPatc
     def broken() -> None:
         raise BrokenOff
 
-    monkeypatch.setattr("threading.excepthook", lambda told: None)
+    monkeypatch.setattr("threading.excepthook", lambda _: None)
     with pytest.raises(RuntimeError, match="the function raised in its thread"):
         forward_within("thread", None, broken, ())

@@ -25,7 +25,7 @@ def other():
 
 
 @scenario(title="a title", expects=[Expect("x", "del")])
-def told(lab):
+def kept(lab):
     """The story."""
     x = lab.tensor(helper())  # a comment
     lab.watch("x", x)
@@ -33,7 +33,7 @@ def told(lab):
 '''
 
 
-def digest(tmp_path: Path, text: str, name: str = "told", needs: str = "", isolation: str = "fork") -> str:
+def digest(tmp_path: Path, text: str, name: str = "kept", needs: str = "", isolation: str = "fork") -> str:
     file = tmp_path / "story.py"
     file.write_text(text, encoding="utf-8")
     return digest_of(file, ScenarioInfo(f"s/{name}", name, "s", "t", needs=needs, isolation=isolation))
@@ -53,7 +53,7 @@ def digest(tmp_path: Path, text: str, name: str = "told", needs: str = "", isola
         ('"""A file."""', "import os"),
     ],
 )
-def test_what_changes_nothing_that_is_told_leaves_the_digest(tmp_path: Path, old: str, new: str) -> None:
+def test_what_changes_nothing_that_runs_leaves_the_digest(tmp_path: Path, old: str, new: str) -> None:
     assert old in STORY
     assert digest(tmp_path, STORY.replace(old, new)) == digest(tmp_path, STORY)
 
@@ -69,7 +69,7 @@ def test_what_changes_nothing_that_is_told_leaves_the_digest(tmp_path: Path, old
         ('"""A file."""', "import sys\nsys.setrecursionlimit(500)"),
     ],
 )
-def test_what_changes_what_is_told_changes_the_digest(tmp_path: Path, old: str, new: str) -> None:
+def test_what_changes_what_runs_changes_the_digest(tmp_path: Path, old: str, new: str) -> None:
     assert old in STORY
     assert digest(tmp_path, STORY.replace(old, new)) != digest(tmp_path, STORY)
 
@@ -84,7 +84,7 @@ def test_what_a_story_needs_and_where_it_runs_belong_to_it(tmp_path: Path) -> No
 
 
 def test_a_story_with_another_name_has_the_same_digest(tmp_path: Path) -> None:
-    assert digest(tmp_path, STORY.replace("told", "renamed"), "renamed") == digest(tmp_path, STORY)
+    assert digest(tmp_path, STORY.replace("kept", "renamed"), "renamed") == digest(tmp_path, STORY)
 
 
 def test_a_story_made_by_other_code_is_known_by_its_whole_file(tmp_path: Path) -> None:

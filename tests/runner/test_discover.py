@@ -52,7 +52,7 @@ def test_a_folder_gives_the_scenario_files_in_it(write_story: WriteStory, tmp_pa
     assert ids(discover([str(tmp_path)])) == ["a/a", "b/b"]
 
 
-def test_a_scenario_named_twice_on_the_command_line_is_told_once(write_story: WriteStory) -> None:
+def test_a_scenario_named_twice_on_the_command_line_is_run_once(write_story: WriteStory) -> None:
     path = write_story(TWO)
     assert ids(discover([path + "::two", path])) == ["suite/two", "suite/one"]
 

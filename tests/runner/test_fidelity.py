@@ -179,7 +179,7 @@ def test_the_command_prints_a_line_a_system_and_writes_json(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--against", "torch"], "--fidelity does not go with --against"),
         (["--matrix"], "--fidelity does not go with --matrix"),
@@ -191,17 +191,17 @@ def test_the_command_prints_a_line_a_system_and_writes_json(
     ],
 )
 def test_what_was_asked_wrongly_is_one_line(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from gradlife.cli import main
 
     assert main(["run", "--fidelity", *arguments]) == 2
     errors = capsys.readouterr().err
-    assert errors.startswith(f"gradlife: error: {told}")
+    assert errors.startswith(f"gradlife: error: {message}")
     assert len(errors.splitlines()) == 1
 
 
-def test_what_only_a_compiler_could_tell_is_explained() -> None:
+def test_what_only_a_compiler_could_show_is_explained() -> None:
     one = Difference("contexts/step[compile]", "", "", "ending", "not available: needs compile", "ok")
     assert module.explained(one, "torch-2.13").reason == "the engine has no compiler of Python functions"
     assert module.explained(replace(one, scenario="contexts/step[plain]"), "torch-2.13").reason == ""

@@ -51,7 +51,7 @@ def row(*readings: tuple[str, Json] | tuple[str, Json, str], unstable: str = "")
         (["never", "inconclusive", "gc", "gc"], "torch: `never` until 1.9.1, `gc` from 1.10.2"),
     ],
 )
-def test_a_sentence_tells_when_a_reading_changed(values: list[Json], sentence: str) -> None:
+def test_a_sentence_shows_when_a_reading_changed(values: list[Json], sentence: str) -> None:
     found = row(*zip(("1.1.0", "1.9.1", "1.10.2", "2.13.0"), values, strict=True))
     assert found.sentences == (sentence,)
 
@@ -72,7 +72,7 @@ def test_an_unstable_reading_is_no_change() -> None:
     assert (found.is_changed, found.moments[1].is_unstable) == (False, True)
 
 
-def test_the_pull_request_that_came_between_two_releases_is_told() -> None:
+def test_the_pull_request_that_came_between_two_releases_is_reported() -> None:
     found = row(("1.1.0", "never"), ("1.2.0", "gc"), ("1.9.1", "gc"), ("1.10.2", "del"))
     assert [(change.first, change.pull) for change in found.changes] == [
         ("1.2.0", "pytorch/pytorch#22983"), ("1.10.2", "pytorch/pytorch#56017"),
@@ -109,8 +109,8 @@ from gradlife.scenario import scenario
 
 
 @scenario(title="a story of two releases")
-def told(lab):
-    """It is told from recordings."""
+def first_story(lab):
+    """It is read from recordings."""
     lab.stage("end")
 '''
 
@@ -174,29 +174,31 @@ def test_the_engine_s_columns_are_marked_as_its_own(story: Path, capsys: Capture
     assert "columns of the engine are its profiles" in " ".join(output.split())
 
 
-def test_a_story_that_no_release_has_cannot_be_told(story: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_a_story_that_no_release_has_cannot_be_run(story: Path, tmp_path: Path, capsys: Captured) -> None:
     name = recorded(story, "1.1.0", ctx="never")
     other = tmp_path / "other.py"
-    other.write_text(TOLD.replace("told", "another").replace('"end"', '"start"'), encoding="utf-8")
+    other.write_text(TOLD.replace("first_story", "another").replace('"end"', '"start"'), encoding="utf-8")
     assert main(["history", str(other), "--backend", name]) == 3
     assert "the story is not in recorded:" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "first_story"),
     [
         (["no_such_story"], "unknown scenario 'no_such_story'"),
-        (["STORY", "-k", "identity"], "no reading of told matches 'identity'"),
+        (["STORY", "-k", "identity"], "no reading of first_story matches 'identity'"),
         (["STORY", "-k", "and"], "cannot read the expression 'and'"),
         (["STORY", "--backend", "recorded:none"], "unknown recording 'none'"),
         ([], "the following arguments are required: SCENARIO"),
     ],
 )
-def test_what_was_asked_wrongly_is_one_line(story: Path, capsys: Captured, arguments: list[str], told: str) -> None:
+def test_what_was_asked_wrongly_is_one_line(
+    story: Path, capsys: Captured, arguments: list[str], first_story: str
+) -> None:
     name = recorded(story, "1.1.0", ctx="never")
     words = [str(story) if word == "STORY" else word for word in arguments]
     words += [] if "--backend" in words or not words else ["--backend", name]
     assert main(["history", *words]) == 2
     errors = capsys.readouterr().err
-    assert errors.startswith(f"gradlife: error: {told}")
+    assert errors.startswith(f"gradlife: error: {first_story}")
     assert len(errors.splitlines()) == 1

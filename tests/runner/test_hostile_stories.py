@@ -1,4 +1,4 @@
-"""Whatever a story does to its process is one result, and the stories after it are told all the same."""
+"""Whatever a story does to its process is one result, and the stories after it run all the same."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def saves(lab):
 """
 
 
-def test_each_profile_tells_the_story_in_its_own_path(write_story: WriteStory) -> None:
+def test_each_profile_runs_the_story_in_its_own_process(write_story: WriteStory) -> None:
     names = ["mini:torch-1.2", "mini:torch-2.13", "mini:torch-2.13+tensor_identity=mutual"]
     report = api.run([write_story(STORY)], backends=names)
     values = {r.system: r.value for r in report.readings if (r.subject, r.probe) == ("ctx", "liveness")}

@@ -102,7 +102,7 @@ def path(tmp_path: Path) -> str:
     return str(file)
 
 
-def told(path: str, name: str, *backends: str) -> RunReport:
+def run_story(path: str, name: str, *backends: str) -> RunReport:
     return api.run([f"{path}::{name}"], backends=backends or ["mini:torch-2.13"], with_graphs=True)
 
 
@@ -126,40 +126,40 @@ def node(graph: OwnerGraph, subject: str) -> list[OwnerNode]:
 
 
 def test_a_context_that_owns_its_node_has_it_inside_itself(path: str) -> None:
-    made = graph(told(path, "keeps", "mini:torch-1.1"), "made")
+    made = graph(run_story(path, "keeps", "mini:torch-1.1"), "made")
     (ctx,) = node(made, "ctx")
     assert (ctx.kind, ctx.wrapper, ctx.to_impl, ctx.to_wrapper) == ("node", "DoubleBackward", "embeds", "borrowed")
     assert {("y", "grad_fn", "ctx", "strong"), ("ctx", ".y", "y", "strong")} <= edges(made)
 
 
 def test_a_node_that_owns_its_context_has_it_beside_itself_and_is_pointed_at_weakly(path: str) -> None:
-    made = graph(told(path, "keeps", "mini:torch-1.2"), "made")
+    made = graph(run_story(path, "keeps", "mini:torch-1.2"), "made")
     assert [one.kind for one in node(made, "ctx")] == ["node", "python"]
     assert {("ctx", "context", "ctx", "strong"), ("ctx", "its node", "ctx", "weak")} <= edges(made)
 
 
 def test_a_context_whose_counts_are_coupled_is_the_wrapper_of_its_node(path: str) -> None:
-    made = graph(told(path, "keeps", "mini:torch-2.13"), "made")
+    made = graph(run_story(path, "keeps", "mini:torch-2.13"), "made")
     (ctx,) = node(made, "ctx")
     assert (ctx.wrapper, ctx.to_impl, ctx.to_wrapper) == ("DoubleBackward", "strong", "coupled")
     assert ("ctx", "context", "ctx", "coupled") not in edges(made)
 
 
 def test_counts_are_those_of_the_story_without_the_look_itself(path: str) -> None:
-    report = told(path, "keeps")
+    report = run_story(path, "keeps")
     assert [one.refcount for one in node(graph(report, "made"), "y")] == [2]  # its name, and the ctx
     assert [one.refcount for one in node(graph(report, "dropped"), "y")] == [1]
 
 
 def test_a_name_is_drawn_as_long_as_it_leads_to_something(path: str) -> None:
-    report = told(path, "keeps")
+    report = run_story(path, "keeps")
     assert ("y", "", "y", "strong") in edges(graph(report, "made"))
     assert {node.name for node in graph(report, "made").nodes if node.kind == "name"} == {"x", "y"}
     assert [node for node in graph(report, "dropped").nodes if node.kind == "name"] == []
 
 
 def test_paths_lead_through_containers_closures_and_plain_objects(path: str) -> None:
-    found = {edge for edge in edges(graph(told(path, "paths"), "held")) if edge[2] == "kept"}
+    found = {edge for edge in edges(graph(run_story(path, "paths"), "held")) if edge[2] == "kept"}
     assert found == {
         ("holder", ".kept['losses'][0]", "kept", "strong"),
         ("closing", " closure holder.kept['losses'][0]", "kept", "strong"),
@@ -169,20 +169,20 @@ def test_paths_lead_through_containers_closures_and_plain_objects(path: str) -> 
 
 
 def test_a_plain_subject_is_an_object_of_its_own(path: str) -> None:
-    report = told(path, "plain")
+    report = run_story(path, "plain")
     assert ("thing", ".tensor", "t", "strong") in edges(graph(report, "made"))
     assert [(one.kind, one.name) for one in node(graph(report, "made"), "thing")] == [("python", "Thing")]
     assert graph(report, "dropped").nodes == ()
 
 
-def test_names_of_all_the_storys_functions_are_told(path: str) -> None:
-    report = told(path, "calling")
+def test_names_of_all_the_storys_functions_are_reported(path: str) -> None:
+    report = run_story(path, "calling")
     assert {node.name for node in graph(report, "within").nodes if node.kind == "name"} == {"given", "outer"}
     assert {node.name for node in graph(report, "back").nodes if node.kind == "name"} == {"outer"}
 
 
 def test_of_a_long_chain_what_is_near_the_subject_is_drawn_and_the_rest_counted(path: str) -> None:
-    made = graph(told(path, "chain"), "made")
+    made = graph(run_story(path, "chain"), "made")
     assert len(made.nodes) == 48
     assert made.left_out > 500
     assert node(made, "y") != []
@@ -210,7 +210,7 @@ def test_nothing_is_drawn_unless_asked_for_nor_by_a_framework_that_cannot_tell(p
 
 
 def test_drawings_travel_in_json(path: str) -> None:
-    report = told(path, "keeps", "mini:torch-1.1", "mini:torch-2.13")
+    report = run_story(path, "keeps", "mini:torch-1.1", "mini:torch-2.13")
     assert codec.loads(codec.dumps(report)) == report
 
 
@@ -228,8 +228,8 @@ def shape(graph: OwnerGraph) -> set[tuple[str, ...]]:
 @pytest.mark.torch
 @pytest.mark.scan
 @pytest.mark.parametrize("name", ["keeps", "paths", "plain", "calling"])
-def test_what_is_read_of_pytorch_is_what_the_engine_tells_of_its_imitation(path: str, name: str) -> None:
-    report = told(path, name, "mini:torch-2.13", "torch")
+def test_what_is_read_of_pytorch_is_what_the_engine_reports_about_its_imitation(path: str, name: str) -> None:
+    report = run_story(path, name, "mini:torch-2.13", "torch")
     engine, torch = (run.graphs for run in report.runs if isinstance(run, RunOk))
     assert [one.stage for one in engine] == [one.stage for one in torch]
     assert [one.source for one in torch] == ["heap"] * len(engine)

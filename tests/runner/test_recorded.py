@@ -47,7 +47,7 @@ def test_a_recorded_run_has_nothing_that_changes_from_run_to_run() -> None:
     assert recorded_story([failed], "digest", "here").run == RunFailed("s/a", "here", error="ValueError: no")
 
 
-def test_of_several_endings_the_usual_one_is_recorded_and_all_are_told() -> None:
+def test_of_several_endings_the_usual_one_is_recorded_and_all_are_reported() -> None:
     crash = RunCrashed("s/a", "one", exit_code=-11, signal="SIGSEGV")
     story = recorded_story([run_with(x="gc"), crash, run_with(x="gc")], "digest", "here")
     assert (story.run.outcome, story.outcomes) == ("ok", ("crashed", "ok"))

@@ -55,7 +55,7 @@ def test_a_server_imports_its_framework_once_and_forks_a_child_for_each_job(job:
             assert values(server, job) == {"forked": True, "stdin": True, "seed": False}
 
 
-def test_a_file_that_changes_between_two_jobs_is_told_as_it_is_then(job: dict[str, object], tmp_path: Path) -> None:
+def test_a_file_that_changes_between_two_jobs_is_run_as_it_is_then(job: dict[str, object], tmp_path: Path) -> None:
     with ForkServer("toy_framework") as server:
         assert values(server, job) == {"forked": True, "stdin": True, "seed": False}
         (tmp_path / "story.py").write_text(STORY.replace('"seed"', '"a longer name"'))

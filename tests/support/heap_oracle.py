@@ -1,6 +1,6 @@
-"""The heap walked in pure Python: the same nodes and edges as the native walk, told by other means.
+"""The heap walked in pure Python: the same nodes and edges as the native walk, found by other means.
 
-It asks the collector (`gc.get_referents`), and of what the collector is not told it asks Python itself: the variables of
+It asks the collector (`gc.get_referents`), and Python itself for references that the collector does not see: the variables of
 running frames, the dict of a type written in C, the fields of code objects, the items of object arrays. It is slow, makes
 objects while it looks and runs code of theirs, so it is no fallback for an interpreter without the extension; it serves
 to check the extension by.

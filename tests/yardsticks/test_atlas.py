@@ -83,7 +83,7 @@ def test_environments_and_downloads_are_the_campaigns_own(place: Place) -> None:
     assert not place.cache.exists()
 
 
-def test_a_system_that_cannot_be_made_is_told_and_the_others_go_on(place: Place) -> None:
+def test_a_system_that_cannot_be_made_is_reported_and_the_others_go_on(place: Place) -> None:
     run = Commands("env add torch-1.1.0")
     failed = campaign(place, run).work([OLD, FLOW])
     assert failed == {"torch-1.1.0": "its environment can't be made (gradlife env add ended with 3)"}

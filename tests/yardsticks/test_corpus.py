@@ -118,7 +118,7 @@ def test_the_first_finding_must_be_of_the_kind_that_the_label_asks_for(
     assert judge(labelled(kind), "step", document(report), report.exit_status).outcome == outcome
 
 
-def test_a_clean_case_with_harmless_cycles_may_be_told_to_need_the_collector_and_nothing_stronger() -> None:
+def test_a_clean_case_with_harmless_cycles_may_be_reported_to_need_the_collector_and_nothing_stronger() -> None:
     lenient = labelled(None, may_need_gc=True)
     assert judge(lenient, "step", document(hunt(WAITING)), 0).is_right
     assert not judge(lenient, "step", document(LEAKING), 1).is_right
@@ -202,7 +202,7 @@ def test_a_name_is_a_whole_word() -> None:
     assert missing([".loss"], trace("Run: .losses")) == ["loss"]
 
 
-def test_a_cycle_may_be_told_from_anywhere_in_it() -> None:
+def test_a_cycle_may_be_reported_from_anywhere_in_it() -> None:
     found = trace(cycle=("function helper: closure variable 'is_leaf'", "function <lambda>: closure variable 'batch'"))
     assert missing([".batch", "function helper", "cell 'is_leaf'"], found) == []
     assert "helper" in trace_words(found)

@@ -52,7 +52,7 @@ def case_file(folder: Path, kind: str = "'growth'", more: str = "") -> Path:
     ],
 )
 def test_a_label_says_which_tests_fail(tmp_path: Path, kind: str, more: str, asked: list[str]) -> None:
-    """A small cycle is told only, with --leaks."""
+    """A small cycle is only reported, with --leaks."""
     case = read_case(case_file(tmp_path, kind, more))
     paths = ("step", "fixed", "allowed", "swept", "swept_fixed")
     assert [expected(case, path, (1, 0), 64) for path in paths] == asked

@@ -65,7 +65,7 @@ def test_programs_of_the_page_hold_what_they_assert(text: str, folder: Path) -> 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_every_verb_of_the_prompt_is_told() -> None:
+def test_every_verb_of_the_prompt_is_reported() -> None:
     from gradlife.interactive.session import VERBS
 
     assert [verb for verb in VERBS if verb not in {"help", "continue"} and f"| `{verb}" not in PAGE] == []

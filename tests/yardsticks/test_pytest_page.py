@@ -71,7 +71,7 @@ def test_commands_come_with_what_they_print(folder: Path) -> None:
             at = found
 
 
-def test_every_option_argument_and_method_is_told() -> None:
+def test_every_option_argument_and_method_is_reported() -> None:
     parser = pytest.Parser(_ispytest=True)
     options.add_options(parser)
     names = [option.names()[0] for group in parser._groups for option in group.options]

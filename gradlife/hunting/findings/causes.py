@@ -33,7 +33,7 @@ class GrowingGroup:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """What gets more."""
+        """The containers that gain items, or the object that the group hangs on."""
         anchor = self.grown.group.anchor
         return self.grown.containers or ((anchor,) if anchor else ())
 

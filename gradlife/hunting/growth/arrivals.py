@@ -50,7 +50,7 @@ def grown_rarely(group: Group, evidence: Evidence) -> Grown | None:
 
 
 def arrivals_of(held_by: Sequence[int], rate: PerStep, evidence: Evidence) -> Arrivals | None:
-    """How often something came, by the items of what holds it; None for a chain, whose links look all the same."""
+    """Count how often an item was added to the containers; None for a chain, whose links all look the same."""
     steps = sum(map(evidence.steps, evidence.judged))
     times = min((sum(increments(node, evidence)) for node in held_by), default=0)
     if not times or times > MOST_OFTEN * steps:

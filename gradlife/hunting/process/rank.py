@@ -57,7 +57,7 @@ def whole(text: str | None) -> int | None:
 
 @dataclass(frozen=True)
 class Member:
-    """Who has a rank: where its process runs, and which it is."""
+    """The process of a rank: its host, its number and its start time."""
 
     rank: int
     world_size: int
@@ -73,7 +73,7 @@ class Member:
 
 
 def join_run(folder: str, rank: Rank) -> str:
-    """Makes the folder of a rank, with who it is; returns its path."""
+    """Make the folder of a rank, write its process into it, and return the folder's path."""
     path = os.path.join(folder, rank.folder)
     os.makedirs(path, mode=0o700, exist_ok=True)
     pid = os.getpid()
@@ -83,7 +83,7 @@ def join_run(folder: str, rank: Rank) -> str:
 
 
 def is_running(pid: int, started: str) -> bool:
-    """Is the process that began then still there, and no zombie?"""
+    """Is the process with this start time still running, and no zombie?"""
     if not sys.platform.startswith("linux"):
         with suppress(ProcessLookupError):
             os.kill(pid, 0)
@@ -93,7 +93,7 @@ def is_running(pid: int, started: str) -> bool:
 
 
 def start_of(pid: int) -> str:
-    """When a process began, in ticks of the system's clock; empty where it is gone or a zombie."""
+    """Return the start time of a process in clock ticks; empty if it is gone or a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:

@@ -69,7 +69,7 @@ class StepSnapshot:
 
     @property
     def limits(self) -> list[str]:
-        """What could not be seen, one sentence each."""
+        """The limits of the snapshot, one sentence each."""
         return self.graph.limits or self.graph.notes.splitlines()
 
     def forget(self) -> None:

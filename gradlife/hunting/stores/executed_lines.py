@@ -1,4 +1,4 @@
-"""Which lines of the program run in a step: what did not run stores nothing, whatever it says.
+"""The lines of the program that run in a step. A line that did not run stores nothing.
 
 It is watched for a few steps of the warm-up. No code of the program is changed; where another tool traces already, or a
 compiler takes the frames, nothing is watched and nothing is said to have run.

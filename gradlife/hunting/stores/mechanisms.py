@@ -1,4 +1,4 @@
-"""Ways to store that no container's name tells of: hooks, caches, frames that wait, ctx attributes, log records."""
+"""Statements that store without naming a container: hooks, caches, suspended frames, ctx attributes, log records."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ SUSPENDED = frozenset({"coroutine", "generator", "async_generator"})
 
 
 def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
-    """What stores by the reference from a step to the next, where that is no container's item."""
+    """Find statements that make the reference from a step to the next, if that is no item of a container."""
     step = steps[number]
     labels = [hop.label.strip("'") for hop in step.hops]
     hooks = next((REGISTRATIONS[label] for label in labels if label in REGISTRATIONS), None)
@@ -80,7 +80,7 @@ def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
 
 
 def kept_by_library(steps: Sequence[Step]) -> Iterator[Fits]:
-    """What stores where a library's container has these steps as its item and below."""
+    """Find statements that make a library keep one of these steps."""
     for step in steps:
         if step.type == "logging.LogRecord":
             yield is_logging

@@ -1,4 +1,4 @@
-"""What a program calls the object that a step of a trace refers to: an attribute, a variable, a key."""
+"""The program's name for the object that a step of a trace refers to: an attribute, a variable, a key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INSIDE = "<locals>"
 
 
 class PlaceKind(StrEnum):
-    """How the program writes the place."""
+    """The kind of a place, as the program writes it."""
 
     ATTRIBUTE = "attribute"
     GLOBAL = "global"
@@ -50,7 +50,7 @@ class Place:
 
 
 def place_at(step: Step) -> Place | None:
-    """What the reference of a step to the next is called; None where no statement would name it."""
+    """Return the name of a step's reference to the next; None if no statement would name it."""
     if not step.hops:
         return None
     first, last = step.hops[0], step.hops[-1]

@@ -43,7 +43,7 @@ def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]
 
 
 def inner(node: ast.expr) -> ast.expr:
-    """Of `place[key]` and `place.setdefault(key, [])` the place; a constant key is a name of its own."""
+    """Return `place` of `place[key]` and `place.setdefault(key, [])`; a constant key is a name of its own."""
     while True:
         if isinstance(node, ast.Subscript) and not is_named_key(node):
             node = node.value

@@ -1,4 +1,4 @@
-"""What to search the program's statements for, by a trace: the likeliest way to store first."""
+"""Searches through the program's statements for the one that stores, derived from a trace, the likeliest first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ IsProgram = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What to look for in each statement."""
+    """A test for statements, and how to choose between those that pass."""
 
     fits: Fits
     has_first_values: bool = False  # whether statements that fit may only give a place its first value
@@ -38,7 +38,7 @@ class Search:
 
 
 def searches(trace: Trace, anchor: int | None, is_program: IsProgram) -> Iterator[Search]:
-    """Each in turn is to be tried; the first that any statement fits tells."""
+    """Return the searches in order; the first that finds a statement gives the answer."""
     if trace.steps:
         yield from held(trace.steps, anchor, is_program)
     elif trace.cycle:
@@ -48,7 +48,7 @@ def searches(trace: Trace, anchor: int | None, is_program: IsProgram) -> Iterato
 
 
 def held(steps: Sequence[Step], anchor: int | None, is_program: IsProgram) -> Iterator[Search]:
-    """What stores an object that a root holds."""
+    """Return searches for statements that store an object held by a root."""
     at = anchor if anchor is not None and 0 <= anchor < len(steps) - 1 else None
     if at is not None:
         yield from map(Search, mechanisms.at_step(steps, at))
@@ -65,7 +65,7 @@ def held(steps: Sequence[Step], anchor: int | None, is_program: IsProgram) -> It
 
 
 def contained(steps: Sequence[Step], container: int, is_program: IsProgram) -> Iterator[Search]:
-    """What puts an item into a container: by the name that it has, or that the object around it has."""
+    """Return searches for statements that add to a container, by its name or the name of the object around it."""
     yield from map(Search, mechanisms.at_step(steps, container - 1))
     is_own = True
     for number, place in places_outward(steps, container - 1):
@@ -105,7 +105,7 @@ def repeated(steps: Sequence[Step]) -> Iterator[Search]:
 
 
 def assigned(steps: Sequence[Step]) -> Iterator[Search]:
-    """What assigns the place of the survivor, or of what it is a part of: the place nearest to it first."""
+    """Return searches for assignments to the survivor's place or to one around it, nearest first."""
     tensors = (
         number
         for number, step in enumerate(steps)
@@ -118,7 +118,7 @@ def assigned(steps: Sequence[Step]) -> Iterator[Search]:
 
 
 def ring(cycle: Sequence[Step], tail: Sequence[Step], is_program: IsProgram) -> Iterator[Search]:
-    """What closes a cycle."""
+    """Return searches for statements that close a cycle."""
     closed = (*cycle, cycle[0])
     for number in range(len(cycle)):
         yield from map(Search, mechanisms.at_step(closed, number))
@@ -135,7 +135,8 @@ def ring(cycle: Sequence[Step], tail: Sequence[Step], is_program: IsProgram) -> 
 
 
 def captured(places: Sequence[Place], cycle: Sequence[Step], tail: Sequence[Step]) -> Iterator[Search]:
-    """What closes a cycle of frames and functions: an assignment of a variable, else what makes the function."""
+    """Return searches for statements that close a cycle of frames and functions: the assignment of a variable, else the
+    function's definition."""
     for place in places:
         if place.kind is PlaceKind.LOCAL and not any(step.type == "function" for step in cycle):
             yield Search(partial(assigns, place=place), has_first_values=True)

@@ -97,7 +97,7 @@ def statements(body: list[ast.stmt], scope: Scope) -> Iterator[Statement]:
 
 
 def within(node: ast.stmt, scope: Scope) -> Scope:
-    """Where the statements in it stand."""
+    """The scope of the statements inside it."""
     if isinstance(node, Function):
         return Scope(scope.source, (*scope.names, node.name), scope.class_name, (*scope.functions, node))
     if isinstance(node, ast.ClassDef):
@@ -140,7 +140,7 @@ def called(call: ast.Call) -> str:
 
 
 def targets(node: ast.stmt) -> list[ast.expr]:
-    """What a statement assigns to."""
+    """Return the targets that a statement assigns to."""
     found = list(node.targets) if isinstance(node, ast.Assign) else []
     found += [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None else []
     return [

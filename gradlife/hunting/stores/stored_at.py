@@ -31,7 +31,7 @@ Found = tuple[Statement, Confidence]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of the statements that ran."""
+    """Evidence about the statements that ran."""
 
     created_at: Sequence[str] = ()  # the creation stack of the survivor
     executed: frozenset[tuple[str, int]] = frozenset()  # files, as they are shown, and lines that run in a step
@@ -77,7 +77,7 @@ def is_of_program(type_: str, modules: Collection[str]) -> bool:
 
 
 def storing(found: Sequence[Statement]) -> Sequence[Statement]:
-    """Those that give no first value and store what may be the survivor."""
+    """Return the statements that store what may be the survivor, without those that only give a first value."""
     later = [one for one in found if not is_initial(one)] or found
     return [one for one in later if may_hold(one)] or later
 
@@ -118,7 +118,7 @@ def may_hold(one: Statement) -> bool:
 
 
 def stored_values(node: ast.stmt) -> list[ast.expr]:
-    """What a simple statement stores."""
+    """Return the expressions that a simple statement stores."""
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         return [node.value] if node.value is not None else []
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -135,7 +135,7 @@ def is_plain(value: ast.expr) -> bool:
 
 
 def line_of_maker(trace: Trace, created_at: Sequence[str], sources: Sequence[Source]) -> Found | None:
-    """Where only a library refers to its own objects in a cycle: the line of the program that led to it."""
+    """Return the line of the program that made a library build a cycle of its own objects."""
     if not trace.cycle or trace.steps:
         return None
     for name, line in places(created_at):

@@ -41,13 +41,13 @@ def without_graph(text: str, tree: ast.Module, line: int, name: str, trees: Iter
 
 
 def only_target(node: ast.Assign | ast.AugAssign) -> ast.expr | None:
-    """What it assigns, where that is one place."""
+    """Return the only target of an assignment; None if there are several."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return targets[0] if len(targets) == 1 else None
 
 
 def detaching(node: ast.Assign | ast.AugAssign, target: ast.expr) -> Sequence[Edit]:
-    """What is to be written into the statement; nothing where it is not known which part of it is a tensor."""
+    """Return the edits that detach the tensor in the statement; none if several parts may be the tensor."""
     if isinstance(node, ast.AugAssign):
         parts = operands(node.value)
     elif any(is_like(part, target) for part in ast.walk(node.value)):
@@ -61,7 +61,7 @@ def detaching(node: ast.Assign | ast.AugAssign, target: ast.expr) -> Sequence[Ed
 
 
 def operands(node: ast.expr) -> list[ast.expr]:
-    """What a sum of products is made of."""
+    """Return the operands of sums and products, flattened."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
         return [*operands(node.left), *operands(node.right)]
     return [node]

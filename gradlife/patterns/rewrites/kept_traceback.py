@@ -35,7 +35,7 @@ def without_traceback(text: str, tree: ast.Module, line: int, trees: Iterable[as
 
 
 def reads_tracebacks(trees: Iterable[ast.Module]) -> bool:
-    """Does anything of the program look at tracebacks?"""
+    """Does the program use tracebacks anywhere?"""
     for node in (part for tree in trees for part in ast.walk(tree)):
         if last_name(node) in READERS:
             return True
@@ -49,7 +49,7 @@ def reads_tracebacks(trees: Iterable[ast.Module]) -> bool:
 
 
 def stored(node: ast.stmt) -> list[ast.expr]:
-    """What a simple statement stores."""
+    """Return the expressions that a simple statement stores."""
     if isinstance(node, ast.Assign):
         return [node.value]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

@@ -1,4 +1,4 @@
-"""How a program reads a name: whether anything could tell a tensor with a graph from the same one without.
+"""The program's reads of a name: may its tensor lose its graph without any of them noticing?
 
 Every mention of the name in every file counts, whatever object it is about. A mention is followed through expressions and
 local variables to where it ends: in a number it does no harm; at a call of unknown code the answer is no.
@@ -40,7 +40,7 @@ class Reader:
         self._parents = {id(part): node for tree in self._trees for node in ast.walk(tree) for part in children(node)}
 
     def is_blind(self, target: ast.expr, besides: Collection[ast.AST]) -> bool:
-        """Would nothing notice if what is assigned to a target had no graph? ``besides``: statements not to be looked at."""
+        """Would no code notice if the value assigned to a target had no graph? ``besides``: statements to ignore."""
         own = {id(part) for statement in besides for part in ast.walk(statement)}
         self._target = target
         name, others = name_of(target), base_name(target)
@@ -61,7 +61,7 @@ class Reader:
         return isinstance(up, ast.Assign | ast.AnnAssign) and isinstance(getattr(node, "ctx", None), ast.Store)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
-        """What a node is a part of."""
+        """Return the syntax node around a node."""
         return self._parents.get(id(node))
 
     def around(self, node: ast.AST, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
@@ -102,7 +102,7 @@ class Reader:
         return False
 
     def _ends(self, node: ast.AST, up: ast.AST, depth: int) -> bool:
-        """Where an expression comes to its end."""
+        """Is the statement that an expression ends in harmless?"""
         if isinstance(up, ast.Compare | ast.Expr | ast.If | ast.While | ast.Assert | ast.Delete):
             return True
         if isinstance(up, ast.FormattedValue):
@@ -121,7 +121,7 @@ class Reader:
         return False
 
     def _is_local_harmless(self, target: ast.Name, depth: int) -> bool:
-        """The same of all that is read of a local variable."""
+        """Are all reads of a local variable harmless?"""
         functions = self.around(target, ast.FunctionDef, ast.AsyncFunctionDef)
         scope = next(functions, None)
         return scope is not None and self._all_harmless(scope, target.id, depth)
@@ -145,7 +145,7 @@ def name_of(target: ast.expr) -> str:
 
 
 def base_name(target: ast.expr) -> str:
-    """Of `a.b["key"]` b; empty where it is no item."""
+    """Return `b` of `a.b["key"]`; empty if it is no item."""
     return last_name(target.value) if isinstance(target, ast.Subscript) else ""
 
 
@@ -170,7 +170,7 @@ def is_reflection(node: ast.AST, name: str) -> bool:
 
 
 def last_name(node: ast.AST) -> str:
-    """Of `a.b` b."""
+    """Return `b` of `a.b`."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""

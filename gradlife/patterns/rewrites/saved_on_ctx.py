@@ -62,7 +62,7 @@ def is_read_of(part: ast.AST, context: str, name: str) -> TypeGuard[ast.Attribut
 
 
 def read_edits(owner: ast.ClassDef, name: str) -> Iterator[Edit]:
-    """What backward reads instead."""
+    """Return the edits that make backward read from `saved_tensors` instead."""
     for part in reads_in_backward(owner, name):
         if isinstance(part.value, ast.Name):
             yield replaced(part, f"{part.value.id}.saved_tensors[0]")

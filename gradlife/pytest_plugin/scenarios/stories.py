@@ -59,13 +59,13 @@ class StoryServers:
         return found
 
     def pytest_unconfigure(self) -> None:
-        """Ends them."""
+        """Close the servers."""
         while self._servers:
             self._servers.popitem()[1].close()
 
 
 def servers_of(config: pytest.Config) -> StoryServers:
-    """That of the session."""
+    """Return the story servers of the session, made on first use."""
     found: StoryServers | None = config.pluginmanager.get_plugin(NAME)
     if found is None:
         found = StoryServers(config)

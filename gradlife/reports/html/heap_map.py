@@ -105,7 +105,7 @@ class AreaCells:
         return f"{name}: {size(nbytes)}, {nbytes / self._total:.1%}"
 
     def _tone(self, one: OtherEnd) -> str:
-        """That of the device on which more than half of it lies."""
+        """The colour of the device that more than half of the bytes are on."""
         known: MappedObject | None = self._objects.get(one.node)
         device, nbytes = known.storages[0] if known is not None and known.storages else ("", 0)
         return self._tones[device] if 2 * nbytes > one.retained else "plain"

@@ -128,7 +128,7 @@ def how_often(found: Arrivals) -> str:
 
 
 def because_of_it(finding: Finding) -> str:
-    """How much else grows by the same cause."""
+    """Describe how much else grows for the same cause."""
     verb = "grows" if finding.consequences == 1 else "grow"
     return f"{counted(finding.consequences, 'other place')} {verb} because of it, counted here"
 

@@ -98,7 +98,7 @@ def test_the_programs_are_many_and_have_names_of_their_own() -> None:
     assert len(names) >= 75
 
 
-def test_an_attempt_is_told_without_addresses_and_further_lines() -> None:
+def test_an_attempt_is_reported_without_addresses_and_further_lines() -> None:
     def fail() -> None:
         raise ValueError("at 0x7f00beef\nand more")
 
@@ -110,7 +110,7 @@ class Plain:
     pass
 
 
-def test_fates_tell_counting_collecting_and_living_on_apart() -> None:
+def test_fates_distinguish_counting_collecting_and_living_on() -> None:
     kept = Plain()
 
     def build() -> list[Any]:

@@ -175,7 +175,7 @@ def test_a_graph_may_be_retained_as_often_as_wanted() -> None:
     assert text_of(error) == FREED
 
 
-def test_create_graph_retains_unless_told_otherwise() -> None:
+def test_create_graph_retains_by_default() -> None:
     x = leaf(2.0)
     y = x * x
     (first,) = grad(y, x, create_graph=True)

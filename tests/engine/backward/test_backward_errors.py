@@ -93,7 +93,7 @@ def test_integers_cannot_require_grad() -> None:
     assert text_of(error) == "only Tensors of floating point dtype can require gradients"
 
 
-def test_a_computed_tensor_cannot_be_told_to_need_no_grad() -> None:
+def test_a_computed_tensor_cannot_drop_requires_grad() -> None:
     y = leaf(2.0) * 2
     with pytest.raises(RuntimeError) as error:
         y.requires_grad = False

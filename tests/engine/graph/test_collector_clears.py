@@ -199,7 +199,7 @@ def drop_one_reference_too_many() -> list[str]:
     return errors
 
 
-def test_context_deleted_under_its_living_node_is_told_by_the_deleter() -> None:
+def test_context_deleted_under_its_living_node_is_named_by_the_deleter() -> None:
     assert run_in_child(drop_one_reference_too_many) == [
         "a context is being deleted while its node, which owns it, is alive"
     ]

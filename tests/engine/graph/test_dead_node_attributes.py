@@ -170,7 +170,7 @@ def test_held_grad_fn_keeps_nothing_saved_after_backward(profile: str) -> None:
 
 
 @every_release
-def test_node_count_tells_a_shell_from_an_owner(profile: str) -> None:
+def test_node_count_distinguishes_a_shell_from_an_owner(profile: str) -> None:
     with torch.profile(profile):
         y = doubling().apply(leaf())
         fn = y.grad_fn

@@ -144,7 +144,7 @@ def test_events_are_numbered_timed_and_of_known_kinds() -> None:
     assert {event.object_kind for event in result} <= set(KINDS)
 
 
-def test_events_tell_of_saving_hooks_and_release() -> None:
+def test_events_report_saving_hooks_and_release() -> None:
     y = leaf().sin()
     y.register_hook(nothing)
     y.sum().backward()
@@ -154,7 +154,7 @@ def test_events_tell_of_saving_hooks_and_release() -> None:
     assert [event.detail for event in torch.events() if event.kind == "saved"] == ["input"]
 
 
-def test_events_tell_of_packing_and_unpacking() -> None:
+def test_events_report_packing_and_unpacking() -> None:
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda packed: packed):
         y = leaf().sin()
     y.sum().backward()

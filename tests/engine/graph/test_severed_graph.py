@@ -114,7 +114,7 @@ def test_severing_stops_at_a_node_that_has_another_owner_in_1_1() -> None:
         assert x.grad.tolist() == [2.0, 2.0]
 
 
-def test_severing_is_told_by_the_event_log() -> None:
+def test_severing_is_named_by_the_event_log() -> None:
     with torch.profile("torch-1.1"):
         y = doubling(save_output).apply(leaf())
         torch.clear_events()
@@ -124,7 +124,7 @@ def test_severing_is_told_by_the_event_log() -> None:
 
 
 @pytest.mark.parametrize("profile", ["torch-1.2", "torch-1.10", "torch-2.13"])
-def test_no_event_tells_of_severing_since(profile: str) -> None:
+def test_no_event_reports_severing_since(profile: str) -> None:
     with torch.profile(profile):
         y = doubling(save_output).apply(leaf())
         torch.clear_events()

@@ -118,7 +118,7 @@ def test_node_whose_wrapper_is_held_by_it_and_holds_it_is_lost() -> None:
 @pytest.mark.parametrize(
     ("profile", "count"), [("torch-1.1", 2), ("torch-1.2", 2), ("torch-1.10", 2), ("torch-2.13", 3)]
 )
-def test_reference_count_of_a_named_node_tells_of_its_graph_only_in_2_13(profile: str, count: int) -> None:
+def test_reference_count_of_a_named_node_reports_its_graph_only_in_2_13(profile: str, count: int) -> None:
     with torch.profile(profile):
         y = leaf().exp()
         node = y.grad_fn

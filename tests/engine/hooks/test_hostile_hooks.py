@@ -30,7 +30,7 @@ def expects(result: Any) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
     return register
 
 
-def told(function: Callable[[], Any]) -> str:
+def error_of(function: Callable[[], Any]) -> str:
     try:
         function()
     except Exception as error:
@@ -68,7 +68,7 @@ def an_unpack_hook_that_frees_its_own_graph_and_raises() -> Any:
 
     with saved_tensors_hooks(copy_of, unpack):
         y = x.sin()
-    return told(lambda: y.grad_fn._saved_self)
+    return error_of(lambda: y.grad_fn._saved_self)
 
 
 @expects("RuntimeError: Calling register_hooks on a saved tenso")
@@ -78,7 +78,7 @@ def a_pack_hook_that_sets_hooks_on_its_own_slot() -> Any:
     said: list[str] = []
 
     def pack(tensor: Any) -> Any:
-        said.append(told(lambda: raw.register_hooks(identity, identity)))
+        said.append(error_of(lambda: raw.register_hooks(identity, identity)))
         return tensor
 
     raw.register_hooks(pack, identity)
@@ -92,11 +92,11 @@ def a_pack_hook_that_runs_the_graph_it_packs_for() -> Any:
     inside: list[str] = []
 
     def pack(tensor: Any) -> Any:
-        inside.append(told(y.backward).partition(":")[0])  # nothing is packed yet: unpack is called with nothing
+        inside.append(error_of(y.backward).partition(":")[0])  # nothing is packed yet: unpack is called with nothing
         return tensor
 
-    said = told(lambda: raw.register_hooks(pack, lambda packed: packed))
-    return [*inside, said, told(y.backward)]
+    said = error_of(lambda: raw.register_hooks(pack, lambda packed: packed))
+    return [*inside, said, error_of(y.backward)]
 
 
 @expects("freed")
@@ -108,7 +108,7 @@ def packed_data_that_looks_at_its_slot_when_it_dies() -> Any:
             self.tensor = tensor.detach()
 
         def __del__(self) -> None:
-            said = told(lambda: node._saved_self)
+            said = error_of(lambda: node._saved_self)
             seen.append("freed" if "Trying to backward" in said else said)
 
     with saved_tensors_hooks(Packed, lambda packed: packed.tensor):
@@ -196,7 +196,7 @@ def an_unpack_hook_that_asks_for_itself() -> Any:
 
     with saved_tensors_hooks(copy_of, unpack):
         y = leaf().sin()
-    return told(y.backward).partition(":")[0]
+    return error_of(y.backward).partition(":")[0]
 
 
 @expects([True, 1.0])
@@ -260,7 +260,7 @@ def a_function_whose_backward_frees_the_graph_it_runs_in() -> Any:
     ran: list[int] = []
     x = leaf()
     y = Frees.apply(x)
-    said = told(y.backward)
+    said = error_of(y.backward)
     return [x.grad.item(), said]
 
 
@@ -276,7 +276,7 @@ def a_context_that_is_emptied_while_its_backward_runs() -> Any:
     function: Any = type("Empties", (torch.autograd.Function,), members)
     x = leaf()
     names = {"y": function.apply(x)}
-    said = told(names["y"].backward)
+    said = error_of(names["y"].backward)
     return [x.grad.item(), said]
 
 

@@ -106,7 +106,7 @@ CALLS: dict[str, Call] = {
 }
 
 
-def told(fw: Any, call: Call) -> Any:
+def outcome(fw: Any, call: Call) -> Any:
     try:
         return call(fw)
     except (RuntimeError, TypeError) as error:
@@ -115,7 +115,7 @@ def told(fw: Any, call: Call) -> Any:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_what_it_can_do_it_does_as_pytorch(name: str) -> None:
-    assert told(mini, CALLS[name]) == told(real, CALLS[name])
+    assert outcome(mini, CALLS[name]) == outcome(real, CALLS[name])
 
 
 REFUSED: dict[str, Call] = {

@@ -190,7 +190,7 @@ CALLS: dict[str, Call] = {
 }
 
 
-def told(fw: Any, call: Call) -> Any:
+def outcome(fw: Any, call: Call) -> Any:
     try:
         return call(fw)
     except (RuntimeError, TypeError, NotImplementedError) as error:
@@ -199,7 +199,7 @@ def told(fw: Any, call: Call) -> Any:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_the_rest_is_pytorchs(name: str) -> None:
-    assert told(mini, CALLS[name]) == told(real, CALLS[name])
+    assert outcome(mini, CALLS[name]) == outcome(real, CALLS[name])
 
 
 def test_the_imaginary_part_is_not_dropped_in_silence() -> None:

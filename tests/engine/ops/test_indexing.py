@@ -191,7 +191,7 @@ def test_an_index_is_saved_as_itself() -> None:
     assert node._raw_saved_indices[0].data is index
 
 
-def test_an_index_changed_after_it_was_used_is_told_at_backward() -> None:
+def test_an_index_changed_after_it_was_used_is_reported_at_backward() -> None:
     x = mini.ones(3, requires_grad=True)
     index = mini.tensor([0, 2])
     y = x[index].sum()

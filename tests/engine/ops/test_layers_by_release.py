@@ -60,7 +60,7 @@ def test_checkpoints_knew_one_way_only_before_1_11(profile: str) -> None:
 
 @pytest.mark.parametrize("profile", ["torch-1.13", "torch-2.9", "torch-2.10", "torch-2.13"])
 @pytest.mark.parametrize("use_reentrant", [True, False])
-def test_checkpoints_know_both_ways_since_1_11(profile: str, use_reentrant: bool) -> None:
+def test_checkpoints_know_both_forms_since_1_11(profile: str, use_reentrant: bool) -> None:
     with torch.profile(profile):
         x = torch.ones(2, requires_grad=True)
         checkpoint(lambda t: (t * t).exp(), x, use_reentrant=use_reentrant).sum().backward()

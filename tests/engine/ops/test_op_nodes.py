@@ -134,7 +134,7 @@ def with_operands(fw: Any, story: Story) -> Any:
 
 
 def assert_same_for_all(names: Iterable[str], look: Callable[[Any, str], Any]) -> None:
-    """One look at each in both frameworks, told apart by name."""
+    """One comparison of each in both frameworks, by name."""
     ours, theirs = ({name: look(fw, name) for name in names} for fw in (mini, real))
     for name in ours:
         assert ours[name] == theirs[name], name

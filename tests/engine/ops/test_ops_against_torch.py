@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import gradlife.engine as mini
-from op_pairs import DTYPES, LAYOUTS, compare, has_layouts, told
+from op_pairs import DTYPES, LAYOUTS, compare, has_layouts, naming
 
 real = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -148,7 +148,7 @@ def test_functions_of_one_tensor(layout: str) -> None:
         if layout != "contiguous" and not has_layouts([shape]):
             continue
         for name, dtype in product(UNARY, DTYPES):
-            with told(name, shape, dtype):
+            with naming(name, shape, dtype):
                 compare(UNARY[name], real, [shape], [dtype], layout)
 
 
@@ -158,7 +158,7 @@ def test_functions_of_two_tensors(layout: str) -> None:
         if layout != "contiguous" and not has_layouts(shapes):
             continue
         for name, dtypes in product(BINARY, DTYPE_PAIRS):
-            with told(name, shapes, dtypes):
+            with naming(name, shapes, dtypes):
                 compare(BINARY[name], real, shapes, dtypes, layout)
 
 
@@ -167,20 +167,20 @@ def test_matrix_products(layout: str) -> None:
     for shapes, dtype in product(PRODUCT_SHAPES, DTYPES):
         if dtype == "float32" and max(shapes[1]) > 100:
             continue  # summed in another order: float32 differs by more than the rest does
-        with told(shapes, dtype):
+        with naming(shapes, dtype):
             compare(lambda fw, a, b: a @ b, real, shapes, [dtype, dtype], layout)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_views_and_reductions(layout: str) -> None:
     for name, dtype in product(VIEWS, DTYPES):
-        with told(name, dtype):
+        with naming(name, dtype):
             compare(VIEWS[name], real, [(2, 3, 4)], [dtype], layout)
 
 
 def test_windows_by_strides() -> None:
     for name, dtype in product(STRIDED, DTYPES):
-        with told(name, dtype):
+        with naming(name, dtype):
             compare(STRIDED[name], real, [(2, 3, 4)], [dtype], "contiguous")
 
 

@@ -167,14 +167,14 @@ def test_profile_may_be_given_as_the_object_itself() -> None:
         ("", {}, "unknown profile ''"),
     ],
 )
-def test_unknown_name_is_told_with_the_nearest_ones(spec: str, axes: dict[str, str], text: str) -> None:
+def test_unknown_name_is_reported_with_the_nearest_ones(spec: str, axes: dict[str, str], text: str) -> None:
     with pytest.raises(UnknownNameError) as error, torch.profile(spec, **axes):
         pass
     assert str(error.value).startswith(text)
     assert current() == DEFAULT
 
 
-def test_change_without_a_value_is_told_with_the_form_of_a_spec() -> None:
+def test_change_without_a_value_is_reported_with_the_form_of_a_spec() -> None:
     with pytest.raises(UsageError) as error, torch.profile("torch-2.13+owning"):
         pass
     assert str(error.value) == "'owning' is no change of a policy (try: PROFILE+axis=value[,axis=value])"

@@ -58,7 +58,7 @@ def test_an_absent_method_is_an_attribute_error_in_pythons_words() -> None:
             torch.Tensor.untyped_storage  # noqa: B018
 
 
-def test_dir_tells_what_a_release_has() -> None:
+def test_dir_shows_what_a_release_has() -> None:
     x = leaf()
     assert "untyped_storage" in dir(x)
     with torch.profile("torch-1.13"):

@@ -132,7 +132,7 @@ VERDICTS = {"detached_data": "del", "owning": "never", "closure": "gc"}
 
 @pytest.mark.parametrize(("first", "second"), pairs("saved_slot"))
 def test_a_slot_follows_the_node_that_saves(first: str, second: str) -> None:
-    """`exp` saves its own result. Each half is told from the other by a leaf of its own."""
+    """`exp` saves its own result. Each half has a leaf of its own."""
 
     def observe() -> list[str]:
         with collector_off():

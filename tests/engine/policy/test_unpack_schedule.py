@@ -256,7 +256,7 @@ def test_a_failing_unpack_stops_an_upfront_backward_before_any_hook() -> None:
 
 
 @both_schedules
-def test_a_version_error_is_told_under_both_but_sooner_upfront(schedule: str) -> None:
+def test_a_version_error_is_reported_under_both_but_sooner_upfront(schedule: str) -> None:
     log: list[str] = []
     x, weight = leaf(2.0), torch.tensor([5.0])
     middle = x * weight

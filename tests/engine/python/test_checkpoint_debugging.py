@@ -34,7 +34,7 @@ def failed(**options: Any) -> str:
     return str(raised.value)
 
 
-def test_both_runs_are_told_with_the_places_that_saved() -> None:
+def test_both_runs_are_reported_with_the_places_that_saved() -> None:
     text = failed(debug=True)
     assert "You are seeing this error because you passed `debug=True` to checkpoint" in text
     assert "$ torch.float32[1]   (2 of 2 in original)" in text
@@ -66,7 +66,7 @@ def test_a_run_that_repeats_itself_is_not_disturbed() -> None:
     assert x.grad.tolist() == plain.grad.tolist()
 
 
-def test_no_tensor_is_kept_by_what_is_told() -> None:
+def test_no_tensor_is_kept_by_what_is_reported() -> None:
     seen = []
 
     def function(x: Any) -> Any:

@@ -64,7 +64,7 @@ def test_long_tensors_are_cut_where_torch_cuts_them(values: list[float], shape: 
     assert ours == theirs
 
 
-def test_a_result_tells_its_node() -> None:
+def test_a_result_shows_its_node() -> None:
     makers: list[Any] = [lambda x: x * 2, lambda x: x.view(2, 1)[0], lambda x: x.detach(), lambda x: x.data]
     for make in makers:
         ours, theirs = (repr(make(fw.ones(2, requires_grad=True))) for fw in (mini, real))

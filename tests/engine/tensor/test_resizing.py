@@ -75,7 +75,7 @@ CASES: dict[str, Call] = {
 }
 
 
-def told(fw: Any, call: Call) -> Any:
+def outcome(fw: Any, call: Call) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -86,7 +86,7 @@ def told(fw: Any, call: Call) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_sizes_and_memory_change_as_in_pytorch(name: str) -> None:
-    assert told(mini, CASES[name]) == told(real, CASES[name])
+    assert outcome(mini, CASES[name]) == outcome(real, CASES[name])
 
 
 def test_a_storage_says_whether_it_may_grow() -> None:

@@ -14,7 +14,7 @@ from engine_tools import leaf, text_of
 numpy = pytest.importorskip("numpy")
 
 
-def test_from_numpy_shares_memory_both_ways() -> None:
+def test_from_numpy_shares_memory_in_both_directions() -> None:
     array = numpy.array([1.0, 2.0], dtype=numpy.float32)
     tensor = torch.from_numpy(array)
     assert tensor.dtype is torch.float32
@@ -32,7 +32,7 @@ def test_from_numpy_keeps_the_dtype(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "error"),
+    ("interface", "error"),
     [
         ({}, "ValueError: __array_interface__ has no 'typestr'"),
         ({"typestr": "<f4"}, "ValueError: __array_interface__ has no 'shape'"),
@@ -40,9 +40,9 @@ def test_from_numpy_keeps_the_dtype(name: str) -> None:
         (None, "TypeError: __array_interface__ is no dict"),
     ],
 )
-def test_an_array_that_describes_itself_wrongly_is_refused(told: Any, error: str) -> None:
+def test_an_array_that_describes_itself_wrongly_is_refused(interface: Any, error: str) -> None:
     class Strange(numpy.ndarray):  # type: ignore[name-defined,misc]
-        __array_interface__ = told
+        __array_interface__ = interface
 
     with pytest.raises((ValueError, TypeError)) as raised:
         torch.from_numpy(numpy.zeros(1, dtype=numpy.float32).view(Strange))

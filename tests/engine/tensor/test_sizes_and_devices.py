@@ -17,7 +17,7 @@ pytestmark = pytest.mark.torch
 Call = Callable[[Any], Any]
 
 
-def told(fw: Any, call: Call) -> Any:
+def outcome(fw: Any, call: Call) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -59,4 +59,4 @@ CALLS: dict[str, Call] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_small_things_are_as_in_pytorch(name: str) -> None:
-    assert told(mini, CALLS[name]) == told(real, CALLS[name])
+    assert outcome(mini, CALLS[name]) == outcome(real, CALLS[name])

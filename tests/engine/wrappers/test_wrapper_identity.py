@@ -89,7 +89,7 @@ def test_two_strong_pointers_are_never_let_go() -> None:
 
 
 @pytest.mark.parametrize(("policy", "count"), [("rewrap", 2), ("cached", 2), ("resurrect", 2), ("coupled", 3)])
-def test_reference_count_tells_of_cpp_owners_only_where_counts_are_coupled(policy: str, count: int) -> None:
+def test_reference_count_reports_cpp_owners_only_where_counts_are_coupled(policy: str, count: int) -> None:
     with identity(policy):
         fresh = torch.ones(2)
         a = with_grad()

@@ -92,14 +92,14 @@ def test_a_search_without_a_text_or_with_another_type_is_refused() -> None:
         browser()._graph.search(5, 1)  # type: ignore[arg-type]
 
 
-def test_a_row_tells_sizes_and_how_the_object_above_refers_to_it() -> None:
+def test_a_row_shows_sizes_and_how_the_object_above_refers_to_it() -> None:
     row = browser().row(node_of(CRATE.apples), node_of(CRATE))
     assert (row.type, row.detail, row.via, row.is_shared) == ("list", "len 300", ".apples", False)
     assert (row.address, row.keeps) == (id(CRATE.apples), 300)
     assert row.retained == row.bytes + 300 * object().__sizeof__()
 
 
-def test_what_several_hold_is_told_by_one_path_to_it() -> None:
+def test_what_several_hold_is_named_by_one_path_to_it() -> None:
     row = browser().row(node_of(SHARED), PROCESS)
     assert row.is_shared
     assert row.via.endswith(("global variable 'SHARED'", ".shared", "['SHARED']"))
@@ -134,7 +134,7 @@ def test_what_no_root_reaches_stands_apart() -> None:
     assert (taken.row(ring).retained, taken.trace(ring).lifetime) == (0, Lifetime.GC)
 
 
-def test_referrers_and_referents_are_told_once_each_with_the_name_of_the_reference() -> None:
+def test_referrers_and_referents_are_reported_once_each_with_the_name_of_the_reference() -> None:
     taken = browser()
     node = node_of(CRATE.apples)
     assert [taken.referrer(one, node).via for one in taken.referrers(node)] == [".apples"]

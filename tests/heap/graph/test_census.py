@@ -62,7 +62,7 @@ def test_rows_come_by_frequency_and_without_roots() -> None:
     assert sum(row.count for row in rows) > 1000
 
 
-def test_new_objects_are_counted_and_told_by_address() -> None:
+def test_new_objects_are_counted_and_reported_by_address() -> None:
     before = census()
     KEPT.extend(Thing() for _ in range(5))
     change = change_of(Thing, before.changes())

@@ -21,7 +21,7 @@ from programs_of_cycles import GC, NEVER, Build, leaf, saves_output
 
 FRAMEWORKS = [pytest.param("torch", marks=pytest.mark.torch), "gradlife.engine"]
 
-#: What each cycle is told as, step by step: who refers to the next one, and how. Hooks' numbers are left out.
+#: The trace of each cycle, step by step: who refers to the next one, and how. Hooks' numbers are left out.
 CYCLES: dict[str, list[str]] = {
     "hook_over_its_own_tensor": ["Tensor tensor hook", "function closure variable 'held'"],
     "hook_on_a_leaf_over_a_later_output": [
@@ -211,7 +211,7 @@ def _collector_off() -> Iterator[None]:
     gc.enable()
 
 
-def told(trace: Trace) -> list[str]:
+def sentences(trace: Trace) -> list[str]:
     return [re.sub(r" \d+$", "", f"{step.object} {step.via}") for step in trace.cycle]
 
 
@@ -234,7 +234,7 @@ class Seen:
 def see(build: Build, fw: Any) -> Seen:
     reference = build(fw)
     trace = why(reference())
-    seen = Seen(trace.lifetime, told(trace), bool(trace.steps), bool(trace.legs), is_alive=False)
+    seen = Seen(trace.lifetime, sentences(trace), bool(trace.steps), bool(trace.legs), is_alive=False)
     del trace
     gc.collect()
     return replace(seen, is_alive=reference() is not None)
@@ -253,7 +253,7 @@ def test_cycle_that_the_collector_sees_waits_for_it(fw: Any, build: Build) -> No
     assert seen == Seen(Lifetime.GC, cycle_of(build, fw), has_steps=False, has_legs=False, is_alive=False)
 
 
-def test_every_cycle_is_told_as_something() -> None:
+def test_every_cycle_is_reported_as_something() -> None:
     assert {build.__name__ for build in (*NEVER, *GC)} == set(CYCLES)
 
 

@@ -101,7 +101,7 @@ def test_storages_are_counted_by_device() -> None:
     del kept
 
 
-def test_retained_bytes_are_told_by_device() -> None:
+def test_retained_bytes_are_named_by_device() -> None:
     shared = torch.zeros(25_000)
     CACHE["own"], CACHE["other"] = Thing([torch.zeros(10_000), shared]), [shared]
     del shared
@@ -122,7 +122,7 @@ def test_tensor_without_contents_takes_what_describes_it_on_its_device() -> None
     assert 40_000 < found["cpu"] < 42_000
 
 
-def test_largest_object_is_told_and_not_what_merely_leads_to_it() -> None:
+def test_largest_object_is_reported_and_not_what_merely_leads_to_it() -> None:
     CACHE["big"] = [Record(bytearray(10_000)) for _ in range(30_000)]
     largest = snapshot().largest(1)[0]
     assert (largest.type, largest.detail, largest.address) == ("list", "len 30000", id(CACHE["big"]))
@@ -146,7 +146,7 @@ def test_instances_come_with_their_path() -> None:
 # --- why ---
 
 
-def test_file_tells_why_as_the_live_heap_does(tmp_path: Path) -> None:
+def test_file_shows_why_as_the_live_heap_does(tmp_path: Path) -> None:
     CACHE["key"] = Thing([0, Record(1)])
     reference = weakref.ref(CACHE["key"])
     live = why(reference())
@@ -154,7 +154,7 @@ def test_file_tells_why_as_the_live_heap_does(tmp_path: Path) -> None:
     assert kept == live
 
 
-def test_local_variable_of_a_dead_frame_is_told_from_the_file(tmp_path: Path) -> None:
+def test_local_variable_of_a_dead_frame_is_reported_from_the_file(tmp_path: Path) -> None:
     class OfThisTest(Thing):
         pass
 
@@ -165,7 +165,9 @@ def test_local_variable_of_a_dead_frame_is_told_from_the_file(tmp_path: Path) ->
 
     trace = through_file(work(), tmp_path).why("OfThisTest")
     assert paths(trace) == ["local variable 'thing'"]
-    assert trace.steps[0].detail.startswith("test_local_variable_of_a_dead_frame_is_told_from_the_file.<locals>.work (")
+    assert trace.steps[0].detail.startswith(
+        "test_local_variable_of_a_dead_frame_is_reported_from_the_file.<locals>.work ("
+    )
 
 
 def test_cycle_waits_for_the_collector(tmp_path: Path) -> None:
@@ -285,7 +287,7 @@ def test_snapshot_changes_nothing() -> None:
 # --- differences ---
 
 
-def test_new_gone_and_grown_objects_are_told_by_type() -> None:
+def test_new_gone_and_grown_objects_are_named_by_type() -> None:
     old: Any = [Record(number) for number in range(9)]
     growing: list[int] = []
     before = snapshot()
@@ -300,7 +302,7 @@ def test_new_gone_and_grown_objects_are_told_by_type() -> None:
     assert [step.via for step in thing.examples[0].steps[:-1]][-2:] in (["['new']", f"[{i}]"] for i in range(100))
 
 
-def test_growth_is_told_by_place(tmp_path: Path) -> None:
+def test_growth_is_named_by_place(tmp_path: Path) -> None:
     CACHE["losses"] = [Thing() for _ in range(5)]
     CACHE[1] = Thing()
     before = through_file(snapshot(), tmp_path)

@@ -1,4 +1,4 @@
-"""Arguments that wait for their call are told by the parameters that they are for."""
+"""Arguments of a pending call are labelled with their parameters' names."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def of_attributes(function: Callable[..., object], *arguments: object) -> Any:
         (print, 0, "[0]"),
     ],
 )
-def test_an_argument_is_told_by_the_parameter_that_it_is_for(
+def test_an_argument_is_named_by_the_parameter_that_it_is_for(
     make: Callable[..., Any], function: Callable[..., object], place: int, words: str
 ) -> None:
     holder = make(function, *(None for _ in range(place)), Thing())
@@ -68,7 +68,7 @@ def test_an_argument_is_told_by_the_parameter_that_it_is_for(
     assert last_reference(address) == words
 
 
-def test_a_finalizers_arguments_are_told_too() -> None:
+def test_a_finalizers_arguments_are_reported_too() -> None:
     owner = Thing()
     finalizer = weakref.finalize(owner, called, Thing())
     address = id(finalizer.peek()[2][0])  # type: ignore[index]
@@ -80,7 +80,7 @@ def test_a_finalizers_arguments_are_told_too() -> None:
     "holder",
     [SimpleNamespace(args=(Thing(),), one=called, two=of_a_partial), SimpleNamespace(parts=(Thing(),), one=called)],
 )
-def test_where_it_is_not_sure_what_is_called_none_is_told(holder: SimpleNamespace) -> None:
+def test_where_it_is_not_sure_what_is_called_none_is_reported(holder: SimpleNamespace) -> None:
     address = id((getattr(holder, "args", None) or holder.parts)[0])
     assert last_reference(address) == "[0]"
 

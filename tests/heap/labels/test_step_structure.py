@@ -61,7 +61,7 @@ def test_an_lru_cache_says_how_much_it_may_hold_and_whose_it_is(most: int | None
     assert "room_of (test_step_structure.py:" in step.detail
 
 
-def test_bases_tell_what_a_class_of_the_program_is() -> None:
+def test_bases_show_what_a_class_of_the_program_is() -> None:
     step = steps_to_guest_in(lambda guest: Shelf({1: guest}))["Shelf"]
     assert step.type.endswith("test_step_structure.Shelf")
     assert step.bases[:2] == ("collections.OrderedDict", "dict")
@@ -155,7 +155,7 @@ class Host:
     pass
 
 
-def test_what_hangs_on_a_cycle_is_told_with_the_path_to_it() -> None:
+def test_what_hangs_on_a_cycle_is_reported_with_the_path_to_it() -> None:
     host, guest = Host(), Guest()
     host.itself = host  # type: ignore[attr-defined]
     host.guests = [guest]  # type: ignore[attr-defined]
@@ -169,7 +169,7 @@ def test_what_hangs_on_a_cycle_is_told_with_the_path_to_it() -> None:
     assert [(step.object, step.via) for step in trace.tail] == [("Host", ".guests"), ("list", "[0]"), ("Guest", "")]
 
 
-def test_of_several_cycles_the_nearest_is_told() -> None:
+def test_of_several_cycles_the_nearest_is_reported() -> None:
     far, near, guest = Host(), Host(), Guest()
     far.itself, near.itself = far, near  # type: ignore[attr-defined]
     far.friend = near  # type: ignore[attr-defined]
@@ -183,7 +183,7 @@ def test_of_several_cycles_the_nearest_is_told() -> None:
     assert [step.via for step in snapshot.why(near_address).cycle] == [".itself"]
 
 
-def test_of_paths_alike_the_one_that_was_written_first_is_told() -> None:
+def test_of_paths_alike_the_one_that_was_written_first_is_reported() -> None:
     addresses = []
     gc.disable()
     for _ in range(5):

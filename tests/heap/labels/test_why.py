@@ -292,7 +292,7 @@ def keep_error_of_a_library(batch: Thing) -> bool:
     return error is None
 
 
-def test_cycle_of_an_exception_is_told_by_the_frame_of_the_program_not_the_librarys() -> None:
+def test_cycle_of_an_exception_is_named_by_the_frame_of_the_program_not_the_librarys() -> None:
     """Both have the object, equally near; the library's comes first in memory."""
     batch = Thing()
     keep_error_of_a_library(batch)

@@ -1,4 +1,4 @@
-// Holds Python objects in each of the ways that C++ has: what the native scan has to name.
+// Holds Python objects in every kind of C++ storage that the native scan has to name.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

@@ -1,4 +1,4 @@
-// Makes C++ objects in each of the ways that a census has to tell apart.
+// Makes C++ objects in every kind that a census has to distinguish.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

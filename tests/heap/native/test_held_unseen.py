@@ -66,7 +66,7 @@ def led(trace: Trace) -> list[tuple[str, str]]:
 WAY = [("function", "closure variable 'batch'"), ("dict", "['batch']"), ("Thing", "")]
 
 
-def test_the_path_from_what_native_code_holds_is_told(natively_held: Callable[[Any], None]) -> None:
+def test_the_path_from_what_native_code_holds_is_reported(natively_held: Callable[[Any], None]) -> None:
     trace = why(held_by_a_callback(natively_held)())
     assert (trace.lifetime, trace.steps, trace.cycle) == (Lifetime.NEVER, (), ())
     assert led(trace) == WAY
@@ -76,7 +76,7 @@ def test_the_path_from_what_native_code_holds_is_told(natively_held: Callable[[A
     assert trace.legs == (f"{function} is held 1 time where the collector does not look",)
 
 
-def test_a_file_tells_the_same_path(natively_held: Callable[[Any], None], tmp_path: Path) -> None:
+def test_a_file_shows_the_same_path(natively_held: Callable[[Any], None], tmp_path: Path) -> None:
     batch = held_by_a_callback(natively_held)
     snapshot().save(tmp_path / "one.glheap")
     assert led(open_snapshot(tmp_path / "one.glheap").why(id(batch()))) == WAY
@@ -107,7 +107,7 @@ def test_a_cycle_that_the_collector_could_free_is_not_what_keeps_it(natively_hel
 
 
 @pytest.mark.leaves(hook=1, node=2, saved=1, storage=2, tensor=2)
-def test_a_cycle_that_nothing_frees_is_told_whatever_else_holds_it(natively_held: Callable[[Any], None]) -> None:
+def test_a_cycle_that_nothing_frees_is_reported_whatever_else_holds_it(natively_held: Callable[[Any], None]) -> None:
     def build() -> Any:
         y = engine.ones(3, requires_grad=True).sin()
         y.grad_fn.register_hook(lambda *_: y)
@@ -119,7 +119,7 @@ def test_a_cycle_that_nothing_frees_is_told_whatever_else_holds_it(natively_held
     assert trace.lead == ()
 
 
-def test_objects_that_the_collector_starts_from_alike_are_told_once() -> None:
+def test_objects_that_the_collector_starts_from_alike_are_reported_once() -> None:
     rows: list[tuple[int, str, str, int, list[int]]] = [
         (1, "app.Thing", "", 1, []),
         (2, "app.Thing", "len 2", 2, []),
@@ -192,7 +192,7 @@ class TestWithAScan:
 
     @pytest.mark.whole
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-    def test_of_a_wrapper_it_is_told_who_owns_its_native_object(self) -> None:
+    def test_of_a_wrapper_it_is_reported_who_owns_its_native_object(self) -> None:
         import torch
 
         def build() -> Any:

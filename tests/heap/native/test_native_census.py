@@ -165,7 +165,7 @@ def test_a_class_that_nobody_has() -> None:
         _heap.native_objects(7)  # type: ignore[arg-type]
 
 
-# --- what is told ---
+# --- reports ---
 
 
 def test_differences_of_two_censuses() -> None:

@@ -33,7 +33,7 @@ def owners(ledger: Ledger) -> list[tuple[str, str]]:
     return sorted((one.object, one.via) for one in ledger.referrers)
 
 
-def test_a_node_that_saved_it_is_told_where_its_own_wrapper_is_not() -> None:
+def test_a_node_that_saved_it_is_reported_where_its_own_wrapper_is_not() -> None:
     import torch
 
     hidden = torch.ones(3, requires_grad=True).sin()
@@ -56,7 +56,7 @@ def test_a_leaf_is_owned_by_its_accumulator_and_a_base_by_its_view() -> None:
     del made
 
 
-def test_a_file_tells_the_same(tmp_path: Path) -> None:
+def test_a_file_shows_the_same(tmp_path: Path) -> None:
     import torch
 
     leaf = torch.ones(3, requires_grad=True)

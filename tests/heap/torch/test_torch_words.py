@@ -68,7 +68,7 @@ def live_objects() -> dict[str, int]:
 
 
 def words_that_tell(shown: object, base: int, nbytes: int) -> set[int]:
-    """The places of an object at which something that stood there would be told as held."""
+    """The offsets of an object whose words count as references."""
     before = told_of(shown)
     found = set()
     for address in live_objects().values():
@@ -123,7 +123,7 @@ def test_padding_behind_a_node_is_no_slot() -> None:
             assert told_of(node) == before
 
 
-def test_context_holds_what_it_saved_and_nothing_that_it_was_told_of_shapes() -> None:
+def test_context_holds_what_it_saved_and_nothing_of_their_shapes() -> None:
     ctx: Any = TOYS.custom.grad_fn
     before = told_of(ctx)
     skipped = {0, 8, LAYOUT["node_in_context"]}

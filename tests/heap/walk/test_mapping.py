@@ -123,7 +123,7 @@ def test_storages_are_counted_by_device_for_all_that_retain_them() -> None:
     assert now.retained_by_device(id(tensors)) == {"cpu": found.retained}
 
 
-def test_what_is_round_one_object_is_told_by_address_and_by_type() -> None:
+def test_what_is_round_one_object_is_named_by_address_and_by_type() -> None:
     found = object_map(taken(), id(SHELF))
     assert found == object_map(taken(), "Shelf")
     assert (found.type.rpartition(".")[2], found.referrers[0].via) == ("Shelf", "['SHELF']")
@@ -134,7 +134,7 @@ def test_an_object_that_is_not_there_is_refused() -> None:
         object_map(taken(), 1)
 
 
-def test_no_object_is_told_twice() -> None:
+def test_no_object_is_reported_twice() -> None:
     nodes = [one.node for one in drawn().objects]
     assert len(set(nodes)) == len(nodes)
 

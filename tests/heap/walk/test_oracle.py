@@ -287,7 +287,7 @@ def test_native_walk_finds_the_nodes_and_edges_of_the_pure_one(built: tuple[list
 
 
 @pytest.mark.whole
-def test_each_kind_of_object_has_the_edges_that_python_tells_of() -> None:
+def test_each_kind_of_object_has_the_edges_that_python_reports() -> None:
     for make in MAKERS:
         made = make([object(), [1], "text"])
         node = (graph := _heap.walk()).find(id(made))

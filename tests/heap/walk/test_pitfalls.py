@@ -245,20 +245,20 @@ def test_what_a_walk_makes_is_counted_nowhere() -> None:
 def test_no_walk_starts_a_collection() -> None:
     seen: list[str] = []
 
-    def told(phase: str, _: dict[str, int]) -> None:
+    def callback(phase: str, _: dict[str, int]) -> None:
         seen.append(phase)
 
     KEPT["ring"] = [Thing() for _ in range(5_000)]
     gc.enable()
     thresholds = gc.get_threshold()
     gc.set_threshold(1, 1, 1)
-    gc.callbacks.append(told)
+    gc.callbacks.append(callback)
     try:
         seen.clear()
         graph = _heap.walk()
         during = len(seen)
     finally:
-        gc.callbacks.remove(told)
+        gc.callbacks.remove(callback)
         gc.set_threshold(*thresholds)
     assert graph.node_count > 5_000
     assert during <= 2  # the one that the graph's own object may start when all is done

@@ -163,7 +163,7 @@ def test_value_on_the_stack_of_a_frame_that_is_inside_c_code() -> None:
     "events", ["LINE", "INSTRUCTION", "CALL JUMP BRANCH PY_RETURN", "LINE INSTRUCTION CALL BRANCH JUMP"]
 )
 def test_value_on_the_stack_of_a_frame_that_a_debugger_watches(events: str) -> None:
-    """After a run of hypothesis that explained a failure, or under coverage, what such a frame held was told as lost."""
+    """After hypothesis explained a failure, or under coverage, objects of such a frame were reported as unreachable."""
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
     monitoring.use_tool_id(4, "a debugger")
     monitoring.set_events(

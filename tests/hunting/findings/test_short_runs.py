@@ -40,7 +40,7 @@ def test_functions_of_the_script_that_its_loops_call_are_named(tmp_path: Path) -
     )
 
 
-def test_a_script_without_functions_is_told_to_have_one(tmp_path: Path) -> None:
+def test_a_script_without_functions_is_reported_to_have_one(tmp_path: Path) -> None:
     script = tmp_path / "flat.py"
     script.write_text("for number in range(3):\n    print(number)\n")
     assert [*step_functions(str(script))] == []

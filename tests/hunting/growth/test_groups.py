@@ -56,7 +56,7 @@ def test_groups_of_one_container_are_called_after_the_one_that_it_has_most_of(
 
 
 @pytest.mark.parametrize("kind", [TENSOR, LOSS])
-def test_a_chain_is_told_by_the_first_link_below_two_of_its_like(
+def test_a_chain_is_named_by_the_first_link_below_two_of_its_like(
     kind: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leak_trace, "tensor_type_names", lambda: {"Tensor"})

@@ -143,7 +143,7 @@ def endless() -> Iterator[Any]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize(("rows", "kept"), [(1, 256 * 1024), (64, 0)])
-def test_a_small_view_is_told_with_the_whole_storage_behind_it(rows: int, kept: int) -> None:
+def test_a_small_view_is_reported_with_the_whole_storage_behind_it(rows: int, kept: int) -> None:
     state = SimpleNamespace(seen=None)
 
     def step(number: int) -> None:
@@ -166,7 +166,7 @@ def test_gradients_that_only_their_parameters_refer_to_are_nobodys_small_views()
 
 
 @pytest.mark.whole
-def test_of_two_containers_the_one_that_has_nothing_else_is_told() -> None:
+def test_of_two_containers_the_one_that_has_nothing_else_is_reported() -> None:
     names: dict[str, Any] = {"torch": torch, "Out": {}}
 
     def step(number: int) -> None:
@@ -251,7 +251,7 @@ def test_a_row_of_numbers_for_each_step_is_no_leak(values: Callable[[int], Any])
     assert [one for one in grown_groups(found)[0] if address in one.containers] == []
 
 
-def test_what_a_frame_keeps_beside_a_tensor_is_told_with_it() -> None:
+def test_what_a_frame_keeps_beside_a_tensor_is_reported_with_it() -> None:
     failures: list[BaseException] = []
 
     def step(number: int) -> None:
@@ -317,7 +317,7 @@ REMADE: list[tuple[str, Any, Callable[[Any, Any], Any], bool]] = [
 
 @pytest.mark.whole
 @pytest.mark.parametrize(("code", "start", "longer", "has_graph"), REMADE)
-def test_a_container_that_is_made_anew_with_all_that_was_in_the_last_is_told_as_one_that_grows(
+def test_a_container_that_is_made_anew_with_all_that_was_in_the_last_is_reported_as_one_that_grows(
     code: str, start: Any, longer: Callable[[Any, Any], Any], has_graph: bool
 ) -> None:
     state = SimpleNamespace(kept=start)
@@ -416,7 +416,7 @@ def test_objects_of_the_programs_own_classes_grow_where_rows_of_numbers_do_not()
     assert 850 < one.per_step.bytes < 1_200
 
 
-def test_a_running_total_in_a_variable_is_told_apart_from_the_batch_beside_it() -> None:
+def test_a_running_total_in_a_variable_is_distinguished_from_the_batch_beside_it() -> None:
     state: dict[str, Any] = {"batch": None, "total": 0.0}
     weight = torch.ones(8, requires_grad=True)
 

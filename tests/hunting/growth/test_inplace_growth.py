@@ -44,7 +44,7 @@ def holder_of(one: Grown, graph: object) -> str:
     return str(graph.describe(one.group.anchor)[1])  # type: ignore[attr-defined]
 
 
-def test_an_array_that_every_step_makes_longer_is_told_with_its_rate() -> None:
+def test_an_array_that_every_step_makes_longer_is_reported_with_its_rate() -> None:
     log = Log()
 
     def step(number: int) -> None:
@@ -55,7 +55,7 @@ def test_an_array_that_every_step_makes_longer_is_told_with_its_rate() -> None:
     assert found.per_step.tensors == 0.0
 
 
-def test_a_tensor_that_stands_where_the_last_one_stood_is_told_of_what_holds_it() -> None:
+def test_a_tensor_that_stands_where_the_last_one_stood_is_reported_what_holds_it() -> None:
     """It was taken for the place itself, and its own memory for what grows there."""
     log = Log()
     log.data = torch.zeros(64)

@@ -30,7 +30,7 @@ def findings(found: Evidence) -> list[Finding]:
     return [growth_finding(found.graph, one, Noted()) for one in grown if has_tensors(found, one.group.members)]
 
 
-def test_samples_that_cache_what_was_loaded_are_told_together() -> None:
+def test_samples_that_cache_what_was_loaded_are_reported_together() -> None:
     samples = [Sample() for _ in range(300)]
 
     def step(number: int) -> None:
@@ -44,7 +44,7 @@ def test_samples_that_cache_what_was_loaded_are_told_together() -> None:
     assert one.diagnosis.reason.startswith("Each step stores something on other objects, for example `samples[")
 
 
-def test_records_that_get_a_result_each_are_told_by_their_key_and_not_by_a_variable() -> None:
+def test_records_that_get_a_result_each_are_named_by_their_key_and_not_by_a_variable() -> None:
     weight = torch.ones(8, requires_grad=True)
     rows: list[dict[str, Any]] = [{"number": number} for number in range(200)]
     last: dict[str, Any] = {}
@@ -61,7 +61,7 @@ def test_records_that_get_a_result_each_are_told_by_their_key_and_not_by_a_varia
     assert last
 
 
-def test_what_lies_deeper_in_what_each_got_is_told_with_the_path_to_it() -> None:
+def test_what_lies_deeper_in_what_each_got_is_reported_with_the_path_to_it() -> None:
     samples = [Sample() for _ in range(200)]
 
     def step(number: int) -> None:

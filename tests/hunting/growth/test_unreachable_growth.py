@@ -135,7 +135,7 @@ def test_a_window_of_futures_keeps_nothing() -> None:
     assert lost_tensors(evidence(step, 40, 29, 31, 61)) == []
 
 
-def test_tensors_with_a_reference_too_many_are_told_beside_a_window_of_futures() -> None:
+def test_tensors_with_a_reference_too_many_are_reported_beside_a_window_of_futures() -> None:
     window: collections.deque[Any] = collections.deque(maxlen=24)
     leaked: list[int] = []
 

@@ -85,7 +85,7 @@ def test_a_program_that_is_killed_leaves_the_stock_that_was_taken_near_the_limit
     assert "activations" in errors
 
 
-def test_a_look_that_finds_no_memory_is_told_and_the_rest_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_that_finds_no_memory_is_reported_and_the_rest_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[object] = []
     taken = 0
 

@@ -97,7 +97,7 @@ def test_a_cut_after_which_nothing_grows_is_sufficient() -> None:
 
 
 @pytest.mark.parametrize("mark", ["a", "b"])
-def test_what_is_still_held_is_told_by_whom(mark: str) -> None:
+def test_what_is_still_held_is_named_by_whom(mark: str) -> None:
     proof = judged(finding("a", RATE), "cut", report(finding(mark, RATE, *steps())))
     assert (proof.is_sufficient, proof.after) == (False, RATE)
     assert proof.note == "still held by global variable 'history'[3]"

@@ -87,11 +87,11 @@ def test_a_file_that_fails_as_it_is_loaded_keeps_its_traceback() -> None:
 
 
 def test_a_hunted_function_sees_its_own_arguments_only(tmp_path: Path) -> None:
-    (tmp_path / "telling.py").write_text("import sys\nprint(sys.argv)\nraise SystemExit(7)\n", encoding="utf-8")
-    status, output, _ = hunt("telling.py::step", "--rate", "3")
-    assert (status, output.splitlines()[0]) == (7, "['telling.py', '--rate', '3']")
+    (tmp_path / "exiting.py").write_text("import sys\nprint(sys.argv)\nraise SystemExit(7)\n", encoding="utf-8")
+    status, output, _ = hunt("exiting.py::step", "--rate", "3")
+    assert (status, output.splitlines()[0]) == (7, "['exiting.py', '--rate', '3']")
 
 
 @pytest.mark.parametrize("option", ["--json", "--markdown", "--html"])
-def test_a_file_that_cannot_be_written_is_told_before_the_program_runs(option: str) -> None:
+def test_a_file_that_cannot_be_written_is_reported_before_the_program_runs(option: str) -> None:
     assert one_error(option, "no/such/folder/report", "train.py").startswith("cannot write no/such/folder/report: ")

@@ -95,7 +95,7 @@ def hunt(folder: Path, source: str, target: str, *arguments: str) -> tuple[int, 
 
 
 @pytest.mark.whole
-def test_a_script_with_a_leak_keeps_its_output_and_is_told_of_its_holder(tmp_path: Path) -> None:
+def test_a_script_with_a_leak_keeps_its_output_and_is_reported_its_holder(tmp_path: Path) -> None:
     status, printed, report = hunt(tmp_path, LEAKING, "program.py", "0")
     assert (status, report["verdict"], report["script_status"]) == (1, "leak", 0)
     assert printed == "arguments ['0']\n"
@@ -118,7 +118,7 @@ def test_of_two_phases_with_their_own_optimizers_either_leak_is_found(phase: str
 
 @pytest.mark.whole
 @pytest.mark.parametrize("steps", ["20", "27", "40", "119", "150"])
-def test_what_a_function_of_a_script_held_is_told_when_it_has_returned(tmp_path: Path, steps: str) -> None:
+def test_what_a_function_of_a_script_held_is_reported_when_it_has_returned(tmp_path: Path, steps: str) -> None:
     status, _, report = hunt(tmp_path, IN_A_FUNCTION, "program.py", steps)
     assert (status, report["verdict"]) == (1, "leak")
     assert "local variable 'history'" in json.dumps(report["findings"][0]["trace"]["steps"])
@@ -281,7 +281,7 @@ for number in range(60):
 
 
 @pytest.mark.whole
-def test_a_chain_by_an_attribute_is_told_by_its_links_and_not_as_a_graph(tmp_path: Path) -> None:
+def test_a_chain_by_an_attribute_is_named_by_its_links_and_not_as_a_graph(tmp_path: Path) -> None:
     status, _, report = hunt(tmp_path, CHAINED, "program.py")
     (found,) = report["findings"]
     assert (status, found["code"]) == (1, "GL207")

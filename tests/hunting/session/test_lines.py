@@ -38,7 +38,7 @@ def marked(function: Callable[..., object], mark: str = "# here") -> str:
 
 
 @pytest.mark.whole
-def test_survivors_are_told_by_the_lines_that_made_them_not_by_those_that_keep_them() -> None:
+def test_survivors_are_named_by_the_lines_that_made_them_not_by_those_that_keep_them() -> None:
     weight = torch.ones(64, requires_grad=True)
     net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU())
     plain, made, called, functions, rows = [], [], [], [], []
@@ -88,7 +88,7 @@ def name_in(finding: Finding) -> str:
 
 
 @pytest.mark.whole
-def test_what_waits_for_the_collector_is_told_too() -> None:
+def test_what_waits_for_the_collector_is_reported_too() -> None:
     def step() -> None:
         tensor = torch.ones(16)  # here
         tensor.itself = tensor

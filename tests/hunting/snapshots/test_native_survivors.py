@@ -35,7 +35,7 @@ def with_tensors(evidence: Evidence, found: list[Grown]) -> list[Grown]:
     return [one for one in found if any(graph.describe(node)[0] == "tensor" for node in one.group.members)]
 
 
-def test_capsules_are_told_with_the_tensors_that_they_own() -> None:
+def test_capsules_are_reported_with_the_tensors_that_they_own() -> None:
     capsules: list[Any] = []
     evidence, grown = hunted(lambda: capsules.append(torch.utils.dlpack.to_dlpack(torch.ones(16))))
     [found] = with_tensors(evidence, grown)
@@ -97,7 +97,7 @@ def test_a_method_of_nothing_that_grows_is_a_leak_of_its_own(taken: list[int]) -
     assert found.per_step.objects == 1.0
 
 
-def test_futures_of_torchscript_are_told_with_the_results_that_they_own() -> None:
+def test_futures_of_torchscript_are_reported_with_the_results_that_they_own() -> None:
     futures: list[Any] = []
 
     def step() -> None:

@@ -32,7 +32,7 @@ def node_of(value: object) -> int:
     return int(node)
 
 
-def test_types_are_told_with_their_bytes_and_what_is_shared_is_not_among_them() -> None:
+def test_types_are_reported_with_their_bytes_and_what_is_shared_is_not_among_them() -> None:
     rows = {row.type.rpartition(".")[2]: row for row in types_retained(graph(), [node_of(CRATE)])}
     assert rows["bytearray"].count == 40
     assert 40_000 < rows["bytearray"].bytes < 45_000
@@ -45,13 +45,13 @@ def test_they_come_to_what_is_retained() -> None:
     assert [row.bytes for row in rows] == sorted((row.bytes for row in rows), reverse=True)
 
 
-def test_several_holders_are_told_together() -> None:
+def test_several_holders_are_reported_together() -> None:
     one, other = (types_retained(graph(), [node_of(CRATE.apples[number])]) for number in (0, 1))
     both = types_retained(graph(), [node_of(CRATE.apples[0]), node_of(CRATE.apples[1])])
     assert both == (TypeCount("bytearray", "python", 2, one[0].bytes + other[0].bytes),)
 
 
-def test_what_is_beyond_the_limit_is_not_told_apart() -> None:
+def test_what_is_beyond_the_limit_is_not_distinguished() -> None:
     rows = types_retained(graph(), [node_of(CRATE)], most=5)
     assert sum(row.count for row in rows) == 5
     assert sum(row.bytes for row in rows) == graph().retained(node_of(CRATE))

@@ -50,7 +50,7 @@ def test_waiting_for_a_busy_processor_is_no_time_of_the_programs(monkeypatch: py
 
 
 @pytest.mark.parametrize("text", ["", "0", "nothing at all"])
-def test_where_a_system_does_not_tell_all_time_counts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_system_does_not_say_all_time_counts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([100.0, 110.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
     monkeypatch.setattr(Path, "read_text", lambda self: text)

@@ -44,7 +44,7 @@ def test_the_plan_goes_on_when_a_round_is_full() -> None:
     assert planned.done == 2
 
 
-def test_the_end_is_told_once() -> None:
+def test_the_end_is_reported_once() -> None:
     seen: list[str] = []
     counter = counter_of(Planned(2))
     counter.on_done = lambda: seen.append("done")

@@ -25,7 +25,7 @@ def test_what_is_neither_is_refused() -> None:
         parse("nothing")
 
 
-def test_an_unknown_function_is_told_with_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_function_is_reported_with_the_nearest(tmp_path: Path) -> None:
     file = tmp_path / "a_case_with_a_step.py"
     file.write_text("def step():\n    pass\n")
     with pytest.raises(UnknownNameError, match=r"unknown function 'stepp'.*step"):

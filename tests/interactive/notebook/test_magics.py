@@ -23,7 +23,7 @@ LEAK = "%%gradlife hunt --steps 80\nloss = (weight * weight).sum()\nloss.backwar
 ALIVE = "import gc; gc.collect(); print(sum(type(one) is Box for one in gc.get_objects()))"
 
 
-def test_why_and_refs_tell_of_a_variable_a_type_and_an_address(cells: Cells) -> None:
+def test_why_and_refs_report_a_variable_a_type_and_an_address(cells: Cells) -> None:
     said = cells(
         BOX,
         "%gradlife why box.item",
@@ -53,7 +53,7 @@ def test_help_has_every_verb_and_the_question_mark_the_docstring(cells: Cells) -
 
 
 @pytest.mark.parametrize(
-    ("cell", "told"),
+    ("cell", "message"),
     [
         ("%gradlife wyh x", "unknown verb 'wyh' (try: why)"),
         ("%gradlife why", "of what? (try: a leak's number, an address, a type)"),
@@ -73,8 +73,8 @@ def test_help_has_every_verb_and_the_question_mark_the_docstring(cells: Cells) -
         ),
     ],
 )
-def test_what_goes_wrong_is_one_line_without_a_traceback(cells: Cells, cell: str, told: str) -> None:
-    assert cells(cell) == [f"UsageError: {told}\n"]
+def test_what_goes_wrong_is_one_line_without_a_traceback(cells: Cells, cell: str, message: str) -> None:
+    assert cells(cell) == [f"UsageError: {message}\n"]
 
 
 def test_an_error_of_the_cell_itself_is_shown_as_python_shows_it(cells: Cells) -> None:
@@ -84,7 +84,7 @@ def test_an_error_of_the_cell_itself_is_shown_as_python_shows_it(cells: Cells) -
     assert "What grows takes two snapshots" in after
 
 
-def test_diff_tells_what_is_new_since_the_snapshot_and_in_the_file(cells: Cells) -> None:
+def test_diff_shows_what_is_new_since_the_snapshot_and_in_the_file(cells: Cells) -> None:
     said = cells(
         BOX + "\nboxes = []",
         "%gradlife snapshot before.glheap",
@@ -103,7 +103,7 @@ def test_diff_tells_what_is_new_since_the_snapshot_and_in_the_file(cells: Cells)
     assert said[6] == "[50]\n"
 
 
-def test_a_cell_is_hunted_in_and_its_leaks_are_told_cut_and_measured_again(cells: Cells) -> None:
+def test_a_cell_is_hunted_in_and_its_leaks_are_reported_cut_and_measured_again(cells: Cells) -> None:
     said = cells(
         TRAIN, LEAK, "%gradlife leaks", "%gradlife why 1", "%gradlife refs 1", "%gradlife step 7", "%gradlife cut 1",
         "%gradlife step 7", "%gradlife step 7", "loss, len(run.losses) > 80",
@@ -155,7 +155,7 @@ def test_a_page_is_shown_where_the_front_end_can_show_it(cells: Cells) -> None:
 # --- what IPython itself keeps ---
 
 
-def test_an_output_that_only_ipython_keeps_is_told_as_that_with_what_lets_go_of_it(cells: Cells) -> None:
+def test_an_output_that_only_ipython_keeps_is_reported_as_that_with_what_lets_go_of_it(cells: Cells) -> None:
     said = cells(BOX, "box", "del box", "%gradlife why _3.item", ALIVE, "%xdel _3", ALIVE)
     lines = said[3].splitlines()
     assert lines[-2] == "note: The path leads through Out[3]: IPython keeps what a cell displays, under Out, _ and _3."
@@ -179,7 +179,7 @@ def test_of_what_no_output_keeps_nothing_is_noted(cells: Cells) -> None:
     assert "note:" not in said[2] + said[3]
 
 
-def test_the_last_exception_is_told_as_that_with_what_lets_go_of_it(cells: Cells) -> None:
+def test_the_last_exception_is_reported_as_that_with_what_lets_go_of_it(cells: Cells) -> None:
     fails = "def fails():\n    local = Box()\n    raise ValueError('no')\nfails()"
     said = cells(BOX + "\ndel box", fails, "%gradlife why ValueError", "1", ALIVE, FORGET_EXCEPTION, "1", ALIVE)
     lines = said[2].splitlines()

@@ -78,7 +78,7 @@ def test_on_a_terminal_it_draws_and_q_ends_it(heap_file: str) -> None:
     assert b"Holders" in written
 
 
-def test_a_file_that_cannot_be_read_is_told_in_a_line_after_the_screen_is_given_back(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported_in_a_line_after_the_screen_is_given_back(tmp_path: Path) -> None:
     status, written = on_a_terminal(str(tmp_path / "absent.glheap"), b"never", b"")
     assert status == 2
     last = written.replace(b"\r\n", b"\n").rstrip().splitlines()[-1].decode()

@@ -32,7 +32,7 @@ def test_it_begins_with_the_holders_that_retain_most(heap_file: str) -> None:
     explored(heap_file, look)
 
 
-def test_keys_open_the_path_to_an_object_and_the_pane_tells_why_it_is_alive(heap_file: str) -> None:
+def test_keys_open_the_path_to_an_object_and_the_pane_shows_why_it_is_alive(heap_file: str) -> None:
     async def look(app: Explorer, pilot: Any) -> None:
         await pilot.press(*TO_ORDERS, "down", "down", "right", "down")
         await settled(app, pilot)
@@ -217,7 +217,7 @@ def test_it_is_usable_at_every_size_and_through_every_screen(heap_file: str, wid
     explored(heap_file, look, (width, height))
 
 
-def test_help_tells_every_key_that_is_bound(heap_file: str) -> None:
+def test_help_shows_every_key_that_is_bound(heap_file: str) -> None:
     async def look(app: Explorer, pilot: Any) -> None:
         await pilot.press("question_mark")
         await settled(app, pilot)

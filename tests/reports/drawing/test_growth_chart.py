@@ -12,11 +12,11 @@ from gradlife.reports.drawing.axis import ticks
 from gradlife.reports.values import size
 
 
-def told(value: float) -> str:
+def label_of(value: float) -> str:
     return size(round(value))
 
 
-LEAK = Series("bytes", (7, 7, 7), (700, 700, 700), told)
+LEAK = Series("bytes", (7, 7, 7), (700, 700, 700), label_of)
 
 
 def test_a_leak_is_a_straight_line_from_nothing() -> None:
@@ -34,7 +34,7 @@ def test_axes_have_names_and_round_numbers() -> None:
     assert words_of(root, "tick") == ["0 B", "1 kB", "2 kB", "3 kB", "0", "7", "14", "21"]
 
 
-def test_points_and_readers_without_eyes_are_told_the_sums() -> None:
+def test_points_and_screen_readers_get_the_sums() -> None:
     root = parsed(growth_chart(LEAK))
     assert [one.text for one in all_of(root, "title")] == [
         "after step 7: 700 B",
@@ -47,14 +47,14 @@ def test_points_and_readers_without_eyes_are_told_the_sums() -> None:
 
 
 def test_where_nothing_grows_the_line_lies_on_nothing() -> None:
-    root = parsed(growth_chart(Series("bytes", (7, 7), (0, 0), told)))
+    root = parsed(growth_chart(Series("bytes", (7, 7), (0, 0), label_of)))
     (line,) = all_of(root, "polyline")
     assert len({point.split(",")[1] for point in (line.get("points") or "").split()}) == 1
     assert words_of(root, "tick")[0] == "0 B"
 
 
 def test_without_a_round_there_is_an_empty_chart() -> None:
-    root = parsed(growth_chart(Series("bytes", (), (), told)))
+    root = parsed(growth_chart(Series("bytes", (), (), label_of)))
     assert root.get("aria-label") == "bytes added since the warm-up. no round"
 
 

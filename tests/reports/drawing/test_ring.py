@@ -72,7 +72,7 @@ def test_arrows_go_round_clockwise_from_each_to_the_next(count: int) -> None:
         assert end.split()[4] == "1"
 
 
-def test_long_words_are_shortened_and_told_in_full_to_a_pointer() -> None:
+def test_long_words_are_shortened_and_given_in_full_to_a_pointer() -> None:
     root = parsed(ring([RingNode("x" * 200, "y" * 300), RingNode("b", "c")], 320, "Cycle"))
     assert all(len(text) < 40 for text in words_of(root))
     assert {"x" * 200, "y" * 300} <= {one.text for one in all_of(root, "title")}
@@ -85,7 +85,7 @@ def test_of_a_long_ring_the_middle_is_one_dot_with_a_number() -> None:
     assert words_of(root, "reference")[8] == ".next992"
 
 
-def test_a_reader_without_eyes_is_told_the_cycle() -> None:
+def test_a_screen_reader_gets_the_cycle() -> None:
     assert parsed(ring(CTX, 480, "Cycle")).get("aria-label") == (
         "Cycle. RoundBackward refers to the next by ctx attribute 'result'; Tensor refers to the next by grad_fn"
     )

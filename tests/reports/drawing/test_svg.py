@@ -50,7 +50,7 @@ def test_figures_have_two_digits_at_most(value: float, text: str) -> None:
     assert figure(value) == text
 
 
-def test_a_picture_tells_screen_readers_its_title_and_what_it_shows() -> None:
+def test_a_picture_shows_screen_readers_its_title_and_what_it_shows() -> None:
     root = parsed(picture(10, 20, "Growth", "after step 7: 7 kB", [], kind="growth"))
     assert (root.get("role"), root.get("aria-label")) == ("img", "Growth. after step 7: 7 kB")
     assert (root.get("viewBox"), root.get("class")) == ("0 0 10 20", "drawing growth")

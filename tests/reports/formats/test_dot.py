@@ -82,7 +82,7 @@ def test_the_target_the_root_and_what_is_not_seen_look_different() -> None:
     assert nodes["n3"]["style"] == "filled,bold"
 
 
-def test_the_title_tells_the_fate_and_what_was_left_out() -> None:
+def test_the_title_shows_the_fate_and_what_was_left_out() -> None:
     assert parse(dot_text(HELD)).attributes["graph"]["label"] == (
         "Tensor float32 [] is held: a root reaches it\n2 more objects refer to it\nit refers to 1 more object"
     )

@@ -86,7 +86,7 @@ def test_a_command_of_a_name_stays_text() -> None:
     assert (level, properties["title"], message) == ("error", evil, f"{evil}\n{evil}")
 
 
-def test_files_are_told_from_the_checkout(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_named_from_the_checkout(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = project / "inner"
     folder.mkdir()
     (folder / "a.py").write_text("", encoding="utf-8")

@@ -87,7 +87,7 @@ def test_problems_come_before_the_matrix() -> None:
     assert text.index("### Contradictions") < text.index("<details>")
 
 
-def test_a_run_that_told_nothing_says_so() -> None:
+def test_a_run_without_readings_says_so() -> None:
     text = run_markdown(RunReport(SEVEN, (STORY,), (), "torch"))
     assert text.startswith("## gradlife run: could not tell\n\nno story could run anywhere, 0 unavailable.\n")
 

@@ -157,7 +157,7 @@ def test_names_with_half_characters_are_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "message"),
     [
         (("version",), "2.0.0", "$.version may not be '2.0.0'"),
         (("runs", 0, "results", 0, "level"), "fatal", "$.runs[0].results[0].level may not be 'fatal'"),
@@ -178,10 +178,10 @@ def test_names_with_half_characters_are_written() -> None:
         ),
     ],
 )
-def test_the_checker_sees_what_is_wrong(path: tuple[Any, ...], value: Any, told: str) -> None:
+def test_the_checker_sees_what_is_wrong(path: tuple[Any, ...], value: Any, message: str) -> None:
     document = copy.deepcopy(json.loads(hunt_sarif(LEAKING)))
     inner = document
     for step in path[:-1]:
         inner = inner[step]
     inner[path[-1]] = value
-    assert wrong_in(document) == [told]
+    assert wrong_in(document) == [message]

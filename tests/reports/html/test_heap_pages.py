@@ -35,7 +35,7 @@ def data(page: str) -> dict[str, object]:
     return read
 
 
-def test_a_snapshot_tells_how_much_there_is_and_what_is_left_out() -> None:
+def test_a_snapshot_shows_how_much_there_is_and_what_is_left_out() -> None:
     text = words(heap_page(view(), heap()))
     for part in (
         "Snapshot x.glheap Objects 1,234,567 References 2,345,678 Bytes 5 MB Storages on cuda:0 600 kB",
@@ -67,7 +67,7 @@ def test_the_script_gets_every_object_with_what_is_round_it() -> None:
     assert objects[0][:6] == [1, 0, "python", 0, "number 1", "0x1010"]
 
 
-def test_types_beyond_the_last_row_are_told_in_numbers() -> None:
+def test_types_beyond_the_last_row_are_reported_in_numbers() -> None:
     page = heap_page(view(types=2100), heap())
     assert "100 more types with 0 B have no row here." not in words(page)
     assert re.search(r"100 more types with -?\S+ k?B have no row here\.", words(page))
@@ -106,7 +106,7 @@ def test_an_empty_snapshot_has_a_page() -> None:
     assert "The page has 0 objects of 1,234,567" in text
 
 
-def test_why_tells_the_path_the_references_and_what_is_round() -> None:
+def test_why_shows_the_path_the_references_and_what_is_round() -> None:
     text = words(why_page(HISTORY, "x.glheap", mapped(7)))
     for part in (
         "Why Tensor float32 [] is alive held It is held: a root reaches it.",
@@ -127,7 +127,7 @@ def test_why_of_a_living_object_needs_no_file() -> None:
     assert "What is round it" not in text
 
 
-def test_a_difference_tells_what_is_new_gone_and_grown() -> None:
+def test_a_difference_shows_what_is_new_gone_and_grown() -> None:
     text = words(diff_page(DIFF, "a.glheap", "b.glheap"))
     for part in (
         "Difference a.glheap → b.glheap New 73, 3.01 MB Gone 7, 700 B Grown 1, +64 B Together +3.01 MB",
@@ -162,5 +162,5 @@ def test_where_nothing_changed_there_is_a_word() -> None:
         ("", ""),
     ],
 )
-def test_types_are_told_by_their_last_name(name: str, short: str) -> None:
+def test_types_are_named_by_their_last_name(name: str, short: str) -> None:
     assert short_name(name) == short

@@ -90,13 +90,13 @@ def test_what_was_asked_to_be_believed_stands_at_the_end() -> None:
         assert part in end
 
 
-def test_a_control_judged_wrongly_is_told() -> None:
+def test_a_control_judged_wrongly_is_reported() -> None:
     assert "✘ a clean twin: growth, but it is clean" in words(
         hunt(controls=(Control("a clean twin", "clean", "growth"),))
     )
 
 
-def test_a_hunt_that_was_killed_tells_what_went_wrong_and_what_it_saw() -> None:
+def test_a_hunt_that_was_killed_shows_what_went_wrong_and_what_it_saw() -> None:
     text = words(hunt(LOSSES, trouble="killed by signal 9 at 7.9 of 8.0 GiB", script_status=137))
     assert "killed by signal 9 at 7.9 of 8.0 GiB The script ended with status 137." in text
     assert "1. GL402" in text

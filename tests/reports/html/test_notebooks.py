@@ -48,7 +48,7 @@ def test_a_notebook_asks_for_them() -> None:
     assert shown.startswith('<div class="gradlife">')
 
 
-def test_only_the_first_findings_are_told() -> None:
+def test_only_the_first_findings_are_reported() -> None:
     piece = fragment(hunt(*[LOSSES] * 10))
     assert piece.count("<article") == 3
     assert "and 7 more findings" in piece

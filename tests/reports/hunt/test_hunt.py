@@ -131,7 +131,7 @@ def test_rounds_end_in_a_rate_that_does_not_move() -> None:
     ]
 
 
-def test_growth_that_is_not_even_is_told_as_a_spread() -> None:
+def test_growth_that_is_not_even_is_reported_as_a_spread() -> None:
     uneven = (Round(10, PerStep(objects=10)), Round(10, PerStep(objects=25)))
     assert part(hunt(rounds=uneven), "What each round added")[-1] == "  → more in every round: 1 to 2.5 objects a step"
 
@@ -171,14 +171,14 @@ def test_a_limit_ends_in_the_command_that_lifts_it() -> None:
     ]
 
 
-def test_trouble_and_a_failed_script_are_told_at_the_top() -> None:
+def test_trouble_and_a_failed_script_are_reported_at_the_top() -> None:
     report = hunt(LOSSES, trouble="killed by signal 9 at 7.9 of 8.0 GB", script_status=137)
     lines = report_text(report, 120).splitlines()
     assert "  trouble    killed by signal 9 at 7.9 of 8.0 GB" in lines[:6]
     assert "  the script ended with status 137" in lines[:6]
 
 
-def test_of_many_findings_the_first_are_told_in_full() -> None:
+def test_of_many_findings_the_first_are_reported_in_full() -> None:
     many = hunt(*[replace(LOSSES, fingerprint=f"{number:08x}") for number in range(8)])
     text = report_text(many, 120)
     assert text.count("Problem ") == 5

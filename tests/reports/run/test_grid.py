@@ -41,7 +41,7 @@ def test_a_label_that_is_too_long_goes_on_below_itself() -> None:
     ]
 
 
-def test_an_aside_is_left_out_where_there_is_no_room_for_it() -> None:
+def test_a_note_is_left_out_where_there_is_no_room_for_it() -> None:
     grid = Grid([heading("torch", "2.13.0")])
     grid.row("a_story_with_quite_a_long_name", [Cell("never")], note=" (the subject)")
     grid.row("a_story", [Cell("never")], note=" (the subject)")

@@ -48,7 +48,7 @@ def explained(width: int = 80, **changes: object) -> list[str]:
     return printed(lambda console: print_explanation(console, explanation), width).splitlines()
 
 
-def test_an_explanation_begins_with_what_the_story_is_and_tells_it() -> None:
+def test_an_explanation_begins_with_what_the_story_is_and_shows_it() -> None:
     assert explained()[:10] == [
         "ctx keeps its own output",
         "  story    function_ownership/ctx_keeps_output",
@@ -110,7 +110,7 @@ def test_no_line_of_an_explanation_is_wider_than_the_terminal(width: int) -> Non
     assert widest("\n".join(explained(width, report=troubled()))) <= width
 
 
-def test_a_pattern_is_told_with_its_family_its_looks_and_its_stories() -> None:
+def test_a_pattern_is_reported_with_its_family_its_looks_and_its_stories() -> None:
     lines = printed(lambda console: print_pattern(console, "GL101", [STORY, TWIN])).splitlines()
     assert lines[:4] == [
         "GL101  ctx keeps an output of its own Function: output, grad node and ctx hold",
@@ -129,14 +129,14 @@ def test_a_pattern_is_told_with_its_family_its_looks_and_its_stories() -> None:
     ]
 
 
-def test_of_a_pattern_that_no_trace_gives_away_the_repairs_are_told() -> None:
+def test_of_a_pattern_that_no_trace_gives_away_the_repairs_are_reported() -> None:
     repaired = replace(TWIN, fix="let go of it")
     lines = printed(lambda console: print_pattern(console, "GL110", [STORY, repaired])).splitlines()
     assert "  do       let go of it" in lines
 
 
 @pytest.mark.parametrize("code", sorted(SENTENCES))
-def test_every_code_is_told_without_a_gap(code: str) -> None:
+def test_every_code_is_reported_without_a_gap(code: str) -> None:
     text = printed(lambda console: print_pattern(console, code, []))
     assert text.startswith(code)
     assert not re.search(r"\{\w+_?\w*\}", text.replace("{}", ""))
@@ -147,7 +147,7 @@ def test_a_pattern_without_a_sentence_has_that_of_its_family() -> None:
     assert sentence("GL001") == "No family: no pattern has this number."
 
 
-def test_codes_are_told_from_names() -> None:
+def test_codes_are_distinguished_from_names() -> None:
     assert [text for text in ("GL101", "gl101", "GL1", "GL1011", "ctx") if is_code(text)] == ["GL101", "gl101"]
     assert all(is_code(code) for code in SENTENCES)
 

@@ -13,12 +13,12 @@ tensor #2  [1 strong]
    └─ ━▶ ctx (strong) Python ctx"""
 
 
-def told(*owners: Ownership, width: int = 80) -> list[str]:
+def printed(*owners: Ownership, width: int = 80) -> list[str]:
     return rendered(Group(*ownership_lines(owners)), width)
 
 
 def test_a_tree_stands_below_its_stage_and_its_subject() -> None:
-    assert told(Ownership("forward done", "y", TREE)) == [
+    assert printed(Ownership("forward done", "y", TREE)) == [
         "  at 'forward done'",
         "    y",
         "      tensor #2  [1 strong]",
@@ -29,31 +29,31 @@ def test_a_tree_stands_below_its_stage_and_its_subject() -> None:
 
 
 def test_a_subject_inside_another_tree_gets_none_of_its_own() -> None:
-    assert told(Ownership("a", "y", TREE), Ownership("a", "node", "MulBackward0 #7"))[-1] == (
+    assert printed(Ownership("a", "y", TREE), Ownership("a", "node", "MulBackward0 #7"))[-1] == (
         "    node  in the tree of y"
     )
 
 
-def test_the_larger_of_two_trees_is_told_whichever_comes_first() -> None:
-    lines = told(Ownership("a", "node", "MulBackward0 #7"), Ownership("a", "y", TREE))
+def test_the_larger_of_two_trees_is_reported_whichever_comes_first() -> None:
+    lines = printed(Ownership("a", "node", "MulBackward0 #7"), Ownership("a", "y", TREE))
     assert lines[:3] == ["  at 'a'", "    node  in the tree of y", "    y"]
 
 
-def test_of_two_trees_that_are_parts_of_each_other_the_first_is_told() -> None:
-    lines = told(Ownership("a", "x", "tensor #1\n└─ node #2"), Ownership("a", "n", "node #2\n└─ tensor #1"))
+def test_of_two_trees_that_are_parts_of_each_other_the_first_is_reported() -> None:
+    lines = printed(Ownership("a", "x", "tensor #1\n└─ node #2"), Ownership("a", "n", "node #2\n└─ tensor #1"))
     assert lines[-3:] == ["      tensor #1", "      └─ node #2", "    n  in the tree of x"]
 
 
-def test_a_tree_that_stays_the_same_is_not_told_again() -> None:
-    assert told(Ownership("a", "y", TREE), Ownership("b", "y", TREE))[-2:] == ["  at 'b'", "    y  as before"]
+def test_a_tree_that_stays_the_same_is_not_reported_again() -> None:
+    assert printed(Ownership("a", "y", TREE), Ownership("b", "y", TREE))[-2:] == ["  at 'b'", "    y  as before"]
 
 
-def test_a_tree_that_changes_is_told_again() -> None:
-    assert told(Ownership("a", "y", TREE), Ownership("b", "y", "tensor #2"))[-1] == "      tensor #2"
+def test_a_tree_that_changes_is_reported_again() -> None:
+    assert printed(Ownership("a", "y", TREE), Ownership("b", "y", "tensor #2"))[-1] == "      tensor #2"
 
 
 def test_a_line_that_does_not_fit_goes_on_to_the_right_of_its_branches() -> None:
-    assert told(Ownership("a", "y", TREE), width=34)[5:8] == [
+    assert printed(Ownership("a", "y", TREE), width=34)[5:8] == [
         "      └─ ━▶ grad_fn (strong)",
         "         MulBackward0 #7",
         "         └─ ━▶ ctx (strong) Python",

@@ -45,7 +45,7 @@ def test_a_diff_has_marked_lines_and_no_head() -> None:
     assert source_diff(["a"], ["a"]) == []
 
 
-def test_parts_of_a_diff_that_lie_apart_are_told_apart() -> None:
+def test_parts_of_a_diff_that_lie_apart_are_distinguished() -> None:
     old = [str(number) for number in range(12)]
     new = ["x", *old[1:11], "y"]
     assert source_diff(old, new, context=1) == ["-0", "+x", " 1", "...", " 10", "-11", "+y"]

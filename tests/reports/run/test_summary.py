@@ -137,18 +137,18 @@ def test_what_the_other_releases_do_follows_where_it_fits() -> None:
     assert one_line(one, len(text) - 1).plain == "ctx keeps its own output: leaks up to torch 1.1"
 
 
-def test_a_value_is_told_of_the_releases_that_are_unlike_the_reference() -> None:
+def test_a_value_is_reported_the_releases_that_are_unlike_the_reference() -> None:
     values = {"mini:torch-1.1": 1, "mini:torch-1.2": 2, "mini:torch-1.10": 1, "torch": 2}
     assert statements(answering(PLAIN, "value", values)) == [('"asked" is 1 in torch 1.1, 1.10',)]
 
 
-def test_of_a_subject_beside_the_main_one_the_name_is_told() -> None:
+def test_of_a_subject_beside_the_main_one_the_name_is_reported() -> None:
     runs = []
     for system, verdict in zip(SEVEN, LEAK, strict=True):
         rows = [("end", "ctx", "liveness", "del"), ("end", "the view", "liveness", verdict)]
         runs.append(RunOk(STORY.id, system.name, readings(STORY, system.name, rows)))
-    [told] = statements(RunReport(SEVEN, (STORY,), tuple(runs), "torch"))
-    assert told[0] == '"the view" leaks up to torch 1.2 and in oneflow'
+    [found] = statements(RunReport(SEVEN, (STORY,), tuple(runs), "torch"))
+    assert found[0] == '"the view" leaks up to torch 1.2 and in oneflow'
 
 
 def test_answers_that_are_alike_or_unsure_are_no_difference() -> None:

@@ -76,7 +76,7 @@ def test_in_full_every_twin_has_a_row() -> None:
     assert [line.split()[:2] for line in rows if "+" in line] == [["+", "ctx_keeps_detached_output"]]
 
 
-def test_a_suite_shows_the_rows_on_which_systems_disagree_with_long_values_told_below() -> None:
+def test_a_suite_shows_the_rows_on_which_systems_disagree_with_long_values_below() -> None:
     assert part(report_text(seven_systems()), "wrapper_identity: where systems differ (2 rows)")[4:] == [
         "grad_id: x.grad read again and again",
         "  value     one id yes    yes   no*   no*   yes   no*     yes",
@@ -115,7 +115,7 @@ def test_contradictions_come_with_what_was_declared_and_why() -> None:
     ]
 
 
-def test_what_the_graph_said_wrongly_is_told_apart_from_what_a_story_declared_wrongly() -> None:
+def test_what_the_graph_said_wrongly_is_distinguished_from_what_a_story_declared_wrongly() -> None:
     report = troubled()
     wrong = replace(report.expectations[0], is_of_graph=True, declared="gc", got="never")
     text = report_text(replace(report, expectations=(wrong,)))
@@ -126,7 +126,7 @@ def test_what_the_graph_said_wrongly_is_told_apart_from_what_a_story_declared_wr
     assert "Contradictions" not in text
 
 
-def test_sum_of_what_the_graph_said_is_told_where_it_was_asked() -> None:
+def test_sum_of_what_the_graph_said_is_reported_where_it_was_asked() -> None:
     report = seven_systems()
     assert "heap graph" not in report_text(report)
     totals = replace(report.totals, graph_judged=1200, graph_agrees=1199, graph_inconclusive=2)
@@ -134,7 +134,7 @@ def test_sum_of_what_the_graph_said_is_told_where_it_was_asked() -> None:
     assert line == "  the heap graph judged 1,200 living subjects, 1,199 as measured; of 2 it could"
 
 
-def test_one_contradiction_on_two_systems_is_told_once() -> None:
+def test_one_contradiction_on_two_systems_is_reported_once() -> None:
     report = troubled()
     twice = (*report.expectations, replace(report.expectations[0], system="mini:torch-1.10"))
     lines = part(report_text(replace(report, expectations=twice)), "Contradictions")
@@ -145,14 +145,14 @@ def test_one_contradiction_on_two_systems_is_told_once() -> None:
     assert len(lines) == 4
 
 
-def test_a_declared_reading_that_was_never_taken_is_told_as_such() -> None:
+def test_a_declared_reading_that_was_never_taken_is_reported_as_such() -> None:
     report = troubled()
     lost = (replace(report.expectations[0], got=None, stage="", subject="cxt"),)
     lines = part(report_text(replace(report, expectations=lost)), "Contradictions")
     assert lines[1] == "    cxt, liveness: declared gc, but no such reading was taken"
 
 
-def test_an_imitation_that_differs_from_its_release_is_told_apart_from_other_releases() -> None:
+def test_an_imitation_that_differs_from_its_release_is_distinguished_from_other_releases() -> None:
     assert part(report_text(troubled()), "Differences from") == [
         "  DIFFERS function_ownership/ctx_keeps_output on mini:torch-2.13",
         "    ctx, liveness at 'output dropped': never, in torch gc",
@@ -227,7 +227,7 @@ def test_no_colour_is_unreadable_on_white_or_black() -> None:
     assert codes <= {"0", "1", "2", "31", "32", "35", "36"}
 
 
-def test_nothing_told_at_all_is_no_clean_result() -> None:
+def test_nothing_run_at_all_is_no_clean_result() -> None:
     runs = tuple(RunUnavailable(TWIN.id, system.name, (), "", "needs x") for system in SEVEN)
     report = RunReport(SEVEN, (TWIN,), runs, "torch", (), Totals(7, 1, 7, unavailable=7))
     assert report.exit_status == 3

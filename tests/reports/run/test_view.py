@@ -56,7 +56,7 @@ def test_twins_stand_below_their_story_and_alone_without_it() -> None:
     assert [family.members for family in alone] == [(TWIN,)]
 
 
-def test_what_is_inconclusive_tells_nobody_apart() -> None:
+def test_what_is_inconclusive_distinguishes_nobody() -> None:
     rows: list[tuple[str, list[tuple[str, str, str, object]]]] = [
         ("torch", [("end", "x", "expiry", "alive")]),
         ("mini:torch-1.1", [("end", "x", "expiry", "inconclusive")]),

@@ -134,7 +134,7 @@ def test_an_old_interpreter_does_without_the_graph(monkeypatch: pytest.MonkeyPat
     assert graph.lifetimes_of([watch_object("it", kept)]) == {}
 
 
-def test_a_story_that_left_a_name_is_told_so(lab: WorkerLab) -> None:
+def test_a_story_that_left_a_name_is_reported(lab: WorkerLab) -> None:
     def story() -> None:
         subject = Plain()
         lab.watch("it", subject)
