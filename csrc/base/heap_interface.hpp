@@ -7,7 +7,7 @@
 
 namespace gradlife {
 
-// How a reference is counted, in the order of Ownership: only `strong` and `coupled` ones keep their target. `index`:
+// The reference counting of an edge, in the order of Ownership: only `strong` and `coupled` keep their target. `index`:
 // of several with one label; -1: there is one only.
 struct HeapVisitor {
   void* state;
@@ -31,12 +31,12 @@ struct HeapInterface {
   const void* (*object_behind)(const void* wrapper);  // nullptr: none, or none any more
   bool (*wrapper_owns)(const void* wrapper);          // whether the wrapper counts among that object's owners
   bool (*outlives_references)(const void* wrapper);   // it is kept while that object has other owners
-  // What a wrapper that is kept would else show the collector, and whether that takes it all the same.
+  // References that a kept wrapper hides from the collector, and whether tp_clear drops them all the same.
   void (*visit_kept)(const void* wrapper, void (*visit)(void* state, void* object, bool is_taken), void* state);
-  // What the collector does not see of a wrapper, but will when the other owners are gone.
+  // References of a wrapper that the collector sees only when the other owners are gone.
   void (*visit_latent)(const void* wrapper, void (*visit)(void* state, void* object, const HeapLatent& latent),
                        void* state);
-  // What goes with the wrapper, though the object behind it holds it; nullptr: nothing.
+  // The object that dies with the wrapper although the impl holds it; nullptr: none.
   const void* (*goes_with)(const void* wrapper, const char** label);
   void (*visit)(const void* managed, const HeapVisitor& visitor);
   uint32_t (*owners)(const void* managed);

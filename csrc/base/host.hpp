@@ -27,7 +27,7 @@ struct Host {
 void install_host(const Host& host);
 const Host& host();
 
-// What an object does with the references it still holds once the interpreter is gone.
+// The fate of references that an object still holds when the interpreter is gone.
 enum class ExitPolicy : uint8_t { leak, release };
 
 // Takes the interpreter lock for a scope. Cheap when this thread holds it; does nothing once the interpreter is gone.

@@ -109,7 +109,7 @@ def test_each_context_is_run_and_judged_by_itself(file: Path) -> None:
         "once": "ok",
     }
     assert [(one.scenario[-8:], one.got) for one in report.expectations if one.verdict == "met"] == [
-        ("d[plain]", "del"), ("[thread]", "gc"),
+        ("p[plain]", "del"), ("[thread]", "gc"),
     ]  # fmt: skip
     assert report.contradictions == ()
 

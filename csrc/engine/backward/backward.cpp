@@ -31,7 +31,7 @@ class KeepDefaultHooks {
   std::function<void()> restore_;
 };
 
-// What a failed backward had ready but never ran. PyTorch (from 1.6 on, where a thread has a queue of its own) leaves
+// The ready nodes that a failed backward never ran. PyTorch (from 1.6 on, where a thread has a queue of its own) leaves
 // it queued, with the graph behind it, until the thread's next backward or its end.
 class LeftBehind {
  public:
@@ -50,7 +50,7 @@ class LeftBehind {
     if (!nodes_) nodes_ = std::make_unique<std::vector<ReadyNode>>();
     for (ReadyNode& item : queue.take_all()) nodes_->push_back(std::move(item));
   }
-  // What dies may run a backward of its own, so the list is empty before anything does.
+  // A dying node may run a backward of its own, so empty the list first.
   void drop() { const auto dropped = std::move(nodes_); }
 
  private:
@@ -169,7 +169,7 @@ void GraphTask::want_as(const Edge& edge, const Edge& other) {
   exec_info_[edge.node.get()].is_needed |= !should_run(*edge.node);
 }
 
-// Where only some gradients are wanted, an operation's hooks see nothing in the place of the others.
+// If only some gradients are wanted, an operation's hooks see nothing in the place of the others.
 void GraphTask::drop_unneeded(const Node& node, TensorList& outputs) const {
   if (node.computes_all_outputs()) return;
   const EdgeList& edges = node.next_edges();

@@ -11,7 +11,7 @@ namespace {
 
 int64_t next_task_id = 0;
 
-// How many edges lead to each node behind `roots`, the roots' own included.
+// The number of edges to each node behind `roots`, the roots' own included.
 Dependencies count_dependencies(const EdgeList& roots) {
   Dependencies dependencies;
   std::vector<const Node*> stack;

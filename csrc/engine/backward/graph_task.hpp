@@ -18,7 +18,7 @@ struct ReadyNode {
   TensorList inputs;
 };
 
-// What can run now, youngest first.
+// The nodes that can run now, youngest first.
 class ReadyQueue {
  public:
   bool empty() const { return items_.empty(); }
@@ -41,7 +41,7 @@ class ReadyQueue {
   std::vector<ReadyNode> items_;
 };
 
-// What a call for the gradients of given inputs needs of a node.
+// The part of a node in a call for the gradients of given inputs.
 struct ExecInfo {
   struct Capture {
     uint32_t input_nr;
@@ -68,11 +68,11 @@ class GraphTask {
   const BackwardOptions& options() const { return options_; }
   void add_callback(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
 
-  // Whether this call wants the gradient that goes along this edge.
+  // True if this call wants the gradient of this edge.
   bool wants(const Edge& edge) const;
   // From now on it wants what goes along `edge`, too, if it wants what goes along `other`.
   void want_as(const Edge& edge, const Edge& other);
-  // Whether this call runs `node`. Error: a leaf that is only captured, of which PyTorch does not say it either.
+  // True if this call runs `node`. Error: a leaf that is only captured, as in PyTorch.
   bool will_execute(const Node& node) const;
   // All nodes that this call runs, first to last.
   std::vector<NodePtr> execution_order() const;

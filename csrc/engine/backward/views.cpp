@@ -112,7 +112,7 @@ TensorList CopySlices::apply(TensorList&& gradients) {
   return results;
 }
 
-// What the view is of its base, of the base's gradient.
+// The elements of the base's gradient that the view covers.
 Tensor CopySlices::window_of(const Tensor& gradient) const {
   if (replay_) return replay_(gradient);
   const int64_t base_offset = sees_parts_ ? 2 * base_offset_ : base_offset_;
@@ -282,7 +282,7 @@ CreationMeta creation_now(CreationMeta creation) {
   return grad_enabled() ? creation : CreationMeta::no_grad;
 }
 
-// What the view that it is taken of was made in counts where nothing else is known, and inference mode always.
+// The creation mode of a view of a view: inference mode always wins, else the source's if this one is normal.
 CreationMeta creation_after(const ViewInfo& source, CreationMeta creation) {
   const bool is_inherited = creation == CreationMeta::normal || source.creation == CreationMeta::inference_mode;
   return is_inherited ? source.creation : creation;
@@ -316,7 +316,7 @@ void inherit_steps(ViewInfo& info, const TensorImpl& view, const TensorImpl& sou
 
 }  // namespace
 
-// What the source itself is of its base comes first: its own steps, or the window that it is.
+// Replays the source's own steps first, or its window of the base.
 void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step) {
   if (view->meta() == nullptr || !view->meta()->view) return;
   const ViewInfo* before = source->meta() != nullptr ? source->meta()->view.get() : nullptr;

@@ -29,10 +29,10 @@ Tensor make_view(const Tensor& source, const Dims& sizes, const Dims& strides, i
                  CreationMeta creation = CreationMeta::normal);
 Tensor make_view_as(DType dtype, const Tensor& source, const Dims& sizes, const Dims& strides, int64_t offset,
                     CreationMeta creation = CreationMeta::normal);
-// Whether views remember the operations that made them, so that their nodes are made anew with these.
+// True if views remember the operations that made them, to rebuild their nodes from these.
 bool view_replay_enabled();
 void set_view_replay_enabled(bool enabled);
-// Of a source that remembers: no window does for elements that are read in another way.
+// True if sizes, strides and offset cannot express the view: its source reads elements by parts or conjugated.
 bool must_remember(const TensorImpl& view, const TensorImpl& source);
 void remember_step(const Tensor& view, const Tensor& source, std::function<Tensor(const Tensor&)> step);
 template <class Step>
@@ -41,7 +41,7 @@ Tensor made_by(Tensor view, const Tensor& source, Step step) {
   return view;
 }
 
-// To be called for a view whose elements are read in another way than its source's.
+// Call this for a view that reads its source's elements by parts or conjugated.
 void remember_window(const Tensor& view);
 
 }  // namespace gradlife

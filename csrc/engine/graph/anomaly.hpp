@@ -8,14 +8,14 @@ namespace gradlife {
 
 class Node;
 
-// Of the process, as in PyTorch: threads share it.
+// One per process, as in PyTorch: threads share it.
 struct AnomalyMode {
   bool is_enabled = false;
   bool checks_nan = true;
 };
 extern AnomalyMode anomaly_mode;
 
-// What the embedding language does for it.
+// Callbacks into the embedding language.
 struct AnomalyReporter {
   void (*record)(Node& made, Node* running);  // into made.metadata: the stack, and the node that is running, if any
   void (*report)(const Node& failed);         // warns, with the stacks of the node and of those that induced it

@@ -14,7 +14,7 @@
 
 namespace gradlife {
 
-// How a view was made; decides what an in-place change of it may do.
+// The mode in which a view was made. It decides whether the view may be changed in place.
 enum class CreationMeta : uint8_t { normal, in_custom_function, multi_output, no_grad, inference_mode };
 
 struct Window {
@@ -24,7 +24,7 @@ struct Window {
 
 struct ViewInfo {
   Tensor base;
-  // Of a view that reads its base's elements in another way (by parts, or conjugated): the window that it was made
+  // For a view that reads its base's elements by parts or conjugated: the window that it was made
   // with. As in PyTorch that one is replayed, whatever the view was transposed to in place since.
   std::unique_ptr<Window> made_with;
   // Makes the view of a base anew, step by step, where that was asked for when the view was made; else one window does.
@@ -50,7 +50,7 @@ struct AutogradMeta {
   DType own_grad_dtype = DType::float32;
 };
 
-// What dtype the gradient of a tensor is to have; nothing: it may have any.
+// The dtype that the gradient of a tensor must have; nothing: any.
 std::optional<DType> grad_dtype(const TensorImpl& tensor);
 void set_grad_dtype(const Tensor& tensor, std::optional<DType> dtype);
 
@@ -68,7 +68,7 @@ Tensor written(Tensor result, const Tensor& input, uint32_t times = 1);
 // For an operation that PyTorch makes of a form with out=, named `name`: that one refuses to be recorded, and nothing
 // but an inference tensor that requires grad, outside of inference mode, comes to it without being recorded above it.
 void refuse_out_form(const Tensor& input, const char* name);
-// Where an operation on these would be recorded: refuses views that may be used no more, before sizes are looked at.
+// Raise if an operation would be recorded on a view that may no longer be used. Call it before checking sizes.
 void refuse_forbidden_view_of(const Tensor& input);
 void refuse_forbidden_views(const TensorList& inputs);
 void refuse_forbidden_views(std::initializer_list<const Tensor*> inputs);
@@ -79,9 +79,9 @@ NodePtr grad_fn(const Tensor& tensor);
 NodePtr grad_accumulator(const Tensor& leaf);
 // With the namespace that PyTorch writes before nodes of its own: "torch::autograd::CopySlices".
 std::string qualified_name(const Node& node);
-// What error texts call the operation behind a node: from 2.13 on without the ending "Backward0".
+// The name of a node's operation in error texts: from 2.13 on without the ending "Backward0".
 std::string operation_name(const Node& node);
-// Where the gradient of this tensor goes: its grad_fn, its accumulator, or nowhere.
+// The edge of this tensor: to its grad_fn, to its accumulator, or none.
 Edge gradient_edge(const Tensor& tensor);
 EdgeList gradient_edges(std::initializer_list<const Tensor*> tensors);
 EdgeList gradient_edges(const TensorList& tensors);

@@ -121,7 +121,7 @@ struct Edge {
 };
 using EdgeList = std::vector<Edge>;
 
-// What a node expects of each gradient that reaches it: the shape and dtype of the forward output.
+// The expected shape and dtype of a gradient that reaches a node: those of the forward output.
 struct InputMetadata {
   Dims sizes;
   DType dtype = DType::float32;
@@ -180,7 +180,7 @@ class Node : public Managed {
   virtual void release_variables();
   bool is_released() const { return released_; }
 
-  // How many bytes the node takes, set at its birth: nodes of one size lie in each other's freed memory.
+  // The node's bytes, set at construction: freed memory is given to the next node of the same size.
   void settle(size_t bytes) {
     memory_size_ = bytes;
     if (watched_places != 0) give_out_place(*this);
@@ -189,11 +189,11 @@ class Node : public Managed {
 
   // One more owner of this node: the node itself, or a control block of its own (see NodePtr).
   virtual RefCounted* new_owner();
-  // Whether the dying of the only owner that one control block counts may strip this node of its edges, though other
+  // True if the last owner of one control block strips this node of its edges when it dies, although other
   // blocks stand over it: the bug behind PyTorch issue 18619, mended by PR 22983.
   virtual bool may_be_stripped() const { return false; }
 
-  // Whether an object of the embedding language stands for this node by itself (a custom Function's context), and which
+  // True if an object of the embedding language represents this node (a custom Function's context), and which
   // one: nullptr once it is gone. Other nodes get wrappers.
   virtual bool has_own_face() const { return false; }
   virtual Object* own_face() const { return nullptr; }
@@ -209,7 +209,7 @@ class Node : public Managed {
   void add_placeholder_input() { input_metadata_.push_back({}); }  // for an output that is no tensor
   const std::vector<InputMetadata>& input_metadata() const { return input_metadata_; }
   size_t num_inputs() const { return input_metadata_.size(); }
-  // What dtype its gradient of this number is to have; nothing: it may have any.
+  // The dtype that its gradient of this index must have; nothing: any.
   virtual std::optional<DType> gradient_dtype(uint32_t input_nr) const { return input_metadata_[input_nr].dtype; }
   void reset_input_metadata() { input_metadata_.clear(); }
 

@@ -1,4 +1,4 @@
-// What a node's class is called, release by release. Events and types point at these texts: each is kept for ever.
+// The class name of a node, release by release. Events and types point at these texts: each is kept for ever.
 #include <cctype>
 #include <cstring>
 #include <set>

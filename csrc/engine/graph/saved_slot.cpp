@@ -36,7 +36,7 @@ void fail_released(const Node& node) {
 
 namespace {
 
-// What is saved of an output: a watcher sees no call of `detach` for it.
+// Detach an output to save it. A dispatch watcher makes the copy, but sees no call of `detach`.
 Tensor copied_window(const Tensor& tensor) {
   if (operation_watcher() == nullptr) return detach(tensor);
   Tensor copy = only(answered("detach.default", tensor, true));

@@ -9,7 +9,7 @@
 
 namespace gradlife {
 
-// What a release says when something is unpacked that was freed.
+// The error text of a release when a freed slot is unpacked.
 const char* freed_text(const Policy& policy);
 [[noreturn]] void fail_released(const Node& node);  // OneFlow: of a node that has run
 

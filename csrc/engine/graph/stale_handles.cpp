@@ -6,7 +6,7 @@ namespace gradlife {
 
 size_t watched_places = 0;
 
-// Which places are let, and the free blocks of each size that have somebody looking at them, the last freed one first.
+// The occupied places, and the free blocks of each size that a handle refers to, last freed first.
 class NodeMemory {
  public:
   static NodeMemory& instance() {
@@ -19,7 +19,7 @@ class NodeMemory {
     return let != let_.end() ? let->second : nullptr;
   }
   void let(SlotPlace& place, Node& tenant) {
-    // What giving the place back will need is there from now on: nodes die without asking for memory.
+    // Reserve the memory to give the place back: a dying node must not allocate.
     vacant_[tenant.memory_size()];
     let_[&tenant] = &place;
     place.tenant_ = WeakPtr<Node>(&tenant);

@@ -21,7 +21,8 @@ struct Geometry {
   }
 };
 
-// Whether two elements may be one place in memory: walking from the smallest stride, a stride within what is spanned.
+// True if two elements may share one place in memory: walking from the smallest stride, a stride within what is
+// spanned.
 bool may_overlap(const Geometry& geometry) {
   std::array<bool, max_dims> is_seen{};
   int64_t reach = 0;
@@ -81,7 +82,7 @@ Tensor without_repeats(Tensor gradient, Geometry* window) {
   return gradient;
 }
 
-// Where several elements of the input are one place, each gets its share of that place's gradient.
+// If several elements of the input share one place, each gets its share of that place's gradient.
 Tensor shared_out(const Tensor& storage, const Geometry& input) {
   const GradMode no_grad(false);
   const Tensor once = full({}, 1, storage->dtype());

@@ -9,7 +9,7 @@ namespace {
 
 using G = const Tensor&;
 
-// How rows of log-probabilities are averaged, and which of them count.
+// The reduction of a loss by class, and the class that does not count.
 struct Rule {
   Averaging averaging;
   int64_t ignored;

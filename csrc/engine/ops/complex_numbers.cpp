@@ -43,7 +43,7 @@ struct Direction {
     return spec;
   }
   SavedValue value(size_t) const { return {}; }
-  // What turns the number counts, what makes it longer does not.
+  // Only the part of the gradient that rotates the number counts, not the part that scales it.
   Tensor gradient(G gradient, G self, G result) const {
     if (!is_complex(self->dtype())) return zeros_like(gradient);
     const Tensor length = abs(self);

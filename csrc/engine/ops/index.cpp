@@ -105,7 +105,7 @@ Dims strides_of_values(const TensorImpl& values, const Dims& sizes) {
   return kernels::broadcast_strides(values.sizes(), values.strides(), sizes);
 }
 
-// What the plan names in target = values, or += with `accumulate`.
+// Assign values to the elements that the plan selects, or add them with `accumulate`.
 void write(const TensorImpl& target, const kernels::IndexPlan& plan, const TensorImpl& values, bool accumulate) {
   const Dims value_strides = strides_of_values(values, plan.sizes);
   const kernels::Loops loops = kernels::plan(plan.sizes, {&plan.strides, &plan.offset_strides, &value_strides});
@@ -209,7 +209,7 @@ namespace {
 
 const NodeSpec& fill_spec = node_spec("MaskedFillBackward0", {saved_tensor("mask")});
 const NodeSpec& fill_tensor_spec = node_spec("MaskedFillBackward1", {saved_tensor("mask")});
-// What a mask of more dimensions makes of the tensor.
+// Broadcast the tensor to a mask of more dimensions.
 Tensor broadcast_to_mask(const Tensor& a, const TensorImpl& mask) {
   const Dims sizes = kernels::broadcast_sizes(mask.sizes(), a->sizes());
   if (sizes == a->sizes()) return a;
@@ -229,7 +229,7 @@ class FillNode final : public OpNode<1> {
   }
 };
 
-// How C++ calls a dtype, in one error text.
+// The C++ name of a dtype, for one error text.
 const char* cpp_name(DType dtype) {
   static constexpr const char* names[] = {
       "float", "double", "long int", "bool", "int", "c10::complex<float>", "c10::complex<double>"};

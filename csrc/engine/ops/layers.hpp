@@ -9,7 +9,7 @@ namespace gradlife::ops {
 // a weightᵀ + bias along the last dimension. `bias`: undefined for none.
 Tensor linear(const Tensor& a, const Tensor& weight, const Tensor& bias);
 
-// What `batch_norm` takes besides its input, each undefined for none: one number for each channel.
+// The per-channel parameters of `batch_norm`; undefined: none.
 struct BatchNormTensors {
   Tensor running_mean, running_var, weight, bias;
 };
@@ -22,7 +22,7 @@ Tensor threshold(const Tensor& a, const Scalar& threshold, const Scalar& value);
 
 enum class Averaging : uint8_t { none, mean, sum };  // numbered as in PyTorch's `_saved_reduction`
 
-// Of log-probabilities by class, in one row or a batch of rows. IndexError: a target that is no class.
+// The negative log-likelihood of one row of log-probabilities, or of a batch. IndexError: a target that is no class.
 Tensor nll_loss(const Tensor& a, const Tensor& target, const Tensor& weight, Averaging averaging, int64_t ignored);
 
 }  // namespace gradlife::ops

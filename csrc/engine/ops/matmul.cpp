@@ -52,8 +52,8 @@ bool leading_dims_merge(const TensorImpl& tensor) {
   return true;
 }
 
-// Whether the larger tensor becomes one matrix: no copy is needed, or the smaller one needs a gradient, which would
-// otherwise be made once for each batch.
+// True if the larger tensor is folded into one matrix: no copy is needed, or the smaller one needs a gradient, which
+// would otherwise be made once for each batch.
 bool should_fold(const Tensor& a, const Tensor& b) {
   const bool a_is_larger = a->dim() >= b->dim();
   const Tensor& small = a_is_larger ? b : a;

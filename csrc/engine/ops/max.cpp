@@ -16,7 +16,7 @@ bool is_nan(T value) {
   return false;
 }
 
-// Whether `a` takes the place of `b`: a nan of everything that is none.
+// True if `a` wins over `b`: a nan wins over every number.
 template <class T>
 bool beats(T a, T b) {
   if (is_nan(a) || is_nan(b)) return is_nan(a) && !is_nan(b);
@@ -31,7 +31,7 @@ int64_t best_of(const T* row, int64_t length) {
   return best;
 }
 
-// Of equals the last: what PyTorch's instructions for several numbers at once leave of a few zeros of both signs.
+// The last of equal values wins, as PyTorch's vector instructions have it for zeros of both signs.
 template <class T>
 int64_t last_best_of(const T* row, int64_t length) {
   int64_t best = 0;

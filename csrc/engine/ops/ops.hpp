@@ -114,7 +114,7 @@ Tensor squeeze(const Tensor& a, const Dims& dims);
 Tensor select(const Tensor& a, int64_t dim, int64_t index);
 Tensor slice(const Tensor& a, int64_t dim, int64_t start, int64_t end, int64_t step);
 Tensor narrow(const Tensor& a, int64_t dim, int64_t start, int64_t length);
-// Of complex numbers: their parts, along one more dimension, and the other way; one part; the conjugate, as a view of
+// Complex tensors as real ones with one more dimension, and back; one part; the conjugate, as a view of
 // what is there or as a copy. Real numbers are their own real parts and conjugates.
 Tensor real(const Tensor& a);
 Tensor imag(const Tensor& a);

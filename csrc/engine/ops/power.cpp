@@ -78,12 +78,12 @@ class ScalarExponentNode final : public OpNode<1> {
 
 Tensor zero_of(const Tensor& tensor) { return full({}, 0.0, tensor->dtype()); }
 
-// Where 0 is raised to a power, the derivative by the exponent is taken to be 0.
+// If 0 is raised to a power, the derivative by the exponent is taken to be 0.
 Tensor by_exponent(const Tensor& gradient, const Tensor& is_flat, const Tensor& slope) {
   return mul(gradient, where(is_flat, zero_of(slope), slope));
 }
 
-// Of complex numbers those count that have no imaginary part.
+// A complex number counts if it has no imaginary part.
 Tensor is_not_negative(const Tensor& exponent) {
   if (!is_complex(exponent->dtype())) return compare_number(Comparison::ge, exponent, 0);
   return logical_and(compare_number(Comparison::eq, imag(exponent), 0),

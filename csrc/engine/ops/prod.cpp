@@ -38,7 +38,7 @@ Tensor multiplied(const Tensor& a, const Dims& dims, bool keepdim, const DType* 
   return result;
 }
 
-// Of each element, the product of all others along the dimension; without history.
+// For each element, the product of all others along the dimension; without history.
 Tensor products_of_others(const Tensor& a, size_t dim) {
   const Tensor input = kernels::packed(a);
   const Tensor result = empty(a->sizes(), a->dtype());

@@ -26,7 +26,7 @@ Tensor chosen(const Tensor& passed, const Tensor& x, const Scalar& bound, const 
 
 Tensor gradient_of_threshold(const Tensor& gradient, const Tensor& self, const Scalar& bound);
 
-// Of the function, and of its gradient, which passes on what arrives the same way. Slot: self.
+// The node of the function and of its gradient, which masks in the same way. Slot: self.
 class ThresholdNode final : public OpNode<1> {
  public:
   ThresholdNode(const NodeSpec& spec, const Scalar& bound) : OpNode<1>(spec), bound_(bound) {}

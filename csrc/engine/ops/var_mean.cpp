@@ -10,7 +10,7 @@
 namespace gradlife::ops {
 namespace {
 
-// What is reduced, and by what the sum of squares is divided.
+// The reduced dimensions, and the divisor of the sum of squares.
 struct Spread {
   OptionalDims dims;
   Correction correction;
@@ -20,7 +20,7 @@ struct Spread {
   double freedom(int64_t count) const {
     return static_cast<double>(count) - (correction ? correction->to<double>() : 1);
   }
-  // Of a node's fields `correction`, `dim`, `keepdim`.
+  // Values of the node's fields `correction`, `dim`, `keepdim`.
   SavedValue value(size_t field) const {
     return field == 0 ? saved(correction) : field == 1 ? saved(dims) : saved(keepdim);
   }
@@ -59,7 +59,7 @@ int64_t count_of(const Tensor& self, const Dims& dims) {
   return kernels::reduced_count(*self, kernels::plan_reduction(*self, dims, false));
 }
 
-// Where there is no freedom left the gradient of all is nan at the mean and infinite elsewhere.
+// Without degrees of freedom, the gradient is nan at the mean and infinite elsewhere.
 Tensor without_freedom(const Tensor& gradient, const Tensor& self) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();

@@ -17,7 +17,7 @@ class Managed;
 void record_birth(const Managed& object);  // for make(), by the object's own type
 void record(EventKind kind, const Managed& object, const char* detail = nullptr);
 
-// How one object holds another, for drawings and for the heap graph.
+// The kind of ownership of a reference, for drawings and for the heap graph.
 enum class Ownership : uint8_t { strong, weak, borrowed, coupled };
 const char* ownership_name(Ownership ownership);
 

@@ -22,11 +22,11 @@ class OperationWatcher {
   ~OperationWatcher() = default;
 };
 
-// Of this thread; nullptr: nobody watches. Gives back the previous one.
+// Set the watcher of this thread; nullptr: none. Return the previous one.
 OperationWatcher* set_operation_watcher(OperationWatcher* watcher);
 OperationWatcher* operation_watcher();
 
-// Whether what runs now is the watcher's own: it records nothing, makes views of nobody, and counts no changes.
+// True while the watcher itself runs: no recording, no view relations, no version counts.
 bool is_beneath();
 bool set_beneath(bool beneath);  // gives back what it was
 
@@ -41,7 +41,7 @@ Argument as_argument(const std::optional<T>& value) {
   return value ? as_argument(*value) : Argument();
 }
 
-// What the watcher answers; nothing where nobody watches.
+// The watcher's answer; nothing without a watcher.
 template <class... Arguments>
 TensorList answered(const char* name, const Arguments&... arguments) {
   OperationWatcher* watcher = operation_watcher();

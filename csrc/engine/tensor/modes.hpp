@@ -11,7 +11,7 @@ void set_grad_enabled(bool enabled);
 // Inside, nothing is recorded whatever grad mode says, and new tensors are inference tensors.
 bool inference_mode();
 void set_inference_mode(bool enabled);
-// Whether operations record history now.
+// True if operations record history now.
 inline bool is_recording() { return grad_enabled() && !inference_mode() && !is_beneath(); }
 
 class GradMode {

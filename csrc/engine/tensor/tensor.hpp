@@ -20,7 +20,7 @@ const char* dtype_name(DType dtype);        // "torch.float32"
 const char* legacy_type_name(DType dtype);  // "torch.FloatTensor", as in torch's error texts
 inline bool is_floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 inline bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype == DType::complex128; }
-// Of the parts of complex numbers, and the other way.
+// The dtype of a complex dtype's parts, and the complex dtype of parts.
 inline DType real_dtype(DType dtype) {
   return dtype == DType::complex64 ? DType::float32 : dtype == DType::complex128 ? DType::float64 : dtype;
 }
@@ -67,7 +67,7 @@ using VersionPtr = Ptr<VersionCounter>;
 class TensorImpl;
 using Tensor = Ptr<TensorImpl>;
 using TensorList = std::vector<Tensor>;
-// What differentiation hangs on a tensor: graph/autograd.hpp, which defines these.
+// Autograd metadata of a tensor, defined in graph/autograd.hpp.
 struct AutogradMeta;
 AutogradMeta* new_meta();
 void visit_meta(const AutogradMeta& meta, OwnedVisitor& visitor);
@@ -117,11 +117,11 @@ class TensorImpl final : public Managed {
     is_inference_ = is_inference;
     has_version_ = !is_inference;
   }
-  // What was detached from an inference tensor does have a version.
+  // A tensor detached from an inference tensor does have a version.
   bool has_version() const { return has_version_; }
   void set_has_version() { has_version_ = true; }
 
-  // What the memory holds is the conjugate of what the tensor stands for: complex numbers only.
+  // True if memory holds the conjugates of the tensor's elements; complex tensors only.
   bool is_conjugate() const { return is_conjugate_; }
   void set_conjugate(bool is_conjugate) { is_conjugate_ = is_conjugate; }
 
@@ -155,7 +155,7 @@ class TensorImpl final : public Managed {
 
 constexpr const char* no_version_text = "Inference tensors do not track version counter.";
 
-// Whether the elements fill a stretch of memory, each in a place of its own, in whatever order of dimensions.
+// True if the elements are dense and do not overlap, in any order of dimensions.
 bool is_non_overlapping_and_dense(const TensorImpl& tensor);
 
 // New tensors. `empty` is uninitialised; `alias` is another window on the same storage with a version counter of its

@@ -82,7 +82,7 @@ const void* goes_with(const void* wrapper, const char** label) {
   return tensor != nullptr && tensor->wrapper() == wrapper ? gradient_to_leave(*tensor) : nullptr;
 }
 
-// Whether the impl counts among its wrapper's owners.
+// True if the impl is an owner of its wrapper.
 bool owns_its_wrapper(const Managed& managed) {
   if (managed.wrapper() == nullptr) return false;
   if (managed.identity() == Identity::coupled) return managed.use_count() > 1;

@@ -104,7 +104,7 @@ class EdgeRows final : public OwnedVisitor {
   PyObject* rows_;
 };
 
-// How wrapper and impl hold each other: (wrapper to impl, impl to wrapper), "" for not at all.
+// The references between wrapper and impl: (wrapper to impl, impl to wrapper); "": none.
 std::pair<const char*, const char*> wrapper_ties(const Managed& managed) {
   switch (managed.identity()) {
     case Identity::rewrap:

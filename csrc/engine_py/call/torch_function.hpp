@@ -11,7 +11,7 @@ namespace gradlife {
 // is asked. Costs one comparison while there is no such class.
 void let_classes_override(std::vector<PyMethodDef>& functions);
 
-// Whether this object's class overrides now.
+// True if this object's class overrides __torch_function__ now.
 bool overrides(PyObject* object);
 
 extern PyMethodDef overriding_functions[];

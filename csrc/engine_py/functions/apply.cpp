@@ -128,7 +128,7 @@ void mark_view(const Tensor& tensor, CreationMeta creation) {
   if (tensor->meta() != nullptr && tensor->meta()->view) tensor->meta()->view->creation = creation;
 }
 
-// What may be done in place to views among the outputs: nothing, where there are several with a history.
+// Set the creation mode of views among the outputs: several outputs with history may not be changed in place.
 void mark_views(Borrowed results, const NodePtr& node, const TensorList& inputs, const OutputMarks& marks) {
   TensorList outputs;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(results.get()); ++i)
@@ -156,7 +156,7 @@ void check_dirty_are_returned(const TensorList& dirty, Borrowed results) {
   }
 }
 
-// How a tensor is saved that forward also returned: without its history. So is a view that was changed in place (since
+// Save an output of forward without its history. The same for a view that was changed in place (since
 // 2.10; before, such a view was taken for an input and kept everything alive): it comes back as an output of the node.
 SavedSlot make_slot(const Tensor& tensor, const NodePtr& node, const OutputMarks& marks, const Policy& policy) {
   if (!tensor) return {};

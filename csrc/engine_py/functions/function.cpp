@@ -137,7 +137,7 @@ TensorList PyNode::collect(Borrowed result) const {
   return gradients;
 }
 
-// What backward is called with. A boxed list is the gradients' only owner, so that backward can let go of each.
+// The arguments of backward. A boxed list is the gradients' only owner, so that backward can release each.
 Ref PyNode::arguments_of(TensorList gradients) const {
   const Py_ssize_t count = static_cast<Py_ssize_t>(gradients.size());
   if (!function_object(context_)->takes_boxed_gradients) {

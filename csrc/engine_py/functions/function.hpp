@@ -23,7 +23,7 @@
 
 namespace gradlife {
 
-// What is known of a tensor after its gradient is asked for: enough to make a zero of its kind.
+// Metadata of an output, enough to make a zero gradient for it.
 struct TensorInfo {
   Dims sizes;
   DType dtype = DType::float32;

@@ -53,7 +53,7 @@ void check_replacement(Borrowed original, Borrowed result, Borrowed hook) {
     raise_python(PyExc_RuntimeError, "hook '%S' has changed the size of value", hook_name(hook).get());
 }
 
-// What a node hook returned, as a tuple of as many values as before. In the profiles before 2.0 a single tensor stands
+// The result of a node hook, as a tuple of the same length as before. In the profiles before 2.0 a single tensor stands
 // for a tuple of one.
 Ref as_values(Ref result, Borrowed before, Borrowed hook) {
   const bool may_be_single = has(*current_policy(), traits::node_hook_may_return_single);

@@ -72,7 +72,7 @@ class PySavedHooks final : public SavedHooks {
   }
 
  private:
-  // What pybind11 made of packed data that a raising pack hook never gave; from 2.0 on unpack is called without it.
+  // pybind11's placeholder for packed data after a pack hook raised; from 2.0 on unpack is called without it.
   [[noreturn]] static void refuse_missing(const Policy& policy) {
     fail(ErrorKind::runtime, text_for(policy, texts::unconverted_argument), "compile in debug mode for details)");
   }

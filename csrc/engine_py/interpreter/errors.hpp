@@ -20,7 +20,7 @@ class PythonError {
 // Throws PythonError for a NULL result; takes over the reference otherwise.
 Ref checked(PyObject* result);
 void checked_status(int status);
-// What a dict has under a key; nothing: no such key. Errors: whatever hashing and comparing raise.
+// The value of a key in a dict; nothing: no such key. Errors: those of hashing and comparing.
 Ref dict_item(Borrowed dict, const char* key);
 // Drops the pending exception, in whose place something else is reported; a lack of memory stays what it is, and is
 // thrown.

@@ -15,7 +15,7 @@
 namespace gradlife {
 
 #if defined(__linux__) && defined(__GLIBCXX__)
-// What is caught has no object behind it, which is no undefined behaviour of ours.
+// The caught exception has no object; that is not undefined behaviour of ours.
 #define GRADLIFE_CATCHES_FORCED_UNWIND __attribute__((no_sanitize("undefined")))
 #else
 #define GRADLIFE_CATCHES_FORCED_UNWIND

@@ -49,7 +49,7 @@ Dims nested_sizes(PyObject* data) {
   }
 }
 
-// What a nested sequence is to become: as deep as it has dimensions, eight at most.
+// The shape and dtype of a tensor made from a nested sequence, of eight dimensions at most.
 class Filling {
  public:
   explicit Filling(const Dims& sizes) : sizes_(sizes) {}

@@ -19,7 +19,7 @@ struct ParsedIndex {
   TensorList indices;  // undefined: all of that dimension
 };
 
-// Whether a slice that takes all leaves no node behind: only one that is read alone does (`x[:]`).
+// True if a full slice records no node: only if it is the only index (`x[:]`).
 enum class WholeSlice : uint8_t { is_view, is_nothing };
 
 [[noreturn]] void refuse_index(PyObject* index) {
@@ -76,7 +76,7 @@ Tensor tensor_of(PyObject* sequence) {
 
 bool is_true(PyObject* index) { return is_tensor(index) ? ops::item(unwrap(index)).to<bool>() : index == Py_True; }
 
-// Of a dimension of size 1: its only place, or none.
+// An index into a dimension of size 1: its only element, or none.
 Tensor index_of(bool truth) {
   const Tensor index = empty({truth ? 1 : 0}, DType::int64);
   return truth ? ops::zero_in_place(index) : index;
@@ -125,7 +125,7 @@ class Parser {
   int64_t named_;
 };
 
-// How many of the tensor's own dimensions the indices name.
+// The number of the tensor's dimensions that the indices consume.
 int64_t named_dims(PyObject* indices) {
   int64_t count = 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(indices); ++i) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* docs_link = "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function";
 
-// Where the context owns its node, the node is made with it.
+// If the context owns its node, both are made together.
 void make_owned_node(PyObject* self) {
   FunctionObject* object = function_object(self);
   const FunctionOwnership ownership = object->policy->function_ownership;

@@ -7,7 +7,7 @@
 
 namespace gradlife {
 
-// Whether instances of a type are wrappers of C++ nodes.
+// True if instances of a type are wrappers of C++ nodes.
 bool wraps_nodes(const PyTypeObject* type);
 
 // A node from its Python face: a C++ node's wrapper, or the context of a custom Function. Error: neither.

@@ -53,7 +53,7 @@ void free_storage(PyObject* self) {
   Py_DECREF(type);
 }
 
-// Of subclasses too: type.__new__ would give those one that finalises before we can ask whether the wrapper lives on.
+// For subclasses, too: type.__new__ would give them a dealloc that finalises before the wrapper can be resurrected.
 void storage_dealloc(PyObject* self) {
   if (resurrect_wrapper(self)) return;
   PyObject_GC_UnTrack(self);

@@ -6,7 +6,7 @@
 
 namespace gradlife {
 
-// What a wrapper shows the collector unless its impl would keep it.
+// tp_traverse of a wrapper that its impl would not keep alive.
 int visit_storage_references(PyObject* self, visitproc visit, void* arg);
 bool is_storage(PyObject* object);  // an untyped one
 StoragePtr unwrap_storage(PyObject* object);

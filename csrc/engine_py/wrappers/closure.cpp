@@ -13,7 +13,7 @@
 namespace gradlife {
 namespace {
 
-// What a node was computed from; behind an input that is gone already (an operation's own), what that was computed
+// The inputs of a node; behind an input that is gone already (an operation's own), what that was computed
 // from.
 TensorList inputs_of(const Node& node) {
   TensorList inputs;

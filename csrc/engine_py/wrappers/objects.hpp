@@ -8,7 +8,7 @@
 
 namespace gradlife {
 
-// What every wrapper begins with.
+// The head of every wrapper.
 struct WrapperObject {
   PyObject_HEAD Managed*
       impl;        // nullptr: emptied, the impl is gone (or, under OneFlow's proposal, has the wrapper in its keeping)

@@ -26,7 +26,7 @@ Ref wrap_storage(const StoragePtr& storage);
 PyTypeObject* node_type(const Node& node);  // borrowed, e.g. MulBackward0; types/node_type.cpp
 Ref wrap_node(const NodePtr& node);         // None for no node; the context for a custom Function's
 
-// Whether this is the wrapper of a C++ node (types/node_type.cpp).
+// True for the wrapper of a C++ node (types/node_type.cpp).
 bool is_node_wrapper(PyObject* object);
 bool is_tensor(PyObject* object);
 // Errors: TypeError when it is none; RuntimeError when its impl is gone.

@@ -10,7 +10,7 @@ namespace gradlife::heap {
 // Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and makes no object.
 void take_census(Graph& graph, const WalkOptions& options);
 
-// What the examples among the new objects are, while they live: "float32 [3]".
+// Describe examples of the new objects while they live: "float32 [3]".
 using Details = std::vector<std::pair<NodeId, std::string>>;
 Details describe_examples(const Graph& graph, const std::vector<TypeChange>& changes);
 Ref detail_dict(const Details& details);

@@ -126,7 +126,7 @@ Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source)
 
 namespace {
 
-// Of keepers that can be believed and that a root reaches the surest, and of those the one that is shown in fewest
+// The most certain reachable keeper, and of several the one that is described in fewest
 // words.
 const NativeHolder* best_keeper(const PathTree& paths, const std::vector<NativeHolder>& keepers) {
   const NativeHolder* best = nullptr;
@@ -138,7 +138,7 @@ const NativeHolder* best_keeper(const PathTree& paths, const std::vector<NativeH
   return best;
 }
 
-// What stands between the object that it begins with and what that keeps: the object itself is a step of the path.
+// The text between a keeper's first object and the object that it keeps.
 std::string words_in_native(const NativeHolder& keeper) {
   const size_t first = keeper.description.find(" → ");
   const std::string between = first != std::string::npos ? ": " + keeper.description.substr(first + 5) : "";

@@ -12,7 +12,7 @@
 
 namespace gradlife::heap {
 
-// Where the words come from: live objects, or what was written down of them.
+// The source of labels: live objects, or a snapshot file.
 struct LabelSource {
   std::function<std::string(NodeId)> node;
   std::function<Label(NodeId from, NodeId to, size_t nth)> reference;  // one object may refer to another more than once
@@ -27,7 +27,7 @@ struct Step {
 // `last`: what the last of the nodes refers to, or no_node.
 std::vector<Step> describe_steps(const LabelSource& source, const std::vector<NodeId>& nodes, NodeId last);
 
-// Who refers to one object.
+// The referrers of one object.
 struct Referrers {
   int64_t count = 0;  // as the object counts them
   size_t known = 0;
@@ -53,7 +53,7 @@ struct Findings {
   std::vector<NativeHolder> holders_behind;  // of the half
 };
 Findings find_out(FrozenGraph& frozen, NodeId target, const LabelSource& source);
-// Where an object that a root reaches is one of the keepers: then it is held, by a path through that.
+// If a reachable object is one of the keepers, the object is held by a path through it.
 void lead_from_root(FrozenGraph& frozen, const LabelSource& source, Findings& findings);
 
 // A list of References, see values.hpp.

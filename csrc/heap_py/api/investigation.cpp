@@ -13,7 +13,7 @@
 namespace gradlife::heap {
 namespace {
 
-// What never dies does not count its references: only the known ones can be reported.
+// An immortal object does not count its references: only the known ones can be reported.
 int64_t count_of(const Graph& graph, const std::vector<Provider*>& providers, NodeId node, NodeId target,
                  int64_t own_references) {
   if (graph.type_of(node).kind != NodeKind::python) {

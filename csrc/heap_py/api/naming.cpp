@@ -43,7 +43,7 @@ class Namer {
   }
 
  private:
-  // What is asked of a node's type, a million times.
+  // Properties of a node's type, cached because they are read a million times.
   struct TypeMarks {
     bool is_python, is_native, is_class, is_module;
     bool is_holder;   // its parts are often held by something else as well: a path may lead there past it
@@ -121,7 +121,7 @@ class Namer {
   bool has_arrival(NodeId source) const {
     return paths_.has_arrival(graph_.references.first[source], graph_.references.first[source + 1]);
   }
-  // How many of so long a row are to be labelled: enough of them are looked up together.
+  // The number of references to label in a long row: many are looked up together.
   size_t count_wanted(size_t first, const Row& row, bool is_whole) const {
     if (is_whole) return row.size();
     size_t count = 0;
@@ -171,13 +171,13 @@ class Namer {
           {edge++, nth == 0 ? label(source, *target, labels.get()) : packer_.another_reference(source, *target, nth)});
     }
   }
-  // How many references of its row to the same target come before this one; long rows are not looked through again.
+  // The number of earlier references in its row to the same target; long rows are not searched again.
   static size_t earlier(const Row& row, const NodeId* at) {
     constexpr size_t most_compared = 64;
     if (row.size() > most_compared) return 0;
     return static_cast<size_t>(std::count(row.begin(), at, *at));
   }
-  // What it refers to in one look: each look reads memory that may not be there, which costs system calls.
+  // All its referents in one read: reading memory that may be unmapped costs system calls.
   void label_native(NodeId source) {
     std::vector<Describer::NativeEdge> edges = describer_.native_edges(source);
     uint32_t edge = graph_.references.first[source];
@@ -244,7 +244,7 @@ NodeNumbers uneven_counts(FrozenGraph& frozen, const std::vector<Provider*>& pro
     const int64_t owners = owners_of(graph, providers, static_cast<NodeId>(node));
     if (owners >= 0 && owners != known[node]) counts.add(static_cast<NodeId>(node), static_cast<uint32_t>(owners));
   };
-  // Of the others, too many to note all, those whose fate is not plain.
+  // Too many to note all: only objects whose lifetime verdict is not obvious.
   for (size_t node = graph.tracked_end; frozen.paths != nullptr && node < graph.size(); ++node) {
     if (frozen.paths->is_reached(static_cast<NodeId>(node))) continue;
     if (graph.type_of(static_cast<NodeId>(node)).kind == NodeKind::python)

@@ -5,7 +5,7 @@
 namespace gradlife::heap {
 namespace {
 
-// What runs a module's own lines. What a library makes when it is imported was made by no line of the program, and
+// Frames that run a module's own lines. Objects made during a library's import belong to no line of the program, and
 // stacks are deep where libraries import one another.
 constexpr const char* importer = "<frozen importlib.";
 

@@ -34,7 +34,7 @@ class CallSites {
   CallSites(std::vector<std::string> runners, std::vector<std::string> skipped, std::vector<std::string> foreign)
       : runners_(std::move(runners)), skipped_(std::move(skipped)), foreign_(std::move(foreign)) {}
 
-  // Of the calling thread; `unknown` where nothing but libraries runs in it, or memory is short.
+  // The call site of the calling thread; `unknown` if only libraries run in it, or memory is short.
   uint32_t current() noexcept;
 
   // This frame and older ones run the program, as long as it runs: no stack is looked at any further. nullptr: none
@@ -46,7 +46,7 @@ class CallSites {
 
  private:
   enum class Owner : uint8_t { program, foreign, skipped, importer, runner };
-  // Of a code object, which may be gone when another one stands at its address.
+  // The call site of a code object, which may be freed and its address reused.
   struct Source {
     const PyObject *file, *function;
     int first_line;

@@ -11,7 +11,7 @@
 namespace gradlife::heap {
 namespace {
 
-// Of the process, as Python's allocator is. One that stands behind another hook at its end is left there, idle.
+// One per process, as Python's allocator. A recorder behind another hook stays there, idle, when it ends.
 std::unique_ptr<CreationRecorder> recorder;
 
 // Blocks of types with items, such as generators' frames, have many sizes; so much larger ones are noted, too.

@@ -17,7 +17,7 @@ class NoteTable {
 
   size_t size() const { return used_; }
 
-  // Where the table is full a new address is passed over. Error: std::bad_alloc, and nothing is changed.
+  // A full table ignores a new address. Error: std::bad_alloc, and nothing is changed.
   void keep(uintptr_t address, const Value& value) {
     size_t at = addresses_.empty() ? 0 : slot_of(address);
     if (addresses_.empty() || addresses_[at] == 0) {
@@ -37,7 +37,7 @@ class NoteTable {
     size_t gap = slot_of(address);
     if (addresses_[gap] == 0) return;
     --used_;
-    // What follows moves up, unless it would stand before its home then.
+    // Move the following entries up, unless that puts one before its home slot.
     for (size_t at = next(gap); addresses_[at] != 0; at = next(at)) {
       if (distance(home(addresses_[at]), at) < distance(gap, at)) continue;
       addresses_[gap] = addresses_[at];
@@ -68,7 +68,7 @@ class NoteTable {
   size_t next(size_t at) const { return (at + 1) & (addresses_.size() - 1); }
   size_t distance(size_t from, size_t to) const { return (to - from) & (addresses_.size() - 1); }
 
-  // Of the address, or the empty one where it belongs.
+  // The slot of the address, or the empty one where it belongs.
   size_t slot_of(uintptr_t address) const {
     size_t at = home(address);
     while (addresses_[at] != 0 && addresses_[at] != address) at = next(at);

@@ -20,7 +20,7 @@ uintptr_t word_at(uintptr_t address) {
   return word;
 }
 
-// Where the owners of a node are counted: in the node, or in the block that a tensor's shared pointer to it has.
+// The place of a node's owner count: in the node, or in the control block of a tensor's shared pointer.
 uintptr_t count_of(uintptr_t node, uintptr_t meta, const TorchLayout& layout) {
   if (!layout.are_nodes_coupled) return word_at(meta + layout.node_in_meta + sizeof(uintptr_t)) + count_in_block;
   return layout.count_in_target == TorchLayout::absent ? 0 : node + layout.count_in_target;

@@ -18,7 +18,7 @@
 
 namespace gradlife::heap {
 
-// How to find the grad node that a new tensor's operation made.
+// Offsets to find the grad node that a new tensor's operation made.
 struct TensorWatch {
   std::vector<const PyTypeObject*> types;  // of the wrappers; they are compared only
   size_t bytes_before = 0;                 // of their blocks, in front of the object

@@ -18,7 +18,7 @@
 namespace gradlife::heap {
 namespace {
 
-// Where memory runs out, the system ends the copy and not the program; the copy ends where the program does.
+// If memory runs out, the system ends the copy and not the program; the copy ends with the program.
 void stand_behind(pid_t program) {
 #if defined(__linux__)
   prctl(PR_SET_PDEATHSIG, SIGKILL);

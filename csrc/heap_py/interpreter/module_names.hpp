@@ -17,7 +17,7 @@ PyObject* value_named(PyObject* dict, const char* name);
 PyObject* module_variable(const char* module, const char* name);
 // An instance's attribute, or null: its own, not its class's.
 PyObject* own_attribute(PyObject* object, const char* name);
-// What the program calls a thread; empty where `threading` does not know it.
+// The name of a thread; empty if `threading` does not know it.
 std::string thread_name(PyThreadState* thread);
 
 }  // namespace gradlife::heap

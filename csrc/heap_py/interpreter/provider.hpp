@@ -27,7 +27,7 @@ class ReferenceSink {
 
   // The native object behind a wrapper that lives on, its references gone, while this object has other owners.
   virtual void keeper(const void* target, uint32_t type, const char* label) { native(target, type, label); }
-  // What the collector takes from a wrapper although it lives on.
+  // References that the collector clears although the wrapper lives on.
   virtual void taken(PyObject* target, Relation relation, const char* label) { python(target, relation, label); }
   // The wrapper of the native object that is shown: its count has one for all that own the object beside it.
   virtual void coupled(PyObject* wrapper, const char* label) { python(wrapper, Relation::native, label); }
@@ -46,25 +46,25 @@ class Provider {
   virtual ~Provider() = default;
   // Called before each walk: native types are declared here, others' rows are found again by name.
   virtual void start(Builder& builder) = 0;
-  // Whether instances of this type have more to show than their traverse; asked once a walk and type.
+  // True if instances of this type have more references than their traverse shows; asked once per walk and type.
   virtual bool knows(PyTypeObject* type) = 0;
-  // What it refers to beside that where its traverse shows nothing: its attributes, unless more is known.
+  // Its other references if its traverse shows nothing: attributes, unless more is known.
   virtual void expand_silent(PyObject* object, ReferenceSink& sink);
   virtual void expand_python(PyObject* object, ReferenceSink& sink) = 0;
   virtual bool owns_type(uint32_t type) const = 0;
   virtual void expand_native(const void* object, uint32_t type, ReferenceSink& sink) = 0;
-  // How many own a native object, as it counts them; -1: it says nothing of that.
+  // The owner count of a native object; -1: unknown.
   virtual int64_t native_owners(const void*, uint32_t) { return -1; }
   // All of its native objects, whether or not anything is known to refer to them.
   virtual void find_natives(const std::function<void(const void* object, uint32_t type)>&) {}
-  // How a Python object refers to another where neither names nor `expand_python` say; Relation::unknown: can't say.
+  // The label of a reference that neither names nor `expand_python` explain; Relation::unknown: none.
   virtual Label describe_edge(PyObject* source, PyObject* target) = 0;
   virtual std::string describe_python(PyObject* object) = 0;  // "float32 [64, 32]", a word or two beside the type
   virtual std::string describe_native(const void* object, uint32_t type) = 0;
   virtual uint64_t native_bytes(const void* object, uint32_t type) = 0;
   // Bytes that a Python object owns beside itself and that its type does not show.
   virtual uint64_t outside_bytes(const PyObject*) { return 0; }
-  // What this provider could not read here, a sentence each.
+  // The limits of this provider, one sentence each.
   virtual const std::vector<std::string>& limits() const = 0;
 };
 

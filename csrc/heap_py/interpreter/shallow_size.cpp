@@ -78,7 +78,7 @@ ShallowSize::Kind ShallowSize::kind_of(PyTypeObject* type) {
   return PyType_IsSubtype(type, &PyByteArray_Type) != 0 ? Kind::bytes : Kind::plain;
 }
 
-// What an object of this kind owns beside itself.
+// The memory that an object of this kind owns beside itself.
 uint64_t ShallowSize::outside_bytes(PyObject* object) const {
   switch (kind_) {
     case Kind::dict:

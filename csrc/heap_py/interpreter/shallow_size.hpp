@@ -8,7 +8,7 @@
 
 namespace gradlife::heap {
 
-// Of the instances of one type: what their sizes depend on is found out once. The object, its header, and what it alone
+// Sizes of the instances of one type; what they depend on is computed once. The object, its header, and what it alone
 // owns beside it (a list's items, a dict's table, inline attributes).
 class ShallowSize {
  public:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned first_bits = 14;
 
-// How dear a path's step onto an object of this type is: everything leads through classes and modules, and nobody wants
+// The cost of a path's step onto an object of this type: everything leads through classes and modules, and nobody wants
 // to read that.
 uint8_t cost_of(PyTypeObject* type) {
   if (PyType_IsSubtype(type, &PyType_Type)) return 6;
@@ -19,8 +19,8 @@ uint8_t cost_of(PyTypeObject* type) {
   return 2;
 }
 
-// Where code objects hold others, constants above all. The collector does not know them, and no other type's declared
-// fields are followed: that they hold what they show is nobody's promise.
+// Offsets of the references of code objects, constants above all. The collector does not know them, and no other type's
+// declared fields are followed: that they hold what they show is nobody's promise.
 std::vector<Py_ssize_t> fields_of_code() {
   std::vector<Py_ssize_t> offsets;
   for (const PyMemberDef* member = PyCode_Type.tp_members; member->name != nullptr; ++member)

@@ -31,7 +31,7 @@ int note_function(PyObject* visited, void* state) {
   return 0;
 }
 
-// What a holder of several functions calls the one that it will call; it may be no function.
+// The field name of the function that a holder will call; it may be no function.
 void note_named(PyObject* name, PyObject* value, void* state) {
   if (value == nullptr || value == Py_None || !PyUnicode_Check(name)) return;
   const std::string text = text_of(name, longest_name);

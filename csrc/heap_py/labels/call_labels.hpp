@@ -12,7 +12,7 @@ namespace gradlife::heap {
 
 // May a reference of this name lead to such arguments? "args", "_args".
 bool names_arguments(PyObject* name);
-// Of a reference to a tuple that its name calls arguments: "worker(batch,label)", the one function of Python's that the
+// The label of a tuple of call arguments: "worker(batch,label)", the one function of Python's that the
 // holder refers to, or calls its target, function or callback, and what that calls them. Empty where none is sure.
 std::string call_beside(PyObject* holder, PyObject* arguments, const Label& label);
 

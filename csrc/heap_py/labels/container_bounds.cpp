@@ -44,7 +44,7 @@ std::string describe_deque(PyObject* object) {
   return most >= 0 ? text + ", at most " + std::to_string(most) : text;
 }
 
-// What a closure calls by this name, or nullptr.
+// The closure variable of this name, or nullptr.
 PyObject* closure_value(PyObject* function, const char* name) {
   auto* closure = reinterpret_cast<PyFunctionObject*>(function)->func_closure;
   auto* code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);

@@ -37,7 +37,7 @@ PyObject* field_names(PyTypeObject* type) {
   return nullptr;
 }
 
-// Of the tuples that name their items, the name is the better answer: point.x, stat.st_size.
+// For named tuples the name is the better answer: point.x, stat.st_size.
 Label in_tuple(PyObject* object, PyObject* target) {
   Label found = label_in_sequence(reinterpret_cast<PyTupleObject*>(object)->ob_item, Py_SIZE(object), target);
   if (PyTuple_CheckExact(object) || found.relation == Relation::unknown) return found;

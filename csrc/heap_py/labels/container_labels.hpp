@@ -8,7 +8,7 @@
 
 namespace gradlife::heap {
 
-// Of dicts, lists, tuples, sets, deques and queues, subclasses' too; Relation::unknown elsewhere.
+// Labels of items of dicts, lists, tuples, sets, deques, queues and their subclasses; else Relation::unknown.
 Label label_in_container(PyObject* source, PyObject* target);
 // The same of its nth reference to it, of dicts, lists and tuples.
 Label another_label_in_container(PyObject* source, PyObject* target, size_t nth);

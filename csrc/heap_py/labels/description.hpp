@@ -8,7 +8,7 @@ namespace gradlife::heap {
 
 Py_ssize_t length_of(PyObject* object);  // of a list, tuple, dict or set, their subclasses' too
 
-// What a description of an instance of a type is made of: most have none, and few differ.
+// The parts of a description, by type: most types have none.
 enum class Manner : uint8_t { nothing, length, function, own };
 
 class Describer {
@@ -18,7 +18,7 @@ class Describer {
   std::string describe(NodeId node) const;  // "train_step (train.py:12)", "module numpy", "" where the type says all
   // The nth of the references of one object to the other.
   Label describe_edge(NodeId from, NodeId to, size_t nth = 0) const;
-  // Of an entry of a dict whose key is no text or number: what a provider knows of the key.
+  // A provider's description of a dict key that is no text or number.
   void add_key(Label& label) const;
   // All references of a native object with their labels, in one look at it.
   struct NativeEdge {

@@ -71,7 +71,7 @@ uint32_t place_in(PyObject* const* items, Py_ssize_t count, const PyObject* held
   return not_found;
 }
 
-// Where a function refers to others, in the order in which a label is looked for: its name has none.
+// The fields of a function, in the order in which a label is searched.
 constexpr size_t fields_of_function[] = {
     offsetof(PyFunctionObject, func_kwdefaults),  offsetof(PyFunctionObject, func_globals),
     offsetof(PyFunctionObject, func_dict),        offsetof(PyFunctionObject, func_code),
@@ -151,8 +151,8 @@ void LabelPacker::prefetch(NodeId source) const {
   }
 }
 
-// What most references are, without putting texts together: values of dicts, items, cells, attributes of instances.
-// What has such a shape refers to Python objects alone.
+// The shapes of most references, stored without text: dict values, items, cells, instance attributes.
+// References of such a shape lead to Python objects only.
 uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
   PyObject *holder = object(source), *held = object(target);
   switch (shapes_[graph_.types[source]]) {
@@ -185,7 +185,7 @@ uint32_t LabelPacker::plain_reference(NodeId source, NodeId target) {
   return not_found;
 }
 
-// What a field is called depends on its place alone.
+// The name of a field depends on its offset only.
 uint32_t LabelPacker::field(const size_t* offsets, size_t count, NodeId source, NodeId target) {
   for (const size_t* offset = offsets; offset != offsets + count; ++offset)
     if (*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object(source)) + *offset) == object(target))

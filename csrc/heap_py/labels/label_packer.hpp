@@ -22,7 +22,7 @@ class LabelPacker {
     Relation relation;
     uint32_t label;
   };
-  // What a type's instances are to `plain_reference`.
+  // The kind of a type's instances for `plain_reference`.
   enum class Shape : uint8_t { other, dict, list, tuple, cell, function, code, instance };
   Shape shape_of(const TypeRow& row) const;
 

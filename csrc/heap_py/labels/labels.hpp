@@ -9,7 +9,7 @@
 
 namespace gradlife::heap {
 
-// How `source` refers to `target`; Relation::unknown where it does not show. Several places: the one to act on.
+// The label of the reference from `source` to `target`; Relation::unknown: none found. Of several, the one to act on.
 Label describe_reference(PyObject* source, PyObject* target, size_t nth = 0);
 Label describe_frame_reference(void* frame, PyObject* target);
 // "train_step, line 12 of train.py", of a running frame.

@@ -37,7 +37,7 @@ PyObject* cache_of(PyObject* wrapper) {
   return search.cache;
 }
 
-// Of a result that is also an argument, the result is shown.
+// If a result is also an argument, the result is shown.
 Label in_cache(PyObject* cache, PyObject* target) {
   const Py_ssize_t result_of_link = 48;
   PyObject *key, *value;
@@ -115,7 +115,7 @@ Label label_in_library_type(PyObject* source, PyObject* target) {
 
 namespace {
 
-// What a type keeps beside functions and what it iterates over, in a table of its own that it shows nobody.
+// Fields of library types that keep more than functions and what they iterate over, in an internal table.
 struct Store {
   const char* type;
   const char* name;
@@ -125,7 +125,7 @@ constexpr Store stores[] = {{"_pickle.Pickler", "its memo of what it has pickled
                             {"operator.itemgetter", "its arguments"},
                             {"operator.methodcaller", "its arguments"}};
 
-// What goes through these is kept to be given again. A place that a C structure of theirs has in all releases.
+// Iterators that keep items to return them again. The offset is the same in all releases.
 Label in_repeating_iterator(PyObject* source, PyObject* target) {
   const Py_ssize_t first = 16, second = 24, next_data = 32;
   const char* type = Py_TYPE(source)->tp_name;
@@ -140,7 +140,7 @@ Label in_repeating_iterator(PyObject* source, PyObject* target) {
 
 }  // namespace
 
-// What iterates tells nobody over what; a function among what an object refers to is the one that it calls.
+// An iterator does not name its iterable; a function among the referents is the one that it calls.
 Label label_by_use(PyObject* source, PyObject* target) {
   const Label repeated = in_repeating_iterator(source, target);
   if (repeated.relation != Relation::unknown) return repeated;

@@ -14,7 +14,7 @@ class ManyLabels {
   }
   // A dict, list or tuple; as long as it does not change.
   explicit ManyLabels(PyObject* source);
-  // Of several places the first tells, and a value before a key. Relation::unknown: it is not there.
+  // The first of several places wins, and a value before a key. Relation::unknown: not found.
   Label of(PyObject* target) const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace gradlife::heap {
 
-// Where an object refers to another by a field that its type or one of its bases declares.
+// The label of a reference through a field that the type or one of its bases declares.
 struct DeclaredField {
   const PyMemberDef* member = nullptr;
   bool is_slot = false;  // of __slots__
@@ -23,7 +23,7 @@ Label label_in_core_type(PyObject* source, PyObject* target);
 // The standard library's types in C: caches, futures, iterators, contexts.
 Label label_in_library_type(PyObject* source, PyObject* target);
 
-// Where nobody names a reference: what the object most likely does with the target.
+// The label of a reference without a name: the object's most likely use of the target.
 Label label_by_use(PyObject* source, PyObject* target);
 
 }  // namespace gradlife::heap

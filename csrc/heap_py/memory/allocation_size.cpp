@@ -12,7 +12,7 @@ constexpr uint64_t control_bytes = 2 * sizeof(uint64_t);
 
 bool is_chunk_size(uint64_t bytes) { return bytes >= least_chunk && bytes <= largest_chunk && bytes % 16 == 0; }
 
-// What can be used of the block that begins here; 0 if none does. The chunk behind it must say that it is in use.
+// The usable bytes of the block that begins here; 0: no block. The next chunk must mark it as in use.
 uint64_t block_bytes(const PageCache& reader, Address begin) {
   uint64_t word, next;
   if (begin % 16 != 0 || !reader.read_word(begin - sizeof(uint64_t), &word)) return 0;

@@ -10,7 +10,7 @@ namespace gradlife::heap {
 enum class Family : uint8_t { other, tensor, storage, grad_node, autograd_meta, hook, script };
 const char* family_name(Family family);
 
-// Of a shared_ptr's counts with the object behind them, the object's: "torch::jit::Graph".
+// The readable name of a class; for a shared_ptr's control block, that of the object in it: "torch::jit::Graph".
 std::string readable_class(const std::string& mangled);
 
 struct ClassRecord {
@@ -22,7 +22,7 @@ struct ClassRecord {
   std::string readable() const;
 };
 
-// What is known of every vtable that was met, for as long as no library is loaded or unloaded: a process with PyTorch
+// A cache of every vtable seen, valid until a library is loaded or unloaded: a process with PyTorch
 // has some ten thousand.
 class ClassTable {
  public:

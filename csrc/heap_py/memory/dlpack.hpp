@@ -13,7 +13,7 @@ namespace gradlife::heap {
 
 enum class DLPack : uint8_t { none, plain, versioned };
 
-// What a capsule holds: nothing once its contents were taken over, which its name then says.
+// The contents of a capsule; nothing once they were taken over, which its name then says.
 template <class Reader>
 DLPack dlpack_of(const Reader& reader, PyObject* capsule, Address* structure) {
   struct Name {

@@ -25,7 +25,7 @@ struct MallocHeap : AddressRange {
 MallocHeap find_arena_heap(const MemoryReader& reader, Address address);
 // Heaps grow and shrink at their ends.
 void update_size(const MemoryReader& reader, MallocHeap& heap);
-// Where its first chunk may lie, which depends on glibc's version: one of these multiples of 16.
+// The offset of the first chunk depends on glibc's version: one of these multiples of 16.
 AddressRange first_chunks(const MallocHeap& heap);
 // All heaps there are, the main one as long as it is now.
 ScanVector<MallocHeap> find_heaps(const MemoryReader& reader, const MemoryMap& map, ScanArena& arena);

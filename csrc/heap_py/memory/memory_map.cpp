@@ -69,7 +69,7 @@ MemoryMap::MemoryMap(ScanArena& arena) : mappings_(arena.memory()) {
   }
 }
 
-// What malloc's main heap grew by since a fork stands in the kernel's list as a mapping of its own.
+// After a fork, the kernel lists the growth of malloc's main heap as a mapping of its own.
 void MemoryMap::add(const Mapping& mapping) {
   const bool goes_on = mapping.what == Mapping::What::heap && !mappings_.empty() &&
                        mappings_.back().what == Mapping::What::heap && mappings_.back().last == mapping.first &&

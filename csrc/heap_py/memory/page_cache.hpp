@@ -36,7 +36,7 @@ class PageCache {
   bool has(Address page) const {
     return pages_[place_of(page)] == page || (unreadable_[unreadable_place_of(page)] != page && fill(page));
   }
-  // Where a page that has a place is copied to: groups come to lie in the order of their first use, so that memory is
+  // The address of a page's copy: groups lie in the order of their first use, so that memory is
   // touched for those only.
   char* copy_at(size_t place) const {
     return copies_.data() + (frames_[place / pages_in_group] - 1) * group_bytes + place % pages_in_group * page_bytes;

@@ -9,7 +9,7 @@
 namespace gradlife::heap {
 namespace {
 
-// Of address space; pages come as they are written. Where it is limited, less.
+// Bytes of address space; pages are allocated on the first write. Less if address space is limited.
 constexpr size_t most_bytes = size_t{1} << 32;
 constexpr size_t least_bytes = size_t{1} << 28;
 

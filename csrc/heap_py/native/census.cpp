@@ -77,7 +77,7 @@ void NativeCensus::read_heap(const MallocHeap& heap) {
   ++lost_heaps_;
 }
 
-// Where the way was lost, the walk goes on from a chunk before: each time from one further back.
+// After an inconsistent chunk, the walk restarts from an earlier chunk, further back each time.
 bool NativeCensus::follow(MallocHeap heap, Address first) {
   found_.clear();
   milestones_.clear();

@@ -35,7 +35,8 @@ class NativeCensus {
   };
   void keep_objects() { keeps_objects_ = true; }  // before `run`
 
-  // What may be an object, by the block's first word, which no class is asked for: a tenth of the first run's time.
+  // Possible objects, by the first word of their block alone. Checking classes later makes the first run ten times as
+  // fast.
   struct Block {
     Address address;
     uint64_t word;

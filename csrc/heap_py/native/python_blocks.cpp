@@ -8,7 +8,7 @@ namespace {
 constexpr uint64_t pool_bytes = 1 << 14;
 constexpr uint64_t header_bytes = 48;
 
-// Of CPython 3.10 to 3.14, with its own allocator.
+// Layouts of CPython 3.10 to 3.14, with its own allocator.
 struct PoolHeader {
   uint32_t count;
   uint32_t padding;

@@ -116,7 +116,7 @@ uint32_t NativeScan::origin_of(uint32_t item, uint32_t level) {
   return static_cast<uint32_t>(origins_.size() - 1);
 }
 
-// Where a word stands. Stacks of the scan itself and of the interpreter tell nothing: frames are known without them.
+// The region of a word. Stacks of the scan itself and of the interpreter do not count: frames are known without them.
 void NativeScan::arrive(Address at, uint32_t item, uint32_t level) {
   if (level != 0 && (items_[item].is_stale || origins_[items_[item].origin].is_closed)) return;
   const ThreadMemory::Place place = threads_.find(at);
@@ -128,7 +128,7 @@ void NativeScan::arrive(Address at, uint32_t item, uint32_t level) {
   found.thread = place.thread;
   found.end = NativeHolder::End::stack;
   if (place.what == ThreadMemory::What::thread_local_data) {
-    // What the C library keeps for each thread owns nothing: malloc's free blocks, with all that they still say.
+    // The C library's thread data owns nothing: it refers to malloc's free blocks with their stale contents.
     if (place.library->is_python || place.library->is_libc) return;
     if (!read_shape(at, items_[item], &found.is_function)) return;
     found.end = NativeHolder::End::thread_local_data;

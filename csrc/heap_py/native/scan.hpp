@@ -44,7 +44,7 @@ class NativeScan {
   uint64_t bytes_read() const { return search_.bytes_read(); }
 
  private:
-  // Where a path from a word outwards ended. No text: that would be the scan's own memory outside of its arena.
+  // The end of a path from a word outwards. No text: the scan allocates only in its arena.
   struct Offer {
     NativeHolder::End end = NativeHolder::End::block;
     Confidence confidence = Confidence::unsure;

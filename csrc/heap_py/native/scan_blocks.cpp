@@ -11,7 +11,7 @@ constexpr uint64_t searched_starts = 64;  // pointers to a block lead to its fir
 
 }  // namespace
 
-// What the words around a reference say of the block it leads to. False: the reference to the target is behind the end
+// Read the block's extent from the words around a reference. False: the reference to the target is behind the end
 // of a vector, so it is stale.
 bool NativeScan::read_shape(Address at, Item& inner, bool* is_function) {
   uint64_t words[4];

@@ -81,7 +81,7 @@ bool NativeScan::is_inside(const Arrival& arrival) const {
 }
 
 // c10::SmallVector: address of the first element, number, room, and behind these the room itself, while it is enough.
-// What was there before still stands behind the last element. A node has such a vector of its outputs' shapes, and each
+// Behind the last element, old values remain. A node has such a vector of its outputs' shapes, and each
 // shape one of its sizes.
 bool NativeScan::is_unused(const Arrival& arrival) const {
   constexpr uint64_t word = sizeof(uint64_t), head = 2 * word, searched = 32;

@@ -1,4 +1,4 @@
-// What the native scan found, in words.
+// Descriptions of the native scan's findings.
 #include "heap_py/native/scan.hpp"
 
 #include <algorithm>

@@ -19,7 +19,7 @@ constexpr uint64_t usual_stack = uint64_t{8} << 20;
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 
-// Where the thread pointer stands relative to pthread_self(), and in it the table of thread-local blocks.
+// The offset of the thread pointer from pthread_self(), and of the table of thread-local blocks in it.
 #ifdef __x86_64__
 constexpr uint64_t table_in_thread_pointer = 8;
 uint64_t thread_pointer_distance() { return 0; }

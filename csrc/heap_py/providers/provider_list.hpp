@@ -18,7 +18,7 @@ class Providers {
   std::vector<Provider*> all_;
 };
 
-// How many own a native object; -1: not known.
+// The number of owners of a native object; -1: unknown.
 int64_t owners_of(const Graph& graph, const std::vector<Provider*>& providers, NodeId node);
 
 }  // namespace gradlife::heap

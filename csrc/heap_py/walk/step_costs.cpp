@@ -59,7 +59,7 @@ class StepCosts {
     graph_.types[node] = row->second;
   }
 
-  // What a program registers to be called is its own; the rest are tables that fill themselves.
+  // Callbacks that a program registers are its own; the rest are tables that fill themselves.
   void raise_interpreter() {
     gl_visit_interpreter(
         PyInterpreterState_Get(),
@@ -101,7 +101,7 @@ class StepCosts {
       raise(node, of_installed_package);
   }
 
-  // Those that an exception's traceback has, too.
+  // Frames that an exception's traceback has, too.
   void raise_frame_objects() {
     const auto is_frames = [](const TypeRow& row) { return row.address == address_of(&PyFrame_Type); };
     const auto found = std::find_if(graph_.type_rows.begin(), graph_.type_rows.end(), is_frames);

@@ -229,7 +229,7 @@ void Walker::expand_root(NodeId node) {
   }
 }
 
-// What stands on the stack is distinguished from what was taken off and freed by being known to the collector.
+// A live value on the stack is distinguished from a popped one by being known to the collector.
 void Walker::expand_frame(void* address) {
   gl_frame frame;
   if (gl_read_frame(address, &frame) == 0) return;

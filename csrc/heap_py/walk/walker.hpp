@@ -66,7 +66,7 @@ class Walker {
 
 // A walk within the budget; where the heap is no larger, all of it, what no root reaches too. False: partial.
 bool walk_heap(Graph& graph, WalkOptions options, const std::vector<Provider*>& providers);
-// What a partial walk did not see, as a sentence.
+// The limit of a partial walk, as a sentence.
 std::string budget_limit(size_t budget);
 
 }  // namespace gradlife::heap

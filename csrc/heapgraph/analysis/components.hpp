@@ -5,14 +5,15 @@
 
 namespace gradlife::heap {
 
-// Which cyclic part each node is in; `none` for nodes in no cycle. A node that refers to itself alone is a part.
+// The strongly connected component of each node; `none` for nodes in no cycle. A node that refers to itself alone is a
+// part.
 struct Components {
   static constexpr uint32_t none = UINT32_MAX;
   Buffer<uint32_t> of_node;
   Buffer<uint32_t> sizes;  // nodes of each part
 };
 Components find_components(const Edges& references);
-// Of what can be reached from these without a step to a border; nothing else is looked at.
+// Components among the nodes reachable from these without a step to a border.
 Components find_components(const Edges& references, const Buffer<NodeId>& starts, const Buffer<NodeId>& borders);
 
 }  // namespace gradlife::heap

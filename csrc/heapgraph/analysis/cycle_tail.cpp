@@ -20,7 +20,7 @@ class Above {
     prefer_what_can_be_acted_on();
   }
   const std::vector<NodeId>& order() const { return order_; }
-  // What lies in a cycle, or between two of them.
+  // Nodes in a cycle, or between two cycles.
   bool is_core(NodeId node) const { return core_.count(node) != 0; }
   // A shortest path; of several the one that comes first in each object's own order, as a program writes it.
   std::vector<NodeId> way_from(NodeId node) const {

@@ -9,9 +9,9 @@ class Dominated {
  public:
   // Some 30 ns a node, and 8 bytes for as long as it lives.
   Dominated(const Graph& graph, const Dominators& dominators);
-  // Those that would be freed with the node and with no other below it, by what they retain.
+  // The node's children in the dominator tree, by retained size.
   Row of(NodeId node) const { return edges_.of(node); }
-  // Those that no root reaches, the largest first.
+  // The unreachable nodes, the largest first.
   Row unreached() const { return edges_.of(static_cast<NodeId>(edges_.rows() - 1)); }
   size_t bytes() const { return edges_.bytes(); }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t most_legs = 16;
 
-// What lives on among objects that no root reaches, however often the collector runs and whatever goes with what it
+// The unreachable objects that survive every run of the collector, whatever dies with what it
 // frees. Whoever lives on keeps what it refers to, so a cycle lives as a whole: when a count in it is higher than the
 // graph explains, when it has a reference that the collector does not see even after all that leads to it is gone, or
 // when the collector sees nothing of it.
@@ -30,7 +30,7 @@ class Survivors {
     keep_what_they_refer_to();
   }
   bool is_alive(uint32_t i) const { return alive_[i] != 0; }
-  // Those that live on for a cycle, whatever else holds them.
+  // The nodes that a cycle keeps alive, whatever else holds them.
   Row by_cycle() const { return {found_.begin(), found_.begin() + by_cycle_}; }
   // References to it that no traverse shows, or will show.
   int64_t unseen(uint32_t i) const {

@@ -28,7 +28,7 @@ struct Leg {
 struct Fate {
   Lifetime lifetime = Lifetime::held;
   std::vector<Leg> legs;  // of `never`: what the collector would start from, the nearest first, 16 at most
-  // Of `never` where no cycle keeps it: from the nearest object with references that nothing in the graph explains.
+  // For `never` without a cycle: the path from the nearest object with unaccounted references.
   std::vector<NodeId> lead;
 };
 

@@ -91,7 +91,7 @@ void Garbage::add_row(uint32_t from) {
   }
 }
 
-// Who owns a native object owns its wrapper, too, or keeps it.
+// An owner of a native object owns its wrapper, too, or keeps it alive.
 void Garbage::add_owner(uint32_t from, uint32_t native) {
   const auto coupled = wrapper_of_.find(native);
   if (coupled != wrapper_of_.end() && coupled->second != from) {

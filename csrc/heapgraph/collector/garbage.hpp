@@ -24,7 +24,7 @@ class Garbage {
   bool is_collectable(uint32_t i) const { return is_collectable_[i] != 0; }
   // References that no traverse of a collectable object shows; of a native object all.
   int64_t unseen(uint32_t i) const { return count_[i] - seen_[i]; }
-  // Of these, the ones that nothing in the graph explains.
+  // The unaccounted references among these.
   int64_t unexplained(uint32_t i) const { return unseen(i) - known_[i] - (has_coupled_[i] != 0 ? 1 : 0); }
   // The wrapper that lives as long as a native object has other owners than it; no_node: none does.
   uint32_t wrapper_kept_by(uint32_t native) const;

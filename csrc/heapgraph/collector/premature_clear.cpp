@@ -39,7 +39,7 @@ bool EarlyRuns::is_silent(uint32_t i) const {
   return native != native_of_.end() && states_[i] == State::alive && count_[native->second] > 1;
 }
 
-// How many of its references the collector sees: those that stand first.
+// The number of its references that the collector sees; they come first.
 size_t EarlyRuns::shown(uint32_t i) const {
   const uint32_t* kept = graph_.kept_wrappers.find(nodes_[i]);
   return graph_.visible_of(nodes_[i]).size() + (kept != nullptr && !is_silent(i) ? *kept : 0);

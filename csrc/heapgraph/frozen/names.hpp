@@ -33,7 +33,7 @@ struct Words {
   Buffer<uint32_t> arrivals;      // by node, the label of the reference by which its path comes to it
   Buffer<EdgeLabel> others;       // of references on no path that a report can need all the same, in order
 
-  // Of the nth reference of one node to the other. 0: not kept.
+  // The label of the nth reference of one node to the other. 0: not kept.
   uint32_t label_of(const Graph& graph, const PathTree& paths, NodeId from, NodeId to, size_t nth) const {
     if (nth == 0 && paths.parent(to) == from) return arrivals[to];
     for (uint32_t edge = graph.references.first[from]; edge < graph.references.first[from + 1]; ++edge)

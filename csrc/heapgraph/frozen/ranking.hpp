@@ -26,7 +26,7 @@ struct CyclicPart {
   bool is_held;     // a root reaches it, or it is of a type written in C
   bool has_native;  // the collector does not see all of its references
 };
-// Those with native references first, of these those that no root reaches; then by size. A wrapper and its C++ object
+// Objects with native references first, unreachable ones before others; then by size. A wrapper and its C++ object
 // that hold each other are one thing, and no cycle.
 std::vector<CyclicPart> cyclic_parts(FrozenGraph& frozen);
 

@@ -9,7 +9,7 @@ namespace gradlife::heap {
 
 class Builder {
  public:
-  // Whether a Python object that was not added before is to be left out, with the references to it.
+  // True if a Python object that was not added before is left out, with the references to it.
   using LeavesOut = bool (*)(Address object, size_t least_bytes);
   // `adds_unknown`: references to what was not added before make a node of it; else they are left out.
   Builder(Graph& graph, size_t expected_nodes, bool adds_unknown = true);
@@ -39,16 +39,16 @@ class Builder {
     push(address | typed_mark);
     push(type);
   }
-  // What follows, of the same node, is unknown to the collector.
+  // The following references of this node are unknown to the collector.
   void begin_hidden() noexcept { push(hidden_mark); }
   // The node is a wrapper that its native object keeps; so many references are hidden only for that.
   void keep_wrapper(uint32_t references) noexcept {
     push(wrapper_mark | typed_mark);
     push(references);
   }
-  // What follows next, of the same wrapper, the collector takes from it although its native object keeps it.
+  // The collector clears the next reference of this wrapper although its native object keeps it.
   void begin_taken() noexcept { push(taken_mark); }
-  // What follows next, of the same native node, is its wrapper, which counts all the node's other owners as one.
+  // The next reference of this native node is its wrapper, which counts all other owners of the node as one.
   void begin_coupled() noexcept { push(coupled_mark); }
   // A native object on the path of a latent reference.
   struct Between {
@@ -61,7 +61,7 @@ class Builder {
     for (const Between& native : {first, second})
       for (Address item : {native.address, Address{native.type}, Address{native.owners}}) push(item);
   }
-  // What is referred to here is left out: the tool's own objects.
+  // Leave out the targets of these references: the tool's own objects.
   void hide(Address address) { hidden_.push_back(address); }
   bool is_hidden(Address address) const {
     for (Address hidden : hidden_)

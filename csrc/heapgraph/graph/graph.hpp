@@ -19,7 +19,7 @@ constexpr NodeId no_node = UINT32_MAX;
 enum class NodeKind : uint8_t { python, tensor, storage, grad_node, native, root };
 const char* kind_name(NodeKind kind);
 
-// What all nodes of one type share.
+// The data that all nodes of one type share.
 struct TypeRow {
   std::string name;  // "module.Class", or a C++ class
   NodeKind kind;
@@ -63,14 +63,14 @@ struct Graph {
   std::vector<TypeRow, OwnAllocator<TypeRow>> type_rows;
   Buffer<uint32_t> sizes;  // shallow bytes, `big_size` where they stand in `big_sizes`; empty until measured
   std::unordered_map<NodeId, uint64_t> big_sizes;
-  // Where in a Python object's row the references begin that its own traverse does not show.
+  // The index in a Python object's row of the first reference that its own traverse does not show.
   NodeNumbers first_hidden;
   // Native objects that their wrapper's count has one for, whoever and how many their owners beside the wrapper are.
   Buffer<NodeId> coupled;
   // Wrappers that live as long as their native object has other owners: how many references stand first among the
   // hidden ones because their traverse shows none meanwhile.
   NodeNumbers kept_wrappers;
-  // Where in such a wrapper's row the reference stands that the collector takes from it all the same (PyTorch 1).
+  // The index in such a wrapper's row of the reference that the collector clears all the same (PyTorch 1).
   NodeNumbers taken;
   Buffer<LatentReference> latent;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector

@@ -41,7 +41,7 @@ inline void* map_array(size_t bytes) {
   return first + skipped;
 }
 
-// What an array of so many bytes grows to, by half or more: large ones by whole huge pages, or their ends would be in
+// The capacity that an array grows to, by half or more: large ones by whole huge pages, or their ends would be in
 // small ones for good.
 inline size_t grown_bytes(size_t bytes) {
   const size_t wanted = bytes + bytes / 2 + 256;

@@ -36,7 +36,7 @@ Buffer<uint8_t> step_costs(const Graph& graph) {
 
 }  // namespace
 
-// What a step costs depends on where it leads alone: the first that comes to a node is on its cheapest path.
+// The cost of a step depends only on its target: the first to reach a node is on its cheapest path.
 PathTree::PathTree(const Graph& graph, NodeId target) : parents_(graph.size(), no_node) {
   if (graph.size() == 0) return;
   const Buffer<uint8_t> costs = step_costs(graph);

@@ -14,9 +14,9 @@ class PathTree {
   NodeId parent(NodeId node) const { return parents_[node]; }  // of the root: itself
   // From the first root below the process down to the node itself; empty where no root reaches it.
   std::vector<NodeId> path_to(NodeId node) const;
-  // Whether it is the reference by which the path comes to its target; `edge`: its place among all references.
+  // True if the path reaches its target by this reference; `edge`: its index among all references.
   bool arrives_by(size_t edge) const { return (arrivals_[edge / bits] >> edge % bits & 1) != 0; }
-  // Whether one of the references [first, last) is such.
+  // True if one of the references [first, last) is such.
   bool has_arrival(size_t first, size_t last) const {
     for (; first < last; first = (first / bits + 1) * bits) {
       const size_t behind = (first / bits + 1) * bits;

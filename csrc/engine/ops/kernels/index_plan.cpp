@@ -68,7 +68,7 @@ Dims common_sizes(const TensorList& indices) {
   return sizes;
 }
 
-// Where the dimensions of the indices go: in place of the indexed ones if those lie side by side, else in front.
+// The position of the index dimensions in the result: replacing adjacent indexed dimensions, else in front.
 size_t place_of_indices(const TensorList& indices) {
   size_t first = indices.size();
   size_t last = 0;

@@ -11,9 +11,9 @@ void refuse_overlap(const TensorImpl& target);
 void refuse_partial_overlap(const TensorImpl& target, const TensorImpl& source);
 // Error: target and source share some memory.
 void refuse_shared_memory(const TensorImpl& target, const TensorImpl& source);
-// Whether a value may be stored as `to` without being asked for: no float in integers, no number in bools.
+// True if a value may be cast to `to` implicitly: no float to an integer, no number to a bool.
 bool can_cast(DType from, DType to);
-// What C calls a dtype, as some of PyTorch's texts do: "long int".
+// The C name of a dtype, as in some of PyTorch's texts: "long int".
 const char* ctype_name(DType dtype);
 // Error: a result of this dtype can't be stored in the target (a float in an integer tensor).
 void refuse_cast(DType result, const TensorImpl& target);

@@ -1,4 +1,4 @@
-// What the result of an operation looks like: its dtype, and its order in memory.
+// The dtype and the memory order of an operation's result.
 #include <algorithm>
 
 #include "engine/graph/autograd.hpp"
@@ -63,7 +63,7 @@ class Votes {
   Vote with_dims_, without_dims_, numbers_;
 };
 
-// Whether memory order says that dimension `a` lies outside of `b` (1), inside (-1), or nothing (0).
+// Compare two dimensions by stride: `a` is outer (1), inner (-1), or undecided (0).
 int compare_dims(const Dims* strides, size_t inputs, const Dims& sizes, size_t a, size_t b) {
   for (size_t i = 0; i < inputs; ++i) {
     const int64_t stride_a = strides[i][a];

@@ -6,7 +6,7 @@
 namespace gradlife::kernels {
 namespace {
 
-// Whether dimension `a` of the first operand varies slower than `b`; broadcast dimensions say nothing.
+// True if dimension `a` of the first operand varies slower than `b`; broadcast dimensions do not count.
 bool is_outer(const Dims& strides, size_t a, size_t b) {
   return strides[a] != 0 && strides[b] != 0 && strides[a] > strides[b];
 }

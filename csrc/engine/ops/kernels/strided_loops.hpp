@@ -116,7 +116,7 @@ void dispatch_complex(DType dtype, F&& body) {
   dtype == DType::complex64 ? body(std::complex<float>{}) : body(std::complex<double>{});
 }
 
-// Of what has a `TakesComplex` in it.
+// True for types that declare `TakesComplex`.
 template <class F, class = void>
 constexpr bool takes_complex = false;
 template <class F>
@@ -145,7 +145,7 @@ void dispatch_floats(DType dtype, const char* operation, F&& body) {
   fail(ErrorKind::not_implemented, "\"", operation, "\" not implemented for '", scalar_type_name(dtype), "'");
 }
 
-// What the memory of a conjugate holds, conjugated: a tensor of its own. Any other is given back as it is.
+// Materialize a conjugated view as a tensor of its own; return any other tensor unchanged.
 Tensor resolved(const Tensor& tensor);
 
 // A tensor, or a number, as an operand of element type T: converted where it has another dtype; a single element is
@@ -195,7 +195,7 @@ class Operand {
   Tensor converted_;
 };
 
-// Whether a row written from `out` on leaves *value as it is. If not, each element is read when its turn comes, as
+// True if writing a row at `out` does not overwrite *value. If not, each element is read when its turn comes, as
 // PyTorch's loops do.
 template <class Out, class Value>
 bool keeps(const Out* out, int64_t length, const Value* value) {

@@ -131,7 +131,7 @@ void EngineProvider::find_natives(const std::function<void(const void* object, u
 
 namespace {
 
-// What one native object calls its reference to a Python object.
+// The label of a native object's reference to a Python object.
 struct LabelSearch {
   const void* target;
   const char* label = nullptr;

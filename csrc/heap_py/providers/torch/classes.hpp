@@ -9,7 +9,7 @@
 
 namespace gradlife::heap {
 
-// What a class is to the walk: itself, or the first of its bases that is something.
+// The kind of a class for the walk: its own, or that of the first known base.
 enum class TorchClass : uint8_t {
   none,
   undefined,
@@ -70,7 +70,7 @@ inline bool is_node(TorchClass what) {
   return what == TorchClass::node || what == TorchClass::accumulator || what == TorchClass::context_node;
 }
 inline bool is_tensor_or_none(TorchClass what) { return what == TorchClass::tensor || what == TorchClass::undefined; }
-// What a dict of hooks behind an object of this class is called; nullptr: it is no hook.
+// The label of the dict behind a hook of this class; nullptr: the class is no hook.
 const char* hooks_label(TorchClass what);
 
 }  // namespace gradlife::heap

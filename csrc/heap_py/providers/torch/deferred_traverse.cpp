@@ -1,4 +1,4 @@
-// What torch's wrappers will show the collector once they alone own what stands between.
+// References that torch's wrappers will show the collector once they alone own the objects in between.
 #include <algorithm>
 
 #include "heap_py/providers/torch/provider.hpp"
@@ -16,7 +16,7 @@ uint32_t TorchProvider::count_of(Address object) const {
   return reader_.read_word(object + layout_.count_in_target, &count) ? static_cast<uint32_t>(count) : 0;
 }
 
-// Of a node that a tensor's history begins with. Nodes without a count of their own stand behind that of a
+// The owner count of a tensor's grad_fn. Nodes without a count of their own stand behind that of a
 // std::shared_ptr, whose second word leads to it.
 uint32_t TorchProvider::count_of_node(Address node, Address meta) const {
   if (layout_.are_nodes_coupled) return count_of(node);

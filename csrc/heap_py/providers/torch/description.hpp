@@ -13,7 +13,7 @@ class TorchDescriptions {
   std::string storage(Address storage) const;  // "8192 bytes"
   std::string device(Address storage) const;   // "cuda:0"
   static std::string device_name(const TorchLayout& layout, uint64_t word);  // of its two bytes
-  // Of its memory. 0 also where there is none: of meta storages and of sizes that are symbols.
+  // Bytes of its memory. 0 also for meta storages and symbolic sizes.
   uint64_t bytes(Address storage) const;
 
  private:

@@ -1,4 +1,4 @@
-// What references are called that the traverse of torch's own types shows.
+// Labels of references that the traverse of torch's own types shows.
 #include <algorithm>
 
 #include "heap_py/providers/torch/provider.hpp"
@@ -47,7 +47,7 @@ Address TorchProvider::node_of_tensor(const PyObject* tensor) {
   return has_node ? node : 0;
 }
 
-// What a type's own traverse shows has no name there: the fields of wrappers, and where only a tensor owns its node,
+// A type's own traverse gives no names: the fields of wrappers, and if only a tensor owns its node,
 // that node's face or hooks in its tensor's place.
 Label TorchProvider::describe_edge(PyObject* source, PyObject* target) {
   struct Field {

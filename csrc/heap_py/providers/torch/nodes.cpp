@@ -1,4 +1,4 @@
-// What grad nodes hold: their neighbours, their hooks, and what was saved for backward.
+// References of grad nodes: next edges, hooks, and tensors saved for backward.
 #include <algorithm>
 
 #include "heap_py/providers/torch/provider.hpp"
@@ -55,7 +55,7 @@ void TorchProvider::expand_hooks(Address node, const KnownClass& known, Referenc
   }
 }
 
-// Of nested tensors a node has the tensor of their sizes.
+// For nested tensors, a node holds the tensor of their sizes.
 void TorchProvider::expand_shapes(Address node, ReferenceSink& sink) {
   Address begin, count, sort, sizes;
   if (layout_.shape_bytes == TorchLayout::absent || !read(node, layout_.shapes_in_node, &begin)) return;
@@ -118,8 +118,8 @@ void TorchProvider::expand_saved_tensor(PyObject* object, ReferenceSink& sink) {
     expand_slot(words.data(), "saved tensor", -1, sink);
 }
 
-// What a class of nodes adds to what every node has: slots, lists of slots, lists of tensors. A slot without a tensor
-// is one too.
+// Fields that a class of nodes adds to the common ones: slots, lists of slots, lists of tensors. A slot without a
+// tensor is one too.
 std::vector<TorchProvider::Place> TorchProvider::places_of(Address node, const std::vector<uint64_t>& words) {
   std::vector<Place> places;
   std::vector<uint64_t> list;

@@ -73,7 +73,7 @@ bool TorchProvider::kind_of(Address object, const KnownClass& known, NodeKind* k
   return is_alive(object, *kind);
 }
 
-// Where something else stands than the layout says, nothing is shown.
+// If memory contradicts the layout, nothing is shown.
 void TorchProvider::refer(ReferenceSink& sink, Address target, const char* label, int64_t index) {
   const KnownClass& known = class_of(target);
   NodeKind kind;
@@ -112,7 +112,7 @@ bool TorchProvider::is_allocation(Address begin, uint64_t bytes) const {
   return usable >= bytes && usable < bytes + slack;
 }
 
-// What a vector holds, whose three words are where it begins, where it ends, and where its memory does.
+// The elements of a vector. Its three words point at its begin, its end, and the end of its memory.
 bool TorchProvider::read_vector(Address at, std::vector<uint64_t>& content) const {
   uint64_t words[3];
   content.clear();
@@ -158,8 +158,8 @@ void TorchProvider::refer_to_impl(ReferenceSink& sink, Address impl, bool is_ten
   refer(sink, impl, "its C++ object");
 }
 
-// What save_for_backward kept stands in a vector inside the context itself. Its node is shown only where that knows it:
-// what a weak reference of an older release points at may be something else by now.
+// The tensors of save_for_backward are in a vector inside the context itself. Its node is shown only where that knows
+// it: what a weak reference of an older release points at may be something else by now.
 void TorchProvider::expand_context(PyObject* context, ReferenceSink& sink) {
   Address node, back;
   if (layout_.context_owns_node && read(address_of(context), layout_.node_in_context, &node) &&
@@ -191,7 +191,7 @@ void TorchProvider::expand_address(Address address, ReferenceSink& sink) {
   }
 }
 
-// What owns its wrapper does so while it has other owners than that. The wrapper knows it too.
+// An impl owns its wrapper while it has other owners than the wrapper. The wrapper has a flag for it, too.
 void TorchProvider::refer_to_wrapper(ReferenceSink& sink, Address object, uint32_t wrapper_offset,
                                      uint32_t object_in_wrapper) {
   Address wrapper;
@@ -237,7 +237,7 @@ void TorchProvider::expand_meta(Address meta, const KnownClass& known, Reference
   expand_tangents(meta, sink);
 }
 
-// Of forward-mode differentiation: a hash map's list of entries.
+// Forward-mode differentiation: a hash map's list of entries.
 void TorchProvider::expand_tangents(Address meta, ReferenceSink& sink) {
   Address tangents, entry;
   if (!read(meta, layout_.tangents_in_meta, &tangents) || !read(tangents, layout_.list_in_tangents, &entry)) return;

@@ -65,7 +65,7 @@ class TorchProvider final : public Provider {
   void expand_edges(Address node, ReferenceSink& sink);
   void expand_hooks(Address node, const KnownClass& known, ReferenceSink& sink);
   void expand_shapes(Address node, ReferenceSink& sink);
-  // Where a node has something saved: a slot at that word of it, or a list that begins there.
+  // Offsets of a node's saved data: a slot at that word, or a list that begins there.
   struct Place {
     size_t word;
     std::vector<uint64_t> list;

@@ -1,4 +1,4 @@
-// What the provider tells of one object, to be compared with what is known of it.
+// The provider's references of one object, to be compared with known ones.
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heap_py/memory/allocation_size.hpp"
 #include "heap_py/providers/torch/provider.hpp"
