@@ -20,7 +20,7 @@ EPILOG = """\
 A row for each subject and probe, a column for each release of which there is a
 recording: of the stage at which the releases differ, or else of the last stage.
 
-Exit status: 0; 2 asked wrongly; 3 no release has a reading of the story.
+Exit status: 0; 2 usage error; 3 no release has a reading of the story.
 """
 
 

@@ -57,7 +57,7 @@ def make_parser(command: str | None) -> Parser:
     parser = Parser(
         prog="gradlife",
         description="What keeps this object alive, and should it? Lifetime stories, run on several engines.",
-        epilog="Exit status: 0 clean, 1 found something, 2 asked wrongly, 3 could not tell.",
+        epilog="Exit status: 0 clean, 1 found something, 2 usage error, 3 could not tell.",
     )
     parser.add_argument("--version", action="version", version=f"gradlife {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)

@@ -33,7 +33,7 @@ chosen stay as they are: this renews a few. Without, the whole file is written a
 
 Afterwards `--backend recorded:FILE` and `--against recorded:FILE` read from it.
 
-Exit status: 0 written; 2 asked wrongly; 3 no story could be run.
+Exit status: 0 written; 2 usage error; 3 no story could be run.
 """
 
 

@@ -59,7 +59,7 @@ is compared with the profile nearest to it: a line a system, and every differenc
 its reason. One without a reason makes it exit with 1.
 
 Exit status: 0 all as declared; 1 a reading contradicts its story, or a story did
-not come to its end; 2 asked wrongly; 3 could not tell.
+not come to its end; 2 usage error; 3 could not tell.
 """
 
 

@@ -17,7 +17,7 @@ The script runs in this process, as `python SCRIPT` would run it, and the snapsh
 is taken when it has ended, also where it failed. Inside a program,
 gradlife.snapshot().save(FILE) takes one at any moment.
 
-Exit status: the script's own; 2 asked wrongly; 3 the snapshot could not be written.
+Exit status: the script's own; 2 usage error; 3 the snapshot could not be written.
 """
 
 

@@ -20,7 +20,7 @@ EXPECTED_ROOTS = {
 def with_statuses(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps judged: expected down to the last that is known to be, leaking from the object on; suspects between.
 
-    The last step is the object that was asked about: asking says that it should be gone.
+    The last step is the object in question, which counts as leaked.
     """
     judged = [judge(step) for step in steps]
     if not judged:
@@ -29,7 +29,7 @@ def with_statuses(steps: Sequence[Step]) -> tuple[Step, ...]:
     for i in range(last_expected):
         if judged[i].status is not StepStatus.EXPECTED:
             judged[i] = replace(judged[i], status=StepStatus.EXPECTED, reason="what it leads to is expected")
-    judged[-1] = replace(judged[-1], status=StepStatus.LEAKING, reason="it was asked about")
+    judged[-1] = replace(judged[-1], status=StepStatus.LEAKING, reason="")
     for i in range(max(last_expected, 0), len(judged) - 1):
         judged[i] = replace(judged[i], is_suspect=True)
     return tuple(judged)

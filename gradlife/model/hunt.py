@@ -26,7 +26,7 @@ class HuntVerdict(StrEnum):
     LEAK = "leak"
     NEEDS_GC = "needs-gc"  # only collectable cycles with tensors in them wait for the collector
     CLEAN = "clean"
-    INCONCLUSIVE = "inconclusive"  # too few steps, or a control was judged wrongly
+    INCONCLUSIVE = "inconclusive"  # too few steps, or a planted control was misjudged
 
 
 class FindingKind(StrEnum):

@@ -266,7 +266,7 @@ def badness(finding: Finding) -> tuple[int, float, str]:
 def doubt_of(document: dict[str, Any]) -> str:
     """Describe why a rank's report is in doubt, or what went wrong in it."""
     wrong = [one["name"] for one in document.get("controls", ()) if one["expected"] != one["observed"]]
-    return str(document.get("trouble", "")) or (f"the control {wrong[0]!r} was judged wrongly" if wrong else "")
+    return str(document.get("trouble", "")) or (f"the planted control {wrong[0]!r} was misjudged" if wrong else "")
 
 
 def end_words(one: Kept) -> str:

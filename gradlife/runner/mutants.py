@@ -210,7 +210,7 @@ def table(trials: Sequence[Trial]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line: 0 if every mutant was killed, 1 with the survivors named, 2 if asked wrongly."""
+    """Command line: 0 if every mutant was killed, 1 with the survivors named, 2 on a usage error."""
     parser = argparse.ArgumentParser(
         prog="python -m gradlife.runner.mutants", description=(__doc__ or "").split("\n")[0]
     )

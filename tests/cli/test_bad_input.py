@@ -15,7 +15,7 @@ Gradlife = Callable[..., tuple[int, str, str]]
 
 
 def one_error(outcome: tuple[int, str, str]) -> str:
-    """The one line on standard error of a command that was asked wrongly."""
+    """The one line on standard error of a usage error."""
     status, output, errors = outcome
     assert status == 2
     assert output == ""

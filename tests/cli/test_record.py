@@ -209,7 +209,7 @@ def test_bytes_that_are_no_text_are_refused(gradlife: Gradlife, stories: str, re
         (["record", "--backend", "fake", "-k", "nothing_like_it", "-o", "-"], "no scenario matches 'nothing_like_it'"),
     ],
 )
-def test_what_was_asked_wrongly_is_one_line(gradlife: Gradlife, arguments: list[str], message: str) -> None:
+def test_a_usage_error_is_one_line(gradlife: Gradlife, arguments: list[str], message: str) -> None:
     assert refused(gradlife(*arguments)).startswith(message)
 
 

@@ -186,7 +186,7 @@ def test_labels_can_be_left_out(folder: Path, tmp_path: Path) -> None:
     assert b"orders" not in file.read_bytes()
 
 
-# --- what is asked wrongly ---
+# --- usage errors ---
 
 
 def one_error(outcome: tuple[int, str, str]) -> str:

@@ -45,7 +45,7 @@ def test_a_new_leak_is_a_result_at_a_line_of_the_suite(tmp_path: Path) -> None:
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "test_a.py", "uriBaseId": "%SRCROOT%"}
     assert place["region"]["startLine"] in (8, 9)
-    assert "test_a.py::test_leaks leaves behind" in result["message"]["text"]
+    assert "test_a.py::test_leaks leaks" in result["message"]["text"]
     assert log["invocations"][0]["exitCode"] == 1
     assert "written to leaks.sarif" in ran.text
 

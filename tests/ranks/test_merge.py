@@ -87,7 +87,7 @@ def test_a_rank_whose_control_was_misjudged_takes_back_clean_and_says_so() -> No
     wrong = hunt(controls=(Control("a list that grows", "growth", "clean"),))
     report = merge([left(0, CLEAN), left(1, wrong)])
     assert report.verdict is HuntVerdict.INCONCLUSIVE
-    assert report.trouble == "rank 1 could not tell: the control 'a list that grows' was judged wrongly"
+    assert report.trouble == "rank 1 could not tell: the planted control 'a list that grows' was misjudged"
 
 
 def test_a_program_that_fails_on_one_rank_gives_its_status() -> None:

@@ -190,9 +190,7 @@ def test_the_command_prints_a_line_a_system_and_writes_json(
         (["-k", "no_such_story"], "no scenario matches 'no_such_story'"),
     ],
 )
-def test_what_was_asked_wrongly_is_one_line(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_usage_error_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     from gradlife.cli import main
 
     assert main(["run", "--fidelity", *arguments]) == 2

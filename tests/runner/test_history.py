@@ -192,9 +192,7 @@ def test_a_story_that_no_release_has_cannot_be_run(story: Path, tmp_path: Path, 
         ([], "the following arguments are required: SCENARIO"),
     ],
 )
-def test_what_was_asked_wrongly_is_one_line(
-    story: Path, capsys: Captured, arguments: list[str], first_story: str
-) -> None:
+def test_a_usage_error_is_one_line(story: Path, capsys: Captured, arguments: list[str], first_story: str) -> None:
     name = recorded(story, "1.1.0", ctx="never")
     words = [str(story) if word == "STORY" else word for word in arguments]
     words += [] if "--backend" in words or not words else ["--backend", name]

@@ -93,8 +93,7 @@ class Scoped {
   T previous_;
 };
 
-// From PyTorch 2.0 on: the first gradient becomes the sum if nobody else has it. What arrives later is never written
-// to.
+// From PyTorch 2.0 on the first gradient becomes the sum if it has no other owner. Later ones are never written to.
 bool may_accumulate_in_place(const Tensor& tensor) {
   const Policy& policy = tensor->policy();
   return has(policy, traits::accumulates_in_place) && tensor->has_at_most(1 + (tensor->is_cached() ? 1 : 0)) &&

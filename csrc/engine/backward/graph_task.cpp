@@ -81,8 +81,7 @@ void GraphTask::plan_for(const EdgeList& inputs) {
   }
 }
 
-// The `upfront` schedule: everything is unpacked before anything runs, so hooks fire out of order and all of it is
-// live.
+// The `upfront` schedule unpacks everything before a node runs: hooks fire out of order, and all of it is live.
 void GraphTask::prefetch_saved() {
   std::unordered_set<Node*> seen;
   std::vector<Node*> stack;

@@ -210,8 +210,7 @@ void move_retained_grad(const Tensor& tensor, const NodePtr& old_node) {
   meta.grad_fn->add_retains_grad_hook(meta.output_nr, meta.retains_grad);
 }
 
-// Hooks put on a tensor stay behind with the node it had (since 2.0 its wrapper lets go of them, too); only retain_grad
-// moves along.
+// Hooks of a tensor stay with its old node (since 2.0 its wrapper releases them, too); only retain_grad moves along.
 void leave_hooks_behind(const Tensor& tensor, const NodePtr& old_node) {
   move_retained_grad(tensor, old_node);
   const auto left = std::move(tensor->meta()->hooks);

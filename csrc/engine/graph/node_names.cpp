@@ -30,8 +30,7 @@ std::string snake_case(const std::string& name) {
   return words;
 }
 
-// OneFlow names a node after its operation, and that of a custom Function after its class: broadcast_mul_backward,
-// Scale_backward.
+// OneFlow names a node after its operation or custom Function: broadcast_mul_backward, Scale_backward.
 const char* oneflow_name(const std::string& name) {
   const size_t end = name.rfind("Backward");
   if (end == std::string::npos) return keep(name);

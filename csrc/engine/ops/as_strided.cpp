@@ -1,5 +1,4 @@
-// as_strided: any window on a storage. Its gradient is laid out in an imagined storage and read through the input's
-// window.
+// as_strided: a window on a storage. Its gradient is laid out in a virtual storage and read through the input's window.
 #include <algorithm>
 
 #include "engine/backward/op_node.hpp"
@@ -21,8 +20,7 @@ struct Geometry {
   }
 };
 
-// True if two elements may share one place in memory: walking from the smallest stride, a stride within what is
-// spanned.
+// True if elements may overlap in memory: walking from the smallest stride, a stride lies within the spanned range.
 bool may_overlap(const Geometry& geometry) {
   std::array<bool, max_dims> is_seen{};
   int64_t reach = 0;

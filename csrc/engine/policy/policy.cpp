@@ -142,8 +142,7 @@ Policy broken(Policy base, const char* name, const char* axis, const char* value
   return base;
 }
 
-// One teaching profile per axis, each torch 2.13 but for one mistake (the legacy ones build on 1.2, which still had
-// them).
+// One teaching profile per axis: torch 2.13 with one mistake (the legacy ones build on 1.2, which still had them).
 std::vector<Policy> make_profiles() {
   const Policy now = torch_2_13();
   return {torch_1_1(),

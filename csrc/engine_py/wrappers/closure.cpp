@@ -13,8 +13,7 @@
 namespace gradlife {
 namespace {
 
-// The inputs of a node; behind an input that is gone already (an operation's own), what that was computed
-// from.
+// The inputs of a node; for an input that is gone already (an operation's own), the inputs of that.
 TensorList inputs_of(const Node& node) {
   TensorList inputs;
   std::vector<const Node*> walk{&node};

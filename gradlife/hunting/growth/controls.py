@@ -1,4 +1,4 @@
-"""Leaks that the hunt plants itself, and a clean twin: a hunt that judges them wrongly is not to be believed.
+"""Leaks that the hunt plants itself, and a clean twin: a hunt that misjudges them is unreliable.
 
 What was planted is known by its addresses, which are noted as it is planted. It is judged apart from the program.
 """

@@ -353,7 +353,7 @@ def main() -> int:
 
 
 def start(kind: Callable[[Settings], Child]) -> int:
-    """Hunts; what was asked wrongly is shown in a line, as the command tells it. The status of the process."""
+    """Hunt, and return the exit status of the process. Usage errors are one line, as in the command."""
     settings = load_settings(sys.argv.pop())
     try:
         return kind(settings).run()

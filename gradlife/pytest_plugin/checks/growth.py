@@ -27,7 +27,7 @@ def hunted(step: Callable[..., object], rounds: int, calls: int, warmup: int) ->
 def verdict_text(report: HuntReport, cycles: str) -> str:
     """Return the message of a failed assertion; empty if nothing grows."""
     if report.verdict is HuntVerdict.INCONCLUSIVE:
-        return f"it is unknown whether anything grows: {report.trouble or 'a control was judged wrongly'}"
+        return f"it is unknown whether anything grows: {report.trouble or 'a planted control was misjudged'}"
     found = [one for one in report.findings if cycles == "fail" or not is_waiting(one)]
     if not found:
         return ""

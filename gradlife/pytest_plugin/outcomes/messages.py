@@ -16,7 +16,7 @@ FATES = {
     FindingKind.GROWTH: "held",
     FindingKind.NEVER: "never freed",
     FindingKind.NATIVE: "held by native code",
-    FindingKind.RETAINED: "kept too long",
+    FindingKind.RETAINED: "retained too long",
     FindingKind.NEEDS_GC: "waits for the collector",
 }
 

@@ -27,7 +27,7 @@ def text(suite: SuiteResult, root: Path, exit_status: int) -> str:
 def result(checked: Checked, entry: Entry, root: Path) -> Result:
     """One leak of a test."""
     finding = entry.finding
-    lines = [f"{checked.nodeid} leaves behind {brief(finding)}.", *sentences(finding.trace, finding.created_at)]
+    lines = [f"{checked.nodeid} leaks {brief(finding)}.", *sentences(finding.trace, finding.created_at)]
     return finding_result(finding, list(places(checked, entry, root)), lines, checked.is_failure)
 
 

@@ -9,19 +9,18 @@ from gradlife.model.trace import UNHELD, Step, Trace
 from gradlife.reports.hunt.ranks import leaking_ranks, ranks_words
 from gradlife.reports.values import counted, size
 
-#: What became of the survivors, after "Each step leaves behind 1 tensor and 65.5 kB".
+#: The state of the survivors, after "Each step leaks 1 tensor and 65.5 kB".
 FATES = {
-    FindingKind.GROWTH: "that a root still reaches",
-    FindingKind.NEVER: "that no root reaches, and that nothing will free",
-    FindingKind.NATIVE: "that native code holds",
-    FindingKind.RETAINED: "that should be gone",
-    FindingKind.NEEDS_GC: "in a cycle that waits for the collector",
+    FindingKind.GROWTH: ", still reachable",
+    FindingKind.NEVER: ", unreachable and never freed",
+    FindingKind.NATIVE: ", held by native code",
+    FindingKind.NEEDS_GC: ", in a cycle that waits for the collector",
 }
 KINDS = {
     FindingKind.GROWTH: "grows in every round",
     FindingKind.NEVER: "never freed",
     FindingKind.NATIVE: "held by native code",
-    FindingKind.RETAINED: "kept too long, does not grow",
+    FindingKind.RETAINED: "retained between steps, not growing",
     FindingKind.NEEDS_GC: "needs the collector",
 }
 #: Codes of what many objects have one each of: it gathers in none of them.
@@ -75,12 +74,12 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
 
 def what(finding: Finding) -> str:
     """Return the survivors and their number."""
-    fate = FATES[finding.kind]
     if finding.kind is FindingKind.RETAINED:
         kept = [counted(finding.survivors, noun(finding.trace))]
         kept += [size(finding.retained_bytes)] if finding.retained_bytes else []
-        return f"Between two steps {listed(kept)} {'is' if finding.survivors == 1 else 'are'} kept {fate}"
-    return f"Each step leaves behind {amounts(finding.per_step)} {fate}"
+        return f"Between two steps {listed(kept)} {'is' if finding.survivors == 1 else 'are'} retained"
+    verb = "leaves" if finding.kind is FindingKind.NEEDS_GC else "leaks"
+    return f"Each step {verb} {amounts(finding.per_step)}{FATES[finding.kind]}"
 
 
 def noun(trace: Trace) -> str:
@@ -164,13 +163,11 @@ def gathered_in(finding: Finding) -> list[str]:
     if finding.grows_at is not None:
         step = trace.steps[finding.grows_at]
         return (
-            [f"They gather in {named(step)}, {path_text(trace.steps[: finding.grows_at + 1])}."]
-            if finding.grows_at
-            else []
+            [f"Stored in {named(step)}, {path_text(trace.steps[: finding.grows_at + 1])}."] if finding.grows_at else []
         )
     for number in range(len(trace.steps) - 2, 0, -1):
         if trace.steps[number].via.startswith(("[", "an item", "an element", "a key")):
-            return [f"They gather in {named(trace.steps[number])}, {path_text(trace.steps[: number + 1])}."]
+            return [f"Stored in {named(trace.steps[number])}, {path_text(trace.steps[: number + 1])}."]
     return []
 
 
@@ -247,8 +244,8 @@ def headline(report: HuntReport) -> str:
             return f"nothing grew in {counted(len(report.rounds), 'round')} of {steps_of(report)}{grown}"
     wrong = [control.name for control in report.controls if not control.is_right]
     if wrong:
-        were = "controls {} were" if len(wrong) > 1 else "control {} was"
-        return f"not to be believed: the {were.format(listed(map(repr, wrong)))} judged wrongly"
+        were = "planted controls {} were" if len(wrong) > 1 else "planted control {} was"
+        return f"unreliable: the {were.format(listed(map(repr, wrong)))} misjudged"
     return report.trouble or "too few steps to tell"
 
 

@@ -57,8 +57,8 @@ def parts(
         yield section(rounds_title(report), round_lines(report))
     yield from finding_parts(report, shown)
     yield from optional_section("Growth that is meant", explained_lines(report))
-    yield from optional_section("Controls, planted to be judged with the rest", map(control_line, report.controls))
-    yield from optional_section("What this cannot tell, worst first", map(limit_line, report.limits))
+    yield from optional_section("Self-check: planted leaks", map(control_line, report.controls))
+    yield from optional_section("Not covered", map(limit_line, report.limits))
     yield from optional_section("Next", next_lines(then(report)))
     yield last_line(report)
 

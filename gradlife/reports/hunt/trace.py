@@ -15,8 +15,8 @@ from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
 
 VERDICTS = {
-    StepStatus.EXPECTED: ("should live", GOOD),
-    StepStatus.LEAKING: ("should be gone", BAD),
+    StepStatus.EXPECTED: ("expected", GOOD),
+    StepStatus.LEAKING: ("leaked", BAD),
     StepStatus.UNKNOWN: ("", QUIET),
 }
 #: Steps of a row of alike ones that are drawn before it is only counted.

@@ -260,7 +260,7 @@ def test_file_without_labels_has_types_only(tmp_path: Path) -> None:
     assert "'key'" not in "".join(paths(trace))
 
 
-# --- what is asked wrongly ---
+# --- usage errors ---
 
 
 def test_unknown_type_has_its_nearest() -> None:

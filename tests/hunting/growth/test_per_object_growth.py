@@ -124,4 +124,4 @@ def test_no_container_is_named_where_it_gathers_in_none() -> None:
 
     (one,) = findings(evidence(step, *LENGTHS))
     report: Any = type("Report", (), {"rounds": ()})()
-    assert not any(line.startswith("They gather") for line in problem(one, report))
+    assert not any(line.startswith("Stored in") for line in problem(one, report))

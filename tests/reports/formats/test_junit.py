@@ -93,7 +93,7 @@ def test_a_hunt_has_a_case_for_each_finding_and_each_control() -> None:
         "GL402",
         "A list of losses keeps the graph of each: grows in every round",
     )
-    assert "╰→ Tensor float32 []   should be gone" in failure.text
+    assert "╰→ Tensor float32 []   leaked" in failure.text
     assert "What to do: Keep the number, not the tensor.\n    run.history.append(loss.item())" in failure.text
     assert failure.text.endswith("See pytorch/pytorch#1840")
 

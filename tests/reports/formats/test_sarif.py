@@ -50,7 +50,7 @@ def test_a_finding_is_a_result_with_its_line_its_rule_and_its_fingerprint() -> N
         }
     ]
     assert [one["physicalLocation"]["region"]["startLine"] for one in result["relatedLocations"]] == [60]
-    assert result["message"]["text"].startswith("A list of losses keeps the graph of each. Each step leaves behind")
+    assert result["message"]["text"].startswith("A list of losses keeps the graph of each. Each step leaks")
     assert result["properties"]["kind"] == "growth"
     assert run["tool"]["driver"]["name"] == "gradlife"
     assert run["tool"]["driver"]["version"] == __version__

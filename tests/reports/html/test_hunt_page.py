@@ -56,7 +56,7 @@ def test_a_card_has_the_problem_the_trace_the_proof_and_the_advice() -> None:
     text = words(hunt(replace(LOSSES, proof=PROVEN)))
     for part in (
         "1. GL402 A list of losses keeps the graph of each",
-        "Each step leaves behind 1 tensor and 65.5 kB that a root still reaches.",
+        "Each step leaks 1 tensor and 65.5 kB, still reachable.",
         "module __main__ leaking: no a module lives as long as the process",
         "list len 20 leaking: ? ↓ [17] (suspect)",
         "Tensor float32 [] leaking: yes made in step 17, which is over",

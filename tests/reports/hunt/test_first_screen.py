@@ -152,6 +152,6 @@ def test_could_not_tell_gives_the_cause_and_one_command() -> None:
     assert screen(function).splitlines()[-1] == "Try: gradlife hunt --steps 60 train.py::step"
     wrong = hunt(LOSSES, controls=(Control("a clean twin", "clean", "growth"),), rounds=rounds(PerStep(), 7))
     assert screen(wrong, 120).splitlines() == [
-        "could not tell  train.py: not to be believed: the control 'a clean twin' was judged wrongly",
+        "could not tell  train.py: unreliable: the planted control 'a clean twin' was misjudged",
         "Try: gradlife hunt --full train.py",
     ]

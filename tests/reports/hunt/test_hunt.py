@@ -53,12 +53,12 @@ def test_trace_has_a_verdict_for_each_step_and_tildes_under_the_suspect_stretch(
     assert part(LEAKING, "  keywords")[1:] == []
     assert part(LEAKING, "┬  module")[:] == [
         "│    global variable 'run'",
-        "├─ Run   should live: it is there before the first step",
+        "├─ Run   expected: it is there before the first step",
         "│    .history",
         "├─ list len 20",
         "│    [17]",
         "│    ~~~~",
-        "╰→ Tensor float32 []   should be gone: made in step 17, which is over",
+        "╰→ Tensor float32 []   leaked: made in step 17, which is over",
         "   its grad_fn is MseLossBackward0, with the graph behind it; its storage has 65.5 kB",
     ]
 
@@ -66,8 +66,8 @@ def test_trace_has_a_verdict_for_each_step_and_tildes_under_the_suspect_stretch(
 def test_problem_says_what_how_much_where_and_by_whom_in_plain_words() -> None:
     text = " ".join(report_text(LEAKING, 120).split())
     assert (
-        "Each step leaves behind 1 tensor and 65.5 kB that a root still reaches. module __main__ holds them: "
-        "global variable 'run'.history[17]. They gather in list len 20, global variable 'run'.history. "
+        "Each step leaks 1 tensor and 65.5 kB, still reachable. module __main__ holds them: "
+        "global variable 'run'.history[17]. Stored in list len 20, global variable 'run'.history. "
         "With its holder 1.11 MB would be freed. Made at train.py:41 in step, called from train.py:60 in <module>."
     ) in text
 
@@ -79,16 +79,16 @@ def test_a_finding_among_others_says_its_share_of_what_grows() -> None:
 
 def test_a_stray_object_in_many_steps_goes_unmentioned() -> None:
     chain = replace(LOSSES, per_step=PerStep(objects=0.01, tensors=0.01, storages=0.02, graph_nodes=11, bytes=0.1))
-    assert "Each step leaves behind 11 graph nodes that a root still reaches." in report_text(hunt(chain), 120)
+    assert "Each step leaks 11 graph nodes, still reachable." in report_text(hunt(chain), 120)
     doubled = replace(LOSSES, per_step=PerStep(objects=3, tensors=1, storages=0.99, bytes=64))
-    assert "Each step leaves behind 1 tensor and 64 B that" in report_text(hunt(doubled), 120)
+    assert "Each step leaks 1 tensor and 64 B," in report_text(hunt(doubled), 120)
 
 
 def test_a_cycle_is_drawn_as_a_ring_with_what_no_object_explains() -> None:
     assert part(EVERYTHING, "╭→ RoundBackward") == [
         "│    ctx attribute 'result'",
         "│    ~~~~~~~~~~~~~~~~~~~~~~",
-        "├─ Tensor float32 [512, 512]   should be gone: backward is over",
+        "├─ Tensor float32 [512, 512]   leaked: backward is over",
         "│    grad_fn",
         "│    ~~~~~~~",
         "╰─ back to RoundBackward",
@@ -103,7 +103,7 @@ def test_what_only_hangs_on_a_cycle_is_drawn_below_it() -> None:
         "╰─ back to Pooler",
         "┬  Pooler",
         "│    .table",
-        "╰→ Tensor float32 [8]   should be gone",
+        "╰→ Tensor float32 [8]   leaked",
     ]
 
 
@@ -159,7 +159,7 @@ def test_proof_sets_the_rates_side_by_side() -> None:
 def test_a_control_judged_wrongly_takes_the_verdict_back() -> None:
     report = hunt(LOSSES, controls=(Control("a clean twin", "clean", "growth"),))
     assert report_text(report, 120).startswith(
-        "could not tell  train.py  not to be believed: the control 'a clean twin'"
+        "could not tell  train.py  unreliable: the planted control 'a clean twin'"
     )
     assert part(report, "Controls") == ["  ✘ a clean twin: growth, but it is clean"]
 

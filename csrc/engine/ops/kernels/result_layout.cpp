@@ -75,8 +75,7 @@ int compare_dims(const Dims* strides, size_t inputs, const Dims& sizes, size_t a
   return 0;
 }
 
-// All inputs have the result's shape and are contiguous, or laid out alike without gaps: the result is laid out like
-// them.
+// If all inputs have the result's shape and the same dense memory layout, the result has this layout, too.
 bool find_common_strides(const Dims& sizes, std::initializer_list<const TensorImpl*> inputs, Dims* common) {
   bool contiguous = true;
   bool alike = true;
