@@ -73,7 +73,7 @@ def test_problem_says_what_how_much_where_and_by_whom_in_plain_words() -> None:
 
 
 def test_a_finding_among_others_says_its_share_of_what_grows() -> None:
-    assert "65.5 kB that a root still reaches, 6% of all bytes that grow." in report_text(EVERYTHING, 120)
+    assert "65.5 kB, still reachable, 6% of all bytes that grow." in report_text(EVERYTHING, 120)
     assert "of all bytes that grow" not in report_text(LEAKING, 120)
 
 
@@ -161,11 +161,11 @@ def test_a_control_judged_wrongly_takes_the_verdict_back() -> None:
     assert report_text(report, 120).startswith(
         "could not tell  train.py  unreliable: the planted control 'a clean twin'"
     )
-    assert part(report, "Controls") == ["  ✘ a clean twin: growth, but it is clean"]
+    assert part(report, "Self-check") == ["  ✘ a clean twin: growth, but it is clean"]
 
 
 def test_a_limit_ends_in_the_command_that_lifts_it() -> None:
-    assert part(CLEAN, "What this cannot tell") == [
+    assert part(CLEAN, "Not covered") == [
         "  - C++ hooks made before the hunt are not seen → gradlife hunt --scan train.py",
         "  - what other processes hold is not seen",
     ]
