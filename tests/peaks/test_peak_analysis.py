@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gradlife.model.peak.report import Owner, Use
-from gradlife.peaks.analysis.savings import Replay, grouped
+from gradlife.peaks.analysis.groups import Look, grouped
+from gradlife.peaks.analysis.releases import release
+from gradlife.peaks.analysis.savings import Replay
+from gradlife.peaks.analysis.scouting import scout_peaks
 from gradlife.peaks.analysis.timeline import live_bytes, peak_operation
 from gradlife.peaks.analysis.uses import gaps, use_at
 from gradlife.peaks.recording.holders import Held, Holder
-from gradlife.peaks.recording.lifetimes import before, within
+from gradlife.peaks.recording.lifetimes import Operation, Recording, Storage, before, merge_shared, within
+from gradlife.peaks.recording.variables import Kind
 from peak_recordings import recording, storage
 
 
@@ -50,33 +56,38 @@ def test_gaps_are_between_the_last_read_and_the_end() -> None:
     assert list(gaps(storage(0, 10, 2, 9))) == [(before(3), before(9))]
 
 
-def held(number: int, text: str) -> dict[int, Held]:
-    return {1000 + number: Held([Holder(Owner.NAMED, text)])}
+def look(operation: int, **names: list[Storage]) -> Look:
+    """Names of a function of the program that hold storages at one moment."""
+    held: dict[int, Held] = {}
+    for name, storages in names.items():
+        for one in storages:
+            holder = Holder(Owner.NAMED, f"local {name}", Kind.LOCAL, name, "nowhere.py", "step")
+            held.setdefault(one.address, Held()).holders.append(holder)
+    return Look(operation, held)
+
+
+def savings(found: Recording, *looks: Look, first: int = 0, end: int = 10) -> list[tuple[str, int, int]]:
+    """Each saving's name, what it saves after those before it, and the peak that is left."""
+    replay = Replay(found, found.storages, first, end)
+    steps = replay.best_savings(grouped(found, found.storages, looks, first, end))
+    return [(one.group.holder.name, one.saved, one.peak_after) for one in steps]
 
 
 def test_a_saving_is_the_new_peak_and_not_the_bytes() -> None:
     """Ninety bytes are freed at the peak, but the operation that makes them has a peak of its own."""
     dragged, work = storage(0, 90, 0, 6, (1,)), storage(1, 20, 4, 5, (4,))
-    small = storage(2, 10, None, None)
-    found = recording([dragged, work, small], [0, 10])
-    replay = Replay(found, found.storages, 0, 10)
-    [step] = replay.best_savings(grouped(found, [(dragged, Use.DRAG)], held(0, "local x")), within(4))
-    assert (replay.peak, step.peak_after, step.saved) == (120, 100, 20)
+    found = recording([dragged, work, storage(2, 10, None, None)], [0, 10])
+    assert Replay(found, found.storages, 0, 10).peak == 120
+    assert savings(found, look(4, x=[dragged])) == [("x", 20, 100)]
 
 
 def test_the_best_saving_comes_first_and_the_list_ends_when_enough_is_told() -> None:
     large, small, tiny = storage(0, 60, 0, 9, (1,)), storage(1, 30, 1, 9, (2,)), storage(2, 1, 2, 9, (3,))
     work = storage(3, 100, 5, 6, (5,))
     found = recording([large, small, tiny, work], [0, 10])
-    replay = Replay(found, found.storages, 0, 10)
-    held_all = held(0, "local large") | held(1, "local small") | held(2, "local tiny")
-    groups = grouped(found, [(one, Use.DRAG) for one in (tiny, small, large)], held_all)
-    steps = replay.best_savings(groups, within(5))
-    assert [(one.group.holder.text, one.saved, one.peak_after) for one in steps] == [
-        ("local large", 60, 131),
-        ("local small", 30, 101),
-    ]
-    assert replay.lower_bound() == 100
+    told = savings(found, look(5, tiny=[tiny], small=[small], large=[large]))
+    assert told == [("large", 60, 131), ("small", 30, 101)]
+    assert Replay(found, found.storages, 0, 10).lower_bound() == 100
 
 
 def test_the_same_name_of_each_step_is_let_go_of() -> None:
@@ -87,17 +98,69 @@ def test_the_same_name_of_each_step_is_let_go_of() -> None:
     for one in found.operations[2::10]:
         object.__setattr__(one, "frames", [("train.py", 2, "main")])
         object.__setattr__(one, "function", "mm")
-    replay = Replay(found, found.storages, 10, 20)
-    [step] = replay.best_savings(
-        grouped(found, [(outputs[1], Use.DRAG)], held(1, "local out")),
-        within(15),
-    )
-    assert (replay.peak, step.peak_after) == (90, 50)
+    assert savings(found, look(15, out=[outputs[1]]), first=10, end=20) == [("out", 40, 50)]
+
+
+def test_a_second_peak_behind_the_first_is_weighed_with_its_own_holders() -> None:
+    """Two storages, each unused at one of two peaks: letting go of the higher one alone saves little."""
+    high, low = storage(0, 60, 0, 4, (1,)), storage(1, 50, 4, 9, (5,))
+    works = [storage(2, 100, 3, 4, (3,)), storage(3, 100, 7, 8, (7,))]
+    found = recording([high, low, *works], [0, 10])
+    assert savings(found, look(3, high=[high]), look(7, low=[low])) == [("high", 10, 150), ("low", 50, 100)]
+
+
+def test_two_peaks_of_one_height_are_told_together() -> None:
+    one, other = storage(0, 60, 0, 4, (1,)), storage(1, 60, 4, 9, (5,))
+    works = [storage(2, 100, 3, 4, (3,)), storage(3, 100, 7, 8, (7,))]
+    found = recording([one, other, *works], [0, 10])
+    assert savings(found, look(3, one=[one]), look(7, other=[other])) == [("one", 0, 160), ("other", 60, 100)]
+
+
+def test_what_two_names_hold_is_free_when_both_let_go() -> None:
+    both = storage(0, 60, 0, 9, (1,))
+    found = recording([both, storage(1, 100, 5, 6, (5,))], [0, 10])
+    [group] = grouped(found, found.storages, [look(5, logits=[both], out=[both])], 0, 10)
+    assert [one.name for one in group.holders] == ["logits", "out"]
 
 
 def test_items_of_one_list_are_one_group() -> None:
     storages = [storage(number, 10, None, 9, (1,)) for number in range(3)]
     found = recording(storages, [0, 10])
-    who = {1000 + number: Held([Holder(Owner.NAMED, f"local outs[{number}]")]) for number in range(3)}
-    [group] = grouped(found, [(one, Use.DRAG) for one in storages], who)
+    [group] = grouped(found, storages, [look(5, outs=storages)], 0, 10)
     assert len(group.storages) == 3
+
+
+def test_what_nobody_can_let_go_of_is_no_saving() -> None:
+    unused = storage(0, 60, 0, 9, (1,))
+    found = recording([unused, storage(1, 100, 5, 6, (5,))], [0, 10])
+    held = {unused.address: Held([Holder(Owner.TEMPORARY, "an argument of what step calls")])}
+    assert savings(found, Look(5, held)) == []
+
+
+def test_an_edit_lets_go_after_the_statement_that_uses_it_last(tmp_path: Path) -> None:
+    """Line 2 begins a call that goes on to line 4; a function that it calls uses the storage in its second operation."""
+    file = tmp_path / "train.py"
+    file.write_text("def step(x):\n    y = work(\n        x,\n    )\n    z = y\n")
+    frames = [("step", 1), ("step", 3), ("step", 3), ("step", 2), ("step", 5)]
+    operations = [Operation("op", [(str(file), line, name)], "", False) for name, line in frames]
+    found = Recording(operations, [], [0, 5])
+    assert release(found, [Holder(Owner.NAMED, "", Kind.LOCAL, "x", str(file), "step")], 1) == 4
+    assert release(found, [Holder(Owner.NAMED, "", Kind.LOCAL, "x", str(file), "other")], 1) == 2
+
+
+def test_moments_to_look_at_are_the_peak_and_those_behind_it() -> None:
+    high, low = storage(0, 60, 0, 4, (1,)), storage(1, 50, 4, 9, (5,))
+    works = [storage(2, 100, 3, 4, (3,)), storage(3, 100, 7, 8, (7,))]
+    assert scout_peaks(recording([high, low, *works], [0, 10])) == [3, 7]
+    assert scout_peaks(recording(works, [0, 10])) == [3]
+
+
+def test_storages_with_the_same_memory_are_one() -> None:
+    array, tensor, later = storage(0, 8, 0, 6, (1,)), storage(1, 8, 2, 9, (4,)), storage(2, 8, 11, 12)
+    for one in (array, tensor, later):
+        one.data = 4096
+    found = merge_shared([array, tensor, later])
+    assert [(one.number, one.reads, one.died, one.aliases) for one in found] == [
+        (0, [1, 4], before(9), [1001]),
+        (2, [], before(12), []),
+    ]

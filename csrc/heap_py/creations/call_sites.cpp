@@ -45,7 +45,7 @@ uint32_t CallSites::look() {
   stack.fill(unknown);
   size_t found = 0;
   uint32_t foreign = unknown;
-  for (void* frame = gl_newest_frame(thread); frame != nullptr && frame != end_ && found < depth;
+  for (void* frame = gl_newest_frame(thread); frame != nullptr && frame != end_ && found < depth_;
        frame = gl_older_frame(frame)) {
     PyCodeObject* code;
     int instruction;

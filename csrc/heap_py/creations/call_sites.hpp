@@ -26,13 +26,15 @@ struct Place {
 class CallSites {
  public:
   static constexpr uint32_t unknown = UINT32_MAX;
-  static constexpr size_t depth = 3;  // frames of the program that are kept of a stack
-  using Stack = std::array<uint32_t, depth>;
+  static constexpr size_t most_frames = 16;  // of the program that a stack may keep
+  static constexpr size_t usual_frames = 3;
+  using Stack = std::array<uint32_t, most_frames>;
 
   // Files whose names begin so are no part of the program: what runs it, where its stack ends; what is never shown;
   // what is shown where nothing else is there.
-  CallSites(std::vector<std::string> runners, std::vector<std::string> skipped, std::vector<std::string> foreign)
-      : runners_(std::move(runners)), skipped_(std::move(skipped)), foreign_(std::move(foreign)) {}
+  CallSites(std::vector<std::string> runners, std::vector<std::string> skipped, std::vector<std::string> foreign,
+            size_t depth = usual_frames)
+      : runners_(std::move(runners)), skipped_(std::move(skipped)), foreign_(std::move(foreign)), depth_(depth) {}
 
   // The call site of the calling thread; `unknown` if only libraries run in it, or memory is short.
   uint32_t current() noexcept;
@@ -60,6 +62,7 @@ class CallSites {
   Owner owner_of(const std::string& file) const;
 
   std::vector<std::string> runners_, skipped_, foreign_;
+  size_t depth_;  // frames of the program that are kept of a stack
   const void* end_ = nullptr;
   std::unordered_map<const PyCodeObject*, Source> sources_;
   std::map<Place, uint32_t> known_places_;

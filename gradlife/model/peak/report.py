@@ -70,7 +70,7 @@ class Saving:
     holder: str  # "local 'logits' of step (train.py:40)"
     owner: Owner
     use: Use
-    bytes: int  # at the peak
+    bytes: int  # the most that are unused at one time
     storages: int
     born: Moment
     last_read: Moment | None  # None: never
@@ -78,6 +78,7 @@ class Saving:
     saved_bytes: int  # by which the peak is lower once this and the savings before it are let go
     peak_after: int
     steps_held: int = 0  # that begin between the last read and the end of it
+    saved_alone_bytes: int = 0  # by which the peak is lower if this alone is let go
 
 
 @dataclass(frozen=True)

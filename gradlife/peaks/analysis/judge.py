@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gradlife.model.peak.report import Moment, Owner, OwnerShare, PeakReport, Place, Saving, Use
-from gradlife.peaks.analysis.savings import Replay, Step, grouped
-from gradlife.peaks.analysis.timeline import live_bytes, main_device, peak_operation
+from gradlife.peaks.analysis.groups import Group, Look, grouped
+from gradlife.peaks.analysis.savings import Replay, Step
+from gradlife.peaks.analysis.timeline import live_bytes, main_device, on_device, peak_operation
 from gradlife.peaks.analysis.uses import use_at
 from gradlife.peaks.recording.holders import Held
-from gradlife.peaks.recording.lifetimes import Recording, Storage, preceding, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
 #: The context of operations that an optimizer runs.
 OPTIMIZER = "(optimizer)"
@@ -26,23 +27,11 @@ LEAST_SAVING = 0.02
 
 @dataclass(frozen=True)
 class Recorded:
-    """What was recorded, and who held what at the peak."""
+    """What was recorded, and who held what at some moments."""
 
     recording: Recording
-    held: Mapping[int, Held]
+    looks: Sequence[Look]
     step: int  # the number of the judged one among the recorded
-
-
-def scout_peak(recording: Recording) -> int:
-    """How many operations after its beginning the first recorded step has its peak."""
-    first, end = recording.steps[0], recording.steps[1]
-    storages = on_device(recording, main_device(recording))
-    return peak_operation(live_bytes(storages, recording.end), first, end) - first if first < end else 0
-
-
-def on_device(recording: Recording, device: int) -> list[Storage]:
-    """The storages on one device."""
-    return [storage for storage in recording.storages if storage.device == device]
 
 
 def device_name(device: int) -> str:
@@ -61,7 +50,8 @@ class Judge:
 
     def __init__(self, recorded: Recorded) -> None:
         self._recording = recording = recorded.recording
-        self._held = recorded.held
+        self._looks = recorded.looks
+        self._held = {address: held for look in recorded.looks for address, held in look.held.items()}
         self._first, self._end = recording.steps[recorded.step], recording.steps[recorded.step + 1]
         self._device = main_device(recording)
         self._storages = on_device(recording, self._device)
@@ -74,9 +64,9 @@ class Judge:
         operation = peak_operation(live, self._first, self._end)
         alive = [one for one in self._storages if one.bytes_at(within(operation))]
         uses = {one.number: use_at(one, operation) for one in alive}
+        self._held |= next((look.held for look in self._looks if look.operation == operation), {})
         replay = Replay(self._recording, self._storages, self._first, self._end)
-        unused = [(one, uses[one.number]) for one in alive if uses[one.number] in (Use.DRAG, Use.VOID)]
-        steps = replay.best_savings(grouped(self._recording, unused, self._held), within(operation))
+        steps = replay.best_savings(grouped(self._recording, self._storages, self._looks, self._first, self._end))
         return PeakReport(
             report.target,
             report.stepped_by,
@@ -88,7 +78,7 @@ class Judge:
             self.moment(operation),
             self.shares(alive, uses, operation),
             self.use_bytes(alive, uses, operation),
-            self.savings(steps, operation),
+            self.savings(steps, replay.peak),
             replay.lower_bound(),
             limits=report.limits,
             fail_on=report.fail_on,
@@ -119,33 +109,35 @@ class Judge:
             found[uses[storage.number].value] += storage.bytes_at(within(operation))
         return dict(found)
 
-    def savings(self, steps: Sequence[Step], operation: int) -> tuple[Saving, ...]:
+    def savings(self, steps: Sequence[Step], peak: int) -> tuple[Saving, ...]:
         """The savings that are worth an edit."""
-        found = [self.saving(step, operation) for step in steps]
-        total = sum(one.saved_bytes for one in found)
-        at_peak = sum(one.bytes_at(within(operation)) for one in self._storages)
-        return tuple(found) if total >= LEAST_SAVING * at_peak else ()
+        total = sum(one.saved for one in steps)
+        return tuple(map(self.saving, steps)) if total >= LEAST_SAVING * peak else ()
 
-    def saving(self, step: Step, operation: int) -> Saving:
+    def saving(self, step: Step) -> Saving:
         """One saving as the report has it."""
         group = step.group
-        storage = max(group.storages, key=lambda one: one.bytes_at(within(operation)))
-        read = preceding(storage.reads, operation)
-        start = storage.birth if storage.birth is not None else self._recording.steps[0]
+        storage = group.largest()
         gone = storage.died // 2 if storage.died is not None else None
         return Saving(
             group.holder.text,
             group.owner,
             group.use,
-            group.bytes_at(within(operation)),
-            len(group.storages),
-            self.moment(start) if storage.birth is not None else NOWHERE,
-            self.moment(read) if read is not None and group.use is Use.DRAG else None,
+            self.most_bytes(group),
+            len({one.number for one in group.storages}),
+            self.moment(storage.birth) if storage.birth is not None else NOWHERE,
+            self.moment(group.last) if group.use is Use.DRAG else None,
             self.moment(gone) if gone is not None and gone < len(self._recording.operations) else None,
             step.saved,
             step.peak_after,
-            self.begun(start if read is None else read, gone),
+            self.begun(group.last, gone),
+            step.saved_alone,
         )
+
+    def most_bytes(self, group: Group) -> int:
+        """The most bytes of a group that are unused at one time of the judged step."""
+        marks = sorted({max(gone, within(self._first)) for _, (gone, _) in group.freed})
+        return max((group.bytes_at(tick) for tick in marks), default=0)
 
     def begun(self, read: int, gone: int | None) -> int:
         """How many steps begin between two operations."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
-
-#: A storage's number, and the tick from which on it counts as freed, up to the tick at which its memory is there again.
-Freed = Mapping[int, tuple[tuple[int, int], ...]]
 
 
 def main_device(recording: Recording) -> int:
@@ -19,14 +16,17 @@ def main_device(recording: Recording) -> int:
     return max(totals, key=lambda device: totals[device], default=0)
 
 
-def live_bytes(storages: Iterable[Storage], end: int, freed: Freed | None = None) -> list[int]:
+def on_device(recording: Recording, device: int) -> list[Storage]:
+    """The storages on one device."""
+    return [storage for storage in recording.storages if storage.device == device]
+
+
+def live_bytes(storages: Iterable[Storage], end: int) -> list[int]:
     """Bytes that are alive at each tick before `end`."""
     changes = [0] * (end + 2)
     for storage in storages:
         for start, stop, nbytes in spans(storage, end):
             add(changes, start, stop, nbytes)
-            for gone, back in (freed or {}).get(storage.number, ()):
-                add(changes, max(start, gone), min(stop, back), -nbytes)
     total, live = 0, []
     for change in changes[: end + 1]:
         total += change

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
 
 from gradlife import _heap
 from gradlife.heap.graph import HeapGraph, Reference
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.model.peak.report import Owner
+from gradlife.peaks.recording.variables import Kind, Variable, modules_now, variables_now
 
 #: Tensors above one another, views and gradients, and containers, that are followed.
 MOST_TENSORS = 6
-MOST_LINKS = 5
+MOST_LINKS = 6
 
-#: Storages whose holders are looked for.
+#: Holders of one storage that are looked for, and storages whose holders are.
+MOST_HOLDERS = 24
 MOST_STORAGES = 2000
 
 #: Where modules and optimizers keep what their owners are known by.
-PARAMETERS, BUFFERS, STATE = "'_parameters'", "'_buffers'", "state"
+PARAMETERS, BUFFERS = "_parameters", "_buffers"
+MODULE, OPTIMIZER = "torch.nn.modules.module.Module", "torch.optim.optimizer.Optimizer"
 
 #: The reference from a frame to a value that no name has.
 STACK = "stack"
+
+#: What holds its items and nothing else.
+CONTAINERS = frozenset({"list", "tuple", "dict", "set", "collections.deque", "collections.OrderedDict"})
+
+#: What is known by its frame's variables.
+FRAMES = frozenset({"frame", "generator", "coroutine", "async_generator", "cell"})
 
 
 @dataclass(frozen=True)
@@ -31,9 +41,28 @@ class Holder:
 
     owner: Owner
     text: str = ""  # "local 'logits' of step (train.py:40)"
-    name: str = ""  # the variable, if a frame or a module has one
-    scope: str = ""  # the function of the frame, or the module
-    is_simple: bool = False  # the name alone holds the tensor
+    kind: Kind = Kind.OTHER
+    name: str = ""  # the variable or attribute
+    file: str = ""
+    function: str = ""  # whose variable it is; of a global one the module, of an attribute the class
+    line: int = 0  # where the frame is
+    path: str = ""  # from the variable to the tensor: ".logits"
+    record: int = 0  # the address of the object that has the tensor as a field, if the variable holds that
+
+    @property
+    def is_simple(self) -> bool:
+        """Does the name alone hold the tensor?"""
+        return not self.path
+
+    @property
+    def can_let_go(self) -> bool:
+        """Is there a line of the program that an edit could change?"""
+        return self.kind is not Kind.OTHER
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """What an edit is about: the same for all that one name holds."""
+        return str(self.kind), self.file, self.function, self.name
 
 
 @dataclass
@@ -62,27 +91,40 @@ def storage_addresses() -> list[int]:
 
 
 def holders_now() -> dict[int, Held]:
-    """Who holds each storage now, by its address: the largest ones. Freezes the heap: call it in a forked copy."""
+    """Who holds each storage now, by its address: the largest ones. Only for a forked copy: it changes frames."""
     graph = _heap.freeze(True, True, OWN_FOLDER)
     found = [(graph.describe(node), node) for node in range(graph.node_count) if graph.kind(node) == "storage"]
     largest = sorted(found, key=lambda one: one[0].bytes or 0, reverse=True)[:MOST_STORAGES]
-    return {shown.address: Held(list(Search(graph).storage_holders(node))) for shown, node in largest}
+    variables, modules = variables_now(), modules_now()
+    return {shown.address: Held(Search(graph, variables, modules).storage_holders(node)) for shown, node in largest}
 
 
 class Search:
     """Goes from a storage up to what a program calls it."""
 
-    def __init__(self, graph: HeapGraph) -> None:
+    def __init__(
+        self, graph: HeapGraph, variables: Mapping[int, list[Variable]], modules: Mapping[int, ModuleType]
+    ) -> None:
         self._graph = graph
+        self._variables = variables
+        self._modules = modules
         self._seen: set[int] = set()
+        self._found: dict[Holder, None] = {}
 
-    def storage_holders(self, storage: int) -> Iterator[Holder]:
+    def storage_holders(self, storage: int) -> list[Holder]:
         """Every way in which tensors on a storage are held."""
         for node in self._graph.referrers(storage):
             if self._graph.kind(node) == "tensor":
-                yield from self._tensor_holders(node, MOST_TENSORS)
+                self._add(self._tensor_holders(node, MOST_TENSORS))
             elif self._graph.kind(node) == "python":  # a storage's own wrapper
-                yield from self._names(node)
+                self._add(self._names(node, "", MOST_LINKS))
+        return list(self._found)
+
+    def _add(self, holders: Iterator[Holder]) -> None:
+        for holder in holders:
+            self._found[holder] = None
+            if len(self._found) >= MOST_HOLDERS:
+                return
 
     def _tensor_holders(self, tensor: int, depth: int) -> Iterator[Holder]:
         if tensor in self._seen or depth == 0:
@@ -91,44 +133,95 @@ class Search:
         for node in self._graph.referrers(tensor):
             reference = self._reference(node, tensor)
             if reference.kind == "grad_node":
-                yield Holder(Owner.SAVED, f"saved {reference.label} of {short_type(reference.type)}")
+                yield self._saved(node, reference)
             elif reference.kind == "tensor" and reference.label == "grad":
-                yield Holder(Owner.GRADIENT, f".grad of {self._parameter_name(node)}")
+                name = self._parameter_name(node)
+                yield Holder(Owner.GRADIENT, f".grad of {name}", Kind.GRADIENT, "grad")
             elif reference.kind == "tensor":
                 yield from self._tensor_holders(node, depth - 1)
             elif reference.kind == "python":
                 yield from self._wrapper_holders(node, reference)
 
+    def _saved(self, node: int, reference: Reference) -> Holder:
+        """A saved tensor, and the variable through which its graph is held."""
+        text = f"saved {reference.label} of {short_type(reference.type)}"
+        return Holder(Owner.SAVED, text, Kind.SAVED, "", function=self._graph_holder(node))
+
+    def _graph_holder(self, node: int) -> str:
+        """The expression of the program that holds a graph, where a path from a root leads to it."""
+        for at, above in enumerate(path := self._graph.path(node)):
+            for variable in self._variables.get(self._graph.describe(above).address, ()):
+                rest = self._graph.path_steps(node)[at:-1]
+                return variable.name + "".join(map(link, rest[: len(path)]))
+        return ""
+
     def _wrapper_holders(self, wrapper: int, reference: Reference) -> Iterator[Holder]:
         if is_parameter(reference):
             yield Holder(Owner.PARAMETER, f"parameter {self._parameter_name_of_wrapper(wrapper)}")
             return
-        yield from self._names(wrapper)
+        yield from self._names(wrapper, "", MOST_LINKS)
 
-    def _names(self, wrapper: int) -> Iterator[Holder]:
-        for node in self._graph.referrers(wrapper):
-            reference = self._reference(node, wrapper)
-            if reference.kind == "grad_node":
-                yield Holder(Owner.SAVED, f"saved {reference.label} of {short_type(reference.type)}")
-            elif reference.relation == STACK:
-                yield Holder(Owner.TEMPORARY, f"a value in {reference.detail}")
-            elif reference.kind in {"python", "root"}:
-                yield self._named(node, reference)
+    def _names(self, node: int, path: str, depth: int, record: int = 0) -> Iterator[Holder]:
+        """The variables and attributes that hold an object, directly or in containers."""
+        if depth == 0 or (path and node in self._seen):
+            return
+        self._seen.add(node)
+        address = self._graph.describe(node).address
+        for variable in self._variables.get(address, ()):
+            yield variable_holder(variable, path, record)
+        for above in dict.fromkeys(self._graph.referrers(node)):
+            yield from self._holder_above(above, node, path, depth, record)
 
-    def _named(self, node: int, reference: Reference) -> Holder:
-        """The way from a root of the program to one reference."""
-        if not self._graph.path(node):  # the arguments of the operation that runs
-            return Holder(Owner.TEMPORARY)
-        way = [*self._graph.path_steps(node)[:-1], reference]
-        labels = [step.label for step in way]
-        if STATE in labels and any("Optimizer" in step.bases or "optim" in step.type for step in way):
-            return Holder(Owner.OPTIMIZER, "state of the optimizer")
-        if self._is_in(node, BUFFERS):
-            return Holder(Owner.BUFFER, f"buffer {reference.label.strip(chr(39))}")
-        return named_holder(way)
+    def _holder_above(self, above: int, node: int, path: str, depth: int, record: int) -> Iterator[Holder]:
+        reference = self._reference(above, node)
+        if reference.kind == "grad_node":
+            yield self._saved(above, reference)
+        elif reference.relation == STACK:
+            yield Holder(Owner.TEMPORARY, f"a value in {reference.detail}")
+        elif (module := self._modules.get(reference.address)) is not None:
+            yield global_holder(module, reference.label.strip("'"), path)
+        elif reference.kind == "python" and reference.type not in FRAMES:
+            yield from self._container_holders(above, reference, path, depth, record)
 
-    def _is_in(self, container: int, label: str) -> bool:
-        return any(self._reference(node, container).label == label for node in self._graph.referrers(container))
+    def _container_holders(
+        self, above: int, reference: Reference, path: str, depth: int, record: int
+    ) -> Iterator[Holder]:
+        attributes = self._owner_of_attributes(above)
+        if attributes is not None:
+            above, name = attributes, reference.label.strip("'")
+            owner = self._reference_to(above)
+        elif reference.relation in {"attribute", "slot"}:
+            owner, name = reference, reference.label
+        else:
+            yield from self._names(above, link(reference) + path, depth - 1, record)
+            return
+        if name == BUFFERS:
+            yield Holder(Owner.BUFFER, f"buffer {path.strip(chr(39) + '[]')}")
+        elif has_base(owner, OPTIMIZER):
+            yield Holder(Owner.OPTIMIZER, "state of the optimizer")
+        elif self._is_record(above, owner):
+            yield from self._names(above, f".{name}{path}", depth - 1, self._graph.describe(above).address)
+        else:
+            yield attribute_holder(owner, name, path)
+
+    def _owner_of_attributes(self, node: int) -> int | None:
+        """The object whose attributes a dict has."""
+        for above in self._graph.referrers(node)[:4]:
+            reference = self._reference(above, node)
+            if reference.label == "__dict__":
+                return above
+        return None
+
+    def _reference_to(self, node: int) -> Reference:
+        """Any reference of an object, for its type."""
+        return self._reference(node, node)
+
+    def _is_record(self, node: int, owner: Reference) -> bool:
+        """Is it an object that only local variables know, as a model's output is?"""
+        if has_base(owner, MODULE):
+            return False
+        variables = self._variables.get(self._graph.describe(node).address, ())
+        return bool(variables) and all(one.name != "self" for one in variables)
 
     def _parameter_name(self, tensor: int) -> str:
         for node in self._graph.referrers(tensor):
@@ -139,12 +232,20 @@ class Search:
     def _parameter_name_of_wrapper(self, wrapper: int) -> str:
         for node in self._graph.referrers(wrapper):
             reference = self._reference(node, wrapper)
-            if reference.relation == "dict_value" and self._is_in(node, PARAMETERS):
+            if reference.relation == "dict_value" and self._is_in(node, f"'{PARAMETERS}'"):
                 return reference.label.strip("'")
         return "a tensor"
 
+    def _is_in(self, container: int, label: str) -> bool:
+        return any(self._reference(node, container).label == label for node in self._graph.referrers(container))
+
     def _reference(self, node: int, target: int) -> Reference:
         return self._graph.steps_along([node, target])[0]
+
+
+def has_base(reference: Reference, name: str) -> bool:
+    """Is the object of this type, or of one derived from it? A full name."""
+    return reference.type == name or name in reference.bases.splitlines()
 
 
 def is_parameter(reference: Reference) -> bool:
@@ -152,36 +253,24 @@ def is_parameter(reference: Reference) -> bool:
     return short_type(reference.type) == "Parameter" or "torch.nn.parameter.Parameter" in reference.bases.splitlines()
 
 
-def named_holder(way: list[Reference]) -> Holder:
-    """A holder as the program calls it: from the last variable on the way."""
-    at = max((at for at, step in enumerate(way) if is_variable(way, at)), default=None)
-    if at is None:
-        return Holder(Owner.NAMED, way_text(way[-MOST_LINKS:]))
-    step = way[at]
-    name = step.label.removeprefix("argument ").strip("'")
-    rest = way_text(way[at + 1 :])
-    is_simple = at == len(way) - 1
-    scope = step.detail if step.relation == "local" else module_of(way, at)
-    kind = "local" if step.relation == "local" else "global"
-    return Holder(Owner.NAMED, f"{kind} {name}{rest} of {scope}", name, scope, is_simple)
+def variable_holder(variable: Variable, path: str, record: int) -> Holder:
+    """What a name of a frame holds."""
+    places = variable.name, variable.file, variable.function, variable.line
+    if variable.kind is Kind.OTHER:
+        return Holder(Owner.TEMPORARY, f"an argument of what {variable.function} calls", variable.kind, *places)
+    return Holder(Owner.NAMED, variable.text(path), variable.kind, *places, path, record)
 
 
-def is_variable(way: list[Reference], at: int) -> bool:
-    """Is this step from a frame to a local variable, or from a module's names to a global one?"""
-    step = way[at]
-    return step.relation in {"local", "global"} or (
-        step.relation == "dict_value" and at > 0 and way[at - 1].type == "module"
-    )
+def global_holder(module: ModuleType, name: str, path: str) -> Holder:
+    """What a name of a module holds."""
+    file, scope = getattr(module, "__file__", None) or "", module.__name__
+    return Holder(Owner.NAMED, f"global {name}{path} of {scope}", Kind.GLOBAL, name, file, scope, path=path)
 
 
-def module_of(way: list[Reference], at: int) -> str:
-    """The module whose global variable it is."""
-    return next((step.detail for step in reversed(way[: at + 1]) if step.type == "module"), "a module")
-
-
-def way_text(way: list[Reference]) -> str:
-    """References as an expression of Python's: ``.cache['h']``."""
-    return "".join(map(link, way))
+def attribute_holder(owner: Reference, name: str, path: str) -> Holder:
+    """What an attribute of a lasting object holds."""
+    kind = short_type(owner.type)
+    return Holder(Owner.NAMED, f"attribute .{name}{path} of {kind}", Kind.ATTRIBUTE, name, "", kind, path=path)
 
 
 def link(step: Reference) -> str:

@@ -57,6 +57,7 @@ class Storage:
     sizes: list[tuple[int, int]] = field(default_factory=list)  # ticks and bytes from then on
     reads: list[int] = field(default_factory=list)  # operations
     overwrites: list[int] = field(default_factory=list)
+    aliases: list[int] = field(default_factory=list)  # addresses of other storages with the same memory
 
     def bytes_at(self, tick: int) -> int:
         """Bytes at a tick; 0 where it is not alive."""
@@ -105,7 +106,8 @@ def read_recording(
 ) -> Recording:
     """Return what the extension recorded; names of functions and contexts by their numbers."""
     operations, events, rows, stacks = raw
-    return Recording(read_operations(operations, stacks, names, contexts), read_storages(events, rows), steps)
+    storages = merge_shared(read_storages(events, rows))
+    return Recording(read_operations(operations, stacks, names, contexts), storages, steps)
 
 
 def read_operations(
@@ -135,6 +137,28 @@ def read_storages(events: bytes, rows: bytes) -> list[Storage]:
         head, number, nbytes = words[at], words[at + 1], words[at + 2]
         note(found[number], head & 0xFFFFFFFF, head >> 32, nbytes)
     return found
+
+
+def merge_shared(storages: Sequence[Storage]) -> list[Storage]:
+    """Return storages, those with the same memory at the same time as one: numpy's arrays are shared so."""
+    found: list[Storage] = []
+    latest: dict[tuple[int, int], Storage] = {}
+    for storage in sorted(storages, key=lambda one: (one.born, one.number)):
+        known = latest.get((storage.device, storage.data))
+        if known is not None and storage.data and (known.died is None or storage.born < known.died):
+            share(known, storage)
+        else:
+            latest[storage.device, storage.data] = storage
+            found.append(storage)
+    return sorted(found, key=lambda one: one.number)
+
+
+def share(known: Storage, other: Storage) -> None:
+    """Add another storage with the same memory: it is there until both are gone."""
+    known.died = None if None in (known.died, other.died) else max(known.died or 0, other.died or 0)
+    known.reads = sorted({*known.reads, *other.reads})
+    known.overwrites = sorted({*known.overwrites, *other.overwrites})
+    known.aliases.append(other.address)
 
 
 def note(storage: Storage, operation: int, what: int, nbytes: int) -> None:

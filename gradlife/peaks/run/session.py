@@ -8,8 +8,10 @@ from typing import Any
 
 from gradlife.hunting.process.forked import in_fork
 from gradlife.model.peak.report import PeakReport
-from gradlife.peaks.analysis.judge import Recorded, judged, scout_peak
-from gradlife.peaks.recording.holders import Held, holders_now
+from gradlife.peaks.analysis.groups import Look
+from gradlife.peaks.analysis.judge import Recorded, judged
+from gradlife.peaks.analysis.scouting import scout_peaks
+from gradlife.peaks.recording.holders import holders_now
 from gradlife.peaks.recording.torch import Contexts, Recorder
 
 #: Steps that are not recorded, after those that decide what a step is.
@@ -28,7 +30,9 @@ class PeakSession:
         self._warmup = warmup
         self._taken = 0
         self._recorder: Recorder | None = None
-        self._held: dict[int, Held] = {}
+        self._first = 0  # the judged step's first operation
+        self._ahead: list[int] = []  # operations of the judged step at which holders are looked at
+        self._looks: list[Look] = []
         self.about = PeakReport("", "")
         self.report: PeakReport | None = None
 
@@ -44,7 +48,8 @@ class PeakSession:
         first = self._recorder.mark_step()
         recorded = self._taken - self._warmup
         if recorded == 1:
-            self._recorder.alarm_at(first + in_fork(lambda: scout_peak(self._so_far())))
+            self._first, self._ahead = first, in_fork(lambda: scout_peaks(self._so_far()))
+            self._set_alarm()
         elif recorded >= RECORDED:
             self._finish()
         return self.report is not None
@@ -62,14 +67,21 @@ class PeakSession:
         self._recorder = Recorder(self._contexts, self._look)
         self._recorder.start()
 
+    def _set_alarm(self) -> None:
+        assert self._recorder is not None
+        if self._ahead:
+            self._recorder.alarm_at(self._first + self._ahead[0])
+
     def _look(self) -> None:
-        """At the peak of the judged step: who holds what?"""
-        self._held = in_fork(holders_now)
+        """At a peak of the judged step: who holds what?"""
+        operation = self._first + self._ahead.pop(0)
+        self._looks.append(Look(operation, in_fork(holders_now)))
+        self._set_alarm()
 
     def _finish(self) -> None:
         assert self._recorder is not None
         recording = self._recorder.stop()
         about = replace(self.about, warmup_steps=self._warmup)
-        recorded = Recorded(recording, self._held, 1)
+        recorded = Recorded(recording, self._looks, 1)
         self.report = in_fork(lambda: judged(recorded, about))
         self._on_report(self.report)

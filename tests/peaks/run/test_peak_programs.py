@@ -132,3 +132,62 @@ def test_a_function_gets_its_number_and_is_called_five_times() -> None:
 
     report = gradlife.peak(step)
     assert (seen, report.steps, report.warmup_steps, report.operations) == ([0, 1, 2, 3, 4], 3, 2, 1)
+
+
+class Output:
+    """What a model gives back."""
+
+
+def keep_outputs(keeps: bool) -> None:
+    """Four micro-batches; a list keeps each output to the end of the step."""
+    import torch
+
+    outs = []
+    for number in range(4):
+        out = torch.ones(50_000) * number
+        loss = (out * 2).sum()
+        if keeps:
+            outs.append(out)
+        del out
+        del loss
+
+
+def test_a_list_of_outputs_saves_what_it_saves_without_them() -> None:
+    before = gradlife.peak(lambda: keep_outputs(True))
+    after = gradlife.peak(lambda: keep_outputs(False))
+    assert before.savings[0].holder.startswith("local outs[0] of keep_outputs")
+    assert (before.savings[0].storages, before.savings[-1].peak_after) == (3, after.peak_bytes)
+    assert after.savings == ()
+
+
+def two_names(lets_go: bool) -> None:
+    """An attribute of an object and a name hold the same tensor."""
+    import torch
+
+    output = Output()
+    output.logits = torch.ones(90_000)  # type: ignore[attr-defined]
+    logits = output.logits  # type: ignore[attr-defined]
+    loss = logits.sum()
+    if lets_go:
+        del output, logits
+    work = torch.ones(80_000) + loss
+    del work
+
+
+def test_an_attribute_and_a_name_are_let_go_of_together() -> None:
+    before, after = gradlife.peak(lambda: two_names(False)), gradlife.peak(lambda: two_names(True))
+    [saving] = before.savings
+    assert (saving.saved_bytes, saving.peak_after) == (before.peak_bytes - after.peak_bytes, after.peak_bytes)
+
+
+def shared_with_numpy() -> None:
+    """The array's memory is there once, however many tensors are on it."""
+    import torch
+
+    array = torch.ones(100_000).numpy()
+    one, other = torch.from_numpy(array), torch.from_numpy(array)
+    (one.sum() + other.sum()).item()
+
+
+def test_memory_that_is_shared_with_numpy_counts_once() -> None:
+    assert gradlife.peak(shared_with_numpy).peak_bytes < 1.1 * 400_000

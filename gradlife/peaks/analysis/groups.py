@@ -1,0 +1,152 @@
+"""Unused storages by what lets go of them: one group for each set of names that must."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gradlife.model.peak.report import Owner, Use
+from gradlife.peaks.analysis.releases import release
+from gradlife.peaks.analysis.uses import gaps, was_read
+from gradlife.peaks.recording.holders import Held, Holder
+from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
+
+#: Holders that keep what they hold for later steps.
+LASTING = frozenset({Owner.PARAMETER, Owner.BUFFER, Owner.OPTIMIZER})
+
+#: The ticks from the last use to the end.
+Gap = tuple[int, int]
+
+#: What makes storages alike: the operation, the line and the module that made them.
+Origin = tuple[str, object, str]
+
+
+@dataclass(frozen=True)
+class Look:
+    """Who held what, by the address of a storage, within one operation."""
+
+    operation: int
+    held: Mapping[int, Held]
+
+
+@dataclass
+class Group:
+    """Storages that the same names hold when nobody reads them any more."""
+
+    holders: tuple[Holder, ...]
+    owner: Owner
+    use: Use
+    storages: list[Storage] = field(default_factory=list)
+    freed: list[tuple[int, Gap]] = field(default_factory=list)  # when they would be free: number and ticks
+    last: int = 0  # the last operation that uses the largest of them
+
+    @property
+    def holder(self) -> Holder:
+        """The holder that stands for all."""
+        return Held(list(self.holders)).first
+
+    def bytes_at(self, tick: int) -> int:
+        """Their bytes at a tick, where they are unused."""
+        return sum(self._bytes(number, tick) for number, (gone, back) in self.freed if gone <= tick < back)
+
+    def largest(self) -> Storage:
+        """The largest of them."""
+        return max(self.storages, key=lambda one: max(size for _, size in one.sizes))
+
+    def _bytes(self, number: int, tick: int) -> int:
+        return next((one.bytes_at(tick) for one in self.storages if one.number == number), 0)
+
+
+@dataclass(frozen=True)
+class Unused:
+    """One storage from its last use to its end."""
+
+    storage: Storage
+    gap: Gap
+    held: Held | None  # None: nobody looked at it then
+
+    @property
+    def last(self) -> int:
+        """The last operation that uses it."""
+        return self.gap[0] // 2 - 1
+
+    @property
+    def names(self) -> list[Holder]:
+        """The holders that an edit could change."""
+        return [one for one in self.held.holders if one.can_let_go] if self.held is not None else []
+
+
+def origin_of(recording: Recording, storage: Storage) -> Origin | None:
+    """Where a storage was made; None if no recorded operation made it."""
+    if storage.birth is None:
+        return None
+    operation = recording.operations[storage.birth]
+    return operation.function, operation.frame, operation.context
+
+
+def grouped(
+    recording: Recording, storages: Sequence[Storage], looks: Sequence[Look], first: int, end: int
+) -> list[Group]:
+    """The groups of what is unused at some time between two operations."""
+    unused = list(unused_between(storages, looks, within(first), within(end)))
+    seen = [one for one in unused if one.names and one.held is not None and one.held.owner not in LASTING]
+    lasts = last_of_records(seen)
+    groups: dict[object, Group] = {}
+    homes: dict[Origin | None, Counter[object]] = defaultdict(Counter)
+    for one in seen:
+        key: object = (frozenset(holder.place for holder in one.names), one.held.owner if one.held else None)
+        homes[origin_of(recording, one.storage)][key] += 1
+        add_to(groups, key, one, recording, lasts)
+    for one in unused:
+        origin = origin_of(recording, one.storage)
+        if one.held is None and origin is not None and homes[origin]:
+            [(home, _)] = homes[origin].most_common(1)
+            add_to(groups, home, one, recording, lasts)
+    return list(groups.values())
+
+
+def unused_between(storages: Sequence[Storage], looks: Sequence[Look], first: int, end: int) -> Iterator[Unused]:
+    """What is unused at some tick between two."""
+    for storage in storages:
+        for gone, back in gaps(storage):
+            if gone < end and back > first:
+                yield Unused(storage, (gone, back), held_then(storage, (gone, back), looks))
+
+
+def held_then(storage: Storage, gap: Gap, looks: Sequence[Look]) -> Held | None:
+    """Who held it when it was not used any more; None if nobody looked then."""
+    for look in looks:
+        if gap[0] <= within(look.operation) < gap[1]:
+            found = [look.held[one] for one in (storage.address, *storage.aliases) if one in look.held]
+            return Held([holder for held in found for holder in held.holders])
+    return None
+
+
+def last_of_records(seen: Sequence[Unused]) -> dict[int, int]:
+    """The last use of all fields of an object that is let go of as a whole, by its address."""
+    found: dict[int, int] = {}
+    for one in seen:
+        for holder in one.names:
+            if holder.record:
+                found[holder.record] = max(found.get(holder.record, 0), one.last)
+    return found
+
+
+def add_to(
+    groups: dict[object, Group], key: object, one: Unused, recording: Recording, lasts: Mapping[int, int]
+) -> None:
+    """Add a storage to its group, free from where the group's holders let go."""
+    if key not in groups:
+        assert one.held is not None
+        use = Use.DRAG if was_read(one.storage, one.last + 1) else Use.VOID
+        groups[key] = Group(tuple(one.names), one.held.owner, use)
+    group = groups[key]
+    holders = one.held.holders if one.held is not None else group.holders
+    last = max([one.last, *(lasts.get(holder.record, 0) for holder in holders)])
+    gone = before(release(recording, holders, last))
+    if gone < one.gap[1]:
+        group.storages.append(one.storage)
+        group.freed.append((one.storage.number, (gone, one.gap[1])))
+        if group.largest() is one.storage:
+            group.last = one.last

@@ -1,0 +1,64 @@
+"""When an edit lets go: after the statement that uses a storage last, where the one who holds it runs that statement."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from gradlife.peaks.recording.holders import Holder
+from gradlife.peaks.recording.lifetimes import Frame, Recording
+from gradlife.peaks.recording.variables import Kind
+from gradlife.peaks.sources.program import function_of, source_of, spot_at
+
+#: Lines of a function: the file, the function's qualified name, the first line and the last.
+Span = tuple[str, str, int, int]
+
+#: What goes with a frame.
+OF_FRAMES = frozenset({Kind.LOCAL, Kind.GENERATOR, Kind.EXCEPTION, Kind.GLOBAL, Kind.OTHER})
+
+
+def release(recording: Recording, holders: Iterable[Holder], last: int) -> int:
+    """The first operation at which what was last used by another is free, if every holder lets go at once."""
+    return max((release_by(recording, holder, last) for holder in holders), default=last + 1)
+
+
+def release_by(recording: Recording, holder: Holder, last: int) -> int:
+    """The same for one holder."""
+    frame = frame_of(holder, recording.operations[last].frames)
+    if frame is None:
+        return last + 1
+    span, operation = span_of(frame), last + 1
+    while operation < len(recording.operations) and runs(recording.operations[operation].frames, span):
+        operation += 1
+    return operation
+
+
+def frame_of(holder: Holder, frames: Iterable[Frame]) -> Frame | None:
+    """The frame of a stack that is to let go; None: none of it has to."""
+    if holder.kind not in OF_FRAMES:
+        return next(iter(frames), None)
+    for frame in frames:
+        if same_file(frame[0], holder.file) and (holder.kind is Kind.GLOBAL or frame[2] == holder.function):
+            return frame
+    return None
+
+
+def same_file(one: str, other: str) -> bool:
+    """Are both the same file?"""
+    return one == other or (bool(other) and os.path.abspath(one) == os.path.abspath(other))
+
+
+def span_of(frame: Frame) -> Span:
+    """The lines of the statement that a frame runs."""
+    file, line, function = frame
+    source = source_of(file)
+    node = function_of(source, function, line) if source is not None else None
+    spot = spot_at(node, line) if node is not None else None
+    first, end = spot.lines if spot is not None else (line, line)
+    return file, function, min(first, line), max(end, line)
+
+
+def runs(frames: Iterable[Frame], span: Span) -> bool:
+    """Does a stack run these lines?"""
+    file, function, first, end = span
+    return any(frame[0] == file and frame[2] == function and first <= frame[1] <= end for frame in frames)

@@ -1,0 +1,60 @@
+"""The moments at which holders are looked at: the peak, the peak that is left without what is unused there, and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradlife.peaks.analysis.timeline import add, live_bytes, main_device, on_device, peak_operation, spans
+from gradlife.peaks.analysis.uses import gaps
+from gradlife.peaks.recording.lifetimes import Recording, Storage, within
+
+#: Moments at most: each forks the process once.
+MOST_LOOKS = 6
+
+#: A moment is looked at if at least this part of its bytes is unused.
+LEAST_UNUSED = 0.005
+
+#: The ticks from the last use to the end.
+Gap = tuple[int, int]
+
+
+def scout_peaks(recording: Recording) -> list[int]:
+    """The moments, as operations after the beginning of the first recorded step."""
+    first, end = recording.steps[0], recording.steps[1]
+    if first >= end:
+        return []
+    storages = on_device(recording, main_device(recording))
+    live = live_bytes(storages, recording.end)
+    found: list[int] = []
+    left = {storage.number: (storage, unused_times(storage)) for storage in storages}
+    while len(found) < MOST_LOOKS:
+        operation = peak_operation(live, first, end)
+        tick = within(operation)
+        unused = [one for one, times in left.values() if any(start <= tick < stop for start, stop in times)]
+        if found and sum(one.bytes_at(tick) for one in unused) < LEAST_UNUSED * live[tick]:
+            break
+        found.append(operation - first)
+        if not unused:
+            break
+        let_go(live, [left.pop(one.number) for one in unused], recording.end)
+    return sorted(found)
+
+
+def unused_times(storage: Storage) -> list[Gap]:
+    """When it is unused; what was there before the recording and is never read in it, from the beginning."""
+    if storage.birth is None and not storage.reads and storage.died is not None:
+        return [(storage.born, storage.died)]
+    return list(gaps(storage))
+
+
+def let_go(live: list[int], gone: Sequence[tuple[Storage, list[Gap]]], end: int) -> None:
+    """Take storages off the live bytes while they are unused."""
+    changes = [0] * (len(live) + 1)
+    for storage, times in gone:
+        for start, stop in times:
+            for begin, finish, nbytes in spans(storage, end):
+                add(changes, max(begin, start), min(finish, stop, len(live)), -nbytes)
+    total = 0
+    for tick in range(len(live)):
+        total += changes[tick]
+        live[tick] += total

@@ -1,0 +1,108 @@
+"""The variables of a forked copy: which name of which frame holds an object."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from types import FrameType, GeneratorType, ModuleType
+from typing import Any
+
+from gradlife.heap.scan import OWN_FOLDER
+from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
+
+
+class Kind(StrEnum):
+    """What kind of place holds a tensor."""
+
+    LOCAL = "local"
+    GENERATOR = "generator"  # a variable of a generator that waits
+    EXCEPTION = "exception"  # a variable of a frame that a traceback keeps
+    GLOBAL = "global"
+    ATTRIBUTE = "attribute"
+    GRADIENT = "gradient"
+    SAVED = "saved"
+    OTHER = ""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A name of a frame."""
+
+    kind: Kind
+    name: str
+    file: str
+    function: str  # its qualified name
+    line: int  # where the frame is
+
+    def text(self, path: str = "") -> str:
+        """``local logits of step (train.py:40)``; the path is from the variable to what is meant."""
+        where = f"{self.function} ({os.path.basename(self.file)}:{self.line})"
+        kept = {Kind.GENERATOR: "the generator ", Kind.EXCEPTION: "the failed "}.get(self.kind, "")
+        return f"local {self.name}{path} of {kept}{where}"
+
+
+def variables_now() -> dict[int, list[Variable]]:
+    """Variables by the address of what they hold.
+
+    Only for a forked copy: a frame that is asked for its variables keeps them from then on.
+    """
+    found: dict[int, list[Variable]] = defaultdict(list)
+    running = set()
+    libraries = (*library_files(), *foreign_files())
+    for frame in running_frames():
+        running.add(id(frame))
+        if frame.f_code.co_filename.startswith(libraries):
+            add_library(found, frame, libraries)
+        else:
+            add(found, frame, Kind.LOCAL)
+    for other in gc.get_objects():
+        if type(other) is GeneratorType and other.gi_frame is not None and id(other.gi_frame) not in running:
+            running.add(id(other.gi_frame))
+            add(found, other.gi_frame, Kind.GENERATOR)
+        elif type(other) is FrameType and id(other) not in running:
+            running.add(id(other))
+            add(found, other, Kind.EXCEPTION)
+    return found
+
+
+def modules_now() -> dict[int, ModuleType]:
+    """The modules by the addresses of their variables."""
+    loaded = list(sys.modules.values())
+    return {id(vars(module)): module for module in reversed(loaded) if type(module) is ModuleType}
+
+
+def running_frames() -> Iterator[FrameType]:
+    """The frames of all threads, the innermost first."""
+    for innermost in sys._current_frames().values():
+        frame: FrameType | None = innermost
+        while frame is not None:
+            yield frame
+            frame = frame.f_back
+
+
+def add_library(found: dict[int, list[Variable]], frame: FrameType, libraries: tuple[str, ...]) -> None:
+    """Add what a library's frame holds: no edit lets go of it before the program's own line that called it is done."""
+    caller = frame.f_back
+    while caller is not None and caller.f_code.co_filename.startswith(libraries):
+        caller = caller.f_back
+    if caller is not None and not caller.f_code.co_filename.startswith(OWN_FOLDER):
+        place = caller.f_code.co_filename, caller.f_code.co_qualname, caller.f_lineno
+        for value in dict(frame.f_locals).values():
+            found[id(value)].append(Variable(Kind.OTHER, "", *place))
+
+
+def add(found: dict[int, list[Variable]], frame: FrameType, kind: Kind) -> None:
+    """Add the variables of one frame. A module's are found as its names."""
+    code = frame.f_code
+    if code.co_filename.startswith(OWN_FOLDER) or code.co_name == "<module>":
+        return
+    values: dict[str, Any] = dict(frame.f_locals)
+    for name, value in values.items():
+        if not name.startswith("."):
+            line = frame.f_lineno or code.co_firstlineno
+            found[id(value)].append(Variable(kind, name, code.co_filename, code.co_qualname, line))

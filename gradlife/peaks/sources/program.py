@@ -1,0 +1,115 @@
+"""The functions and statements of a program, found by the file, name and line that a frame gives."""
+
+from __future__ import annotations
+
+import ast
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+
+#: The name of the frame that runs a module.
+MODULE = "<module>"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one file, and its tree."""
+
+    file: str
+    text: str
+    tree: ast.Module
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One statement: where it stands in its block, and the statements around it, the outermost first."""
+
+    block: Sequence[ast.stmt]
+    index: int
+    outer: tuple[Spot, ...] = ()
+
+    @property
+    def statement(self) -> ast.stmt:
+        """The statement."""
+        return self.block[self.index]
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """Its first and last line; of a statement with a block only those of its head."""
+        return self.statement.lineno, head_end(self.statement)
+
+
+@cache
+def source_of(file: str) -> Source | None:
+    """The source of a file; None if it cannot be read."""
+    try:
+        with tokenize.open(file) as stream:
+            text = stream.read()
+        return Source(file, text, ast.parse(text))
+    except (OSError, ValueError, SyntaxError):
+        return None
+
+
+def function_of(source: Source, name: str, line: int = 0) -> Function | None:
+    """The function with a qualified name; of several the one that has the line."""
+    if name == MODULE:
+        return source.tree
+    found = [node for path, node in functions(source.tree, "") if path == name]
+    there = [node for node in found if node.lineno <= line <= (node.end_lineno or 0)]
+    return next(iter(there or found), None)
+
+
+def functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """All functions with their qualified names."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + child.name, child
+            yield from functions(child, f"{prefix}{child.name}.<locals>.")
+        elif isinstance(child, ast.ClassDef):
+            yield from functions(child, f"{prefix}{child.name}.")
+        else:
+            yield from functions(child, prefix)
+
+
+def spot_at(function: Function, line: int) -> Spot | None:
+    """The innermost statement of a function that a line belongs to."""
+    return spot_in(function.body, line, ())
+
+
+def spot_in(block: Sequence[ast.stmt], line: int, outer: tuple[Spot, ...]) -> Spot | None:
+    """The same in a block."""
+    for index, statement in enumerate(block):
+        if first_line(statement) <= line <= (statement.end_lineno or 0):
+            spot = Spot(block, index, outer)
+            inner = (spot_in(part, line, (*outer, spot)) for part in blocks(statement))
+            return next((one for one in inner if one is not None), spot)
+    return None
+
+
+def blocks(statement: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
+    """The blocks of a statement that run where it stands."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return
+    for name in ("body", "orelse", "finalbody"):
+        if block := getattr(statement, name, None):
+            yield block
+    for handler in getattr(statement, "handlers", ()):
+        yield handler.body
+    for case in getattr(statement, "cases", ()):
+        yield case.body
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The line at which a statement begins, with its decorators."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return min([statement.lineno, *(one.lineno for one in statement.decorator_list)])
+    return statement.lineno
+
+
+def head_end(statement: ast.stmt) -> int:
+    """The last line of a statement before its blocks."""
+    inner = next(blocks(statement), None)
+    return max(statement.lineno, inner[0].lineno - 1) if inner else statement.end_lineno or statement.lineno
