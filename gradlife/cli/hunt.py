@@ -7,14 +7,17 @@ import importlib
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
+from gradlife.cli.hunt_ranks import add_rank_options, hunt_as_rank, hunt_in_new_ranks
 from gradlife.cli.late_options import take_late_options
 from gradlife.errors import EXIT_FOUND, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
+from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Guard, Result
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
@@ -22,6 +25,7 @@ from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import HuntReport, HuntVerdict, Severity
 from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason
+from gradlife.ranks.launch import with_ranks
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -108,6 +112,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="run again with the suspect reference cut after each step, and compare rates",
     )
     parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
+    add_rank_options(parser)
 
 
 def add_fail_on(parser: argparse.ArgumentParser) -> None:
@@ -164,21 +169,42 @@ def run(args: argparse.Namespace) -> int:
         args.interactive,
         memory_limit=args.memory_limit,
     )
+    rank = rank_of(os.environ)
     with Outputs(args, WRITERS) as outputs, open_output(args.export_scenario) as story:
         show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken)
-        hears = nobody if args.prove else show.answer
-        memory = Memory(args.memory_limit, args.at_rss)
-        result = Guard(settings, memory, hears, meanwhile=lambda: load_reports(outputs)).run()
-        if args.prove and result.report is not None:
-            from gradlife.hunting.run.proof import proven
 
-            result = replace(result, report=proven(result.report, settings, quietly(args)))
-        status = finish(result, show, outputs, args.fail_on)
-        if result.report is not None:
-            export(result.report, story, args.export_scenario)
-        if before is not None and result.report is not None:
-            return result.status or compare(before, result.report)
-        return status
+        def end(result: Result) -> int:
+            status = finish(result, show, outputs, args.fail_on)
+            if result.report is not None:
+                export(result.report, story, args.export_scenario)
+            if before is not None and result.report is not None:
+                return result.status or compare(before, result.report)
+            return status
+
+        if args.nproc_per_node is not None or rank is not None:
+            return hunt_in_new_ranks(args, end) if rank is None else hunt_as_rank(args, settings, rank, end)
+        return end(run_alone(args, settings, show, outputs))
+
+
+def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs: Outputs) -> Result:
+    """Run the program in one process, and prove what it shows; ranks that the program starts are merged."""
+    hears = nobody if args.prove else show.answer
+    memory = Memory(args.memory_limit, args.at_rss)
+    with tempfile.TemporaryDirectory(prefix="gradlife-hunt-") as folder:
+        guard = Guard(settings, memory, hears, meanwhile=lambda: load_reports(outputs), folder=folder)
+        result = guard.run()
+        if has_ranks(folder):
+            return with_ranks(result, folder)
+    if args.prove and result.report is not None:
+        from gradlife.hunting.run.proof import proven
+
+        result = replace(result, report=proven(result.report, settings, quietly(args)))
+    return result
+
+
+def has_ranks(folder: str) -> bool:
+    """Has the program started ranks?"""
+    return any(name.startswith("rank-") for name in os.listdir(folder))
 
 
 def refuse_formats(names: list[str]) -> None:

@@ -49,7 +49,7 @@ def reports_in(folder: str) -> Iterator[RankReport]:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise UsageError(f"cannot read {folder}: {error.strerror}", "gradlife merge FOLDER") from None
-    ranks = [name for name in names if re.fullmatch(r"rank-[0-9]+", name)]
+    ranks = [name for name in names if is_rank_folder(name)]
     if ranks:
         yield from (left_by(os.path.join(folder, name), int(name.partition("-")[2])) for name in ranks)
         return
@@ -61,6 +61,16 @@ def reports_in(folder: str) -> Iterator[RankReport]:
     numbers = numbers_of(files)
     for name in files:
         yield plain_report(os.path.join(folder, name), numbers[name])
+
+
+def folders_of_ranks(folder: str) -> list[str]:
+    """The names of the folders that ranks have in a run folder."""
+    return sorted(filter(is_rank_folder, os.listdir(folder)))
+
+
+def is_rank_folder(name: str) -> bool:
+    """Is it the name of a rank's folder, not of a file?"""
+    return re.fullmatch(r"rank-[0-9]+", name) is not None
 
 
 def numbers_of(names: list[str]) -> dict[str, int]:

@@ -23,11 +23,13 @@ class Memory:
         self._next = share  # of the limit, at which the next interim report is due
         self._last = 0
         self.resident = 0
+        self.peak = 0  # of the resident bytes seen
 
     def is_time(self, pid: int) -> bool:
         """Is it time for an interim report?"""
         resident, address_space = usage(pid)
         self.resident = resident or self.resident
+        self.peak = max(self.peak, self.resident)
         used = max(resident / self.limit, address_space / address_limit())
         is_near = used >= self._next
         if is_near:
@@ -51,6 +53,15 @@ def usage(pid: int) -> tuple[int, int]:
     except (OSError, ValueError):
         return 0, 0
     return int(resident) * PAGE, int(size) * PAGE
+
+
+def peak_of(pid: int) -> int:
+    """The most bytes that were ever resident; 0 where the system does not say."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            return next((int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM:")), 0)
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def address_limit() -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,9 @@ VARIABLES = (
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),  # MPICH, Intel MPI
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_TASKS_PER_NODE"),  # set by srun
 )
+
+#: Seconds that a rank which has ended waits for the others by default: as long as NCCL waits for a collective.
+PATIENCE = 600.0
 
 #: The files of a rank's folder beside its reports.
 MEMBER, LOG, RESULT = "member.json", "log", "result.json"
@@ -70,6 +74,16 @@ class Member:
     def is_alive(self) -> bool:
         """Is its process there? Of another machine that is unknown, and counts as yes."""
         return self.host != socket.gethostname() or is_running(self.pid, self.started)
+
+
+def join_launched(folder: str, rank: Rank) -> str | None:
+    """Join as a rank that a launcher started; None where the rank has a process already, and this is a child of it."""
+    own = os.path.join(folder, rank.folder)
+    with suppress(OSError, ValueError, TypeError):
+        if Member(**json.loads(Path(own, MEMBER).read_text(encoding="utf-8"))).is_alive:
+            return None
+    shutil.rmtree(own, ignore_errors=True)  # of one that the launcher started anew
+    return join_run(folder, rank)
 
 
 def join_run(folder: str, rank: Rank) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,11 @@ class Settings:
     folder: str = ""  # where reports are left
     channel: int = -1  # a descriptor: a line for each report that was left
     requests: int = -1  # a descriptor: a byte for each report that is asked for
+    in_step: bool = False  # one of several ranks, which take snapshots after the same steps
+
+    def for_rank(self, folder: str, memory: int) -> Settings:
+        """The settings of one rank, with its folder. ``memory``: its share of this machine's, in bytes."""
+        return replace(self, folder=folder, in_step=True, memory_limit=self.memory_limit or memory)
 
     def dump(self) -> str:
         """Return the settings as text."""

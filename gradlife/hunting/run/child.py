@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import sys
 import threading
@@ -14,8 +15,9 @@ from typing import NoReturn
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.launcher import claim, follow_children, is_claimed_by
-from gradlife.hunting.process.memory_limits import system_limit
+from gradlife.hunting.process.memory_limits import Memory, peak_of, system_limit
 from gradlife.hunting.process.oom_reserve import Reserve
+from gradlife.hunting.process.rank import RESULT, add_line, write_whole
 from gradlife.hunting.process.settings import Settings, load_settings
 from gradlife.hunting.run.script import INTERRUPTED, Ended, counted_code, exit_status, prepared, run_script, tell
 from gradlife.hunting.session.clean_report import About
@@ -80,9 +82,10 @@ class Child:
         return ended.status
 
     def join(self) -> None:
-        """Waits for steps in a process that a launcher started."""
-        self._is_launcher = self._is_launched = True
-        InterimReport(self, self._settings.requests).start()
+        """Waits for steps in a process that a launcher started. A rank is hunted whether others take steps or not."""
+        self._is_launcher = self._is_launched = not self._settings.in_step
+        memory = Memory(self._settings.memory_limit) if self._settings.in_step else None
+        InterimReport(self, self._settings.requests, memory).start()
         self._stay_alone()
         if not self._settings.step_on:
             hear_torch(self._begin_again, self._go_on)
@@ -101,7 +104,7 @@ class Child:
         return self._run_steps(found[0], target.function)
 
     def _run_steps(self, stepper: Stepper, name: str) -> Ended:
-        self._hunt.schedule = schedule_for(self._settings.steps, is_endless=True)
+        self._hunt.schedule = schedule_for(self._settings.steps, is_endless=True, in_step=self._settings.in_step)
         loop = loop_for(stepper)
 
         def run() -> None:
@@ -122,7 +125,7 @@ class Child:
             counted = CallSteps(self._settings.step_on, self._begin_again)
         else:
             hear_torch(self._begin_again, self._go_on)
-        if not isinstance(target, ScriptTarget) or target.is_command:
+        if not self._settings.in_step and (not isinstance(target, ScriptTarget) or target.is_command):
             self._is_launcher = True
             follow_children(self._settings)
         program = prepared(target)
@@ -188,11 +191,18 @@ class Child:
         return self._step
 
     def _new_hunt(self) -> Hunt:
-        hunt = Hunt(schedule_for(self._settings.steps, is_endless=False), has_lines=self._settings.lines)
+        schedule = schedule_for(self._settings.steps, is_endless=False, in_step=self._settings.in_step)
+        hunt = Hunt(schedule, has_lines=self._settings.lines)
+        if self._settings.in_step:
+            hunt.on_snapshot = self._log_snapshot
+            hunt.on_long_rounds = lambda: write_report(self._report(None, None), self._settings, INTERIM)
         if self._afterwards is not None:
             afterwards = self._afterwards
             hunt.afterwards = lambda hunt: afterwards(hunt, lambda: self._report(None, None))
         return hunt
+
+    def _log_snapshot(self, steps: int, began: float, ended: float) -> None:
+        add_line(self._settings.folder, f"snapshot {steps} {began:.6f} {ended:.6f}")
 
     def begin(self, stepped_by: str) -> Callable[[], bool]:
         """Count steps from here on."""
@@ -231,10 +241,18 @@ class Child:
             if moment == INTERIM and self._has_ended:  # asked for before the end, and too late
                 return
             self._has_ended = self._has_ended or moment == END
+            if self._settings.in_step:
+                add_line(self._settings.folder, f"peak {peak_of(os.getpid())}")
             report = self._report(status, error)
             if moment == INTERIM and not report.findings:
                 report = with_owners(report)
             write_report(report, self._settings, moment)
+
+    def end_by_signal(self, number: int) -> None:
+        """A signal is about to end the program: leave word, where no other process watches this one."""
+        if self._settings.in_step and self._settings.channel < 0 and not self._is_copy:
+            found = {"end": "killed", "status": 128 + number, "trouble": f"killed by signal {number}"}
+            write_whole(os.path.join(self._settings.folder, RESULT), json.dumps(found))
 
     def _is_mine(self) -> bool:
         """Is the report this process's to leave? Of a launcher's processes it is that of the one that took steps."""

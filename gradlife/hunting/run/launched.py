@@ -6,13 +6,17 @@ import atexit
 import os
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 from gradlife.hunting.process.launcher import VARIABLE
+from gradlife.hunting.process.memory_limits import system_limit
+from gradlife.hunting.process.rank import join_launched, rank_of
 from gradlife.hunting.process.settings import Settings, load_settings
 from gradlife.hunting.run.child import END, Child
 from gradlife.hunting.session.step_counter import EnoughSteps
+from gradlife.hunting.steps.targets import MODULE_MARK
 
 
 def join_hunt() -> None:
@@ -20,7 +24,30 @@ def join_hunt() -> None:
     text = os.environ.get(VARIABLE)
     with suppress(Exception):
         if text is not None and os.path.isdir(load_settings(text).folder):
-            listen(load_settings(text))
+            settings = load_settings(text)
+            rank = rank_of(os.environ)
+            if rank is None:
+                listen(settings)
+                return
+            folder = join_launched(settings.folder, rank)
+            if folder is not None:
+                settings = replace(settings, target=target_of(sys.orig_argv) or settings.target)
+                listen(settings.for_rank(folder, system_limit() // rank.local_world_size))
+
+
+def target_of(words: list[str]) -> str:
+    """The script or module that the command line of a Python names; empty where it names none."""
+    rest = iter(words[1:])
+    for word in rest:
+        if word == "-m":
+            return MODULE_MARK + next(rest, "")
+        if word in ("-X", "-W"):
+            next(rest, "")
+        elif not word.startswith("-"):
+            return word
+        elif word == "-c":
+            return ""
+    return ""
 
 
 def listen(settings: Settings) -> None:

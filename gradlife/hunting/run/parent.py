@@ -47,17 +47,19 @@ class Guard:
         on_answer: Callable[[HuntReport], None],
         is_quiet: bool = False,
         meanwhile: Callable[[], object] = lambda: None,
+        folder: str | None = None,
     ) -> None:
         self._silence = subprocess.DEVNULL if is_quiet else None  # of a program that is run once more
         self._settings = settings
         self._memory = memory
         self._on_answer = on_answer
         self._meanwhile = meanwhile  # done once the program runs
+        self._folder = folder  # where the reports are left, and stay; None: in one of its own
         self._latest: HuntReport | None = None
 
     def run(self) -> Result:
         """Runs the program to its end."""
-        with tempfile.TemporaryDirectory(prefix="gradlife-hunt-") as folder:
+        with self._reports() as folder:
             child_end, requests = os.pipe()
             channel, child_channel = os.pipe()
             settings = replace(self._settings, folder=folder, channel=child_channel, requests=child_end)
@@ -74,6 +76,11 @@ class Guard:
             os.close(requests)
             self._latest = self._latest or left_report(folder)
             return self._result(child.returncode)
+
+    def _reports(self) -> contextlib.AbstractContextManager[str]:
+        if self._folder is not None:
+            return contextlib.nullcontext(self._folder)
+        return tempfile.TemporaryDirectory(prefix="gradlife-hunt-")
 
     def _watch(self, child: subprocess.Popen[bytes], channel: int, requests: int, folder: str) -> None:
         is_open = True

@@ -12,11 +12,17 @@ import time
 from typing import Protocol
 
 from gradlife import _heap
+from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.session.step_counter import Counter
 
 #: Seconds that a step may take before stock is taken in the midst of it.
 PATIENCE = 2.0
 
+#: Seconds that a report may take that a step has begun to make.
+LONGEST = 120.0
+
+#: Seconds between two looks at the memory of this process, where no other watches it.
+INTERVAL = 0.25
 
 #: Signals that end a program which does not handle them, and that give it time before they become SIGKILL.
 ENDING = [signal.SIGTERM, signal.SIGHUP]
@@ -30,14 +36,18 @@ class Taker(Protocol):
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
         """Writes it."""
 
+    def end_by_signal(self, number: int) -> None:
+        """Writes that a signal ends the program."""
+
 
 class InterimReport(threading.Thread):
-    """Waits for requests; does nothing else."""
+    """Waits for requests; where nobody watches this process, ``memory`` is asked for the moment of one."""
 
-    def __init__(self, taker: Taker, requests: int) -> None:
+    def __init__(self, taker: Taker, requests: int, memory: Memory | None = None) -> None:
         super().__init__(name="gradlife", daemon=True)
         self._taker = taker
         self._requests = requests
+        self._memory = memory
         self._signals, announced = os.pipe()
         _heap.announce_signals(announced, list(map(int, ENDING)))
 
@@ -45,10 +55,14 @@ class InterimReport(threading.Thread):
         """Wait until the watching process is gone, or this one is about to end."""
         heard = [one for one in (self._requests, self._signals) if one >= 0]
         while True:
-            ready = select.select(heard, [], [])[0]
-            if self._signals in ready:
+            ready = select.select(heard, [], [], INTERVAL if self._memory is not None else None)[0]
+            if not ready:
+                if self._memory is not None and self._memory.is_time(os.getpid()):
+                    self._take()
+            elif self._signals in ready:
                 [number] = os.read(self._signals, 1)
                 self._take()
+                self._taker.end_by_signal(number)
                 _heap.announce_signals(-1, [])
                 os.kill(os.getpid(), number)
             elif os.read(self._requests, 1):
@@ -62,13 +76,16 @@ class InterimReport(threading.Thread):
             taken = threading.Event()
 
             def errand() -> None:
-                self._taker.leave("interim", None, None)
-                taken.set()
+                try:
+                    self._taker.leave("interim", None, None)
+                finally:
+                    taken.set()
 
             counter.interrupt(errand)
             deadline = time.monotonic() + PATIENCE
             while time.monotonic() < deadline and not taken.wait(0.2):
                 counter.hurry()
             if counter.withdraw():
+                taken.wait(LONGEST)  # it may have begun just now, and a busy machine takes its time
                 return
         self._taker.leave("interim", None, None)

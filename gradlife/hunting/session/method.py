@@ -8,6 +8,7 @@ optimizer's hook takes the steps and only counts down.
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -68,6 +69,8 @@ class Hunt:
     on_known: Callable[[], None] = lambda: None  # called when enough is known of what grows with the steps
     goes_on: bool = False  # after that, for what grows on a slower clock: the program may run for long
     early_snapshots: int = 0  # of those by then; 0: it is not known yet
+    on_snapshot: Callable[[int, float, float], None] = lambda steps, began, ended: None  # by a clock that ranks share
+    on_long_rounds: Callable[[], None] = lambda: None  # called before the rounds that a rank may not live to see
 
     def plan(self) -> Generator[int, None, None]:
         """Yields how many steps to take before it is resumed; ends when enough is known."""
@@ -81,7 +84,7 @@ class Hunt:
             if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.lines):
                 self._suspect()
             if number == LEAST_ROUNDS and self.schedule.may_end:
-                yield from self._collector_round()
+                yield from self._rested_rounds()
             yield from self._round(length)
             is_last = number + 1 == len(self.schedule.rounds) or self._is_enough(number + 1)
             self._take_snapshot(
@@ -89,13 +92,7 @@ class Hunt:
             )
             if is_last:
                 break
-        yield from self._native_rounds()
-        if not self.schedule.is_known:
-            self._suspect()
-        yield from self._extension()
-        yield from self._lines_round()
-        yield from self._collector_round()
-        yield from self._watched_round()
+        yield from self._rested_rounds() if self.schedule.is_exact else self._special_rounds()
         self.recording.stop()
         if self.afterwards is not None:
             yield from self.afterwards(self)
@@ -103,6 +100,27 @@ class Hunt:
         self.on_known()
         while self.goes_on:
             yield from self._late_round()
+
+    def _special_rounds(self) -> Iterator[int]:
+        """The rounds that are taken for what the usual ones show. Of ranks, the longest come last."""
+        yield from self._alike(self._native_rounds(), self.schedule.rounds[0] * (LEAST_NATIVE_SNAPSHOTS - 1))
+        if not self.schedule.is_known:
+            self._suspect()
+        if not self.schedule.in_step:
+            yield from self._extension()
+        yield from self._alike(self._lines_round(), self.schedule.lines)
+        yield from self._rested_rounds()
+        yield from self._alike(self._watched_round(), self.schedule.watched)
+        if self.schedule.in_step:
+            self.on_long_rounds()
+            yield from self._alike(self._extension(), sum(self.schedule.extension + self.schedule.confirmation))
+
+    def _alike(self, rounds: Iterator[int], most: int) -> Iterator[int]:
+        """Rounds, filled up to the steps that they may take at most where other ranks may need them."""
+        end = self.steps + most
+        yield from rounds
+        if self.schedule.in_step:
+            yield from self._steps(end - self.steps)
 
     def _warm_up(self) -> Iterator[int]:
         """The first step by itself: what it runs to set things up is no part of the others, whose lines are watched."""
@@ -121,7 +139,9 @@ class Hunt:
         self.clock.stop()
         if len(self.snapshots) - self.early_snapshots >= MOST_LATE_SNAPSHOTS:
             del self.snapshots[self.early_snapshots + 1 :: 2]
+        began = time.monotonic()
         self.snapshots.append(take_snapshot(self.steps, with_labels=True))
+        self.on_snapshot(self.steps, began, time.monotonic())
         self.clock.start()
 
     def close(self) -> None:
@@ -159,6 +179,7 @@ class Hunt:
 
     def _take_snapshot(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> None:
         self.clock.stop()
+        began = time.monotonic()
         steps = self.steps - (self.snapshots[-1].steps if self.snapshots else 0)
         collect.run()
         self.malloc.end_round(self.steps)
@@ -169,6 +190,7 @@ class Hunt:
         self.note(self.snapshots[-1])
         if self.has_natives and not self.natives and self.malloc.keeps_changing:
             self._count_natives()
+        self.on_snapshot(self.steps, began, time.monotonic())
         self.clock.start()
 
     def note(self, latest: StepSnapshot) -> None:
@@ -245,10 +267,14 @@ class Hunt:
 
         return in_fork(found)
 
+    def _rested_rounds(self) -> Iterator[int]:
+        """The round in which the collector rests, once in a hunt."""
+        if self.schedule.collector and not self.has_rested:
+            most = self.schedule.collector * (2 if self.schedule.lines else 1)
+            yield from self._alike(self._collector_round(), most)
+
     def _collector_round(self) -> Iterator[int]:
         """A few steps in which the collector rests, to see what waits for it; once more to see where that is created."""
-        if not self.schedule.collector or self.has_rested:
-            return
         self.has_rested = True
         yield from self._rest_collector(self.snapshots[-1])
         first = self.waiting

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 #: Rounds are prime numbers of steps, so that a period of the program seldom hides in one; each longer than the last, so
@@ -39,15 +39,23 @@ class Schedule:
     is_known: bool = False  # that something grows: it is judged at once, and needs no other rounds
     may_end: bool = False  # the steps may be over before the hunt is, and with them what held their survivors
     patience: float = PATIENCE  # seconds of stepping after which the least number of rounds is enough
+    in_step: bool = False  # one of several ranks: no step is taken more or less for what this one sees
+
+    @property
+    def is_exact(self) -> bool:
+        """Must the hunt end with its rounds? A rank that took more steps would wait for the others for ever."""
+        return self.in_step and not self.extension
 
 
-def schedule_for(steps: int | None, *, is_endless: bool) -> Schedule:
+def schedule_for(steps: int | None, *, is_endless: bool, in_step: bool = False) -> Schedule:
     """The rounds of a hunt: `steps` in all where that was asked for; a target without end affords longer ones at once."""
     if steps is None:
-        return Schedule(7, KNOWN_LENGTH) if is_endless else Schedule(may_end=True)
+        usual = Schedule(7, KNOWN_LENGTH) if is_endless else Schedule(may_end=True)
+        return replace(usual, in_step=True, patience=math.inf) if in_step else usual
     warmup = max(1, steps // 10)
     rounds = tuple(shared_out(steps - warmup))
-    return Schedule(warmup, rounds, extension=(), confirmation=(), lines=0, may_end=True, patience=math.inf)
+    schedule = Schedule(warmup, rounds, extension=(), confirmation=(), lines=0, may_end=True, patience=math.inf)
+    return replace(schedule, in_step=True, collector=steps - warmup - sum(rounds)) if in_step else schedule
 
 
 def shared_out(steps: int) -> Iterator[int]:

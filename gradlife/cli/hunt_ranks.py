@@ -1,0 +1,98 @@
+"""`gradlife hunt` in several processes: as one rank of a run, or as the launcher of all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+
+from gradlife.errors import UsageError
+from gradlife.hunting.process.memory_limits import Memory, system_limit
+from gradlife.hunting.process.rank import PATIENCE, Rank
+from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.run.parent import Guard, Result
+from gradlife.hunting.steps.targets import MODULE_MARK
+from gradlife.model.hunt import HuntReport
+from gradlife.ranks.launch import launch
+from gradlife.ranks.meeting import Meeting, hurrying, leave_result
+from gradlife.ranks.merge import merge
+from gradlife.ranks.rank_report import reports_in
+from gradlife.ranks.run_folder import folder_for
+
+#: Options of one process that each rank gets as they are.
+HANDED_ON = ("steps", "step_on", "memory_limit")
+
+#: Shows and writes the report of a run; the exit status.
+Finish = Callable[[Result], int]
+
+
+def add_rank_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of runs with several processes."""
+    parser.add_argument(
+        "--nproc-per-node", type=int, metavar="N", help="start N ranks with torch.distributed.run, and hunt in each"
+    )
+    parser.add_argument("--run-folder", metavar="FOLDER", help="keep the reports of the ranks in this folder")
+    parser.add_argument(
+        "--rank-timeout",
+        type=float,
+        default=PATIENCE,
+        metavar="SECONDS",
+        help="wait so long for the other ranks once one has ended (%(default)g)",
+    )
+
+
+def refuse_prompts(args: argparse.Namespace) -> None:
+    """Raise for options that only the hunt of one process has."""
+    for name in ("interactive", "prove"):
+        if getattr(args, name):
+            raise UsageError(f"--{name} is for one process, and this is a run of several", "gradlife hunt SCRIPT")
+
+
+def words_for_ranks(args: argparse.Namespace) -> list[str]:
+    """The command line of one rank's hunt, from `gradlife hunt` on."""
+    words = [f"--at-rss={round(100 * args.at_rss)}"]
+    for name in HANDED_ON:
+        if getattr(args, name):
+            words.append(f"--{name.replace('_', '-')}={getattr(args, name)}")
+    if args.lines:
+        words.append("--lines")
+    is_module = args.target.startswith(MODULE_MARK)
+    target = ["-m", args.target.removeprefix(MODULE_MARK)] if is_module else [args.target]
+    return [*words, *target, *args.arguments]
+
+
+def hunt_as_rank(args: argparse.Namespace, settings: Settings, rank: Rank, finish: Finish) -> int:
+    """Hunt in this rank, then merge if it falls to it; the exit status of the run."""
+    refuse_prompts(args)
+    folder = folder_for(rank, args.run_folder, os.environ)
+    with hurrying() as hurry:
+        own = folder.join(rank)
+        settings = settings.for_rank(own, system_limit() // rank.local_world_size)
+        memory = Memory(settings.memory_limit, args.at_rss)
+        result = Guard(settings, memory, hear_nothing, folder=own).run()
+        leave_result(own, result, memory.peak)
+        if folder.is_launchers:
+            return result.status
+        patience = args.rank_timeout if result.status == 0 else 0.0
+
+        def merge_and_show() -> int:
+            report = merge(reports_in(folder.path), rank.world_size)
+            return finish(Result(report.script_status or 0, report, was_killed=False))
+
+        status = Meeting(folder, rank, patience, hurry).settle(merge_and_show)
+        if status is None:
+            return result.status
+        folder.leave(rank)
+        return status
+
+
+def hear_nothing(report: HuntReport) -> None:
+    """The report of one rank is not shown by itself."""
+
+
+def hunt_in_new_ranks(args: argparse.Namespace, finish: Finish) -> int:
+    """Start the ranks, wait for them, merge; the exit status of the run."""
+    refuse_prompts(args)
+    if args.nproc_per_node < 1:
+        raise UsageError(f"--nproc-per-node {args.nproc_per_node}: there is no run without ranks", "a number of ranks")
+    return finish(launch(args.nproc_per_node, words_for_ranks(args), args.run_folder, args.rank_timeout))

@@ -1,0 +1,74 @@
+"""`gradlife hunt --nproc-per-node N`: PyTorch's own launcher starts the ranks, each with a hunt, and this process merges."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+
+from gradlife.errors import UsageError
+from gradlife.hunting.run.parent import Result, passing_on
+from gradlife.ranks.merge import merge
+from gradlife.ranks.rank_report import folders_of_ranks, has_ended, reports_in
+from gradlife.ranks.run_folder import VARIABLE
+
+#: Seconds between two checks of the folder of the run.
+INTERVAL = 0.2
+
+
+def launch(count: int, words: Sequence[str], folder: str | None, patience: float) -> Result:
+    """Run `gradlife hunt` with these words in so many ranks; the report of all."""
+    if importlib.util.find_spec("torch") is None:
+        raise UsageError("--nproc-per-node starts ranks with torch.distributed.run, and there is no torch here")
+    if folder is not None:
+        refuse_used(folder)
+        return run_in(folder, count, words, patience)
+    with tempfile.TemporaryDirectory(prefix="gradlife-run-") as private:
+        return run_in(private, count, words, patience)
+
+
+def refuse_used(folder: str) -> None:
+    """Raise where an earlier run has left its ranks."""
+    os.makedirs(folder, exist_ok=True)
+    if folders_of_ranks(folder):
+        raise UsageError(f"{folder} has reports of an earlier run", "an empty folder for each run")
+
+
+def run_in(folder: str, count: int, words: Sequence[str], patience: float) -> Result:
+    """Start the launcher, wait for it, merge what the ranks left."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
+    with passing_on() as forward:
+        process = subprocess.Popen(
+            [*command, "-m", "gradlife", "hunt", *words], env={**os.environ, VARIABLE: os.path.abspath(folder)}
+        )
+        forward(process)
+        wait(process, folder, patience)
+    return with_ranks(Result(process.returncode % 256, None, was_killed=False), folder, count)
+
+
+def wait(process: subprocess.Popen[bytes], folder: str, patience: float) -> None:
+    """Wait for the launcher; end it where some ranks still run so many seconds after others have ended."""
+    first_end: float | None = None
+    is_told = False
+    while process.poll() is None:
+        if first_end is None and any(has_ended(os.path.join(folder, name)) for name in folders_of_ranks(folder)):
+            first_end = time.monotonic()
+        if first_end is not None and not is_told and time.monotonic() - first_end > patience:
+            process.terminate()  # once: a second signal would end it before it has ended the ranks
+            is_told = True
+        try:
+            process.wait(INTERVAL)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def with_ranks(result: Result, folder: str, count: int = 0) -> Result:
+    """The result with the report of the ranks, where any has joined the run."""
+    if not folders_of_ranks(folder):
+        return result
+    report = merge(reports_in(folder), count)
+    return Result(report.script_status or result.status, report, result.was_killed)

@@ -1,0 +1,145 @@
+"""The end of a run: ranks wait for one another, one of them merges, and all have its exit status.
+
+A rank waits in a process beside its program, which has ended. A rank whose program failed does not wait at all, so that
+its launcher can end the others at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from gradlife.errors import EXIT_COULD_NOT_TELL
+from gradlife.hunting.process.rank import RESULT, Rank, write_whole
+from gradlife.hunting.run.parent import Result
+from gradlife.model.ranks import RankEnd
+from gradlife.ranks.rank_report import has_ended, member_at
+from gradlife.ranks.run_folder import CLAIM, MERGED, RunFolder
+
+#: Seconds of waiting that are left after a signal: launchers kill some seconds later.
+HURRIED = 5.0
+
+#: Seconds after which a rank on another machine that should merge is taken for gone.
+GRACE = 30.0
+
+#: Seconds between two checks of the folder.
+INTERVAL = 0.05
+
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+#: Merges, shows and writes; returns the exit status.
+Merge = Callable[[], int]
+
+
+def leave_result(path: str, result: Result, peak: int) -> None:
+    """Write how a rank ended into its folder. ``peak``: resident bytes."""
+    killed = f"killed by signal {result.status - 128}" if result.was_killed else ""
+    end = RankEnd.KILLED if result.was_killed else RankEnd.FAILED if result.status else RankEnd.FINISHED
+    found = {"end": end.value, "status": result.status, "trouble": killed, "peak_bytes": peak}
+    with suppress(OSError):
+        write_whole(os.path.join(path, RESULT), json.dumps(found))
+
+
+class Hurry:
+    """The end that a signal sets to waiting."""
+
+    def __init__(self) -> None:
+        self.deadline: float | None = None
+
+    def begin(self, number: int, frame: FrameType | None) -> None:
+        """A signal came: its sender soon sends another that cannot be handled."""
+        self.deadline = self.deadline or time.monotonic() + HURRIED
+
+    @property
+    def is_over(self) -> bool:
+        """Is there no time left?"""
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+
+@contextmanager
+def hurrying() -> Iterator[Hurry]:
+    """Let signals that end a process shorten the waiting instead, so that its report is still made.
+
+    Afterwards they are ignored, for the process ends with the status of the run: a launcher that sees the first rank end
+    with it signals the others, which would end with another.
+    """
+    hurry = Hurry()
+    for number in ENDING:
+        signal.signal(number, hurry.begin)
+    try:
+        yield hurry
+    finally:
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
+
+
+class Meeting:
+    """One rank that has ended, among the others."""
+
+    def __init__(self, folder: RunFolder, rank: Rank, patience: float, hurry: Hurry) -> None:
+        self._folder = folder.path
+        self._rank = rank
+        self._hurry = hurry
+        self._end = time.monotonic() + patience
+
+    def settle(self, merge: Merge) -> int | None:
+        """Wait until every rank has ended; merge if it falls to this one. None: some still run, and the last will merge."""
+        complete_since: float | None = None
+        while True:
+            status = self._merged()
+            if status is not None:
+                return status
+            if self._is_complete() or self._hurry.is_over:
+                complete_since = complete_since or time.monotonic()
+                waited = time.monotonic() - complete_since
+                if self._is_first(waited > GRACE) and self._claim():
+                    return self._publish(merge)
+                if waited > 2 * GRACE:  # the one that merges is gone
+                    return None
+            elif time.monotonic() > self._end:
+                return None
+            time.sleep(INTERVAL)
+
+    def _merged(self) -> int | None:
+        try:
+            return int(json.loads(Path(self._folder, MERGED).read_text())["status"])
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def _is_complete(self) -> bool:
+        return all(has_ended(self._path(rank)) for rank in range(self._rank.world_size))
+
+    def _is_first(self, is_late: bool) -> bool:
+        """Is no lower rank there to merge? One on another machine is trusted for a while."""
+        return not any(self._waits(rank, is_late) for rank in range(self._rank.number))
+
+    def _waits(self, rank: int, is_late: bool) -> bool:
+        member = member_at(self._path(rank))
+        if member is None or not os.path.exists(os.path.join(self._path(rank), RESULT)):
+            return False
+        return member.is_alive and not (is_late and member.host != socket.gethostname())
+
+    def _claim(self) -> bool:
+        with suppress(OSError):
+            os.close(os.open(os.path.join(self._folder, CLAIM), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            return True
+        return False
+
+    def _publish(self, merge: Merge) -> int:
+        status = EXIT_COULD_NOT_TELL
+        try:
+            status = merge()
+        finally:
+            with suppress(OSError):
+                write_whole(os.path.join(self._folder, MERGED), json.dumps({"status": status}))
+        return status
+
+    def _path(self, rank: int) -> str:
+        return os.path.join(self._folder, f"rank-{rank:05d}")

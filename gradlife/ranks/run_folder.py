@@ -1,0 +1,139 @@
+"""The folder that the ranks of a run share: the one that was asked for, or a private one on this machine.
+
+Ranks exchange files and nothing else. No rank calls a collective for gradlife, so none can wait for one that is gone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradlife.errors import UsageError
+from gradlife.hunting.process.rank import Rank, join_run, rank_of, start_of
+from gradlife.output import reason
+from gradlife.ranks.rank_report import folders_of_ranks, member_at
+
+#: Names the folder to ranks whose launcher is gradlife: they leave their results there, and it merges them.
+VARIABLE = "GRADLIFE_RUN_FOLDER"
+
+#: How often torchrun has started the ranks anew.
+RESTARTS = "TORCHELASTIC_RESTART_COUNT"
+
+#: The file that one rank makes to merge, and the one with the exit status of all.
+CLAIM, MERGED = "merging", "merged.json"
+
+HINT = "an empty folder for each run: --run-folder FOLDER"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where the ranks of a run leave their files."""
+
+    path: str
+    is_private: bool = False  # removed when the last rank has left
+    is_launchers: bool = False  # the process that started the ranks merges
+
+    def join(self, rank: Rank) -> str:
+        """Make this rank's own folder; UsageError where an earlier run has left one. Returns its path."""
+        own = os.path.join(self.path, rank.folder)
+        try:
+            if self.is_private:
+                return self._join_private(rank)
+            if os.path.exists(own):
+                raise UsageError(f"{self.path} has reports of an earlier run", HINT)
+            return join_run(self.path, rank)
+        except OSError as error:
+            raise UsageError(f"cannot write to {self.path}: {reason(error)}", HINT) from None
+
+    def _join_private(self, rank: Rank) -> str:
+        """Join without what an earlier run of the same launcher has left."""
+        with locked(os.path.dirname(self.path)):
+            is_used = any(os.path.exists(os.path.join(self.path, name)) for name in (CLAIM, MERGED))
+            if is_used and not self._living():
+                shutil.rmtree(self.path)
+            shutil.rmtree(os.path.join(self.path, rank.folder), ignore_errors=True)
+            return join_run(self.path, rank)
+
+    def _living(self) -> list[str]:
+        """The folders of ranks whose processes are there."""
+        members = {name: member_at(os.path.join(self.path, name)) for name in folders_of_ranks(self.path)}
+        return [name for name, member in members.items() if member is not None and member.is_alive]
+
+    def leave(self, rank: Rank) -> None:
+        """Remove what this rank has in a private folder, and the whole folder when no other rank is left."""
+        if not self.is_private:
+            return
+        with suppress(OSError), locked(os.path.dirname(self.path)):
+            shutil.rmtree(os.path.join(self.path, rank.folder), ignore_errors=True)
+            if not self._living():
+                shutil.rmtree(self.path, ignore_errors=True)
+
+
+def folder_for(rank: Rank, wanted: str | None, environ: Mapping[str, str]) -> RunFolder:
+    """The folder of the run that this rank belongs to. Ranks on several machines need one that they share."""
+    if environ.get(VARIABLE):
+        return RunFolder(environ[VARIABLE], is_launchers=True)
+    restarts = environ.get(RESTARTS, "0")
+    if wanted is not None:
+        path = os.path.abspath(wanted)  # the program may change its working folder
+        return RunFolder(path if restarts == "0" else os.path.join(path, f"restart-{restarts}"))
+    if rank.local_world_size < rank.world_size:
+        raise UsageError("ranks on several machines need a folder that they share", "--run-folder FOLDER")
+    root = private(os.path.join(tempfile.gettempdir(), f"gradlife-runs-{os.getuid()}"))
+    name = hashlib.sha256(f"{launcher_of(os.getpid())} {restarts}".encode()).hexdigest()[:16]
+    return RunFolder(os.path.join(root, name), is_private=True)
+
+
+def launcher_of(pid: int) -> str:
+    """The process that started the ranks, and when it began: the nearest one above that is no rank itself."""
+    above = parent_of(pid)
+    while above > 1 and is_rank(above):
+        above = parent_of(above)
+    return f"{above} {start_of(above)}"
+
+
+def is_rank(pid: int) -> bool:
+    """Does the environment of a process name a rank? False where it cannot be read."""
+    try:
+        found = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+    pairs = (word.partition("=") for word in os.fsdecode(found).split("\0"))
+    return rank_of({name: value for name, _, value in pairs}) is not None
+
+
+def parent_of(pid: int) -> int:
+    """The parent of a process; 0 where that is unknown."""
+    if pid == os.getpid():
+        return os.getppid()
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return int(fields[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def private(path: str) -> str:
+    """Make a folder that nobody else may enter; UsageError where something else has its name."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise UsageError(f"{path} belongs to somebody else", "--run-folder FOLDER")
+    return path
+
+
+@contextmanager
+def locked(root: str) -> Iterator[None]:
+    """Keep other ranks from joining and leaving."""
+    with open(os.path.join(root, "lock"), "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
