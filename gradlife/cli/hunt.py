@@ -26,6 +26,7 @@ from gradlife.model.codec import CodecError
 from gradlife.model.hunt import HuntReport, HuntVerdict, Severity
 from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason
 from gradlife.ranks.launch import with_ranks
+from gradlife.ranks.run_folder import VARIABLE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -169,7 +170,7 @@ def run(args: argparse.Namespace) -> int:
         args.interactive,
         memory_limit=args.memory_limit,
     )
-    rank = rank_of(os.environ)
+    rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
     with Outputs(args, WRITERS) as outputs, open_output(args.export_scenario) as story:
         show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken)
 

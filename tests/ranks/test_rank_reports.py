@@ -119,3 +119,7 @@ def test_a_folder_without_reports_and_one_that_is_not_there_are_named(tmp_path: 
 )
 def test_launchers_say_in_the_environment_which_rank_a_process_is(environ: dict[str, str], rank: Rank | None) -> None:
     assert rank_of(environ) == rank
+
+
+def test_a_run_of_one_rank_is_a_run_where_it_was_asked_for() -> None:
+    assert rank_of({"RANK": "0", "WORLD_SIZE": "1"}, least=1) == Rank(0, 1, 0, 1)

@@ -43,13 +43,13 @@ class Rank:
         return f"rank-{self.number:05d}"
 
 
-def rank_of(environ: Mapping[str, str]) -> Rank | None:
-    """The rank that the environment names; None where there is one process only."""
+def rank_of(environ: Mapping[str, str], least: int = 2) -> Rank | None:
+    """The rank that the environment names; None where there are fewer than ``least``."""
     for rank, size, local, local_size in VARIABLES:
         number, world = whole(environ.get(rank)), whole(environ.get(size))
         if number is not None and world is not None and number < world:
             here = whole(environ.get(local)) or 0
-            return Rank(number, world, here, whole(environ.get(local_size)) or world) if world > 1 else None
+            return Rank(number, world, here, whole(environ.get(local_size)) or world) if world >= least else None
     return None
 
 
