@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
-from gradlife.cli.hunt_ranks import add_rank_options, hunt_as_rank, hunt_in_new_ranks
 from gradlife.cli.late_options import take_late_options
 from gradlife.errors import EXIT_FOUND, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
@@ -25,6 +24,7 @@ from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import HuntReport, HuntVerdict, Severity
 from gradlife.output import NoOutput, OutputFile, OutputStream, open_output, reason
+from gradlife.ranks.hunt import add_rank_options, hunt_as_rank, hunt_in_new_ranks
 from gradlife.ranks.launch import with_ranks
 from gradlife.ranks.run_folder import VARIABLE
 
