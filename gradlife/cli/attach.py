@@ -22,7 +22,8 @@ from gradlife.cli.pages import Why, print_why
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.parent import Result
-from gradlife.hunting.run.running import SECOND, Progress, Terms
+from gradlife.hunting.run.running import Progress, Terms
+from gradlife.model.hunt import SECOND
 from gradlife.output import OutputFile
 from gradlife.reports.theme import make_console
 from gradlife.reports.values import counted

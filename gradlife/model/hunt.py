@@ -16,6 +16,9 @@ from gradlife.model.trace import Lifetime, Trace
 #: The setting of a report whose program was running before: the command that attached to it.
 ATTACHED = "attached"
 
+#: What a step is where none was heard: growth per step is growth per second.
+SECOND = "second"
+
 #: The code of a finding that no pattern names.
 UNKNOWN_CODE = "GL000"
 
@@ -274,6 +277,11 @@ class HuntReport:
         if not kinds and self.unexplained:
             return HuntVerdict.INCONCLUSIVE
         return HuntVerdict.NEEDS_GC if kinds else HuntVerdict.CLEAN
+
+    @property
+    def step(self) -> str:
+        """The word for a step: growth is told per second where seconds were counted."""
+        return SECOND if self.stepped_by == SECOND else "step"
 
     @property
     def unexplained(self) -> tuple[str, ...]:

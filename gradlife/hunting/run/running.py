@@ -23,10 +23,7 @@ from gradlife.hunting.steps.batches import BatchSteps
 from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.optimizers import OptimizerSteps
 from gradlife.hunting.steps.schedule import schedule_for
-from gradlife.model.hunt import ATTACHED, HuntReport
-
-#: What a step is where nothing else is heard: growth per step is growth per second.
-SECOND = "second"
+from gradlife.model.hunt import ATTACHED, SECOND, HuntReport
 
 #: Seconds without a sign of a step after which seconds are counted.
 SILENCE = 5.0
@@ -174,9 +171,8 @@ class RunningHunt:
             report = report_of(self._hunt, about)
         limits = report.limits
         if not report.rounds:
-            limits = (
-                f"what grows: {self._hunt.steps} steps were counted; a longer hunt tells more → {self._command} --for 30m",
-            )
+            seen = f"{self._hunt.steps} {report.step}s were counted"
+            limits = (f"what grows: {seen}; a longer hunt tells more → {self._command} --for 30m",)
         return replace(report, limits=limits, settings={**report.settings, ATTACHED: self._command})
 
     def _leave(self) -> None:

@@ -81,7 +81,7 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
         rounds=round_table(report),
         retained=retained_map(numbered, report.explained, cards),
         sections=sections(report, cards),
-        rest=rest_table(in_order(report)[cards:], cards),
+        rest=rest_table(in_order(report)[cards:], cards, report.step),
         explained=[
             (one.kind, short(one.what) + (f", {size(one.bytes)}" if one.bytes else "")) for one in report.explained
         ],
@@ -166,7 +166,7 @@ def round_table(report: HuntReport) -> Table | None:
     shown = [one for one in MEASURES if any(value_of(each, one[0]) for each in report.rounds)]
     if not shown:
         return None
-    heads = ["round", "steps", *(head for _, _, head in shown), f"{shown[0][2]}/step"]
+    heads = ["round", f"{report.step}s", *(head for _, _, head in shown), f"{shown[0][2]}/{report.step}"]
     fields = [field for field, _, _ in shown]
     rows = [row(number, one, fields) for number, one in enumerate(report.rounds, 1)]
     return Table(rounds_title(report), [Column(head, is_number=True) for head in heads], rows)
@@ -185,7 +185,7 @@ def sections(report: HuntReport, cards: int) -> list[tuple[str, Sequence[CardVie
     return found
 
 
-def rest_table(findings: Sequence[Finding], before: int) -> Table | None:
+def rest_table(findings: Sequence[Finding], before: int, step: str) -> Table | None:
     """The findings without a card, a row each."""
     if not findings:
         return None
@@ -193,7 +193,7 @@ def rest_table(findings: Sequence[Finding], before: int) -> Table | None:
         Column("finding"),
         Column("title"),
         Column("kind"),
-        Column("a step"),
+        Column(f"a {step}"),
         Column("survivors", True),
         Column("retained", True),
     ]

@@ -56,7 +56,7 @@ def card_of(finding: Finding, number: int, report: HuntReport) -> CardView:
         code=finding.code,
         title=short(finding.title),
         style="gc" if finding.kind is FindingKind.NEEDS_GC else "bad",
-        facts=list(facts(finding)),
+        facts=list(facts(finding, report.step)),
         problem=short(" ".join(problem(finding, report)), 4000),
         reason=short(diagnosis.reason, 2000),
         library=short(diagnosis.library),
@@ -69,11 +69,11 @@ def card_of(finding: Finding, number: int, report: HuntReport) -> CardView:
     )
 
 
-def facts(finding: Finding) -> list[tuple[str, str]]:
+def facts(finding: Finding, step: str) -> list[tuple[str, str]]:
     """The figures of a finding."""
     lines = [("Kind", KINDS[finding.kind])]
     if finding.kind is not FindingKind.RETAINED:
-        lines.append(("Each step adds", amounts(finding.per_step)))
+        lines.append((f"Each {step} adds", amounts(finding.per_step)))
     lines += [("Ranks", short(who_has(finding)))] if finding.on_ranks is not None else []
     lines.append(("Survivors", f"{finding.survivors:,}" + (", one of them shown" if finding.survivors > 1 else "")))
     lines += [("Retained", size(finding.retained_bytes))] if finding.retained_bytes else []

@@ -22,7 +22,7 @@ MARGIN = "  "
 def finding_part(finding: Finding, number: int, total: int, report: HuntReport) -> Iterator[RenderableType]:
     """Everything about a finding."""
     yield title_line(finding, number, total)
-    yield Hanging(Text(MARGIN), cluster(finding))
+    yield Hanging(Text(MARGIN), cluster(finding, report.step))
     yield Text("")
     yield Hanging(Text(MARGIN), Text(" ".join(problem(finding, report))))
     if finding.diagnosis.reason:
@@ -44,11 +44,11 @@ def title_line(finding: Finding, number: int, total: int) -> RenderableType:
     return Hanging(lead, Text.assemble((finding.code, style), "  ", (finding.title, TITLE)))
 
 
-def cluster(finding: Finding) -> Text:
+def cluster(finding: Finding, step: str) -> Text:
     """The survivors with the same fingerprint, of which one is shown."""
     parts = [KINDS[finding.kind]]
     if finding.kind is not FindingKind.RETAINED:
-        parts.append(f"+{amounts(finding.per_step)} a step")
+        parts.append(f"+{amounts(finding.per_step)} a {step}")
     if finding.on_ranks is not None:
         parts.append(who_has(finding))
     if finding.survivors:
@@ -60,10 +60,10 @@ def cluster(finding: Finding) -> Text:
     return Text(" · ".join(parts), QUIET)
 
 
-def brief_line(finding: Finding, lead: str = MARGIN) -> RenderableType:
+def brief_line(finding: Finding, lead: str = MARGIN, step: str = "step") -> RenderableType:
     """A finding in a line."""
     line = Text.assemble((finding.code, NOTE), f"  {finding.title}  ")
-    return Hanging(Text(lead), line.append_text(cluster(finding)))
+    return Hanging(Text(lead), line.append_text(cluster(finding, step)))
 
 
 def proof_lines(proof: Proof | None) -> Iterator[RenderableType]:

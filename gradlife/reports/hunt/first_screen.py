@@ -96,8 +96,8 @@ def growth(report: HuntReport) -> str:
     up_to = "up to " if len({rate for one in report.ranks for rate in spread_of(one.growth)}) > 1 else ""
     rate = up_to + size(round(nbytes)) if nbytes >= 1 else amounts(growing[0].per_step)
     left = min((one.steps_to_limit for one in growing if one.steps_to_limit is not None), default=None)
-    rate += " per step"
-    until = f": out of memory after about {rounded(left):,} more steps" if left is not None else ""
+    rate += f" per {report.step}"
+    until = f": out of memory after about {rounded(left):,} more {report.step}s" if left is not None else ""
     limit = report.settings.get("memory_limit", "")
     return f"grows by {rate}{until}{f' ({size(int(limit))})' if until and limit else ''}"
 
@@ -139,7 +139,7 @@ def block(finding: Finding, number: int, report: HuntReport, width: int) -> list
         lines.append(clipped(Text(INDENT + where), width))
     lines += [clipped(line, width) for line in change_lines(finding)]
     if finding.arrivals is not None:
-        lines.append(clipped(Text(f"{INDENT}comes {how_often(finding.arrivals)}", QUIET), width))
+        lines.append(clipped(Text(f"{INDENT}comes {how_often(finding.arrivals, report.step)}", QUIET), width))
     if finding.consequences:
         lines.append(clipped(Text(f"{INDENT}{because_of_it(finding)}", QUIET), width))
     lines.append(clipped(Text(INDENT + path(finding.trace), QUIET), width))

@@ -26,15 +26,15 @@ MEASURES = (
 def round_lines(report: HuntReport) -> Iterator[RenderableType]:
     """A row a round, and what they come to."""
     if report.rounds:
-        yield from table_lines(report.rounds)
+        yield from table_lines(report.rounds, report.step)
         yield from conclusion(report)
 
 
-def table_lines(rounds: Sequence[Round]) -> Iterator[RenderableType]:
+def table_lines(rounds: Sequence[Round], step: str = "step") -> Iterator[RenderableType]:
     """A row a round; columns of nothing but zeros are left out."""
     shown = [one for one in MEASURES if any(value_of(each, one[0]) for each in rounds)]
     if shown:
-        table = [["round", "steps", *(head for _, _, head in shown), f"{shown[0][2]}/step"]]
+        table = [["round", f"{step}s", *(head for _, _, head in shown), f"{shown[0][2]}/{step}"]]
         table += [row(number, one, [field for field, _, _ in shown]) for number, one in enumerate(rounds, 1)]
         widths = [max(map(len, column)) + 2 for column in zip(*table, strict=True)]
         for number, cells in enumerate(table):
@@ -66,9 +66,9 @@ def conclusion_text(report: HuntReport) -> Iterator[tuple[str, bool]]:
         else:
             more.append(spread(rates, field, word))
     if exact:
-        yield f"exactly {listed(exact)} a step, in every round", True
+        yield f"exactly {listed(exact)} a {report.step}, in every round", True
     if more:
-        yield f"more in every round: {listed(more)} a step", True
+        yield f"more in every round: {listed(more)} a {report.step}", True
     if not exact and not more:
         yield "nothing grows from round to round", False
 

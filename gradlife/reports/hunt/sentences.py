@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradlife.model.hunt import Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep
+from gradlife.model.hunt import ATTACHED, Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep
 from gradlife.model.trace import UNHELD, Step, Trace
 from gradlife.reports.hunt.ranks import leaking_ranks, ranks_words
 from gradlife.reports.values import counted, size
@@ -50,7 +50,7 @@ COMMON_TYPES = {
 
 def problem(finding: Finding, report: HuntReport) -> list[str]:
     """The problem statement: what, how much of all that grows, by whom it is held, where it accumulates."""
-    lines = [f"{what(finding)}.", held_by(finding.trace)]
+    lines = [f"{what(finding, report.step)}.", held_by(finding.trace)]
     lines += gathered_in(finding) if finding.code not in SPREAD else []
     share = share_of(finding, report)
     if share:
@@ -58,7 +58,7 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
     if finding.retained_bytes:
         lines.append(f"With its holder {size(finding.retained_bytes)} would be freed.")
     if finding.arrivals is not None:
-        lines.append(f"It comes {how_often(finding.arrivals)}.")
+        lines.append(f"It comes {how_often(finding.arrivals, report.step)}.")
     if finding.consequences:
         lines.append(f"{because_of_it(finding)}.")
     if finding.also_held_by:
@@ -72,14 +72,14 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
     return lines
 
 
-def what(finding: Finding) -> str:
-    """Return the survivors and their number."""
+def what(finding: Finding, step: str) -> str:
+    """Return the survivors and their number. ``step`` is the word for one."""
     if finding.kind is FindingKind.RETAINED:
         kept = [counted(finding.survivors, noun(finding.trace))]
         kept += [size(finding.retained_bytes)] if finding.retained_bytes else []
-        return f"Between two steps {listed(kept)} {'is' if finding.survivors == 1 else 'are'} retained"
+        return f"Between two {step}s {listed(kept)} {'is' if finding.survivors == 1 else 'are'} retained"
     verb = "leaves" if finding.kind is FindingKind.NEEDS_GC else "leaks"
-    return f"Each step {verb} {amounts(finding.per_step)}{FATES[finding.kind]}"
+    return f"Each {step} {verb} {amounts(finding.per_step)}{FATES[finding.kind]}"
 
 
 def noun(trace: Trace) -> str:
@@ -118,12 +118,10 @@ def listed(parts: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def how_often(found: Arrivals) -> str:
+def how_often(found: Arrivals, step: str) -> str:
     """About once in 40 steps (12 times in 480 steps), 333 kB each."""
     apart = round(found.steps / found.times)
-    return (
-        f"about once in {apart:,} steps ({found.times:,} times in {found.steps:,} steps), {size(found.bytes_each)} each"
-    )
+    return f"about once in {apart:,} {step}s ({found.times:,} times in {found.steps:,} {step}s), {size(found.bytes_each)} each"
 
 
 def because_of_it(finding: Finding) -> str:
@@ -252,12 +250,12 @@ def headline(report: HuntReport) -> str:
 def steps_of(report: HuntReport) -> str:
     """7 steps; 7 to 13 steps."""
     least, most = min(one.steps for one in report.rounds), max(one.steps for one in report.rounds)
-    return counted(most, "step") if least == most else f"{least} to {most} steps"
+    return counted(most, report.step) if least == most else f"{least} to {most} {report.step}s"
 
 
 def method(report: HuntReport) -> str:
     """Return the method of the hunt."""
-    text = f"{counted(report.warmup_steps, 'step')} of warm-up"
+    text = f"{counted(report.warmup_steps, report.step)} of warm-up"
     if report.rounds:
         text += f", then {counted(len(report.rounds), 'round')} of {steps_of(report)}"
     return text
@@ -272,6 +270,8 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
     lines = [] if code == "GL000" else [(f"gradlife explain {code}", "what this is, on a small program")]
     if report.ranks:
         return lines
+    if ATTACHED in report.settings:  # the process can be asked again, and not run again
+        return [*lines, (f"{report.settings[ATTACHED]} -i", "a prompt on a snapshot of the process")]
     if all(one.proof is None for one in report.findings):
         lines.append((f"gradlife hunt --prove {target}", "cuts the reference and measures again"))
     lines.append((f"gradlife hunt -i {target}", "stops at the leak, to look around and to cut it"))

@@ -102,7 +102,7 @@ def finding_parts(report: HuntReport, shown: int) -> Iterator[RenderableType]:
                 brief.append(finding)
         if brief:
             more = Hanging(Text("  "), Text(f"and {len(brief):,} more: --full tells them all", QUIET))
-            yield section("", [more, *map(brief_line, brief)])
+            yield section("", [more, *(brief_line(one, step=report.step) for one in brief)])
 
 
 def explained_lines(report: HuntReport) -> Iterator[RenderableType]:

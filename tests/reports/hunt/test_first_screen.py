@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds
-from gradlife.model.hunt import Confidence, Control, HuntReport, Patch, PerStep, Severity, StoredAt
+from gradlife.model.hunt import SECOND, Confidence, Control, HuntReport, Patch, PerStep, Severity, StoredAt
 from gradlife.reports.hunt.first_screen import LINES, print_first_screen
+from gradlife.reports.hunt.terminal import print_hunt
 from printing import printed, widest
 
 MANY = hunt(
@@ -48,6 +49,16 @@ def test_screen_has_at_most_fifteen_lines_and_none_is_too_wide(name: str, width:
 @pytest.mark.parametrize("name", ALL)
 def test_colour_adds_nothing_but_colour(name: str) -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", screen(ALL[name], color=True)) == screen(ALL[name])
+
+
+def test_growth_is_told_per_second_where_seconds_were_counted() -> None:
+    report = hunt(replace(LOSSES, steps_to_limit=93412), stepped_by=SECOND)
+    lines = screen(report, 120).splitlines()
+    assert lines[0] == "LEAK  train.py grows by 65.5 kB per second: out of memory after about 93,000 more seconds"
+    text = printed(lambda console: print_hunt(console, report), 200)
+    assert "3 seconds of warm-up, then 3 rounds of 7 seconds" in text
+    assert "exactly 65.5 kB, 1 tensor, 1 storage, 4 graph nodes and 3 objects a second, in every round" in text
+    assert "step leaves" not in text
 
 
 def test_screen_begins_with_the_answer_and_ends_with_proof_and_details() -> None:

@@ -55,7 +55,11 @@ def findings(report: HuntReport) -> Iterator[str]:
 def finding_lines(finding: Finding, report: HuntReport) -> Iterator[str]:
     """One finding."""
     yield f"\n#### {finding.code}: {plain(finding.title)}\n"
-    facts = [KINDS[finding.kind], f"{amounts(finding.per_step)} a step", counted(finding.survivors, "survivor")]
+    facts = [
+        KINDS[finding.kind],
+        f"{amounts(finding.per_step)} a {report.step}",
+        counted(finding.survivors, "survivor"),
+    ]
     facts += [f"{size(finding.retained_bytes)} retained"] if finding.retained_bytes else []
     facts += [f"fingerprint `{finding.fingerprint}`"] if finding.fingerprint else []
     yield " · ".join(facts)
@@ -96,7 +100,7 @@ def table_of_rounds(report: HuntReport) -> Iterator[str]:
     if not fields:
         return
     yield f"\n### {rounds_title(report)}\n"
-    heads = ["round", "steps", *(head for _, head in fields), f"{fields[0][1]}/step"]
+    heads = ["round", f"{report.step}s", *(head for _, head in fields), f"{fields[0][1]}/{report.step}"]
     rows = [row(number, one, [field for field, _ in fields]) for number, one in enumerate(report.rounds, 1)]
     yield from table(heads, rows, "---:")
     yield ""
