@@ -42,7 +42,7 @@ def _html_of(value: object) -> str:
 
 def _html_of_snapshot(snapshot: object) -> str:
     """Return the HTML that a notebook shows for a snapshot: the largest owners, and the types that take most."""
-    return _html_of(importlib.import_module("gradlife.heap.overview").summary(snapshot))
+    return _html_of(importlib.import_module("gradlife.heap.views.overview").summary(snapshot))
 
 
 def __getattr__(name):  # type: ignore[no-untyped-def]

@@ -93,7 +93,7 @@ THIRD_PARTY = {
 }
 # The folders inside a part, lowest first: each may import those before it. "" is what lies in the part's own folder.
 INSIDE: dict[str, tuple[str, ...]] = {
-    "heap": ("torch_layout", ""),
+    "heap": ("torch_layout", "", "views"),
     "hunting": ("process", "snapshots", "steps", "growth", "stores", "findings", "session", "run"),
     "interactive": ("", "tui", "notebook"),
     "peaks": ("sources", "recording", "analysis", "run"),

@@ -9,7 +9,7 @@ import sys
 from gradlife.errors import MissingDependencyError, UsageError
 
 #: Options that print something, which the application does not.
-PRINTING = ("types", "largest", "cycles", "instances", "holders", "why", "json", "html", "interactive")
+PRINTING = ("all", "types", "largest", "cycles", "instances", "holders", "why", "json", "html", "interactive")
 
 
 def browse(args: argparse.Namespace) -> int:

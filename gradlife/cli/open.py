@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import Any
 
 from gradlife.cli.addresses import address_or_type, count
 from gradlife.cli.formats import Outputs, Writer, add_svg, picture
 from gradlife.cli.pages import WHY_WRITERS, Why, print_why, snapshot_page
 from gradlife.heap import Snapshot, open_snapshot
+from gradlife.heap.views.overview import overview, program_view
 from gradlife.model.heap import HeapView
 from gradlife.reports.formats.json.document import heap_text
 from gradlife.reports.heap.tables import print_heap
@@ -22,6 +24,7 @@ ROWS = 8
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments. Each table can be asked for alone, with as many rows as wanted."""
     parser.add_argument("file", metavar="FILE", help="a snapshot: gradlife snapshot -o FILE script.py")
+    parser.add_argument("--all", action="store_true", help="also what libraries and Python hold, object by object")
     table: dict[str, Any] = {"type": count, "nargs": "?", "const": 30, "metavar": "N"}
     parser.add_argument("--types", **table, help="the types that take most")
     parser.add_argument("--largest", **table, help="the objects that retain most")
@@ -58,7 +61,7 @@ def show_why(args: argparse.Namespace) -> int:
 
 
 def show_tables(args: argparse.Namespace) -> int:
-    """The tables that are asked for."""
+    """Show the tables that are asked for."""
     snapshots: list[Snapshot] = []
     writers: dict[str, Writer] = {
         "json": heap_text,
@@ -87,16 +90,15 @@ def ask(file: str) -> int:
 
 
 def view_of(snapshot: Snapshot, args: argparse.Namespace) -> HeapView:
-    """The tables that are asked for; without any, all of them in short."""
+    """The tables that are asked for; without any, what the program holds, and with ``--all`` everything in short."""
     asked = (args.types, args.largest, args.cycles, args.instances, args.holders)
-    rows = ROWS if all(one is None for one in asked) else 0
-    return HeapView(
-        file=args.file,
-        notes=snapshot.notes,
-        objects=snapshot.objects,
-        references=snapshot.references,
-        bytes=snapshot.bytes,
-        devices=tuple(snapshot.devices().items()),
+    is_all = args.all or (all(one is None for one in asked) and not snapshot.has_labels)
+    if all(one is None for one in asked) and not is_all:
+        return program_view(snapshot, args.file)
+    rows = ROWS if is_all else 0
+    program = program_view(snapshot, args.file) if is_all else overview(snapshot, args.file, types=0, cycles=0)
+    return replace(
+        program,
         types=snapshot.types()[: args.types or rows],
         largest=snapshot.largest(args.largest or rows) if args.largest or rows else (),
         cycles=snapshot.cycles(args.cycles or rows) if args.cycles or rows else (),

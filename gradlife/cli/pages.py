@@ -47,7 +47,7 @@ def why_json(why: Why) -> str:
 
 def why_page(why: Why) -> str:
     """The trace as a page, with what is round the object."""
-    from gradlife.heap.heap_map import object_map
+    from gradlife.heap.views.heap_map import object_map
     from gradlife.reports.html.why import why_page as page
 
     return page(why.trace, why.file, object_map(why.snapshot, why.what))
@@ -71,8 +71,8 @@ WHY_WRITERS: Mapping[str, Writer] = {
 
 def snapshot_page(snapshot: Snapshot, file: str) -> str:
     """The whole snapshot, as far as it fits on a page."""
-    from gradlife.heap.heap_map import heap_map
-    from gradlife.heap.overview import overview
+    from gradlife.heap.views.heap_map import heap_map
+    from gradlife.heap.views.overview import overview
     from gradlife.reports.html.heap import heap_page
 
     return heap_page(overview(snapshot, file), heap_map(snapshot))

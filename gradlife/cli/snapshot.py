@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 
 from gradlife.errors import UsageError
@@ -46,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
             f"{args.script} is a function, which gradlife snapshot does not call", "a script, or -m module"
         )
     program = prepared(target)
+    gc.collect()  # the snapshot is of the script, not of what parsing the command left behind
     with OutputFile(args.output) as output, open_output(args.html) as page:
         status = run_script(program.code, program.main).status
         snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)

@@ -9,6 +9,10 @@ import time
 from collections.abc import Iterator
 
 from gradlife._version import __version__
+from gradlife.heap.program_modules import program_modules
+
+#: The note that names one of the program's own modules.
+PROGRAM = "program"
 
 
 def make_notes(limits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -18,6 +22,8 @@ def make_notes(limits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     yield "platform", f"{sys.platform} {platform.machine()}"
     yield "taken", time.strftime("%Y-%m-%d %H:%M:%S %z")
     yield "process", process_identity()
+    for name in program_modules():
+        yield PROGRAM, name
     torch = sys.modules.get("torch")
     if torch is not None:
         yield "torch", str(getattr(torch, "__version__", "?"))

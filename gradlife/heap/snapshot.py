@@ -6,6 +6,7 @@ import functools
 import os
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gradlife import _heap
 from gradlife.errors import UnknownNameError, UsageError
@@ -14,9 +15,10 @@ from gradlife.heap.files import Notes, packed_notes, read_file, unpacked_notes
 from gradlife.heap.graph import HeapGraph, References, Story
 from gradlife.heap.neighbourhood import neighbourhood_of
 from gradlife.heap.object_lists import large_object
-from gradlife.heap.object_names import nodes_named, searched
-from gradlife.heap.origin import make_notes
+from gradlife.heap.object_names import MOST_NAMED, nodes_named, searched
+from gradlife.heap.origin import PROGRAM, make_notes
 from gradlife.heap.ownership_links import short_type
+from gradlife.heap.program_paths import ProgramPaths
 from gradlife.heap.steps import merged_steps
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.heap.why import OWN_FOLDER, checked_budget, trace_of
@@ -24,6 +26,9 @@ from gradlife.model.heap import Cycle, HeapDiff, HolderCount, LargeObject, TypeC
 from gradlife.model.neighbourhood import Neighbourhood
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.output import OutputFile
+
+#: Cyclic parts that are compared with one another; finding a cycle in each takes a millisecond of a large heap.
+MOST_COMPARED = 100
 
 
 class Snapshot:
@@ -64,6 +69,11 @@ class Snapshot:
     def notes(self) -> Notes:
         """The place and time of the snapshot, as keys and values."""
         return self._notes
+
+    @property
+    def has_labels(self) -> bool:
+        """Are the names of variables, attributes and keys known?"""
+        return self._graph.has_labels
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -138,14 +148,27 @@ class Snapshot:
         return tuple(HolderCount(*key, holders[key], references) for key, references in rows.most_common())
 
     def cycles(self, count: int = 10) -> tuple[Cycle, ...]:
-        """The cyclic parts of the heap: those with native references first, then by size.
+        """The cyclic parts of the heap: those with native references first, then by size. The one that the modules, classes
+        and functions of every program form is left out.
 
         The collector frees a cycle that no root reaches unless a native reference leads into it (``never``). Where all that
         keeps it are references that nothing in the heap explains, such as those that a library has registered its
         classes with, it is ``unknown``: whether native code holds it or nobody gives them back, `why` with ``scan=True``
         can tell in the live process.
         """
-        return tuple(self._cycle(*part) for part in self._graph.cyclic_parts()[:count])
+        return tuple(self._cycle(*part[:5]) for part in self._cyclic_parts()[:count])
+
+    def unreached_cycles(self, count: int = 10) -> tuple[Cycle, ...]:
+        """Those that no root reaches, equal ones as one. Of more than 100 only the first 100 are compared."""
+        parts = [part for part in self._cyclic_parts() if not part[3]][:MOST_COMPARED]
+        groups: dict[object, list[Cycle]] = {}
+        for cycle in (self._cycle(*part[:5]) for part in parts):
+            words = tuple((step.object, step.via) for step in cycle.steps)
+            groups.setdefault((cycle.lifetime, cycle.has_native, words), []).append(cycle)
+        return tuple(replace(alike[0], alike=len(alike)) for alike in groups.values())[:count]
+
+    def _cyclic_parts(self) -> list[tuple[int, int, int, int, int, int]]:
+        return [part for part in self._graph.cyclic_parts() if not part[5]]
 
     def _cycle(self, start: int, objects: int, nbytes: int, is_held: int, has_native: int) -> Cycle:
         raw = self._graph.cycle_steps(start)
@@ -163,7 +186,7 @@ class Snapshot:
 
     def why(self, what: int | str) -> Trace:
         """Explain why an object is alive: the one at an address, or the one of a type, or with the name of a
-        variable, an attribute or a key, that retains most.
+        variable, an attribute or a key, that retains most; one that the program's modules hold comes first.
         """
         node = self._node_of(what)
         return trace_of(short_type(self._graph.type(node)), self._story(node), self._graph, self.limits)
@@ -196,14 +219,17 @@ class Snapshot:
 
     def write_to(self, output: OutputFile, *, labels: bool = True) -> None:
         """Writes it to an output that is open."""
-        output.fill(lambda descriptor: self._graph.write(descriptor, packed_notes(self._notes), labels))
+        notes = tuple(note for note in self._notes if labels or note[0] != PROGRAM)
+        output.fill(lambda descriptor: self._graph.write(descriptor, packed_notes(notes), labels))
 
     def _node_of(self, what: int | str) -> int:
-        """The node at an address; of a type, or of what is called so, the one that retains most."""
+        """The node at an address; of a type, or of what is called so, the one of the program that retains most."""
         if isinstance(what, int):
             return self._node_at(what)
         named = nodes_named(self._graph, what) if not self.has_type(what) else []
-        return named[0] if named else self._nodes_of(what)[0]
+        found = named or self._nodes_of(what)
+        paths = ProgramPaths(self._graph, self._notes)
+        return next((node for node in found[:MOST_NAMED] if paths.is_on_program_path(node)), found[0])
 
     def _node_at(self, address: int) -> int:
         node = self._graph.find(address) if 0 <= address < 1 << 64 else None

@@ -8,6 +8,7 @@ from typing import ClassVar, NoReturn, TextIO
 
 from gradlife.errors import GradlifeError, UnknownNameError, UsageError
 from gradlife.heap.steps import short_type
+from gradlife.heap.views.overview import program_view
 from gradlife.interactive.heap_source import NeedsProcessError, Patient, findings_of
 from gradlife.model.heap import HeapView
 from gradlife.model.hunt import Finding, HuntReport
@@ -38,7 +39,9 @@ class Session(cmd.Cmd):
         self._say(self._patient.title)
         if self._patient.rounds:
             self._show(reports.round_lines(self._patient.rounds))
-        else:
+        elif self._patient.report is None:
+            self._show(reports.program_lines(program_view(self._patient.snapshot, "")))
+        if not self._patient.rounds:
             self._say("`leaks` lists what was found, `help` the verbs.")
 
     # --- verbs ---
@@ -75,12 +78,14 @@ class Session(cmd.Cmd):
         self._show(reports.cycle_lines(finding.trace if finding is not None else self._trace(text)))
 
     def do_retained(self, text: str) -> None:
-        """retained [TYPE | ROWS]: the objects with which most would be freed."""
+        """retained [TYPE | ROWS]: what the program's variables hold; of a TYPE or of everything the objects that retain most."""
         snapshot = self._patient.snapshot
-        if text and not text.isdecimal():
-            self._view(instances=snapshot.instances(text, ROWS))
+        if not text:
+            self._show(reports.program_lines(program_view(snapshot, "")))
+        elif text.isdecimal():
+            self._view(largest=snapshot.largest(int(text)))
         else:
-            self._view(largest=snapshot.largest(int(text or ROWS)))
+            self._view(instances=snapshot.instances(text, ROWS))
 
     def do_find(self, text: str) -> None:
         """find TEXT: the objects that have it in their type, or in the name of a variable, an attribute or a key."""

@@ -31,6 +31,28 @@ class LargeObject:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldVariable:
+    """A variable of the program, or the part of one that is most of it, with what would be freed with it."""
+
+    name: str  # trainer.losses
+    object: LargeObject
+    objects: int  # Python's
+    tensors: int
+    grad_nodes: int
+    storages: int
+    storage_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryShare:
+    """What is reached by the modules of one library first."""
+
+    name: str
+    objects: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class HolderCount:
     """The number of objects of a type that hold such an object, and of their references."""
 
@@ -49,6 +71,7 @@ class Cycle:
     lifetime: Lifetime
     has_native: bool  # references that the collector does not see are among theirs
     steps: tuple[Step, ...]
+    alike: int = 1  # cyclic parts of which the same is true, this one included
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +146,5 @@ class HeapView:
     cycles: tuple[Cycle, ...]
     instances: tuple[LargeObject, ...]
     holders: tuple[HolderCount, ...]
+    program: tuple[HeldVariable, ...] = ()  # what the program's own variables hold
+    libraries: tuple[LibraryShare, ...] = ()

@@ -54,10 +54,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_open_shows_all_tables_in_short(gradlife: Gradlife, folder: Path) -> None:
+def test_open_shows_what_the_program_holds_first_and_libraries_in_a_line_each(gradlife: Gradlife, folder: Path) -> None:
     status, output, errors = gradlife("open", str(folder / "b.glheap"))
     assert (status, errors) == (0, "")
-    for title in ("Types that take most", "Objects that retain most", "Cyclic parts"):
+    assert output.index("shop.orders  list len 100") < output.index("Python and its standard library")
+    assert "Types that take most" not in output
+    assert "linecache" not in output
+
+
+def test_open_shows_all_tables_if_asked(gradlife: Gradlife, folder: Path) -> None:
+    status, output, errors = gradlife("open", str(folder / "b.glheap"), "--all")
+    assert (status, errors) == (0, "")
+    for title in ("Held by the program", "Types that take most", "Objects that retain most", "Cyclic parts"):
         assert title in output
 
 

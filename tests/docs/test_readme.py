@@ -36,6 +36,7 @@ ELSEWHERE = {
     "gradlife run --html report.html": "a minute: tests/browser looks at such pages",
     'gradlife run --junit junit.xml --markdown "$GITHUB_STEP_SUMMARY" --sarif findings.sarif': "tests/cli/test_formats.py",
     "gradlife snapshot -o heap.glheap train.py": "tests/cli/test_snapshots.py",
+    "gradlife open heap.glheap": "the same as a page of docs/interactive.md: tests/docs/test_programs_of_pages.py",
     "gradlife open heap.glheap --html heap.html": "tests/cli/test_snapshots.py",
     "gradlife why heap.glheap Tensor --picture tensor.svg": "it needs graphviz: tests/cli/test_pictures.py",
     "gradlife open heap.glheap --tui": "it waits for keys: tests/interactive/tui/test_command.py",

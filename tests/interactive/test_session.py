@@ -95,7 +95,8 @@ def test_refs_and_cycle_of_a_leak() -> None:
 def test_types_retained_and_why_ask_the_heap() -> None:
     assert "Types that take most" in said("types 3")
     assert "test_session.Shelf" in said("retained Shelf")
-    assert "Objects that retain most" in said("retained")
+    assert "Held by the program" in said("retained")
+    assert "Objects that retain most" in said("retained 3")
     assert said("why Shelf").startswith("Shelf is held: a root reaches it")
     assert said(f"why {id(SHELF):#x}").startswith("Shelf is held: a root reaches it")
 

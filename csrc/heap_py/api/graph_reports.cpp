@@ -6,6 +6,7 @@
 #include "heap_py/interpreter/exception_border.hpp"
 #include "heapgraph/file/writer.hpp"
 #include "heapgraph/frozen/ranking.hpp"
+#include "heapgraph/frozen/shares.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -22,6 +23,14 @@ NodeId parse_node(const FrozenGraph& frozen, PyObject* number) {
   const size_t node = parse_size(number);
   if (node >= frozen.graph.size()) throw std::out_of_range("no such node in this graph");
   return static_cast<NodeId>(node);
+}
+
+std::vector<NodeId> parse_nodes(const FrozenGraph& frozen, PyObject* nodes) {
+  const Ref numbers = checked(PySequence_Tuple(nodes));
+  std::vector<NodeId> found;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers.get()); ++i)
+    found.push_back(parse_node(frozen, PyTuple_GET_ITEM(numbers.get(), i)));
+  return found;
 }
 
 std::string parse_name(PyObject* name) {
@@ -80,10 +89,7 @@ PyObject* path_steps_method(PyObject* self, PyObject* number) {
 PyObject* steps_along_method(PyObject* self, PyObject* nodes) {
   return guarded([&] {
     FrozenGraph& frozen = frozen_of(self);
-    const Ref numbers = checked(PySequence_Tuple(nodes));
-    std::vector<NodeId> path;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers.get()); ++i)
-      path.push_back(parse_node(frozen, PyTuple_GET_ITEM(numbers.get(), i)));
+    const std::vector<NodeId> path = parse_nodes(frozen, nodes);
     return step_list(values_of(self), frozen.graph, describe_steps(tell_kept(frozen), path, no_node)).release();
   });
 }
@@ -137,8 +143,25 @@ PyObject* cyclic_parts_method(PyObject* self, PyObject*) {
   return guarded([&] {
     Ref list = checked(PyList_New(0));
     for (const CyclicPart& part : cyclic_parts(frozen_of(self)))
-      append(list, checked(Py_BuildValue("kKKii", static_cast<unsigned long>(part.start), static_cast<Big>(part.nodes),
-                                         static_cast<Big>(part.bytes), part.is_held ? 1 : 0, part.has_native ? 1 : 0)));
+      append(list, checked(Py_BuildValue("kKKiii", static_cast<unsigned long>(part.start), static_cast<Big>(part.nodes),
+                                         static_cast<Big>(part.bytes), part.is_held ? 1 : 0, part.has_native ? 1 : 0,
+                                         part.has_module ? 1 : 0)));
+    return list.release();
+  });
+}
+
+PyObject* shares_method(PyObject* self, PyObject* arguments) {
+  return guarded([&] {
+    PyObject* nodes = nullptr;
+    int is_dominated = 0;
+    if (PyArg_ParseTuple(arguments, "Op", &nodes, &is_dominated) == 0) throw PythonErrorSet();
+    FrozenGraph& frozen = frozen_of(self);
+    const std::vector<NodeId> holders = parse_nodes(frozen, nodes);
+    Ref list = checked(PyList_New(0));
+    for (const Share& row : is_dominated != 0 ? shares_by_dominator(frozen, holders) : shares_by_path(frozen, holders))
+      append(list, checked(Py_BuildValue("KKKKKK", static_cast<Big>(row.objects), static_cast<Big>(row.tensors),
+                                         static_cast<Big>(row.grad_nodes), static_cast<Big>(row.storages),
+                                         static_cast<Big>(row.storage_bytes), static_cast<Big>(row.bytes))));
     return list.release();
   });
 }

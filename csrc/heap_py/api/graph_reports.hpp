@@ -17,8 +17,9 @@ PyObject* largest_method(PyObject* self, PyObject* count);      // [node]
 PyObject* of_type_method(PyObject* self, PyObject* name);       // [node], those that retain most first
 PyObject* nodes_method(PyObject* self, PyObject* arguments);    // nodes(kind, name or ""): [node], in their order
 PyObject* holders_method(PyObject* self, PyObject* name);       // [(type, kind, holders, references)]
-PyObject* cyclic_parts_method(PyObject* self, PyObject*);       // [(start, nodes, bytes, is held, has native)]
-PyObject* write_method(PyObject* self, PyObject* arguments);    // write(descriptor, notes, labels)
+PyObject* cyclic_parts_method(PyObject* self, PyObject*);  // [(start, nodes, bytes, is held, has native, has module)]
+PyObject* shares_method(PyObject* self, PyObject* arguments);  // shares([node], by dominator): a tuple for each
+PyObject* write_method(PyObject* self, PyObject* arguments);   // write(descriptor, notes, labels)
 
 // [(type, kind, new, gone, grown, [node])]
 Ref change_rows(const std::vector<TypeChange>& changes);

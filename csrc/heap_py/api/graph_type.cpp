@@ -230,6 +230,7 @@ PyMethodDef methods[] = {{"find", find_method, METH_O, nullptr},
                          {"nodes", nodes_method, METH_VARARGS, nullptr},
                          {"holders", holders_method, METH_O, nullptr},
                          {"cyclic_parts", cyclic_parts_method, METH_NOARGS, nullptr},
+                         {"shares", shares_method, METH_VARARGS, nullptr},
                          {"write", write_method, METH_VARARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef attributes[] = {{"node_count", get_node_count, nullptr, nullptr, nullptr},

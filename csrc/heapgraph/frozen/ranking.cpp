@@ -101,12 +101,13 @@ std::vector<CyclicPart> cyclic_parts(FrozenGraph& frozen) {
   const Graph& graph = frozen.graph;
   const Components components = find_components(graph.references);
   const PathTree& paths = frozen.need_paths();
-  std::vector<CyclicPart> parts(components.sizes.size(), CyclicPart{no_node, 0, 0, false, false});
+  std::vector<CyclicPart> parts(components.sizes.size(), CyclicPart{no_node, 0, 0, false, false, false});
   for (size_t i = 0; i < graph.size(); ++i) {
     if (components.of_node[i] == Components::none) continue;
     const NodeId node = static_cast<NodeId>(i);
     CyclicPart& part = parts[components.of_node[i]];
     part.has_native = part.has_native || is_native(graph.type_of(node).kind);
+    part.has_module = part.has_module || graph.type_of(node).name == "module";
     const bool is_better = !is_wrapper(graph, part.start) && is_wrapper(graph, node);
     if (part.start == no_node || is_better) part.start = node;
     part.is_held = part.is_held || paths.is_reached(node) || is_static_type(graph, node);

@@ -25,6 +25,7 @@ struct CyclicPart {
   uint64_t bytes;
   bool is_held;     // a root reaches it, or it is of a type written in C
   bool has_native;  // the collector does not see all of its references
+  bool has_module;  // a module is in it: the tangle of modules, classes and functions that every program has
 };
 // Objects with native references first, unreachable ones before others; then by size. A wrapper and its C++ object
 // that hold each other are one thing, and no cycle.

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from gradlife.heap.program_modules import is_program
 from gradlife.hunting.snapshots.creation_sites import short_path
-from gradlife.hunting.stores.program_sources import is_program
 
 #: A compiler of frames, which a tracing function would stop.
 COMPILER = "torch._dynamo.convert_frame"

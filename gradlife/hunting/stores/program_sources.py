@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
-import site
-import sys
-import sysconfig
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+
+from gradlife.heap.program_modules import is_module, is_program, newest_modules
 
 #: Files and characters that are read at most.
 MOST_FILES, MOST_CHARACTERS = 1_000, 1_000_000
@@ -42,29 +40,6 @@ def program_sources() -> list[Source]:
     found = ((name, vars(module).get("__file__")) for name, module in newest_modules() if is_module(module))
     files = {str(file): name for name, file in found if isinstance(file, str) and is_program(file)}
     return list(readable((name, file) for file, name in list(files.items())[:MOST_FILES]))
-
-
-def newest_modules() -> list[tuple[str, object]]:
-    """The loaded modules, the script first, then the latest import: a large program's own files come last."""
-    modules = list(sys.modules.items())[::-1]
-    return sorted(modules, key=lambda module: module[0] != "__main__")
-
-
-def is_module(module: object) -> bool:
-    """Is it a plain module, whose attributes no code of the program answers for?"""
-    return type(module) is type(sys)
-
-
-def is_program(file: str) -> bool:
-    """Is it neither a library's nor Python's nor gradlife's own?"""
-    return file.endswith(".py") and not os.path.abspath(file).startswith(foreign_folders())
-
-
-def foreign_folders() -> tuple[str, ...]:
-    """Folders of what is installed."""
-    folders = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")}
-    folders |= {site.getusersitepackages(), os.path.dirname(os.path.dirname(os.path.dirname(__file__)))}
-    return tuple(os.path.join(folder, "") for folder in folders)
 
 
 def readable(files: Iterator[tuple[str, str]]) -> Iterator[Source]:

@@ -124,7 +124,7 @@ class GradlifeMagics(Magics):
 
 def load_pages() -> None:
     """Load the modules that show answers as pages; nothing else here imports them."""
-    importlib.import_module("gradlife.heap.overview")
+    importlib.import_module("gradlife.heap.views.overview")
     importlib.import_module("gradlife.reports.html.fragments").load()
 
 

@@ -18,7 +18,8 @@ from textual.worker import get_current_worker
 
 from gradlife.errors import GradlifeError
 from gradlife.heap import open_snapshot
-from gradlife.heap.browsing import Browser
+from gradlife.heap.views.browsing import Browser
+from gradlife.heap.views.program_objects import ProgramObjects
 from gradlife.interactive.tui.help import Help
 from gradlife.interactive.tui.lists import HolderTree, NodeList, TypeList
 from gradlife.interactive.tui.palette import DARK, LIGHT, printable, themes, title
@@ -35,6 +36,12 @@ UNREACHED_WORDS = (
     "No root reaches these: what waits for the collector, what nobody will free, and objects that only C code refers to, such as "
     "static types. Enter shows them, the largest first; each says what will become of it."
 )
+OUTERMOST_WORDS = (
+    "All outermost objects, those of libraries and the interpreter too. Enter shows them, the largest first."
+)
+
+#: Variables of the program that stand above them.
+VARIABLES = 20
 
 
 @dataclass(frozen=True)
@@ -125,10 +132,12 @@ class Explorer(App[GradlifeError | None]):
             for words, prepare in browser.preparations():
                 self._tell(words)
                 prepare()
+            self._tell("finding the program's variables")
+            variables = ProgramObjects(browser.snapshot).chosen(VARIABLES)
         except GradlifeError as error:
             self.call_from_thread(self.exit, error)
             return
-        self.call_from_thread(self._begin, browser)
+        self.call_from_thread(self._begin, browser, {one.node: one.name for one in variables})
 
     def _tell(self, words: str) -> None:
         """The progress line, from a thread."""
@@ -138,7 +147,7 @@ class Explorer(App[GradlifeError | None]):
         """Show the work under way, or nothing."""
         self.query_one("#progress", Static).update(Text(printable(words)))
 
-    def _begin(self, browser: Browser) -> None:
+    def _begin(self, browser: Browser, variables: dict[int, str]) -> None:
         self.browser = browser
         snapshot = browser.snapshot
         taken = dict(snapshot.notes).get("taken", "at an unknown time")
@@ -147,7 +156,7 @@ class Explorer(App[GradlifeError | None]):
         for one in self.query(NodeList):
             one.browser = browser
         self.query_one(TypeList).fill(snapshot.types())
-        self.query_one(HolderTree).fill(browser)
+        self.query_one(HolderTree).fill(browser, variables)
         self.query_one(HolderTree).focus()
         self.progress()
 
@@ -182,7 +191,7 @@ class Explorer(App[GradlifeError | None]):
         if one is not None:
             words = f"{counted(one.count, 'object')} of {one.type}, {size(one.bytes)}. Enter shows them."
         elif isinstance(rows, HolderTree) and rows.count() and rows.node_at(rows.cursor) is None:
-            words = UNREACHED_WORDS
+            words = UNREACHED_WORDS if rows.is_unreached(rows.cursor) else OUTERMOST_WORDS
         if words:
             self.node = None
             self.query_one(TracePane).show_words(words)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
 
-from gradlife.heap.browsing import PROCESS, UNREACHED, Browser
+from gradlife.heap.views.browsing import PROCESS, UNREACHED, Browser
 from gradlife.interactive.tui.palette import NARROW, numbers, printable, row_text
 from gradlife.interactive.tui.rows import RowList
 from gradlife.model.heap import TypeCount
@@ -16,6 +17,11 @@ from gradlife.reports.values import size
 
 #: Columns that one level is set in, and levels after which it is not set in further.
 INDENT, MOST_LEVELS = 2, 12
+
+
+#: What stands for all outermost objects, and the words of rows that stand for many.
+OUTERMOST = -2
+FOLDED = {OUTERMOST: "all holders, libraries and Python too", UNREACHED: "no root reaches these"}
 
 
 class NodeList(RowList):
@@ -57,7 +63,7 @@ class NodeList(RowList):
 
 
 class HolderTree(RowList):
-    """The dominator tree: below each object those that only it keeps, largest first."""
+    """The dominator tree: below each object those that only it keeps, largest first. The program's variables come first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,l", "open", "Open", show=False),
@@ -71,11 +77,13 @@ class HolderTree(RowList):
         self._rows_open: list[int] = []
         self._levels: list[int] = []
         self._holders: list[int] = []  # of each row the node that keeps it
+        self._names: Mapping[int, str] = {}  # of the program's variables
 
-    def fill(self, browser: Browser) -> None:
-        """The outermost objects, and a row for all that no root reaches."""
+    def fill(self, browser: Browser, variables: Mapping[int, str]) -> None:
+        """The program's variables, a row for all outermost objects, and one for all that no root reaches."""
         self.browser = browser
-        self._rows_open = browser.kept(PROCESS)
+        self._names = variables
+        self._rows_open = [*variables, OUTERMOST]
         if browser.kept_count(UNREACHED):
             self._rows_open.append(UNREACHED)
         self._levels = [0] * len(self._rows_open)
@@ -89,7 +97,11 @@ class HolderTree(RowList):
     def node_at(self, index: int) -> int | None:
         """The object of a row; None of the one that stands for many."""
         node = self._rows_open[index] if 0 <= index < len(self._rows_open) else UNREACHED
-        return node if node != UNREACHED else None
+        return node if node not in FOLDED else None
+
+    def is_unreached(self, index: int) -> bool:
+        """Does the row stand for all that no root reaches?"""
+        return self._rows_open[index] == UNREACHED
 
     # --- opening and closing ---
 
@@ -102,10 +114,11 @@ class HolderTree(RowList):
         assert self.browser is not None
         if self.is_open(index):
             return True
-        kept = self.browser.kept(self._rows_open[index])
+        holder = PROCESS if self._rows_open[index] == OUTERMOST else self._rows_open[index]
+        kept = self.browser.kept(holder)
         self._rows_open[index + 1 : index + 1] = kept
         self._levels[index + 1 : index + 1] = [self._levels[index] + 1] * len(kept)
-        self._holders[index + 1 : index + 1] = [self._rows_open[index]] * len(kept)
+        self._holders[index + 1 : index + 1] = [holder] * len(kept)
         return bool(kept)
 
     def close_row(self, index: int) -> None:
@@ -118,7 +131,10 @@ class HolderTree(RowList):
     def reveal(self, node: int) -> bool:
         """Opens all that is above a node and goes there. False where it is nowhere in the tree."""
         assert self.browser is not None
-        chain = self.browser.above(node) or [UNREACHED, node]
+        above = self.browser.above(node)
+        first = max((number for number, one in enumerate(above) if one in self._names), default=None)
+        chain = [OUTERMOST, *above] if first is None else above[first:]
+        chain = chain if above else [UNREACHED, node]
         index, level = 0, 0
         for number, one in enumerate(chain):
             if number and not self.open_row(index):
@@ -178,12 +194,14 @@ class HolderTree(RowList):
         """Return the retained size of an object, a mark if it can be opened, its reference, and its type."""
         assert self.browser is not None
         node, level = self._rows_open[index], self._levels[index]
-        if node == UNREACHED:
+        if node in FOLDED:
             mark = "▾" if self.is_open(index) else "▸"
             blank = " " * len(numbers(self.browser.row(PROCESS), self.browser.bytes, width))
-            count = f"{self.browser.kept_count(UNREACHED):,}"
-            return Text.assemble(f"{blank} {mark} ", ("no root reaches these", "italic"), f"  {count} objects")
+            count = f"{self.browser.kept_count(PROCESS if node == OUTERMOST else node):,}"
+            return Text.assemble(f"{blank} {mark} ", (FOLDED[node], "italic"), f"  {count} objects")
         found = self.browser.row(node, self._holders[index])
+        if level == 0:
+            found = replace(found, via=self._names[node], is_shared=False)
         mark = "▾" if self.is_open(index) else "▸" if found.keeps else " "
         lead = f"{numbers(found, self.browser.bytes, width)} {self._indent(level, width)}{mark} "
         return Text(lead, no_wrap=True).append_text(row_text(found, self.colour("quiet"), self.colour("accent"), width))

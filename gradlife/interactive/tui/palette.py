@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.text import Text
 from textual.theme import Theme
 
-from gradlife.heap.browsing import HeapNode
 from gradlife.heap.ownership_links import short_type
+from gradlife.heap.views.browsing import HeapNode
 from gradlife.model.trace import Part
 from gradlife.reports.values import size
 

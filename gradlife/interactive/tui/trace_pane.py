@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from gradlife.heap.browsing import HeapNode
+from gradlife.heap.views.browsing import HeapNode
 from gradlife.interactive.tui.palette import printable, styles_of
 from gradlife.model.trace import Line, Part, Trace, trace_lines
 from gradlife.reports.layout import Hanging

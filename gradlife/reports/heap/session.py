@@ -92,6 +92,13 @@ def view_lines(view: HeapView) -> Iterator[RenderableType]:
     yield from parts or [Text("There are none.\n")]
 
 
+def program_lines(view: HeapView) -> Iterator[RenderableType]:
+    """Yield what the program's variables hold, and the libraries with a line each."""
+    if not view.program:
+        yield Text("No variable of the program holds more than 1 kB.\n")
+    yield from tables.held_sections(view)
+
+
 def verb_lines(sentences: Sequence[str]) -> Iterator[RenderableType]:
     """Verbs with what each answers."""
     for text in sentences:

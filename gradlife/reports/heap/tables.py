@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from gradlife.model.heap import Cycle, HeapView, HolderCount, LargeObject, TypeCount
+from gradlife.model.heap import Cycle, HeapView, HeldVariable, HolderCount, LargeObject, LibraryShare, TypeCount
 from gradlife.model.trace import Lifetime, Step
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
+
+#: Libraries that have a line each.
+LIBRARIES = 4
 
 FATES = {
     Lifetime.HELD: ("held", ""),
@@ -29,7 +32,8 @@ def print_heap(console: Console, view: HeapView) -> None:
 
 def parts(view: HeapView) -> Iterator[RenderableType]:
     """The parts of the report that have something to say."""
-    yield section(view.file, head_lines(view))
+    is_short = bool(view.libraries) and not view.types
+    yield section(view.file, head_lines(view) if is_short else [*head_lines(view), *limit_lines(view)])
     tables: tuple[tuple[str, Iterable[RenderableType]], ...] = (
         ("Types that take most (objects, bytes)", map(type_line, view.types)),
         ("Objects that retain most (what would be freed with each)", map(object_line, view.largest)),
@@ -37,6 +41,24 @@ def parts(view: HeapView) -> Iterator[RenderableType]:
         ("Who holds them (references, holders)", map(holder_line, view.holders)),
         ("Cyclic parts, those through native objects first", map(cycle_line, view.cycles)),
     )
+    yield from held_sections(view)
+    yield from sections(tables)
+    if is_short:
+        yield Hanging(Text("Details: "), Text(f"gradlife open {view.file} --all, gradlife why {view.file} NAME"))
+
+
+def held_sections(view: HeapView) -> Iterator[RenderableType]:
+    """Yield what the program's variables hold, and what libraries do."""
+    yield from sections(
+        (
+            ("Held by the program (what would be freed with each)", map(variable_line, view.program)),
+            ("Held by libraries and Python", library_lines(view.libraries)),
+        )
+    )
+
+
+def sections(tables: Iterable[tuple[str, Iterable[RenderableType]]]) -> Iterator[RenderableType]:
+    """Yield the tables that have rows."""
     for title, lines in tables:
         shown = list(lines)
         if shown:
@@ -57,6 +79,10 @@ def head_lines(view: HeapView) -> Iterator[RenderableType]:
     notes = dict(view.notes)
     origin = [f"{key} {notes[key]}" for key in ("taken", "gradlife", "python", "torch") if key in notes]
     yield Hanging(Text("  "), Text(", ".join(origin), QUIET))
+
+
+def limit_lines(view: HeapView) -> Iterator[RenderableType]:
+    """Yield what the snapshot could not see."""
     for key, value in view.notes:
         if key == "limit":
             yield Hanging(Text("  not seen: ", QUIET), Text(value, QUIET))
@@ -75,6 +101,35 @@ def type_line(row: TypeCount) -> RenderableType:
 def holder_line(row: HolderCount) -> RenderableType:
     """A type of holders."""
     return Hanging(numbers(f"{row.references:,}", f"{row.holders:,}"), named(row.type, row.kind))
+
+
+def variable_line(row: HeldVariable) -> RenderableType:
+    """A variable of the program, what is in it, and how much."""
+    found = row.object
+    title = Text.assemble((row.name, TITLE), f"  {found.type} {found.detail}".rstrip())
+    content = ", ".join(content_words(row))
+    return Hanging(numbers(size(found.retained)), Text.assemble(title, (f"\n{content}" if content else "", QUIET)))
+
+
+def content_words(row: HeldVariable) -> Iterator[str]:
+    """Yield the numbers of tensors, grad nodes and bytes of storages that a variable keeps."""
+    if row.tensors:
+        yield counted(row.tensors, "tensor")
+    if row.grad_nodes:
+        yield counted(row.grad_nodes, "grad node")
+    if row.storages:
+        yield f"{size(row.storage_bytes)} in storages"
+
+
+def library_lines(rows: Sequence[LibraryShare]) -> Iterator[RenderableType]:
+    """Yield the largest libraries with a line each, and one for the rest."""
+    for row in rows[:LIBRARIES]:
+        yield Hanging(numbers(size(row.bytes)), Text.assemble(row.name, (f"  {counted(row.objects, 'object')}", QUIET)))
+    rest = rows[LIBRARIES:]
+    if rest:
+        yield Hanging(
+            numbers(size(sum(row.bytes for row in rest))), Text(counted(len(rest), "more library", "more libraries"))
+        )
 
 
 def named(name: str, kind: str) -> Text:
@@ -102,6 +157,8 @@ def cycle_line(row: Cycle) -> RenderableType:
     title = Text.assemble((word, style), f", {counted(row.objects, 'object')}, {size(row.bytes)}")
     if row.has_native:
         title.append(", native references")
+    if row.alike > 1:
+        title.append(f", {row.alike:,} alike")
     ring = "".join(f"{step.object} {step.via} → " for step in row.steps[:12])
     end = row.steps[0].object if 0 < len(row.steps) <= 12 else "..."
     return Hanging(Text("  "), Text.assemble(title, "\n", (ring + end if ring else "", QUIET)))

@@ -11,7 +11,7 @@ import pytest
 
 from gradlife.errors import UnknownNameError
 from gradlife.heap import snapshot
-from gradlife.heap.browsing import ALL, MOST_STEPS, PROCESS, UNREACHED, Browser
+from gradlife.heap.views.browsing import ALL, MOST_STEPS, PROCESS, UNREACHED, Browser
 from gradlife.model.trace import Lifetime
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from gradlife.errors import GradlifeError
 from gradlife.heap import snapshot
-from gradlife.heap.browsing import Browser
-from gradlife.heap.heap_map import DEPTH, KEPT, NEIGHBOURS, heap_map, object_map
-from gradlife.heap.overview import overview
 from gradlife.heap.snapshot import Snapshot
+from gradlife.heap.views.browsing import Browser
+from gradlife.heap.views.heap_map import DEPTH, KEPT, NEIGHBOURS, heap_map, object_map
+from gradlife.heap.views.overview import overview
 from gradlife.model.heap_map import HeapMap, MappedObject
 from leftovers import run_script
 
@@ -37,7 +37,7 @@ SHELF = Shelf(1000)
 #: Prints the bytes of the areas of a shelf and of its boxes, if they have one, and what the boxes retain.
 ALONE = """
 from gradlife.heap import snapshot
-from gradlife.heap.heap_map import heap_map
+from gradlife.heap.views.heap_map import heap_map
 
 class Shelf:
     def __init__(self):

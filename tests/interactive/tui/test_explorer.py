@@ -11,22 +11,23 @@ from textual.widgets import Static
 
 from explorers import explored, screen, settled, type_in
 from gradlife.errors import GradlifeError
-from gradlife.heap.browsing import Browser, HeapNode
+from gradlife.heap.views.browsing import Browser, HeapNode
 from gradlife.interactive.tui.app import Explorer
 from gradlife.interactive.tui.lists import HolderTree, NodeList, TypeList
 from gradlife.interactive.tui.palette import COLOURS, DARK, LIGHT, printable
 
-TO_ORDERS = ["right"] * 5  # opens sys.modules, __main__ and shop, and goes into the first two
+TO_ORDERS = ["down", "right"]  # the program's second variable
 
 
-def test_it_begins_with_the_holders_that_retain_most(heap_file: str) -> None:
+def test_it_begins_with_the_programs_variables(heap_file: str) -> None:
     async def look(app: Explorer, pilot: Any) -> None:
         lines = screen(app)
         assert lines[0].startswith(" shop.glheap: ")
         assert " objects, " in lines[0]
         assert lines[1].split()[:8] == ["1", "Holders", "2", "Types", "3", "Found", "4", "Neighbours"]
-        assert "▸ dict len " in lines[3]
-        assert "interpreter sys.modules" in lines[3]
+        assert "3 MB" in lines[3]
+        assert "shop.biggest  bytearray" in lines[3]
+        assert "▸ shop.orders  list len 5000" in lines[4]
         assert "q Quit ? Help / Search n Next r Referrers e Referents g Holder" in lines[-1]
 
     explored(heap_file, look)
@@ -34,19 +35,30 @@ def test_it_begins_with_the_holders_that_retain_most(heap_file: str) -> None:
 
 def test_keys_open_the_path_to_an_object_and_the_pane_shows_why_it_is_alive(heap_file: str) -> None:
     async def look(app: Explorer, pilot: Any) -> None:
-        await pilot.press(*TO_ORDERS, "down", "down", "right", "down")
+        await pilot.press(*TO_ORDERS, "down")
         await settled(app, pilot)
         text = "\n".join(screen(app))
-        assert "▾ ['__main__']  module __main__" in text
-        assert "▾ global variable 'shop'  Shop" in text
-        assert "3 MB   " in text
-        assert ".biggest  bytearray" in text
-        assert "▾ .orders  list len 5000" in text
+        assert "▾ shop.orders  list len 5000" in text
         assert "]  Order" in text
         assert "Order is held: a root reaches it" in text
         assert "╰→ Order   this object" in text
         await pilot.press("left", "left")
-        assert "▸ .orders  list len 5000" in "\n".join(screen(app))
+        assert "▸ shop.orders  list len 5000" in "\n".join(screen(app))
+
+    explored(heap_file, look)
+
+
+def test_all_holders_are_folded_into_one_row(heap_file: str) -> None:
+    async def look(app: Explorer, pilot: Any) -> None:
+        tree = app.query_one(HolderTree)
+        rows = [tree.row(index, 100).plain.strip() for index in range(tree.count())]
+        assert rows[-2].startswith("▸ all holders, libraries and Python too  ")
+        assert rows[-1].startswith("▸ no root reaches these  ")
+        await pilot.press("end", "up", "right")
+        await settled(app, pilot)
+        text = "\n".join(screen(app))
+        assert "All outermost objects" in text
+        assert "interpreter sys.modules" in text
 
     explored(heap_file, look)
 
@@ -62,7 +74,7 @@ def test_of_a_long_list_only_the_rows_in_sight_are_looked_at(heap_file: str, mon
     monkeypatch.setattr(Browser, "row", counted_row)
 
     async def look(app: Explorer, pilot: Any) -> None:
-        await pilot.press(*TO_ORDERS, "down", "down", "right", "end", "pageup")
+        await pilot.press(*TO_ORDERS, "end", "pageup")
         await settled(app, pilot)
         assert app.query_one(HolderTree).count() > 5000
         assert len(looked) < 400
@@ -121,7 +133,7 @@ def test_an_address_finds_its_object_and_enter_shows_it_among_the_holders(heap_f
         await pilot.press("enter")
         await settled(app, pilot)
         assert (app.tab, app.node) == ("holders", orders)
-        assert any("▸ .orders  list len 5000" in line for line in screen(app))
+        assert any("▸ shop.orders  list len 5000" in line for line in screen(app))
         await pilot.press("backspace")
         assert app.tab == "found"
 
@@ -179,11 +191,11 @@ def test_the_mouse_puts_the_cursor_opens_marks_changes_tabs_and_scrolls(heap_fil
         tree = app.query_one(HolderTree)
         await pilot.click(tree, offset=(40, 2))
         assert tree.cursor == 2
-        mark = tree.row(0, 80).plain.index("▸")
-        await pilot.click(tree, offset=(mark, 0))
-        assert tree.is_open(0)
-        await pilot.click(tree, offset=(40, 0))
-        assert not tree.is_open(0)
+        mark = tree.row(1, 80).plain.index("▸")
+        await pilot.click(tree, offset=(mark, 1))
+        assert tree.is_open(1)
+        await pilot.click(tree, offset=(40, 1))
+        assert not tree.is_open(1)
         await pilot.click("#--content-tab-types")
         await settled(app, pilot)
         assert app.tab == "types"

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from gradlife.heap.heap_map import heap_map
+from dataclasses import replace
+
 from gradlife.heap.snapshot import Snapshot
+from gradlife.heap.views.heap_map import heap_map
+from gradlife.heap.views.program_objects import ProgramObjects
 from gradlife.model.heap import HeapView
 from gradlife.model.heap_map import HeapSummary
 
 #: Cyclic parts that a page has.
 CYCLES = 8
+
+#: Cyclic parts that no root reaches, of which those of the program are chosen.
+MOST_CYCLES = 100
+
+#: Variables of the program that the first screen has.
+VARIABLES = 8
 
 
 def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: int = CYCLES) -> HeapView:
@@ -26,6 +35,14 @@ def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: in
         instances=(),
         holders=(),
     )
+
+
+def program_view(snapshot: Snapshot, name: str) -> HeapView:
+    """What the program's variables hold, libraries with a line each, and cyclic parts that no root reaches."""
+    objects = ProgramObjects(snapshot)
+    view = overview(snapshot, name, types=0, cycles=0)
+    cycles = [one for one in snapshot.unreached_cycles(MOST_CYCLES) if objects.is_of_program(one)]
+    return replace(view, program=objects.rows(VARIABLES), libraries=objects.libraries(), cycles=tuple(cycles[:CYCLES]))
 
 
 def summary(snapshot: Snapshot) -> HeapSummary:

@@ -6,8 +6,8 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from gradlife.heap.browsing import PROCESS, UNREACHED, Browser, HeapNode
 from gradlife.heap.snapshot import Snapshot, device_of
+from gradlife.heap.views.browsing import PROCESS, UNREACHED, Browser, HeapNode
 from gradlife.model.heap_map import Area, HeapMap, MappedObject, OtherEnd
 
 #: Objects, levels of them, and what of each list is shown.

@@ -1,0 +1,188 @@
+"""Find what a program's own variables hold, apart from what libraries and the interpreter hold."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gradlife.heap.graph import HeapGraph, Reference, is_native
+from gradlife.heap.object_lists import large_object
+from gradlife.heap.program_modules import MAIN
+from gradlife.heap.program_paths import PYTHON, ProgramPaths, library_of
+from gradlife.heap.snapshot import Snapshot
+from gradlife.heap.views.browsing import PROCESS, Browser
+from gradlife.heap.views.variable_names import is_internal, name_on_path, with_reference
+from gradlife.model.heap import Cycle, HeldVariable, LibraryShare
+from gradlife.model.trace import Lifetime
+
+#: Parts of a variable that are told apart, levels of them, and objects that several hold together.
+PARTS, DEPTH, SHARED = 24, 8, 2_000
+
+#: A variable is shown by its largest part if that retains so much of it.
+MOST = 0.5
+
+#: Bytes from which something is shown that has no tensor in it; a function or class needs more.
+LEAST, LEAST_CODE = 1_024, 64 * 1024
+
+#: Types of code.
+CODE = frozenset({"function", "builtin_function_or_method", "type", "module", "code"})
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The value of a variable or a part of one, with its name, and what it holds together with others of the program."""
+
+    node: int
+    name: str
+    depth: int = 0
+    shared: tuple[int, ...] = ()
+
+    @property
+    def nodes(self) -> list[int]:
+        """The value, and what it shares."""
+        return [self.node, *self.shared]
+
+    def with_shared(self, node: int) -> Value:
+        """The same value with one more shared object."""
+        return replace(self, shared=(*self.shared, node))
+
+
+class ProgramObjects:
+    """The program's side of one snapshot. Some 0.3 s for a million objects."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._browser = Browser(snapshot)
+        self._graph: HeapGraph = snapshot._graph
+        self.paths = ProgramPaths(self._graph, snapshot.notes)
+
+    # --- variables ---
+
+    def rows(self, count: int) -> tuple[HeldVariable, ...]:
+        """Return the variables of the program that retain most, each by its largest part."""
+        return tuple(self._row(value) for value in self.chosen(count))
+
+    def _row(self, value: Value) -> HeldVariable:
+        shares = self._graph.shares(value.nodes, True)
+        objects, tensors, grad_nodes, storages, storage_bytes, _ = map(sum, zip(*shares, strict=True))
+        found = replace(large_object(self._graph, value.node), retained=self._weight(value))
+        return HeldVariable(value.name, found, objects, tensors, grad_nodes, storages, storage_bytes)
+
+    def chosen(self, count: int) -> list[Value]:
+        """Return the values of these."""
+        waiting = [(-self._weight(value), value.node, value) for value in self._outermost()]
+        heapq.heapify(waiting)
+        found: list[Value] = []
+        while waiting and len(found) < count:
+            value = heapq.heappop(waiting)[2]
+            if not self._is_worth_showing(value):
+                continue
+            parts = self._parts(value)
+            for part in parts:
+                heapq.heappush(waiting, (-self._weight(part), part.node, part))
+            if not parts:
+                found.append(value)
+        return found
+
+    def _weight(self, value: Value) -> int:
+        return sum(map(self._graph.retained, value.nodes))
+
+    def _outermost(self) -> list[Value]:
+        """The values of the program's variables, each with what it and others of the program hold together."""
+        found: dict[int, Value] = {}
+        for table, module in self.paths.tables.items():
+            lead = "" if module == MAIN else f"{module}."
+            for node in self._graph.referents(table):
+                label = self._graph.steps_along([table, node])[0].label.strip("'")
+                if not self.paths.is_foreign(node) and not label.startswith("__"):
+                    found.setdefault(node, Value(node, lead + label))
+        for above in (PROCESS, *self.paths.tables, *self.paths.frames):
+            for node in self._graph.dominated(above, 0, SHARED)[1]:
+                if node not in found and node not in self.paths.tables and self.paths.is_on_program_path(node):
+                    self._add_shared(found, node)
+        return list(found.values())
+
+    def _add_shared(self, found: dict[int, Value], node: int) -> None:
+        """Count an object for the variable that its path comes by; without one it stands for itself."""
+        path = self._graph.path(node)
+        owner = next((one for one in path if one in found), None)
+        if owner is not None:
+            found[owner] = found[owner].with_shared(node)
+        else:
+            found[node] = Value(node, name_on_path(self._graph, node, self.paths.tables))
+
+    def _parts(self, value: Value) -> list[Value]:
+        """Return the parts of a value, if one of them is most of it; a tensor is not divided."""
+        kept = self._browser.kept(value.node)[:SHARED]
+        if not kept or value.depth == DEPTH or self._is_whole(value.node, kept):
+            return []
+        parts: dict[int, Value] = {}
+        for node in kept:
+            row = self._browser.row(node, value.node) if len(parts) < PARTS else None
+            if row is not None and not row.is_shared:
+                parts[node] = Value(node, with_reference(value.name, row.via), value.depth + 1)
+        for node in kept:
+            owner = next((one for one in self._graph.path(node) if one in parts), None)
+            if owner is not None and node != owner:
+                parts[owner] = parts[owner].with_shared(node)
+        largest = max(parts.values(), key=self._weight, default=None)
+        if largest is None or self._weight(largest) < MOST * self._weight(value):
+            return []
+        if not is_internal(largest.name):
+            return list(parts.values())
+        inner = self._parts(largest)
+        return [*inner, *(part for part in parts.values() if part is not largest)] if inner else []
+
+    def _is_whole(self, node: int, kept: Sequence[int]) -> bool:
+        """Is its largest part a tensor, an object of C++, or one more of its own kind, as in a linked list?"""
+        first = kept[0]
+        same = self._graph.type(first) == self._graph.type(node) != "dict"
+        return same or self._is_tensor(node) or self._is_tensor(first)
+
+    def _is_tensor(self, node: int) -> bool:
+        """Is it an object of C++, or Python's wrapper of a tensor or a grad node?"""
+        kinds = {self._graph.kind(one) for one in self._graph.referents(node)}
+        return self._graph.kind(node) != "python" or not kinds.isdisjoint({"tensor", "grad_node", "storage"})
+
+    def _is_worth_showing(self, value: Value) -> bool:
+        """Is it more than a few numbers or the program's code?"""
+        if any(sum(share[1:4]) for share in self._graph.shares(value.nodes, True)):
+            return True
+        link = self._graph.steps_along([value.node])[0]
+        return self._weight(value) >= (LEAST_CODE if is_code(link) else LEAST)
+
+    def is_of_program(self, cycle: Cycle) -> bool:
+        """Does the collector have to free it, or nobody, or does it have an object of the program's classes?"""
+        if cycle.lifetime in {Lifetime.GC, Lifetime.NEVER}:
+            return True
+        words = [word for step in cycle.steps for word in (step.type, step.detail)]
+        return any(word.startswith(f"{name}.") for word in words for name in self.paths.names)
+
+    # --- libraries ---
+
+    def libraries(self) -> tuple[LibraryShare, ...]:
+        """Return what libraries and Python hold, those with most bytes first; an object counts by its path from a root."""
+        seeds = dict(self._seeds())
+        sums: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
+        for name, share in zip(seeds.values(), self._graph.shares(list(seeds), False), strict=True):
+            counts[name] += share[0]
+            sums[name] += share[5]
+        rows = (LibraryShare(name, counts[name], sums[name]) for name in sums if name)
+        return tuple(sorted(rows, key=lambda row: (-row.bytes, row.name)))
+
+    def _seeds(self) -> Iterator[tuple[int, str]]:
+        """Yield where a library's share begins; the program's has no name."""
+        yield PROCESS, PYTHON
+        for table in self.paths.tables:
+            for node in self._graph.referents(table):
+                yield from ((node, name) for name in self.paths.imported_from(node))
+        for node, name in self.paths.modules.items():
+            yield node, "" if name in self.paths.names else library_of(name)
+        yield from ((node, "") for node in self.paths.frames)
+
+
+def is_code(link: Reference) -> bool:
+    """Is it a function, or a class of any metaclass?"""
+    return is_native(link) or link.type in CODE or "type" in link.bases.splitlines()

@@ -1,0 +1,49 @@
+"""What a program calls an object: ``trainer.losses``, ``data.cache['x']``, ``batch in step()``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gradlife.heap.graph import HeapGraph
+from gradlife.heap.ownership_links import ARGUMENT
+from gradlife.heap.program_modules import MAIN
+from gradlife.heap.steps import merged_steps
+
+#: Words for a reference that an expression of the program has as well.
+IN_EXPRESSIONS = re.compile(r"\.\w+|\[.*\]")
+
+#: Tables of attributes, and a name in one.
+TABLES = (".__dict__", "._modules", "._parameters", "._buffers")
+IN_TABLE = re.compile(r"\['(\w+)'\]")
+
+
+def with_reference(name: str, via: str) -> str:
+    """Add a reference to a name: ``trainer`` and ``.losses``, or ``step`` and ``closure variable 'kept'``."""
+    if not IN_EXPRESSIONS.fullmatch(via):
+        return f"{name} → {via}"
+    inner = IN_TABLE.fullmatch(via) if is_internal(name) else None
+    return f"{name.rpartition('.')[0]}.{inner[1]}" if inner else name + via
+
+
+def is_internal(name: str) -> bool:
+    """Is it a table that an object's attributes are in, rather than an attribute?"""
+    return name.endswith(TABLES)
+
+
+def name_on_path(graph: HeapGraph, node: int, tables: Mapping[int, str]) -> str:
+    """Name an object by its path from a root, which comes by a table of variables or by a frame."""
+    path = graph.path(node)
+    start = next((number for number, one in enumerate(path[:-1]) if one in tables), None)
+    if start is not None:
+        links = graph.steps_along(path[start:])
+        module = tables[path[start]]
+        name = ("" if module == MAIN else f"{module}.") + links[0].label.strip("'")
+        rest = merged_steps(links[1:])
+    else:
+        links = graph.steps_along(path)
+        name = f"{links[0].label.removeprefix(ARGUMENT)} in {links[0].detail.partition(' ')[0]}()"
+        rest = merged_steps(links[1:])
+    for step in rest[:-1]:
+        name = with_reference(name, step.via)
+    return name
