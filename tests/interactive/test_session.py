@@ -23,7 +23,7 @@ from sources import ROOT
 
 class Shelf:
     def __init__(self) -> None:
-        self.boxes = [f"box {number}" * 3 for number in range(10)]
+        self.parcels = [f"box {number}" * 3 for number in range(10)]
 
 
 SHELF = Shelf()
@@ -184,12 +184,12 @@ def test_a_file_answers_the_same_verbs(file: str) -> None:
 
 
 def test_in_a_file_objects_are_found_by_name_and_asked_for_by_it(file: str) -> None:
-    answer = talk(SavedPatient(file), "find SHELF", "why SHELF", "refs boxes", "why no.such.name", "find")[1]
+    answer = talk(SavedPatient(file), "find SHELF", "why SHELF", "refs parcels", "why no.such.name", "find")[1]
     assert "Objects that retain most (what would be freed with each)" in [
         line.removeprefix("(gradlife) ") for line in answer
     ]
     assert "Shelf is held: a root reaches it" in answer
-    assert "  Shelf: .boxes" in answer
+    assert "  Shelf: .parcels" in answer
     assert answer[-2].startswith("unknown type 'no.such.name' (try: ")
     assert answer[-1] == "find what? (try: find cache)"
 
