@@ -1,9 +1,8 @@
 """``torch.overrides``: classes of tensors that take over what is done to them.
 
-A class with a ``__torch_function__`` of its own is asked instead of each function that one of its tensors is given to, and
-instead of each method and attribute of it: these are put into the class when it is made. It is not asked by the methods of
-plain tensors that its own are given to, nor by what ``nn.functional`` computes without a function of ``torch``. Releases
-before 1.7 ask nobody.
+A subclass of ``Tensor`` is asked instead of each function, method, operator and attribute that one of its tensors is given
+to, unless its ``__torch_function__`` is disabled, as that of ``Parameter`` is. The default computes as for plain tensors and
+gives the results the class. Releases before 1.7 ask nobody.
 """
 
 from __future__ import annotations
@@ -15,39 +14,6 @@ from typing import Any
 from gradlife import _engine
 
 __all__ = ["handle_torch_function", "has_torch_function", "is_tensor_like"]
-
-#: What a class is made of, or what says what it is: never asked of a __torch_function__.
-_OWN = frozenset(
-    (
-        "__class__",
-        "__class_getitem__",
-        "__delattr__",
-        "__dict__",
-        "__dir__",
-        "__doc__",
-        "__getattribute__",
-        "__getstate__",
-        "__hash__",
-        "__init__",
-        "__init_subclass__",
-        "__module__",
-        "__new__",
-        "__setattr__",
-        "__setstate__",
-        "__sizeof__",
-        "__slots__",
-        "__subclasshook__",
-        "__torch_function__",
-        "__weakref__",
-        "__dictoffset__",
-        "__weaklistoffset__",
-        "__array_priority__",
-        "_make_bare_class",
-        "_make_subclass",
-        "as_subclass",
-        "_overrides_torch_function",
-    )
-)
 
 
 class DisableTorchFunctionSubclass:
@@ -79,13 +45,13 @@ def default_torch_function(cls: Any, func: Any, types: Iterable[type], args: Any
 def _keeps_class(func: Any) -> bool:
     """Does it read `.grad` or `._base`? Their values keep their own class."""
     owner = getattr(func, "__self__", None)
-    return getattr(owner, "__name__", "") in ("grad", "_base")
+    return getattr(owner, "__name__", "") in ("grad", "_grad", "_base")
 
 
 def _as(result: Any, cls: Any) -> Any:
     if isinstance(result, _engine.TensorBase):
         return result if isinstance(result, cls) else result.as_subclass(cls)
-    if type(result) in (tuple, list):
+    if isinstance(result, (tuple, list)):
         return type(result)(_as(each, cls) for each in result)
     return result
 
@@ -122,7 +88,8 @@ def handle_torch_function(
 
 
 def _ask(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return handle_torch_function(function, _flat((*args, *kwargs.values())), *args, **kwargs)
+    is_setter = getattr(function, "__name__", "") == "__set__"  # which asks the class of the tensor, not of the value
+    return handle_torch_function(function, args[:1] if is_setter else _flat((*args, *kwargs.values())), *args, **kwargs)
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
@@ -132,58 +99,17 @@ def _flat(values: Iterable[Any]) -> list[Any]:
     return flat
 
 
-def _asking_method(original: Any) -> Any:
-    @functools.wraps(original)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if not has_torch_function(_flat((*args, *kwargs.values()))):
-            return original(*args, **kwargs)
-        return _ask(original, args, kwargs)
+def asking(method: Any) -> Any:
+    """Ask the class of its tensor before a method that is written in Python."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _engine._overrides_torch_function(self):
+            return handle_torch_function(call, (self,), self, *args, **kwargs)
+        return method(self, *args, **kwargs)
 
     return call
 
 
-def _asking_attribute(original: Any) -> property:
-    def read(self: Any) -> Any:
-        return _ask(original.__get__, (self,), {}) if has_torch_function((self,)) else original.__get__(self)
-
-    def write(self: Any, value: Any) -> None:
-        if has_torch_function((self, value)):
-            _ask(original.__set__, (self, value), {})
-        else:
-            original.__set__(self, value)
-
-    def remove(self: Any) -> None:
-        original.__delete__(self)
-
-    return property(read, write, remove, original.__doc__)
-
-
-@functools.cache
-def _asking(base: type) -> dict[str, Any]:
-    """All of a tensor's methods and attributes, in a form that asks the class first."""
-    asking = {}
-    for name in dir(base):
-        found = next((vars(each)[name] for each in base.__mro__ if name in vars(each)), None)
-        if name in _OWN or found is None or isinstance(found, (classmethod, staticmethod)):
-            continue
-        asking[name] = _asking_attribute(found) if hasattr(type(found), "__set__") else _asking_method(found)
-    return asking
-
-
-def prepare(cls: Any, base: type) -> None:
-    """Lets a new subclass of ``base`` (`Tensor`) be asked, if it has a ``__torch_function__`` of its own or of a parent's."""
-    function = getattr(cls.__torch_function__, "__func__", cls.__torch_function__)
-    is_own = function is not vars(base)["__torch_function__"].__func__ and function is not disabled_torch_function_impl
-    if not is_own:
-        if getattr(cls, "_overrides_torch_function", False):
-            cls._overrides_torch_function = False
-        return
-    above = [each for each in cls.__mro__ if each not in base.__mro__]
-    for name, asking in _asking(base).items():
-        if not any(name in vars(each) for each in above):
-            setattr(cls, name, asking)
-    cls._overrides_torch_function = True
-    _engine._expect_overriding_types()
-
-
 _engine._register("torch_function", _ask)
+_engine._register("disabled_torch_function", disabled_torch_function_impl)

@@ -37,32 +37,38 @@ __all__ = [
 ]
 
 
+_FALSE = property(lambda self: False)
+
+
 class Tensor(TensorBase, metaclass=_TensorMeta):
     """A typed, strided window on a storage, with the history that made it."""
 
     __array_priority__ = 1000  # numpy leaves `array * tensor` to the tensor
 
-    def __init_subclass__(cls, **named: Any) -> None:
-        super().__init_subclass__(**named)
-        overrides.prepare(cls, Tensor)
-
     __torch_function__ = classmethod(overrides.default_torch_function)
+    #: What a tensor can be elsewhere, and none is here.
+    is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_meta = is_nested = _has_symbolic_sizes_strides = _FALSE
+    is_cuda = is_xpu = is_mps = is_mtia = is_maia = is_ipu = is_xla = is_vulkan = _FALSE
 
     @property
+    @overrides.asking
     def T(self) -> Tensor:
         """A view with all dimensions in reverse order."""
         return self.permute(tuple(range(self.dim() - 1, -1, -1)))
 
     @property
+    @overrides.asking
     def mT(self) -> Tensor:
         """A view with the last two dimensions swapped."""
         return self.transpose(-2, -1)
 
+    @overrides.asking
     def storage(self) -> TypedStorage:
         """The storage, read as elements of this dtype: a new object at each call. `untyped_storage()` is the storage itself."""
         warn_of_typed_storage()
         return typed(TensorBase.untyped_storage(self), self.dtype)
 
+    @overrides.asking
     def set_(self, source: Any = None, *window: Any, **named: Any) -> Self:
         """Moves this tensor to the memory of a storage or of another tensor, which share it from then on."""
         memory = untyped_for(source, self.dtype) if isinstance(source, TypedStorage) else source
@@ -71,6 +77,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def _typed_storage(self) -> TypedStorage:
         return typed(TensorBase.untyped_storage(self), self.dtype)
 
+    @overrides.asking
     def backward(
         self,
         gradient: Tensor | None = None,
@@ -83,6 +90,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
         autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
+    @overrides.asking
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
         """Calls ``hook`` with this tensor's gradient as soon as that is complete; a tensor it returns takes its place."""
         if not self.requires_grad:
@@ -98,6 +106,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         self._backward_hooks[handle.id] = hook
         return handle if _engine._current_release()[0] == "torch" else None  # OneFlow gives nothing to take it off with
 
+    @overrides.asking
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Calls ``hook`` with this leaf after its ``.grad`` was added to."""
         if not self.requires_grad:
@@ -110,6 +119,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         self._post_accumulate_grad_hooks[handle.id] = hook
         return handle
 
+    @overrides.asking
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         assert self.device.type == "cpu"  # an emptied wrapper fails here, as torch's does
         cls = plain_class(self)
@@ -121,6 +131,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    @overrides.asking
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (TensorBase, bool, int, float)) or hasattr(element, "__index__"):
             return super().__contains__(element)
@@ -129,6 +140,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __hash__(self) -> int:
         return id(self)
 
+    @overrides.asking
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if self.grad_fn is not None:
             raise RuntimeError(
@@ -143,6 +155,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return memo[id(self)]
 
+    @overrides.asking
     def __reduce_ex__(self, protocol: Any) -> Any:
         cls, state = plain_class(self), rebuilding.state_of(self)
         parts = rebuilding.parts_of(self)
@@ -153,11 +166,13 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __setstate__(self, state: Any) -> None:
         rebuilding.set_attributes(self, state)
 
+    @overrides.asking
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
+    @overrides.asking
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.dim() == 0 else object.__format__(self, spec)
+        return format(self.item(), spec) if self.dim() == 0 and type(self) is Tensor else object.__format__(self, spec)
 
 
 def plain_class(tensor: Tensor) -> type[Tensor]:

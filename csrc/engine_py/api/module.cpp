@@ -100,6 +100,7 @@ PyObject* register_function(PyObject*, PyObject* arguments) {
                                                        {"strided_layout", &own.strided_layout},
                                                        {"warn", &own.warn},
                                                        {"torch_function", &own.torch_function},
+                                                       {"disabled_torch_function", &own.disabled_torch_function},
                                                        {"torch_dispatch", &own.torch_dispatch},
                                                        {"named_result", &own.named_result},
                                                        {"size_type", reinterpret_cast<PyObject**>(&own.size_type)}};
@@ -146,7 +147,7 @@ int module_traverse(PyObject* module, visitproc visit, void* arg) {
         own->oneflow_node_type, own->saved_tensor_types[2], own->dtype_type, own->size_type, own->input_metadata_type})
     Py_VISIT(reinterpret_cast<PyObject*>(type));
   for (PyObject* object : {own->tensor_class, own->hooks_helper, own->node_types, own->cpu_device, own->strided_layout,
-                           own->warn, own->torch_function, own->torch_dispatch})
+                           own->warn, own->torch_function, own->disabled_torch_function, own->torch_dispatch})
     Py_VISIT(object);
   return 0;
 }

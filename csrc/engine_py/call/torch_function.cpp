@@ -1,25 +1,44 @@
 #include "engine_py/call/torch_function.hpp"
 
 #include <array>
+#include <cstring>
 #include <utility>
 
+#include "base/immortal.hpp"
 #include "engine/policy/traits.hpp"
 #include "engine_py/call/args.hpp"
 #include "engine_py/call/methods.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
+#include "engine_py/wrappers/attributeless_tensor.hpp"
 
 namespace gradlife {
 namespace {
 
-constexpr size_t most_functions = 640;
+constexpr size_t most_rows = 640;
 thread_local bool is_switched_off = false;
 
 struct Guarded {
   const char* name;
-  FastMethod function;
+  PyCFunction function;
+  bool is_method;
+
+  PyObject* call(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) const {
+    const auto fast = reinterpret_cast<FastMethod>(reinterpret_cast<void (*)()>(function));
+    return fast(self, arguments, count, names);
+  }
 };
-std::array<Guarded, most_functions> guarded_functions;
+std::array<Guarded, most_rows> guarded_functions, guarded_methods, guarded_plain_methods;
+
+// What Python code can take over of a tensor's own.
+constexpr const char* never_asked[] = {"as_subclass", "_use_count",       "_fix_weakref",   "__init_subclass__",
+                                       "__dict__",    "_make_bare_class", "_make_subclass", "_register_hook_dict"};
+
+bool is_never_asked(const char* name) {
+  for (const char* own : never_asked)
+    if (std::strcmp(own, name) == 0) return true;
+  return false;
+}
 
 bool one_overrides(PyObject* argument) {
   if (overrides(argument)) return true;
@@ -30,8 +49,9 @@ bool one_overrides(PyObject* argument) {
   return false;
 }
 
-bool any_overrides(PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  if (!state().has_overriding_types || is_switched_off) return false;
+bool is_nobody_asked() { return !state().has_overriding_types || is_switched_off; }
+
+bool one_overrides(PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   const Py_ssize_t all = count + (names != nullptr ? PyTuple_GET_SIZE(names) : 0);
   for (Py_ssize_t i = 0; i < all; ++i)
     if (one_overrides(arguments[i])) return true;
@@ -39,38 +59,89 @@ bool any_overrides(PyObject* const* arguments, Py_ssize_t count, PyObject* names
 }
 
 // handler(function, positional arguments, named ones)
-PyObject* ask_classes(PyObject* module, const char* name, PyObject* const* arguments, Py_ssize_t count,
-                      PyObject* names) {
-  return guarded([&] {
-    const Ref function = checked(PyObject_GetAttrString(module, name));
-    const Ref positional = checked(PyTuple_New(count));
-    for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(positional.get(), i, Py_NewRef(arguments[i]));
-    const Ref named = checked(PyDict_New());
-    for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i)
-      checked_status(PyDict_SetItem(named.get(), PyTuple_GET_ITEM(names, i), arguments[count + i]));
-    return checked(PyObject_CallFunctionObjArgs(state().torch_function, function.get(), positional.get(), named.get(),
-                                                nullptr))
-        .release();
-  });
+PyObject* ask(const Ref& function, PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  const Py_ssize_t first = self != nullptr ? 1 : 0;
+  const Ref positional = checked(PyTuple_New(count + first));
+  if (self != nullptr) PyTuple_SET_ITEM(positional.get(), 0, Py_NewRef(self));
+  for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(positional.get(), i + first, Py_NewRef(arguments[i]));
+  const Ref named = checked(PyDict_New());
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i)
+    checked_status(PyDict_SetItem(named.get(), PyTuple_GET_ITEM(names, i), arguments[count + i]));
+  return checked(PyObject_CallFunctionObjArgs(state().torch_function, function.get(), positional.get(), named.get(),
+                                              nullptr))
+      .release();
+}
+
+Ref method_named(const char* name) {
+  return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(state().tensor_base), name));
 }
 
 // One function of its own for each, since CPython does not say which one it called.
 template <size_t index>
-PyObject* guard(PyObject* module, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+PyObject* guard_function(PyObject* module, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   const Guarded& row = guarded_functions[index];
-  if (any_overrides(arguments, count, names)) return ask_classes(module, row.name, arguments, count, names);
-  return row.function(module, arguments, count, names);
+  if (is_nobody_asked() || !one_overrides(arguments, count, names)) return row.call(module, arguments, count, names);
+  return guarded(
+      [&] { return ask(checked(PyObject_GetAttrString(module, row.name)), nullptr, arguments, count, names); });
+}
+
+template <size_t index>
+PyObject* guard_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  const Guarded& row = guarded_methods[index];
+  if (is_nobody_asked() || !(overrides(self) || one_overrides(arguments, count, names)))
+    return row.call(self, arguments, count, names);
+  return guarded([&] { return ask(method_named(row.name), self, arguments, count, names); });
+}
+
+// Of a method that takes one argument or none.
+template <size_t index>
+PyObject* guard_plain_method(PyObject* self, PyObject* argument) {
+  const Guarded& row = guarded_plain_methods[index];
+  if (!overrides(self)) return row.function(self, argument);
+  return guarded([&] { return ask(method_named(row.name), self, &argument, argument != nullptr ? 1 : 0, nullptr); });
 }
 
 template <size_t... indexes>
-std::array<FastMethod, sizeof...(indexes)> all_guards(std::index_sequence<indexes...>) {
-  return {guard<indexes>...};
+PyCFunction guard_at(size_t index, bool is_method, bool is_plain, std::index_sequence<indexes...>) {
+  static constexpr FastMethod functions[] = {guard_function<indexes>...};
+  static constexpr FastMethod methods[] = {guard_method<indexes>...};
+  static constexpr PyCFunction plain_methods[] = {guard_plain_method<indexes>...};
+  return is_plain ? plain_methods[index] : as_method(is_method ? methods[index] : functions[index]);
 }
 
-// From now on classes are asked whether they override.
-PyObject* expect_classes(PyObject*, PyObject*) {
-  state().has_overriding_types = true;
-  return Py_NewRef(Py_None);
+void guard_rows(std::vector<PyMethodDef>& rows, bool are_methods) {
+  size_t counts[2] = {};
+  for (PyMethodDef& row : rows) {
+    const bool is_plain = row.ml_flags == METH_NOARGS || row.ml_flags == METH_O;
+    if (row.ml_name == nullptr || is_never_asked(row.ml_name)) continue;
+    if (row.ml_flags != fast_call && !(are_methods && is_plain)) continue;
+    const size_t index = counts[is_plain ? 1 : 0]++;
+    require(index < most_rows, "more functions than may be overridden");
+    auto& kept = is_plain ? guarded_plain_methods : are_methods ? guarded_methods : guarded_functions;
+    kept[index] = {row.ml_name, row.ml_meth, are_methods};
+    row.ml_meth = guard_at(index, are_methods, is_plain, std::make_index_sequence<most_rows>());
+  }
+}
+
+PyObject* ask_attribute(const char* name, const char* how, PyObject* self, PyObject* value) {
+  const Ref attribute = method_named(name);
+  return ask(checked(PyObject_GetAttrString(attribute.get(), how)), self, &value, value != nullptr ? 1 : 0, nullptr);
+}
+
+PyObject* guarded_get(PyObject* self, void* row) {
+  const auto* original = static_cast<const PyGetSetDef*>(row);
+  if (!overrides(self)) return original->get(self, original->closure);
+  return guarded([&] { return ask_attribute(original->name, "__get__", self, nullptr); });
+}
+
+int guarded_set(PyObject* self, PyObject* value, void* row) {
+  const auto* original = static_cast<const PyGetSetDef*>(row);
+  if (!overrides(self)) return original->set(self, value, original->closure);
+  return guarded(-1, [&] {
+    const char* how = value != nullptr ? "__set__" : "__delete__";
+    const Ref done = Ref::steal(ask_attribute(original->name, how, self, value));
+    return 0;
+  });
 }
 
 // Gives back what it was.
@@ -83,37 +154,57 @@ PyObject* switch_off(PyObject*, PyObject* off) {
 }
 
 PyObject* overrides_function(PyObject*, PyObject* object) {
-  return guarded([&] { return PyBool_FromLong(!is_switched_off && one_overrides(object)); });
+  return guarded([&] { return PyBool_FromLong(one_overrides(object)); });
 }
 
 }  // namespace
 
-bool overrides(PyObject* object) {
-  const ModuleState& own = state();
-  const Policy& policy = *current_policy();
-  if (!has(policy, traits::has_torch_function)) return false;
-  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-  if (!own.has_overriding_types || is_switched_off || type == own.tensor_class) return false;
-  if (!PyType_IsSubtype(Py_TYPE(object), own.tensor_base)) return false;
-  const Ref mark = Ref::steal(PyObject_GetAttrString(type, "_overrides_torch_function"));
-  if (!mark) PyErr_Clear();
-  return mark.get() == Py_True;
+bool has_function(PyTypeObject* type) {
+  static PyObject* name = PyUnicode_InternFromString("__torch_function__");
+  return _PyType_Lookup(type, name) != state().disabled_torch_function;
 }
 
-void let_classes_override(std::vector<PyMethodDef>& functions) {
-  static const auto guards = all_guards(std::make_index_sequence<most_functions>());
-  size_t next = 0;
-  for (PyMethodDef& row : functions) {
-    if (row.ml_name == nullptr || row.ml_flags != fast_call) continue;
-    require(next < most_functions, "more functions than may be overridden");
-    const auto original = reinterpret_cast<FastMethod>(reinterpret_cast<void (*)()>(row.ml_meth));
-    guarded_functions[next] = {row.ml_name, original};
-    row.ml_meth = as_method(guards[next++]);
+bool overrides(PyObject* object) {
+  const ModuleState& own = state();
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_nobody_asked() || reinterpret_cast<PyObject*>(type) == own.tensor_class) return false;
+  if (!PyType_IsSubtype(type, own.tensor_base) || is_bare(type)) return false;
+  return has(*current_policy(), traits::has_torch_function) && has_function(type);
+}
+
+bool one_overrides(std::initializer_list<PyObject*> arguments) {
+  return !is_nobody_asked() && one_overrides(arguments.begin(), static_cast<Py_ssize_t>(arguments.size()), nullptr);
+}
+
+PyObject* ask_classes(const char* method, std::initializer_list<PyObject*> arguments) {
+  return ask(method_named(method), nullptr, arguments.begin(), static_cast<Py_ssize_t>(arguments.size()), nullptr);
+}
+
+PyObject* ask_operands(const char* method, PyObject* left, PyObject* right) {
+  try {
+    return ask_classes(method, {left, right});
+  } catch (PythonError& error) {
+    if (!PyErr_GivenExceptionMatches(error.value(), PyExc_TypeError)) throw;
+    return Py_NewRef(Py_NotImplemented);
   }
 }
 
-PyMethodDef overriding_functions[] = {{"_expect_overriding_types", expect_classes, METH_NOARGS, nullptr},
-                                      {"_switch_torch_function_off", switch_off, METH_O, nullptr},
+void let_classes_override_functions(std::vector<PyMethodDef>& functions) { guard_rows(functions, false); }
+void let_classes_override_methods(std::vector<PyMethodDef>& methods) { guard_rows(methods, true); }
+
+PyGetSetDef* let_classes_override(const PyGetSetDef* attributes) {
+  std::vector<PyGetSetDef> rows;
+  for (; attributes->name != nullptr; ++attributes) {
+    rows.push_back(*attributes);
+    if (is_never_asked(attributes->name)) continue;
+    setter set = attributes->set != nullptr ? guarded_set : nullptr;
+    rows.back() = {attributes->name, guarded_get, set, attributes->doc, const_cast<PyGetSetDef*>(attributes)};
+  }
+  rows.push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
+  return lasting(std::move(rows)).data();
+}
+
+PyMethodDef overriding_functions[] = {{"_switch_torch_function_off", switch_off, METH_O, nullptr},
                                       {"_overrides_torch_function", overrides_function, METH_O, nullptr},
                                       {nullptr, nullptr, 0, nullptr}};
 

@@ -6,7 +6,6 @@
 
 namespace gradlife {
 
-inline constexpr const char* masked_assignment = "tensor[mask] = scalar";
 inline constexpr const char* indexed_assignment = "tensor[indices] = tensor";
 
 // Before an in-place operation on several elements that are one place in memory, which may be refused one day. `again`:

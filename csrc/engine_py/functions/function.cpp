@@ -104,8 +104,10 @@ void PyNode::visit_owned(OwnedVisitor& visitor) const {
 TensorList PyNode::materialize(TensorList gradients) const {
   if (!function_object(context_)->materialize_grads) return gradients;
   for (size_t i = 0; i < gradients.size() && i < output_info.size(); ++i)
-    if (!gradients[i] && output_info[i].is_defined)
+    if (!gradients[i] && output_info[i].is_defined) {
       gradients[i] = ops::full(output_info[i].sizes, 0, output_info[i].dtype);
+      gradients[i]->bump_version();  // zeros here are filled in place
+    }
   return gradients;
 }
 

@@ -26,12 +26,13 @@ struct ModuleState {
   PyObject* hooks_helper = nullptr;  // (dict, callable) -> RemovableHandle
   PyObject* cpu_device = nullptr;
   PyObject* strided_layout = nullptr;
-  PyObject* parked_wrapper = nullptr;  // the last OneFlow wrapper that died, whose memory is not free yet
-  PyObject* warn = nullptr;            // (category, text)
-  bool has_overriding_types = false;   // some class has a __torch_function__ of its own
-  PyObject* torch_function = nullptr;  // (function, arguments, named arguments): asks them
-  PyObject* torch_dispatch = nullptr;  // (name, arguments): asks the innermost dispatch mode
-  PyObject* named_result = nullptr;    // (kind, tuple) -> torch.return_types.KIND
+  PyObject* parked_wrapper = nullptr;           // the last OneFlow wrapper that died, whose memory is not free yet
+  PyObject* warn = nullptr;                     // (category, text)
+  bool has_overriding_types = false;            // some subclass of Tensor is asked for each function
+  PyObject* disabled_torch_function = nullptr;  // of a class that is not asked
+  PyObject* torch_function = nullptr;           // (function, arguments, named arguments): asks them
+  PyObject* torch_dispatch = nullptr;           // (name, arguments): asks the innermost dispatch mode
+  PyObject* named_result = nullptr;             // (kind, tuple) -> torch.return_types.KIND
 };
 
 ModuleState& state();

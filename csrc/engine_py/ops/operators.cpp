@@ -2,6 +2,7 @@
 #include "engine/ops/ops.hpp"
 #include "engine_py/call/args.hpp"
 #include "engine_py/call/tables.hpp"
+#include "engine_py/call/torch_function.hpp"
 #include "engine_py/call/warnings.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/wrappers/wrapper.hpp"
@@ -10,6 +11,7 @@ namespace gradlife {
 namespace {
 
 struct Add {
+  static constexpr const char *name = "add", *reversed_name = "add", *in_place_name = "add_";
   static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::add(a, b); }
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::add_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::add_number(b, a); }
@@ -17,6 +19,7 @@ struct Add {
   static void before_refusal(const Tensor&) {}
 };
 struct Sub {
+  static constexpr const char *name = "sub", *reversed_name = "__rsub__", *in_place_name = "sub_";
   static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::sub(a, b); }
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::sub_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::rsub_number(a, b); }
@@ -24,6 +27,7 @@ struct Sub {
   static void before_refusal(const Tensor&) {}
 };
 struct Mul {
+  static constexpr const char *name = "mul", *reversed_name = "mul", *in_place_name = "mul_";
   static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::mul(a, b); }
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::mul_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::mul_number(b, a); }
@@ -31,6 +35,7 @@ struct Mul {
   static void before_refusal(const Tensor&) {}
 };
 struct Div {
+  static constexpr const char *name = "div", *reversed_name = "__rtruediv__", *in_place_name = "div_";
   static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::div(a, b); }
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::div_number(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::mul_number(ops::reciprocal(b), a); }
@@ -39,6 +44,7 @@ struct Div {
   static void before_refusal(const Tensor& b) { ops::reciprocal(b); }
 };
 struct Pow {
+  static constexpr const char *name = "pow", *reversed_name = "__rpow__", *in_place_name = "pow_";
   static Tensor tensors(const Tensor& a, const Tensor& b) { return ops::pow(a, b); }
   static Tensor number(const Tensor& a, const Scalar& b) { return ops::pow_scalar(a, b); }
   static Tensor reversed(const Scalar& a, const Tensor& b) { return ops::scalar_pow(a, b); }
@@ -46,12 +52,20 @@ struct Pow {
   static void before_refusal(const Tensor&) {}
 };
 
+// Operands that PyTorch's operators take, one of them of a class that is asked.
+bool must_ask(PyObject* a, PyObject* b) {
+  Scalar number;
+  return one_overrides({a, b}) && (is_tensor(a) || parse_number(a, &number)) &&
+         (is_tensor(b) || parse_number(b, &number));
+}
+
 // `a op b`, of which at least one is a tensor. NotImplemented lets the other operand, or Python's TypeError, have its
 // say.
 template <class Op>
 PyObject* binary(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Scalar number;
+    if (must_ask(a, b)) return is_tensor(a) ? ask_operands(Op::name, a, b) : ask_operands(Op::reversed_name, b, a);
     if (is_tensor(a)) {
       if (is_tensor(b)) return wrap(Op::tensors(unwrap(a), unwrap(b))).release();
       if (parse_number(b, &number)) return wrap(Op::number(unwrap(a), number)).release();
@@ -68,6 +82,7 @@ template <class Op>
 PyObject* in_place(PyObject* self, PyObject* other) {
   return guarded([&]() -> PyObject* {
     Scalar number;
+    if (must_ask(self, other)) return ask_operands(Op::in_place_name, self, other);
     if (is_tensor(other)) {
       Op::change(unwrap(self), unwrap(other));
     } else if (parse_number(other, &number)) {
@@ -87,6 +102,7 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 PyObject* power_in_place(PyObject* self, PyObject* exponent, PyObject*) {
   return guarded([&]() -> PyObject* {
     Scalar number;
+    if (must_ask(self, exponent)) return ask_operands("pow_", self, exponent);
     if (is_tensor(exponent)) {
       ops::pow_in_place(unwrap(self), unwrap(exponent));
     } else if (parse_number(exponent, &number)) {
@@ -101,19 +117,33 @@ PyObject* power_in_place(PyObject* self, PyObject* exponent, PyObject*) {
 PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(a) || !is_tensor(b)) return Py_NewRef(Py_NotImplemented);
+    if (one_overrides({a, b})) return ask_operands("matmul", a, b);
     return wrap(ops::matmul(unwrap(a), unwrap(b))).release();
   });
 }
 
-template <Tensor (*op)(const Tensor&)>
+struct Neg {
+  static constexpr const char* name = "neg";
+  static Tensor of(const Tensor& a) { return ops::neg(a); }
+};
+struct Abs {
+  static constexpr const char* name = "abs";
+  static Tensor of(const Tensor& a) { return ops::abs(a); }
+};
+
+template <class Op>
 PyObject* unary(PyObject* self) {
-  return guarded([&] { return wrap(op(unwrap(self))).release(); });
+  return guarded(
+      [&] { return overrides(self) ? ask_classes(Op::name, {self}) : wrap(Op::of(unwrap(self))).release(); });
 }
 
-PyObject* positive(PyObject* self) { return Py_NewRef(self); }
+PyObject* positive(PyObject* self) {
+  return guarded([&] { return overrides(self) ? ask_classes("__pos__", {self}) : Py_NewRef(self); });
+}
 
 int truth(PyObject* self) {
   return guarded(-1, [&] {
+    if (overrides(self)) return PyObject_IsTrue(Ref::steal(ask_classes("__bool__", {self})).get());
     const Tensor& tensor = unwrap(self);
     require(tensor->numel() != 0, "Boolean value of Tensor with no values is ambiguous");
     require(tensor->numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
@@ -129,6 +159,7 @@ Scalar single_value(PyObject* self) {
 
 PyObject* to_float(PyObject* self) {
   return guarded([&] {
+    if (overrides(self)) return ask_classes("__float__", {self});
     warn_of_lost_history(unwrap(self));
     return PyFloat_FromDouble(single_value(self).to<double>());
   });
@@ -136,6 +167,7 @@ PyObject* to_float(PyObject* self) {
 
 PyObject* to_int(PyObject* self) {
   return guarded([&] {
+    if (overrides(self)) return ask_classes("__int__", {self});
     const Scalar value = single_value(self);
     return value.is_real() ? PyLong_FromDouble(value.real) : PyLong_FromLongLong(value.to<int64_t>());
   });
@@ -143,12 +175,15 @@ PyObject* to_int(PyObject* self) {
 
 PyObject* to_index(PyObject* self) {
   return guarded([&] {
+    if (overrides(self)) return ask_classes("__index__", {self});
     const Tensor& tensor = unwrap(self);
     if (tensor->numel() != 1 || is_differentiable(tensor->dtype()))
       raise_python(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
     return PyLong_FromLongLong(ops::item(tensor).integer);
   });
 }
+
+constexpr const char* comparison_names[] = {"lt", "le", "__eq__", "ne", "gt", "ge"};  // as CPython numbers them
 
 ops::Comparison comparison_of(int op) {
   switch (op) {
@@ -173,6 +208,7 @@ PyObject* tensor_richcompare(PyObject* a, PyObject* b, int op) {
   return guarded([&]() -> PyObject* {
     Scalar number;
     if (!is_tensor(a)) return Py_NewRef(Py_NotImplemented);
+    if (must_ask(a, b)) return ask_operands(comparison_names[op], a, b);
     if (is_tensor(b)) return wrap(ops::compare(comparison_of(op), unwrap(a), unwrap(b))).release();
     if (parse_number(b, &number)) return wrap(ops::compare_number(comparison_of(op), unwrap(a), number)).release();
     return Py_NewRef(Py_NotImplemented);
@@ -189,9 +225,9 @@ PyNumberMethods make_numbers() {
   numbers.nb_true_divide = binary<Div>;
   numbers.nb_power = power;
   numbers.nb_matrix_multiply = matrix_multiply;
-  numbers.nb_negative = unary<ops::neg>;
+  numbers.nb_negative = unary<Neg>;
   numbers.nb_positive = positive;
-  numbers.nb_absolute = unary<ops::abs>;
+  numbers.nb_absolute = unary<Abs>;
   numbers.nb_bool = truth;
   numbers.nb_float = to_float;
   numbers.nb_int = to_int;

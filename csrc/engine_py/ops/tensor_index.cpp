@@ -5,6 +5,7 @@
 #include "engine_py/call/args.hpp"
 #include "engine_py/call/methods.hpp"
 #include "engine_py/call/tables.hpp"
+#include "engine_py/call/torch_function.hpp"
 #include "engine_py/call/warnings.hpp"
 #include "engine_py/interpreter/errors.hpp"
 #include "engine_py/interpreter/state.hpp"
@@ -219,6 +220,7 @@ void assign(const Tensor& target, const Tensor& value) {
 
 PyObject* get_item(PyObject* self, PyObject* index) {
   return guarded([&] {
+    if (one_overrides({self, index})) return ask_classes("__getitem__", {self, index});
     const Tensor& tensor = unwrap(self);
     ParsedIndex parsed = parse_index(tensor, index, WholeSlice::is_view);
     if (!parsed.indices.empty()) return wrap(ops::index(parsed.window, parsed.indices)).release();
@@ -230,6 +232,10 @@ PyObject* get_item(PyObject* self, PyObject* index) {
 int set_item(PyObject* self, PyObject* index, PyObject* value) {
   return guarded(-1, [&] {
     if (value == nullptr) raise_python(PyExc_TypeError, "Tensor does not support deleting items");
+    if (one_overrides({self, index, value})) {
+      Py_DECREF(ask_classes("__setitem__", {self, index, value}));
+      return 0;
+    }
     const Tensor& tensor = unwrap(self);
     const Tensor source = value_for(tensor, value);
     if (index == Py_False) return 0;
@@ -247,6 +253,7 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
 
 Py_ssize_t length(PyObject* self) {
   return guarded(Py_ssize_t{-1}, [&]() -> Py_ssize_t {
+    if (overrides(self)) return PyLong_AsSsize_t(Ref::steal(ask_classes("__len__", {self})).get());
     const Tensor& tensor = unwrap(self);
     if (tensor->dim() == 0) raise_python(PyExc_TypeError, "len() of a 0-d tensor");
     return static_cast<Py_ssize_t>(tensor->sizes()[0]);

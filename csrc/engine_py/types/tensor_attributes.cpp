@@ -177,7 +177,6 @@ Ref get_ndim(const Tensor& tensor) { return checked(PyLong_FromSize_t(tensor->di
 Ref get_dtype(const Tensor& tensor) { return wrap_dtype(tensor->dtype()); }
 Ref get_layout(const Tensor&) { return Ref::borrow(state().strided_layout); }
 Ref get_cdata(const Tensor& tensor) { return checked(PyLong_FromVoidPtr(tensor.get())); }
-Ref get_false(const Tensor&) { return Ref::borrow(Py_False); }
 Ref get_none(const Tensor&) { return Ref::borrow(Py_None); }
 Ref get_itemsize(const Tensor& tensor) { return checked(PyLong_FromSize_t(item_size(tensor->dtype()))); }
 Ref get_nbytes(const Tensor& tensor) {
@@ -281,21 +280,6 @@ PyGetSetDef tensor_attributes[] = {
     {"dtype", getter<get_dtype>, nullptr, nullptr, nullptr},
     {"device", get_device, nullptr, nullptr, nullptr},
     {"layout", getter<get_layout>, nullptr, nullptr, nullptr},
-    {"is_sparse", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_quantized", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_cuda", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_sparse_csr", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_mkldnn", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_meta", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_nested", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_xpu", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_mps", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_mtia", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_maia", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_ipu", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_xla", getter<get_false>, nullptr, nullptr, nullptr},
-    {"is_vulkan", getter<get_false>, nullptr, nullptr, nullptr},
-    {"_has_symbolic_sizes_strides", getter<get_false>, nullptr, nullptr, nullptr},
     {"itemsize", getter<get_itemsize>, nullptr, nullptr, nullptr},
     {"nbytes", getter<get_nbytes>, nullptr, nullptr, nullptr},
     {"name", getter<get_none>, nullptr, nullptr, nullptr},

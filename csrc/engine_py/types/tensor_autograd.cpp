@@ -95,12 +95,7 @@ PyObject* tensor_make_subclass(PyObject*, PyObject* arguments, PyObject* keyword
 PyObject* tensor_as_subclass(PyObject* self, PyObject* type) {
   return guarded([&] {
     require_tensor_class(type);
-    const Tensor& tensor = unwrap(self);
-    Tensor shared = needs_graph({&tensor}) ? ops::view_as_itself(tensor)
-                                           : make_view(tensor, tensor->sizes(), tensor->strides(), tensor->offset());
-    if (const NodePtr node = is_leaf(*shared) ? grad_fn(tensor) : NodePtr())
-      set_history_at(shared, node, tensor->meta()->output_nr);
-    return wrap_as(std::move(shared), reinterpret_cast<PyTypeObject*>(type)).release();
+    return wrap_as(ops::view_as_itself(unwrap(self)), reinterpret_cast<PyTypeObject*>(type)).release();
   });
 }
 

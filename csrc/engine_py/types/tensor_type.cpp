@@ -4,8 +4,10 @@
 
 #include "base/immortal.hpp"
 #include "engine/graph/autograd.hpp"
+#include "engine/ops/ops.hpp"
 #include "engine/policy/traits.hpp"
 #include "engine_py/call/tables.hpp"
+#include "engine_py/call/torch_function.hpp"
 #include "engine_py/functions/function.hpp"
 #include "engine_py/hooks/hooks.hpp"
 #include "engine_py/interpreter/errors.hpp"
@@ -149,6 +151,7 @@ int tensor_meta_init(PyObject* self, PyObject* arguments, PyObject* keywords) {
   PyTypeObject* type = reinterpret_cast<PyTypeObject*>(self);
   type->tp_dealloc = tensor_dealloc;
   type->tp_traverse = tensor_traverse;
+  if (state().tensor_class != nullptr && has_function(type)) state().has_overriding_types = true;
   return 0;
 }
 
@@ -158,7 +161,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject*) {
       raise_python(PyExc_RuntimeError, "Cannot directly construct TensorBase; subclass it and then construct that");
     PyObject* data = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
     if (data == nullptr) return wrap_as(empty({0}, DType::float32), type).release();
-    if (is_tensor(data)) return wrap_as(variable_data(unwrap(data)), type).release();
+    if (is_tensor(data)) return wrap_as(ops::view_as_itself(unwrap(data)), type).release();
     if (PyTuple_GET_SIZE(arguments) > 1 || PyLong_Check(data))
       return wrap_as(empty(parse_dims(arguments), DType::float32), type).release();
     const Ref module = checked(PyImport_ImportModule("gradlife._engine"));
@@ -188,6 +191,7 @@ PyMethodDef* all_methods() {
   std::vector<PyMethodDef> methods;
   for (PyMethodDef* table : {op_methods(), autograd_methods})
     for (; table->ml_name != nullptr; ++table) methods.push_back(*table);
+  let_classes_override_methods(methods);
   methods.push_back(subclass_method);
   methods.push_back({nullptr, nullptr, 0, nullptr});
   return immortal(std::move(methods)).data();
@@ -203,62 +207,39 @@ Ref make_tensor_meta() {
 }
 
 Ref make_tensor_base() {
-  static PyType_Slot slots[] = {
-      {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
-      {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
-      {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
-      {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},
-      {Py_tp_members, tensor_members},
-      {Py_tp_getset, tensor_attributes},
-      {Py_tp_methods, all_methods()},
-      {Py_tp_richcompare, reinterpret_cast<void*>(tensor_richcompare)},
-      {Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)},
-      {Py_nb_add, reinterpret_cast<void*>(op_numbers.nb_add)},
-      {Py_nb_subtract, reinterpret_cast<void*>(op_numbers.nb_subtract)},
-      {Py_nb_multiply, reinterpret_cast<void*>(op_numbers.nb_multiply)},
-      {Py_nb_true_divide, reinterpret_cast<void*>(op_numbers.nb_true_divide)},
-      {Py_nb_power, reinterpret_cast<void*>(op_numbers.nb_power)},
-      {Py_nb_matrix_multiply, reinterpret_cast<void*>(op_numbers.nb_matrix_multiply)},
-      {Py_nb_negative, reinterpret_cast<void*>(op_numbers.nb_negative)},
-      {Py_nb_positive, reinterpret_cast<void*>(op_numbers.nb_positive)},
-      {Py_nb_absolute, reinterpret_cast<void*>(op_numbers.nb_absolute)},
-      {Py_nb_invert, reinterpret_cast<void*>(op_numbers.nb_invert)},
-      {Py_nb_bool, reinterpret_cast<void*>(op_numbers.nb_bool)},
-      {Py_nb_float, reinterpret_cast<void*>(op_numbers.nb_float)},
-      {Py_nb_int, reinterpret_cast<void*>(op_numbers.nb_int)},
-      {Py_nb_index, reinterpret_cast<void*>(op_numbers.nb_index)},
-      {Py_nb_inplace_add, reinterpret_cast<void*>(op_numbers.nb_inplace_add)},
-      {Py_nb_inplace_subtract, reinterpret_cast<void*>(op_numbers.nb_inplace_subtract)},
-      {Py_nb_inplace_multiply, reinterpret_cast<void*>(op_numbers.nb_inplace_multiply)},
-      {Py_nb_inplace_true_divide, reinterpret_cast<void*>(op_numbers.nb_inplace_true_divide)},
-      {Py_nb_inplace_power, reinterpret_cast<void*>(op_numbers.nb_inplace_power)},
-      {Py_nb_floor_divide, reinterpret_cast<void*>(op_numbers.nb_floor_divide)},
-      {Py_nb_remainder, reinterpret_cast<void*>(op_numbers.nb_remainder)},
-      {Py_nb_and, reinterpret_cast<void*>(op_numbers.nb_and)},
-      {Py_nb_or, reinterpret_cast<void*>(op_numbers.nb_or)},
-      {Py_nb_xor, reinterpret_cast<void*>(op_numbers.nb_xor)},
-      {Py_nb_lshift, reinterpret_cast<void*>(op_numbers.nb_lshift)},
-      {Py_nb_rshift, reinterpret_cast<void*>(op_numbers.nb_rshift)},
-      {Py_nb_inplace_floor_divide, reinterpret_cast<void*>(op_numbers.nb_inplace_floor_divide)},
-      {Py_nb_inplace_remainder, reinterpret_cast<void*>(op_numbers.nb_inplace_remainder)},
-      {Py_nb_inplace_and, reinterpret_cast<void*>(op_numbers.nb_inplace_and)},
-      {Py_nb_inplace_or, reinterpret_cast<void*>(op_numbers.nb_inplace_or)},
-      {Py_nb_inplace_xor, reinterpret_cast<void*>(op_numbers.nb_inplace_xor)},
-      {Py_nb_inplace_lshift, reinterpret_cast<void*>(op_numbers.nb_inplace_lshift)},
-      {Py_nb_inplace_rshift, reinterpret_cast<void*>(op_numbers.nb_inplace_rshift)},
-      {Py_mp_length, reinterpret_cast<void*>(op_mapping.mp_length)},
-      {Py_mp_subscript, reinterpret_cast<void*>(op_mapping.mp_subscript)},
-      {Py_mp_ass_subscript, reinterpret_cast<void*>(op_mapping.mp_ass_subscript)},
-      {0, nullptr}};
-  // A slot without a function would be taken for an inherited one: drop those the operations do not offer.
-  static std::vector<PyType_Slot> offered;
-  if (offered.empty()) {
-    for (const PyType_Slot& slot : slots)
-      if (slot.slot == 0 || slot.pfunc != nullptr) offered.push_back(slot);
-  }
+  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(tensor_new)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},
+                                {Py_tp_members, tensor_members},
+                                {Py_tp_getset, let_classes_override(tensor_attributes)},
+                                {Py_tp_methods, all_methods()},
+                                {Py_tp_richcompare, reinterpret_cast<void*>(tensor_richcompare)},
+                                {Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)},
+                                {Py_nb_add, reinterpret_cast<void*>(op_numbers.nb_add)},
+                                {Py_nb_subtract, reinterpret_cast<void*>(op_numbers.nb_subtract)},
+                                {Py_nb_multiply, reinterpret_cast<void*>(op_numbers.nb_multiply)},
+                                {Py_nb_true_divide, reinterpret_cast<void*>(op_numbers.nb_true_divide)},
+                                {Py_nb_power, reinterpret_cast<void*>(op_numbers.nb_power)},
+                                {Py_nb_matrix_multiply, reinterpret_cast<void*>(op_numbers.nb_matrix_multiply)},
+                                {Py_nb_negative, reinterpret_cast<void*>(op_numbers.nb_negative)},
+                                {Py_nb_positive, reinterpret_cast<void*>(op_numbers.nb_positive)},
+                                {Py_nb_absolute, reinterpret_cast<void*>(op_numbers.nb_absolute)},
+                                {Py_nb_bool, reinterpret_cast<void*>(op_numbers.nb_bool)},
+                                {Py_nb_float, reinterpret_cast<void*>(op_numbers.nb_float)},
+                                {Py_nb_int, reinterpret_cast<void*>(op_numbers.nb_int)},
+                                {Py_nb_index, reinterpret_cast<void*>(op_numbers.nb_index)},
+                                {Py_nb_inplace_add, reinterpret_cast<void*>(op_numbers.nb_inplace_add)},
+                                {Py_nb_inplace_subtract, reinterpret_cast<void*>(op_numbers.nb_inplace_subtract)},
+                                {Py_nb_inplace_multiply, reinterpret_cast<void*>(op_numbers.nb_inplace_multiply)},
+                                {Py_nb_inplace_true_divide, reinterpret_cast<void*>(op_numbers.nb_inplace_true_divide)},
+                                {Py_nb_inplace_power, reinterpret_cast<void*>(op_numbers.nb_inplace_power)},
+                                {Py_mp_length, reinterpret_cast<void*>(op_mapping.mp_length)},
+                                {Py_mp_subscript, reinterpret_cast<void*>(op_mapping.mp_subscript)},
+                                {Py_mp_ass_subscript, reinterpret_cast<void*>(op_mapping.mp_ass_subscript)},
+                                {0, nullptr}};
   static PyType_Spec spec = {"torch._C.TensorBase", sizeof(TensorObject), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, nullptr};
-  spec.slots = offered.data();
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   return checked(PyType_FromSpec(&spec));
 }
 

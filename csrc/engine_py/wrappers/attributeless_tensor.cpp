@@ -1,6 +1,7 @@
 #include "engine_py/wrappers/attributeless_tensor.hpp"
 
 #include "engine_py/interpreter/errors.hpp"
+#include "engine_py/interpreter/state.hpp"
 
 namespace gradlife {
 namespace {
@@ -16,7 +17,9 @@ Ref make_bare_class(PyTypeObject* type) {
   const Ref name = checked(PyObject_GetAttrString(cls, "__name__"));
   const Ref body = checked(Py_BuildValue("{s:(),s:O}", "__slots__", "__module__", module.get()));
   PyObject* metaclass = reinterpret_cast<PyObject*>(Py_TYPE(cls));
+  const bool has_overriding_types = state().has_overriding_types;
   Ref made = checked(PyObject_CallFunction(metaclass, "O(O)O", name.get(), cls, body.get()));
+  state().has_overriding_types = has_overriding_types;  // OneFlow asks nobody
   PyTypeObject* bare = reinterpret_cast<PyTypeObject*>(made.get());
   bare->tp_dictoffset = 0;
   bare->tp_weaklistoffset = 0;

@@ -9,9 +9,10 @@ from typing import Any
 
 from gradlife import _engine
 from gradlife._engine import _saved_tensor_type
+from gradlife.engine import overrides
 from gradlife.engine.autograd import _functions, anomaly_mode, function, grad_mode, graph, variable
 from gradlife.engine.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from gradlife.engine.autograd.function import Function, NestedIOFunction
+from gradlife.engine.autograd.function import Function
 from gradlife.engine.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from gradlife.engine.autograd.graph import GradientEdge
 from gradlife.engine.autograd.validity import is_checkpoint_valid as _is_checkpoint_valid
@@ -33,7 +34,6 @@ from gradlife.engine.tensors import Size, Tensor
 __all__ = [
     "Function",
     "GradcheckError",
-    "NestedIOFunction",
     "Variable",
     "_functions",
     "_force_original_view_tracking",
@@ -129,6 +129,20 @@ def grad(
     roots, wanted = _sequence(outputs), _sequence(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if overrides.has_torch_function((*roots, *wanted)):
+        return overrides.handle_torch_function(  # type: ignore[no-any-return]
+            grad,
+            (*roots, *wanted),
+            roots,
+            wanted,
+            grad_outputs=grad_outputs,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            only_inputs=only_inputs,
+            allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched,
+            materialize_grads=materialize_grads,
+        )
     given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
     gradients = _make_gradients(roots, given)
     keep = create_graph if retain_graph is None else retain_graph

@@ -20,8 +20,6 @@ __all__ = [
     "BackwardCFunction",
     "Function",
     "FunctionCtx",
-    "InplaceFunction",
-    "NestedIOFunction",
     "once_differentiable",
 ]
 
@@ -204,21 +202,6 @@ class Function(_SingleLevelFunction):
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
             "generate_vmap_rule=True."
         )
-
-
-class InplaceFunction(Function):
-    """A Function with an ``inplace`` flag."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-
-class NestedIOFunction(Function):
-    """A Function of nested inputs, from before 0.4: refused."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("gradlife's engine has no NestedIOFunction")
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -41,8 +41,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # `bool` is the engine's there
-        return "Parameter containing:\n" + super().__repr__()
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         state = self.__dict__

@@ -34,6 +34,7 @@ import programs_of_modes
 import programs_of_modules
 import programs_of_optimizers
 import programs_of_refusals
+import programs_of_subclasses
 import programs_of_values
 import programs_of_warnings
 import programs_of_weak_keys
@@ -62,6 +63,7 @@ PROGRAMS: list[Program] = [
     *programs_of_calls.PROGRAMS,
     *programs_of_modes.PROGRAMS,
     *programs_of_warnings.PROGRAMS,
+    *programs_of_subclasses.PROGRAMS,
 ]
 FAITHFUL_TO = "2.13"
 

@@ -153,7 +153,6 @@ CALLS: dict[str, Call] = {
             fw.ones(1, dtype=fw.float64) + fw.tensor(1j),
             fw.tensor([1j], dtype=fw.complex128).real,
             fw.tensor([1j], dtype=fw.complex128).abs(),
-            fw.rand(2, dtype=fw.complex128),
         )
     ],
     "printed": lambda fw: (
