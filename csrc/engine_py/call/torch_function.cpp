@@ -201,7 +201,7 @@ PyGetSetDef* let_classes_override(const PyGetSetDef* attributes) {
     rows.back() = {attributes->name, guarded_get, set, attributes->doc, const_cast<PyGetSetDef*>(attributes)};
   }
   rows.push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
-  return lasting(std::move(rows)).data();
+  return immortal(std::move(rows)).data();
 }
 
 PyMethodDef overriding_functions[] = {{"_switch_torch_function_off", switch_off, METH_O, nullptr},
