@@ -132,7 +132,6 @@ __all__ = [
     "float",
     "float32",
     "float64",
-    "get_default_dtype",
     "get_rng_state",
     "inf",
     "inference_mode",
@@ -143,7 +142,6 @@ __all__ = [
     "is_grad_enabled",
     "is_inference",
     "is_inference_mode_enabled",
-    "is_storage",
     "is_tensor",
     "layout",
     "live_bytes",
@@ -186,11 +184,6 @@ def is_tensor(obj: _Any) -> _Any:
     return isinstance(obj, Tensor)
 
 
-def is_storage(obj: _Any) -> _Any:
-    """Return whether ``obj`` is the memory of tensors."""
-    return isinstance(obj, (UntypedStorage, TypedStorage))
-
-
 def numel(input: Tensor) -> _Any:
     """The number of elements of a tensor."""
     return input.numel()
@@ -199,11 +192,6 @@ def numel(input: Tensor) -> _Any:
 def is_inference(input: Tensor) -> _Any:
     """Return whether a tensor was made in inference mode."""
     return input.is_inference()
-
-
-def get_default_dtype() -> dtype:
-    """The dtype of new tensors of Python floats: always float32 here."""
-    return float32
 
 
 def _version() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["device_count", "is_available", "is_initialized"]
+__all__ = ["is_available", "is_initialized"]
 
 
 def is_available() -> bool:
@@ -13,8 +13,3 @@ def is_available() -> bool:
 def is_initialized() -> bool:
     """Return whether a GPU is in use: never here."""
     return False
-
-
-def device_count() -> int:
-    """Return how many GPUs there are."""
-    return 0

@@ -53,36 +53,36 @@ def described(fw: Any, found: Any) -> Any:
         )
 
 
-def numbers(fw: Any) -> Any:
-    return fw.tensor([3.0, 4.0])
+def numbers(framework: Any) -> Any:
+    return framework.tensor([3.0, 4.0])
 
 
-def leaf(fw: Any) -> Any:
-    return fw.tensor([1.0, 2.0], requires_grad=True)
+def leaf(framework: Any) -> Any:
+    return framework.tensor([1.0, 2.0], requires_grad=True)
 
 
-def classes(fw: Any) -> tuple[Any, Any, Any, Any]:
+def classes(framework: Any) -> tuple[Any, Any, Any, Any]:
     """A subclass, one of that, one besides, and one that is not asked."""
-    sub = type("Sub", (fw.Tensor,), {})
-    off = type("Off", (fw.Tensor,), {"__torch_function__": fw._C._disabled_torch_function_impl})
-    return sub, type("SubSub", (sub,), {}), type("Other", (fw.Tensor,), {}), off
+    sub = type("Sub", (framework.Tensor,), {})
+    off = type("Off", (framework.Tensor,), {"__torch_function__": framework._C._disabled_torch_function_impl})
+    return sub, type("SubSub", (sub,), {}), type("Other", (framework.Tensor,), {}), off
 
 
-def makers(fw: Any) -> dict[str, Make]:
+def makers(framework: Any) -> dict[str, Make]:
     """All ways to a tensor of a subclass."""
-    sub, sub_sub, _, off = classes(fw)
+    sub, sub_sub, _, off = classes(framework)
     return {
-        "of a leaf": lambda: leaf(fw).as_subclass(sub),
-        "of numbers": lambda: numbers(fw).as_subclass(sub),
-        "required": lambda: numbers(fw).as_subclass(sub).requires_grad_(),
-        "of a result": lambda: (leaf(fw) * 2).as_subclass(sub),
-        "made": lambda: fw.Tensor._make_subclass(sub, numbers(fw), True),
-        "made of a leaf": lambda: fw.Tensor._make_subclass(sub_sub, leaf(fw)),
+        "of a leaf": lambda: leaf(framework).as_subclass(sub),
+        "of numbers": lambda: numbers(framework).as_subclass(sub),
+        "required": lambda: numbers(framework).as_subclass(sub).requires_grad_(),
+        "of a result": lambda: (leaf(framework) * 2).as_subclass(sub),
+        "made": lambda: framework.Tensor._make_subclass(sub, numbers(framework), True),
+        "made of a leaf": lambda: framework.Tensor._make_subclass(sub_sub, leaf(framework)),
         "constructed": lambda: sub([1.0, 2.0]),
-        "constructed of a leaf": lambda: sub(leaf(fw)),
-        "not asked": lambda: leaf(fw).as_subclass(off),
-        "parameter": lambda: fw.nn.Parameter(numbers(fw).as_subclass(sub)),
-        "view": lambda: fw.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True).as_subclass(sub)[0],
+        "constructed of a leaf": lambda: sub(leaf(framework)),
+        "not asked": lambda: leaf(framework).as_subclass(off),
+        "parameter": lambda: framework.nn.Parameter(numbers(framework).as_subclass(sub)),
+        "view": lambda: framework.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True).as_subclass(sub)[0],
     }
 
 

@@ -73,7 +73,6 @@ class SavedSlot {
   bool requires_grad_ = false;
   bool lacks_accumulator_ = false;
   bool is_inplace_on_view_ = false;
-  bool is_scalar_ = false;
   std::unique_ptr<LiveCount<Kind::saved>> count_;
 };
 

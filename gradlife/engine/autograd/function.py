@@ -57,22 +57,12 @@ class FunctionCtx:
         """Set whether backward receives zeros (True, the default) or None for outputs that nobody used."""
         self.materialize_grads = value
 
-    def mark_shared_storage(self, *pairs: Any) -> None:
-        """Does nothing: storages that are shared are seen by themselves."""
-        warnings.warn(
-            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
-            "`set_()` are not tracked",
-            FutureWarning,
-            stacklevel=2,
-        )
-
 
 class _ContextMethodMixin:
     """The name of FunctionCtx up to 1.9."""
 
     save_for_backward = FunctionCtx.save_for_backward
     mark_dirty = FunctionCtx.mark_dirty
-    mark_shared_storage = FunctionCtx.mark_shared_storage
     mark_non_differentiable = FunctionCtx.mark_non_differentiable
     set_materialize_grads = FunctionCtx.set_materialize_grads
 

@@ -159,10 +159,6 @@ class Walking:
             )
         return self._apply(lambda tensor: tensor.to(*args, **kwargs) if tensor.is_floating_point() else tensor)
 
-    def share_memory(self) -> Self:
-        """Refused: the engine's tensors belong to one process."""
-        raise NotImplementedError("gradlife's engine has no memory shared between processes")
-
 
 def _replace_data(parameter: Any, fn: Callable[[Tensor], Tensor]) -> None:
     with no_grad():
