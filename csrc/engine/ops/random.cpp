@@ -110,8 +110,24 @@ GeneratorState generator_state() { return generator().state(); }
 
 void set_generator_state(const GeneratorState& state) { generator().set_state(state); }
 
+namespace {
+
+// Both parts of complex numbers, drawn by `fill`.
+template <class Fill>
+Tensor drawn_apart(const Dims& sizes, DType dtype, Fill fill) {
+  Tensor result = empty(sizes, dtype);
+  const GradMode no_grad(false);
+  fill(*view_as_real(result));
+  return result;
+}
+
+}  // namespace
+
 Tensor rand(const Dims& sizes, DType dtype) {
   require_sizes(sizes);
+  if (is_complex(dtype))
+    return drawn_apart(sizes, dtype,
+                       [](const TensorImpl& parts) { generate_below(parts, 1, [] { return generator().uniform(); }); });
   Tensor result = empty(sizes, dtype);
   generate_below(*result, 1, [] { return generator().uniform(); });
   return result;
@@ -119,6 +135,10 @@ Tensor rand(const Dims& sizes, DType dtype) {
 
 Tensor randn(const Dims& sizes, DType dtype) {
   require_sizes(sizes);
+  if (is_complex(dtype))  // so that the variance of the whole is one
+    return drawn_apart(sizes, dtype, [](const TensorImpl& parts) {
+      generate(parts, "normal_kernel_cpu", [] { return generator().normal() * std::sqrt(0.5); });
+    });
   Tensor result = empty(sizes, dtype);
   generate(*result, "normal_kernel_cpu", [] { return generator().normal(); });
   return result;

@@ -21,7 +21,6 @@ thread_local bool is_switched_off = false;
 struct Guarded {
   const char* name;
   PyCFunction function;
-  bool is_method;
 
   PyObject* call(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) const {
     const auto fast = reinterpret_cast<FastMethod>(reinterpret_cast<void (*)()>(function));
@@ -109,20 +108,6 @@ PyCFunction guard_at(size_t index, bool is_method, bool is_plain, std::index_seq
   return is_plain ? plain_methods[index] : as_method(is_method ? methods[index] : functions[index]);
 }
 
-void guard_rows(std::vector<PyMethodDef>& rows, bool are_methods) {
-  size_t counts[2] = {};
-  for (PyMethodDef& row : rows) {
-    const bool is_plain = row.ml_flags == METH_NOARGS || row.ml_flags == METH_O;
-    if (row.ml_name == nullptr || is_never_asked(row.ml_name)) continue;
-    if (row.ml_flags != fast_call && !(are_methods && is_plain)) continue;
-    const size_t index = counts[is_plain ? 1 : 0]++;
-    require(index < most_rows, "more functions than may be overridden");
-    auto& kept = is_plain ? guarded_plain_methods : are_methods ? guarded_methods : guarded_functions;
-    kept[index] = {row.ml_name, row.ml_meth, are_methods};
-    row.ml_meth = guard_at(index, are_methods, is_plain, std::make_index_sequence<most_rows>());
-  }
-}
-
 PyObject* ask_attribute(const char* name, const char* how, PyObject* self, PyObject* value) {
   const Ref attribute = method_named(name);
   return ask(checked(PyObject_GetAttrString(attribute.get(), how)), self, &value, value != nullptr ? 1 : 0, nullptr);
@@ -189,8 +174,19 @@ PyObject* ask_operands(const char* method, PyObject* left, PyObject* right) {
   }
 }
 
-void let_classes_override_functions(std::vector<PyMethodDef>& functions) { guard_rows(functions, false); }
-void let_classes_override_methods(std::vector<PyMethodDef>& methods) { guard_rows(methods, true); }
+void let_classes_override(std::vector<PyMethodDef>& rows, bool are_methods) {
+  size_t counts[2] = {};
+  for (PyMethodDef& row : rows) {
+    const bool is_plain = row.ml_flags == METH_NOARGS || row.ml_flags == METH_O;
+    if (row.ml_name == nullptr || is_never_asked(row.ml_name)) continue;
+    if (row.ml_flags != fast_call && !(are_methods && is_plain)) continue;
+    const size_t index = counts[is_plain ? 1 : 0]++;
+    require(index < most_rows, "more functions than may be overridden");
+    auto& kept = is_plain ? guarded_plain_methods : are_methods ? guarded_methods : guarded_functions;
+    kept[index] = {row.ml_name, row.ml_meth};
+    row.ml_meth = guard_at(index, are_methods, is_plain, std::make_index_sequence<most_rows>());
+  }
+}
 
 PyGetSetDef* let_classes_override(const PyGetSetDef* attributes) {
   std::vector<PyGetSetDef> rows;

@@ -11,8 +11,7 @@
 
 namespace gradlife {
 
-void let_classes_override_functions(std::vector<PyMethodDef>& functions);
-void let_classes_override_methods(std::vector<PyMethodDef>& methods);
+void let_classes_override(std::vector<PyMethodDef>& rows, bool are_methods);
 PyGetSetDef* let_classes_override(const PyGetSetDef* attributes);
 
 // True if tensors of this class take over: all classes but those that have it disabled, as Parameter has.

@@ -123,7 +123,7 @@ PyMethodDef* op_functions() {
   Table table;
   for (const Operation* rows : operation_tables) append(table, rows, &Operation::function);
   for (const PyMethodDef* rows : function_tables) append(table, rows);
-  let_classes_override_functions(table);
+  let_classes_override(table, false);
   return finished(std::move(table));
 }
 

@@ -122,19 +122,11 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   });
 }
 
-struct Neg {
-  static constexpr const char* name = "neg";
-  static Tensor of(const Tensor& a) { return ops::neg(a); }
-};
-struct Abs {
-  static constexpr const char* name = "abs";
-  static Tensor of(const Tensor& a) { return ops::abs(a); }
-};
+constexpr char neg_name[] = "neg", abs_name[] = "abs";
 
-template <class Op>
+template <Tensor (*op)(const Tensor&), const char* name>
 PyObject* unary(PyObject* self) {
-  return guarded(
-      [&] { return overrides(self) ? ask_classes(Op::name, {self}) : wrap(Op::of(unwrap(self))).release(); });
+  return guarded([&] { return overrides(self) ? ask_classes(name, {self}) : wrap(op(unwrap(self))).release(); });
 }
 
 PyObject* positive(PyObject* self) {
@@ -225,9 +217,9 @@ PyNumberMethods make_numbers() {
   numbers.nb_true_divide = binary<Div>;
   numbers.nb_power = power;
   numbers.nb_matrix_multiply = matrix_multiply;
-  numbers.nb_negative = unary<Neg>;
+  numbers.nb_negative = unary<ops::neg, neg_name>;
   numbers.nb_positive = positive;
-  numbers.nb_absolute = unary<Abs>;
+  numbers.nb_absolute = unary<ops::abs, abs_name>;
   numbers.nb_bool = truth;
   numbers.nb_float = to_float;
   numbers.nb_int = to_int;

@@ -191,7 +191,7 @@ PyMethodDef* all_methods() {
   std::vector<PyMethodDef> methods;
   for (PyMethodDef* table : {op_methods(), autograd_methods})
     for (; table->ml_name != nullptr; ++table) methods.push_back(*table);
-  let_classes_override_methods(methods);
+  let_classes_override(methods, true);
   methods.push_back(subclass_method);
   methods.push_back({nullptr, nullptr, 0, nullptr});
   return immortal(std::move(methods)).data();

@@ -129,20 +129,12 @@ def grad(
     roots, wanted = _sequence(outputs), _sequence(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if overrides.has_torch_function((*roots, *wanted)):
-        return overrides.handle_torch_function(  # type: ignore[no-any-return]
-            grad,
-            (*roots, *wanted),
-            roots,
-            wanted,
-            grad_outputs=grad_outputs,
-            retain_graph=retain_graph,
-            create_graph=create_graph,
-            only_inputs=only_inputs,
-            allow_unused=allow_unused,
-            is_grads_batched=is_grads_batched,
-            materialize_grads=materialize_grads,
-        )
+    asked: tuple[Any, ...] = (*roots, *wanted)
+    if overrides.has_torch_function(asked):
+        named = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph}
+        named |= {"only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
+        named["materialize_grads"] = materialize_grads
+        return tuple(overrides.handle_torch_function(grad, asked, roots, wanted, **named))
     given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
     gradients = _make_gradients(roots, given)
     keep = create_graph if retain_graph is None else retain_graph
