@@ -20,6 +20,7 @@ __all__ = [
     "BackwardCFunction",
     "Function",
     "FunctionCtx",
+    "InplaceFunction",
     "once_differentiable",
 ]
 
@@ -192,6 +193,14 @@ class Function(_SingleLevelFunction):
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
             "generate_vmap_rule=True."
         )
+
+
+class InplaceFunction(Function):
+    """A Function with an ``inplace`` flag."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
