@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python upstream
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -106,6 +106,9 @@ hammer: $(VENV)/.built ## build, share, drop and run graphs in eight threads for
 
 valgrind: $(VENV)/.built ## run the tests marked `valgrind` under its memcheck
 	$(BIN)/python -m benchmarks.hardening.memcheck $(ARGS)
+
+upstream: $(VENV)/.built ## run the bugs of PyTorch in docs/upstream on the installed release: which still stand?
+	$(BIN)/python -m benchmarks.upstream
 
 mutants: $(VENV)/.built ## replace each ownership policy in turn: every mutant must turn a scenario red
 	$(BIN)/python -m gradlife.runner.mutants $(ARGS)
