@@ -96,7 +96,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "heap": ("torch_layout", "", "views"),
     "hunting": ("process", "snapshots", "steps", "growth", "stores", "findings", "session", "run"),
     "interactive": ("", "tui", "notebook"),
-    "peaks": ("sources", "recording", "analysis", "run"),
+    "peaks": ("sources", "recording", "edits", "analysis", "run"),
     "patterns": ("matching", "rules", "rewrites", ""),
     "pytest_plugin": ("settings", "outcomes", "checks", "scenarios", ""),
     "reports": ("", "drawing", "run", "hunt", "peak", "heap", "formats", "html"),

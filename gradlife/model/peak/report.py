@@ -64,6 +64,26 @@ class OwnerShare:
 
 
 @dataclass(frozen=True)
+class LineChange:
+    """Other lines in the place of some; an insertion has none of these, and stands before `first`."""
+
+    first: int
+    last: int  # first - 1: an insertion
+    lines: tuple[str, ...]  # without their ends
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What to change in the program."""
+
+    text: str  # "`del logits` after line 44"
+    file: str = ""
+    line: int = 0
+    changes: tuple[LineChange, ...] = ()  # none: it is not known to be safe
+    patch: str = ""  # the changes as a unified diff
+
+
+@dataclass(frozen=True)
 class Saving:
     """Storages of one origin and one holder that nobody reads again at the peak."""
 
@@ -79,6 +99,7 @@ class Saving:
     peak_after: int
     steps_held: int = 0  # that begin between the last read and the end of it
     saved_alone_bytes: int = 0  # by which the peak is lower if this alone is let go
+    edits: tuple[Edit, ...] = ()  # that let go of it, all of them together
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gradlife.model.peak.report import Owner, Use
 from gradlife.peaks.analysis.releases import release
-from gradlife.peaks.analysis.uses import gaps, was_read
+from gradlife.peaks.analysis.uses import gaps, was_read, zeroed_gaps
 from gradlife.peaks.recording.holders import Held, Holder
 from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
 
@@ -40,6 +40,7 @@ class Group:
     storages: list[Storage] = field(default_factory=list)
     freed: list[tuple[int, Gap]] = field(default_factory=list)  # when they would be free: number and ticks
     last: int = 0  # the last operation that uses the largest of them
+    zeroing: int | None = None  # the operation that writes zeros which are only added to
 
     @property
     def holder(self) -> Holder:
@@ -65,11 +66,19 @@ class Unused:
     storage: Storage
     gap: Gap
     held: Held | None  # None: nobody looked at it then
+    zeroing: int | None = None  # what is unused are the zeros of this operation
 
     @property
     def last(self) -> int:
         """The last operation that uses it."""
         return self.gap[0] // 2 - 1
+
+    @property
+    def is_known(self) -> bool:
+        """Is there somebody who could let go of it?"""
+        if self.held is None or not self.names or self.held.owner in LASTING:
+            return False
+        return self.zeroing is None or self.held.owner is Owner.GRADIENT
 
     @property
     def names(self) -> list[Holder]:
@@ -89,8 +98,8 @@ def grouped(
     recording: Recording, storages: Sequence[Storage], looks: Sequence[Look], first: int, end: int
 ) -> list[Group]:
     """The groups of what is unused at some time between two operations."""
-    unused = list(unused_between(storages, looks, within(first), within(end)))
-    seen = [one for one in unused if one.names and one.held is not None and one.held.owner not in LASTING]
+    unused = list(unused_between(recording, storages, looks, within(first), within(end)))
+    seen = [one for one in unused if one.is_known]
     lasts = last_of_records(seen)
     groups: dict[object, Group] = {}
     homes: dict[Origin | None, Counter[object]] = defaultdict(Counter)
@@ -100,18 +109,22 @@ def grouped(
         add_to(groups, key, one, recording, lasts)
     for one in unused:
         origin = origin_of(recording, one.storage)
-        if one.held is None and origin is not None and homes[origin]:
+        if one.held is None and one.zeroing is None and origin is not None and homes[origin]:
             [(home, _)] = homes[origin].most_common(1)
             add_to(groups, home, one, recording, lasts)
     return list(groups.values())
 
 
-def unused_between(storages: Sequence[Storage], looks: Sequence[Look], first: int, end: int) -> Iterator[Unused]:
+def unused_between(
+    recording: Recording, storages: Sequence[Storage], looks: Sequence[Look], first: int, end: int
+) -> Iterator[Unused]:
     """What is unused at some tick between two."""
     for storage in storages:
-        for gone, back in gaps(storage):
+        times: list[tuple[Gap, int | None]] = [(gap, None) for gap in gaps(storage)]
+        times += [(gap, gap[0] // 2) for gap in zeroed_gaps(storage, recording)]
+        for (gone, back), zeroing in times:
             if gone < end and back > first:
-                yield Unused(storage, (gone, back), held_then(storage, (gone, back), looks))
+                yield Unused(storage, (gone, back), held_then(storage, (gone, back), looks), zeroing)
 
 
 def held_then(storage: Storage, gap: Gap, looks: Sequence[Look]) -> Held | None:
@@ -144,7 +157,8 @@ def add_to(
     group = groups[key]
     holders = one.held.holders if one.held is not None else group.holders
     last = max([one.last, *(lasts.get(holder.record, 0) for holder in holders)])
-    gone = before(release(recording, holders, last))
+    gone = one.gap[0] if one.zeroing is not None else before(release(recording, holders, last))
+    group.zeroing = one.zeroing if one.zeroing is not None else group.zeroing
     if gone < one.gap[1]:
         group.storages.append(one.storage)
         group.freed.append((one.storage.number, (gone, one.gap[1])))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gradlife.model.peak.report import Moment, Owner, OwnerShare, PeakReport, Place, Saving, Use
+from gradlife.model.peak.report import Edit, Moment, Owner, OwnerShare, PeakReport, Place, Saving, Use
 from gradlife.peaks.analysis.groups import Group, Look, grouped
 from gradlife.peaks.analysis.savings import Replay, Step
 from gradlife.peaks.analysis.timeline import live_bytes, main_device, on_device, peak_operation
 from gradlife.peaks.analysis.uses import use_at
+from gradlife.peaks.edits.advice import Life, edits_for
 from gradlife.peaks.recording.holders import Held
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
@@ -132,6 +133,18 @@ class Judge:
             step.peak_after,
             self.begun(group.last, gone),
             step.saved_alone,
+            tuple(map(with_short_file, edits_for(group.holders, self.life(group)))),
+        )
+
+    def life(self, group: Group) -> Life:
+        """What an edit has to know."""
+        operations, birth = self._recording.operations, group.largest().birth
+        last = operations[max(group.last, 0)]
+        return Life(
+            operations[birth].frames if birth is not None else (),
+            last.frames,
+            last.in_backward,
+            operations[group.zeroing].frames if group.zeroing is not None else (),
         )
 
     def most_bytes(self, group: Group) -> int:
@@ -161,5 +174,15 @@ def place_of(frame: tuple[str, int, str] | None) -> Place:
     if frame is None:
         return Place()
     file, line, function = frame
+    return Place(short_file(file), line, function)
+
+
+def short_file(file: str) -> str:
+    """A file from the working folder on where it is below it."""
     below = os.path.relpath(file) if os.path.isabs(file) else file
-    return Place(file if below.startswith("..") else below, line, function)
+    return file if below.startswith("..") else below
+
+
+def with_short_file(edit: Edit) -> Edit:
+    """An edit as the report has it."""
+    return replace(edit, file=short_file(edit.file)) if edit.file else edit

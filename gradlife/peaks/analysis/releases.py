@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame, Recording
 from gradlife.peaks.recording.variables import Kind
-from gradlife.peaks.sources.program import function_of, source_of, spot_at
+from gradlife.peaks.sources.program import function_of, last_mention, mentions_in_head, source_of, spot_at
 
 #: Lines of a function: the file, the function's qualified name, the first line and the last.
 Span = tuple[str, str, int, int]
@@ -27,8 +27,12 @@ def release_by(recording: Recording, holder: Holder, last: int) -> int:
     frame = frame_of(holder, recording.operations[last].frames)
     if frame is None:
         return last + 1
-    span, operation = span_of(frame), last + 1
-    while operation < len(recording.operations) and runs(recording.operations[operation].frames, span):
+    span, operation = span_of(frame, written_name(holder)), last + 1
+    while (
+        span is not None
+        and operation < len(recording.operations)
+        and runs(recording.operations[operation].frames, span)
+    ):
         operation += 1
     return operation
 
@@ -48,12 +52,19 @@ def same_file(one: str, other: str) -> bool:
     return one == other or (bool(other) and os.path.abspath(one) == os.path.abspath(other))
 
 
-def span_of(frame: Frame) -> Span:
-    """The lines of the statement that a frame runs."""
+def written_name(holder: Holder) -> str:
+    """How the program writes what it lets go of: a name, or an attribute with its dot; empty where that is unknown."""
+    return f".{holder.name}" if holder.kind is Kind.ATTRIBUTE else holder.name
+
+
+def span_of(frame: Frame, name: str) -> Span | None:
+    """The lines of the statement that a frame runs; None if a name that it mentions only above is let go of before."""
     file, line, function = frame
     source = source_of(file)
     node = function_of(source, function, line) if source is not None else None
     spot = spot_at(node, line) if node is not None else None
+    if spot is not None and name and not mentions_in_head(spot.statement, name) and last_mention(spot, name):
+        return None
     first, end = spot.lines if spot is not None else (line, line)
     return file, function, min(first, line), max(end, line)
 

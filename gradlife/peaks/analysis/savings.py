@@ -71,7 +71,7 @@ class Replay:
     def _is_needed(self, one: tuple[Group, list[int]], chosen: Weighed) -> bool:
         """Is the peak higher without this one? Where two peaks are equal, each of two is needed for the other."""
         others = [other for other in chosen if other is not one]
-        return self._peak_without(others) > self._peak_without(chosen)
+        return self._peak_without(others) > self._peak_without(chosen) + LEAST_SHARE * self.peak
 
     def _steps(self, chosen: Weighed) -> list[Step]:
         live, now, found = self._live, self.peak, list[Step]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradlife.peaks.analysis.timeline import add, live_bytes, main_device, on_device, peak_operation, spans
-from gradlife.peaks.analysis.uses import gaps
+from gradlife.peaks.analysis.uses import gaps, zeroed_gaps
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
 #: Moments at most: each forks the process once.
@@ -26,7 +26,7 @@ def scout_peaks(recording: Recording) -> list[int]:
     storages = on_device(recording, main_device(recording))
     live = live_bytes(storages, recording.end)
     found: list[int] = []
-    left = {storage.number: (storage, unused_times(storage)) for storage in storages}
+    left = {one.number: (one, [*unused_times(one), *zeroed_gaps(one, recording)]) for one in storages}
     while len(found) < MOST_LOOKS:
         operation = peak_operation(live, first, end)
         tick = within(operation)

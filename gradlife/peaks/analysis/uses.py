@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlife.model.peak.report import Use
-from gradlife.peaks.recording.lifetimes import Storage, before, preceding
+from gradlife.peaks.recording.lifetimes import Recording, Storage, before, preceding, within
+
+#: Operations that write zeros from end to end.
+ZEROING = frozenset({"aten.zero_", "aten._foreach_zero_"})
 
 
 def use_at(storage: Storage, operation: int) -> Use:
@@ -44,3 +47,11 @@ def last_use(storage: Storage, start: int, end: int | None) -> int:
     """The last operation that reads a content which is there from one operation to another; else the first."""
     last = preceding(storage.reads, end) if end is not None else (storage.reads[-1] if storage.reads else None)
     return start if last is None or last < start else last
+
+
+def zeroed_gaps(storage: Storage, recording: Recording) -> Iterator[tuple[int, int]]:
+    """The ticks from where zeros are written to the first operation that reads them: none of it has to be there."""
+    for number in storage.overwrites:
+        read = storage.next_read(number)
+        if recording.operations[number].function in ZEROING and read is not None:
+            yield before(number), within(read) + 1

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
 
 from gradlife import _heap
-from gradlife.heap.graph import HeapGraph, Reference
+from gradlife.heap.graph import Reference
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.model.peak.report import Owner
+from gradlife.peaks.recording.graph_names import Names
 from gradlife.peaks.recording.variables import Kind, Variable, modules_now, variables_now
 
 #: Tensors above one another, views and gradients, and containers, that are followed.
@@ -62,7 +63,8 @@ class Holder:
     @property
     def place(self) -> tuple[str, str, str, str]:
         """What an edit is about: the same for all that one name holds."""
-        return str(self.kind), self.file, self.function, self.name
+        kind = Kind.LOCAL if self.kind is Kind.GENERATOR else self.kind  # it waits, or it runs
+        return str(kind), self.file, self.function, self.name
 
 
 @dataclass
@@ -80,8 +82,8 @@ class Held:
     @property
     def first(self) -> Holder:
         """The holder that stands for all: a name of the program rather than what is behind it."""
-        named = [one for one in self.holders if one.name]
-        return (named or self.holders or [Holder(Owner.TEMPORARY)])[0]
+        named = [one for one in self.holders if one.name and one.kind is not Kind.SAVED]
+        return (named or [one for one in self.holders if one.name] or self.holders or [Holder(Owner.TEMPORARY)])[0]
 
 
 def storage_addresses() -> list[int]:
@@ -95,19 +97,18 @@ def holders_now() -> dict[int, Held]:
     graph = _heap.freeze(True, True, OWN_FOLDER)
     found = [(graph.describe(node), node) for node in range(graph.node_count) if graph.kind(node) == "storage"]
     largest = sorted(found, key=lambda one: one[0].bytes or 0, reverse=True)[:MOST_STORAGES]
-    variables, modules = variables_now(), modules_now()
-    return {shown.address: Held(Search(graph, variables, modules).storage_holders(node)) for shown, node in largest}
+    names = Names(graph, variables_now(), modules_now())
+    return {shown.address: Held(Search(names).storage_holders(node)) for shown, node in largest}
 
 
 class Search:
     """Goes from a storage up to what a program calls it."""
 
-    def __init__(
-        self, graph: HeapGraph, variables: Mapping[int, list[Variable]], modules: Mapping[int, ModuleType]
-    ) -> None:
-        self._graph = graph
-        self._variables = variables
-        self._modules = modules
+    def __init__(self, names: Names) -> None:
+        self._graph = names.graph
+        self._variables = names.variables
+        self._modules = names.modules
+        self._graphs = names
         self._seen: set[int] = set()
         self._found: dict[Holder, None] = {}
 
@@ -133,7 +134,7 @@ class Search:
         for node in self._graph.referrers(tensor):
             reference = self._reference(node, tensor)
             if reference.kind == "grad_node":
-                yield self._saved(node, reference)
+                yield from self._saved(node, reference)
             elif reference.kind == "tensor" and reference.label == "grad":
                 name = self._parameter_name(node)
                 yield Holder(Owner.GRADIENT, f".grad of {name}", Kind.GRADIENT, "grad")
@@ -142,18 +143,14 @@ class Search:
             elif reference.kind == "python":
                 yield from self._wrapper_holders(node, reference)
 
-    def _saved(self, node: int, reference: Reference) -> Holder:
-        """A saved tensor, and the variable through which its graph is held."""
+    def _saved(self, node: int, reference: Reference) -> Iterator[Holder]:
+        """A saved tensor, by each variable behind which its graph is."""
         text = f"saved {reference.label} of {short_type(reference.type)}"
-        return Holder(Owner.SAVED, text, Kind.SAVED, "", function=self._graph_holder(node))
-
-    def _graph_holder(self, node: int) -> str:
-        """The expression of the program that holds a graph, where a path from a root leads to it."""
-        for at, above in enumerate(path := self._graph.path(node)):
-            for variable in self._variables.get(self._graph.describe(above).address, ()):
-                rest = self._graph.path_steps(node)[at:-1]
-                return variable.name + "".join(map(link, rest[: len(path)]))
-        return ""
+        names = self._graphs.names(node)
+        for variable, path in names:
+            yield saved_holder(text, variable, path)
+        if not names:
+            yield Holder(Owner.SAVED, text, Kind.SAVED)
 
     def _wrapper_holders(self, wrapper: int, reference: Reference) -> Iterator[Holder]:
         if is_parameter(reference):
@@ -175,7 +172,7 @@ class Search:
     def _holder_above(self, above: int, node: int, path: str, depth: int, record: int) -> Iterator[Holder]:
         reference = self._reference(above, node)
         if reference.kind == "grad_node":
-            yield self._saved(above, reference)
+            yield from self._saved(above, reference)
         elif reference.relation == STACK:
             yield Holder(Owner.TEMPORARY, f"a value in {reference.detail}")
         elif (module := self._modules.get(reference.address)) is not None:
@@ -241,6 +238,13 @@ class Search:
 
     def _reference(self, node: int, target: int) -> Reference:
         return self._graph.steps_along([node, target])[0]
+
+
+def saved_holder(text: str, variable: Variable, path: str) -> Holder:
+    """What a name keeps through a graph."""
+    shown = f"{text}, in the graph of {variable.name}{path}"
+    places = variable.name, variable.file, variable.function, variable.line
+    return Holder(Owner.SAVED, shown, Kind.SAVED, *places, path)
 
 
 def has_base(reference: Reference, name: str) -> bool:

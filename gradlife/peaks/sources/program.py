@@ -113,3 +113,42 @@ def head_end(statement: ast.stmt) -> int:
     """The last line of a statement before its blocks."""
     inner = next(blocks(statement), None)
     return max(statement.lineno, inner[0].lineno - 1) if inner else statement.end_lineno or statement.lineno
+
+
+def last_mention(spot: Spot, name: str) -> Spot | None:
+    """The statement that mentions a name last, up to a given one: that itself, or one above it."""
+    if mentions_in_head(spot.statement, name):
+        return spot
+    for index in range(spot.index - 1, -1, -1):
+        if mentions(spot.block[index], name):
+            return Spot(spot.block, index, spot.outer)
+    return last_mention_above(spot, name)
+
+
+def last_mention_above(spot: Spot, name: str) -> Spot | None:
+    """The same above the block of a statement."""
+    if not spot.outer or mentions_in_head(spot.outer[-1].statement, name):
+        return None  # nothing can be deleted before the block begins
+    above = spot.outer[-1]
+    for index in range(above.index - 1, -1, -1):
+        if mentions(above.block[index], name):
+            return Spot(above.block, index, above.outer)
+    return last_mention_above(above, name)
+
+
+def mentions(node: ast.AST, name: str) -> bool:
+    """Is a name, or an attribute of that name, anywhere in a node?"""
+    return any(is_named(one, name) for one in ast.walk(node))
+
+
+def mentions_in_head(statement: ast.stmt, name: str) -> bool:
+    """The same for a statement without its blocks."""
+    inner = {id(one) for block in blocks(statement) for part in block for one in ast.walk(part)}
+    return any(id(one) not in inner and is_named(one, name) for one in ast.walk(statement))
+
+
+def is_named(node: ast.AST, name: str) -> bool:
+    """Is it the name, or an attribute written with a dot before it?"""
+    if isinstance(node, ast.Attribute):
+        return f".{node.attr}" == name
+    return isinstance(node, ast.Name) and node.id == name

@@ -73,6 +73,13 @@ def saving_lines(saving: Saving, number: int, report: PeakReport) -> Iterator[Te
     yield Text(f"   {gain(saving, report)}", GOOD)
 
 
+def edit_lines(saving: Saving) -> Iterator[Text]:
+    """All edits of one saving, with their diffs."""
+    for edit in saving.edits:
+        yield Text(f"   edit: {edit.text}" + (f" of {edit.file}" if edit.file else ""))
+        yield from (Text(f"      {row}", QUIET) for row in edit.patch.splitlines())
+
+
 def foot(report: PeakReport) -> str:
     """What could be, and what else there is to see."""
     more = len(report.savings) - MOST_SAVINGS
@@ -92,6 +99,7 @@ def full_lines(report: PeakReport) -> Iterator[Text]:
         return
     for number, saving in enumerate(report.savings, 1):
         yield from saving_lines(saving, number, report)
+        yield from edit_lines(saving)
     for use in Use:
         nbytes = report.uses.get(use.value, 0)
         if nbytes and use is not Use.READ_LATER:

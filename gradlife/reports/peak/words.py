@@ -69,4 +69,6 @@ def life(saving: Saving, target: str) -> str:
 def gain(saving: Saving, report: PeakReport) -> str:
     """What letting go of it saves."""
     share = percent(saving.saved_bytes, report.peak_bytes)
-    return f"saves {size(saving.saved_bytes)} of the peak ({share}): {size(saving.peak_after)}"
+    edits = "".join(f", {edit.text}" for edit in saving.edits[:1])
+    more = f" and {counted(len(saving.edits) - 1, 'other edit')}" if len(saving.edits) > 1 else ""
+    return f"saves {size(saving.saved_bytes)} ({share}){edits}{more}"

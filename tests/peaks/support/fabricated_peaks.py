@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradlife.model.peak.report import Moment, Owner, OwnerShare, PeakReport, Place, Saving, Use
+from gradlife.model.peak.report import Edit, LineChange, Moment, Owner, OwnerShare, PeakReport, Place, Saving, Use
 
 FORWARD = Moment("aten.addmm", Place("train.py", 15, "main"), "forward", "head")
 LOSS = Moment("aten._log_softmax", Place("train.py", 21, "main"), "forward")
@@ -20,6 +20,8 @@ SAVING = Saving(
     16_384_000,
     105_231_444,
     1,
+    16_384_000,
+    (Edit("`del logits` after line 21", "train.py", 21, (LineChange(22, 21, ("        del logits",)),), "+del logits"),),
 )
 
 REPORT = PeakReport(

@@ -1,0 +1,215 @@
+"""The edit for each way in which something is held."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradlife.model.peak.report import Edit, LineChange
+from gradlife.peaks.edits.changes import changed, diff
+from gradlife.peaks.edits.names import (
+    append_of,
+    assigns_call,
+    frame_of_name,
+    imports_torch,
+    is_read_besides,
+    owner_in,
+    zeroing_after_step,
+)
+from gradlife.peaks.recording.holders import Holder
+from gradlife.peaks.recording.lifetimes import Frame
+from gradlife.peaks.recording.variables import Kind
+from gradlife.peaks.sources.liveness import reader_after
+from gradlife.peaks.sources.program import Function, Source, Spot, function_of, last_mention, source_of, spot_at
+
+#: What makes an optimizer overwrite gradients instead of dropping them.
+ZEROS = "set_to_none=False"
+
+
+@dataclass(frozen=True)
+class Life:
+    """What is known of the storages of one saving."""
+
+    birth: Sequence[Frame]  # the stack of the operation that made the largest
+    last: Sequence[Frame]  # the stack of the operation that used it last
+    in_backward: bool = False  # was that a part of a backward pass?
+    zeroing: Sequence[Frame] = ()  # the stack of the operation that overwrote it with zeros
+
+
+def edits_for(holders: Sequence[Holder], life: Life) -> tuple[Edit, ...]:
+    """The edits that let go together, one for each name."""
+    names = list({holder.place: holder for holder in holders if holder.can_let_go}.values())
+    dropped = [spot for holder in names if (spot := append_spot(holder, life)) is not None]
+    found = [edit_for(holder, life, [spot.statement for spot in dropped]) for holder in names]
+    return tuple(dict.fromkeys(found))
+
+
+def edit_for(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
+    """The edit for one holder. ``dropped``: statements that other edits take away."""
+    if holder.kind is Kind.GRADIENT:
+        return gradient_edit(life)
+    if holder.kind is Kind.SAVED:
+        return graph_edit(holder, life, dropped)
+    if holder.kind is Kind.ATTRIBUTE:
+        return attribute_edit(holder, life)
+    if holder.kind is Kind.EXCEPTION:
+        return Edit(f"keep `str(error)` or `error.with_traceback(None)`: its traceback holds `{holder.name}`")
+    if holder.path and not holder.record:
+        return container_edit(holder, life)
+    return name_edit(holder, life, dropped)
+
+
+def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
+    """Delete a name after the statement that uses it last."""
+    frame = frame_of_name(holder, life.last)
+    if frame is None:
+        where = f" of {holder.function}"
+        if holder.kind is Kind.GENERATOR:
+            return Edit(f"yield the value of `{holder.name}`{where} without a name", holder.file, holder.line)
+        return Edit(f"`del {holder.name}`{where} as soon as it is used", holder.file, holder.line)
+    file, line, name = frame
+    source = source_of(file)
+    function = function_of(source, name, line) if source is not None else None
+    spot = spot_at(function, line) if function is not None else None
+    if source is None or function is None or spot is None:
+        return Edit(f"`del {holder.name}` after line {line}", file, line)
+    return delete_after(source, function, last_mention(spot, holder.name) or spot, holder.name, dropped)
+
+
+def delete_after(source: Source, function: Function, spot: Spot, name: str, dropped: Sequence[ast.stmt]) -> Edit:
+    """``del name`` below a statement; with the changed lines where nothing reads the name afterwards."""
+    last = spot.statement.end_lineno or spot.statement.lineno
+    text = f"`del {name}` after line {last}"
+    reader = reader_after(function, spot, name, dropped)
+    if reader is not None:
+        line = getattr(reader, "lineno", last)
+        return Edit(f"{text}; line {line} mentions `{name}` later", source.file, last)
+    if not stands_alone(source, spot) or isinstance(spot.statement, ast.Return | ast.Raise):
+        return Edit(text, source.file, last)
+    indent = " " * spot.statement.col_offset
+    return edit_of(source, text, last, LineChange(last + 1, last, (f"{indent}del {name}",)))
+
+
+def stands_alone(source: Source, spot: Spot) -> bool:
+    """Has the statement its lines for itself, so that another can stand below it?"""
+    lines, statement = source.text.splitlines(), spot.statement
+    head = lines[statement.lineno - 1].encode()[: statement.col_offset]
+    tail = lines[(statement.end_lineno or 1) - 1].encode()[statement.end_col_offset or 0 :].strip()
+    return not head.strip() and (not tail or tail.startswith(b"#"))
+
+
+def container_edit(holder: Holder, life: Life) -> Edit:
+    """Keep no tensors in a container that nobody reads."""
+    spot, source = append_spot(holder, life), source_of(holder.file)
+    what = f"`{holder.name}{holder.path}`"
+    if spot is None or source is None:
+        return Edit(f"keep nothing in `{holder.name}` that is not read: {what} is the last to hold it", holder.file)
+    line, end = spot.statement.lineno, spot.statement.end_lineno or 0
+    text = f"drop line {line}: nobody reads {what}"
+    if len(spot.block) > 1 and stands_alone(source, spot):
+        return edit_of(source, text, line, LineChange(line, end, ()))
+    return Edit(text, source.file, line)
+
+
+def append_spot(holder: Holder, life: Life) -> Spot | None:
+    """The statement that adds to a container which nothing else reads."""
+    if not holder.path or holder.record or holder.kind is not Kind.LOCAL:
+        return None
+    source = source_of(holder.file)
+    function = function_of(source, holder.function, holder.line) if source is not None else None
+    return append_of(function, holder.name) if function is not None else None
+
+
+def attribute_edit(holder: Holder, life: Life) -> Edit:
+    """Let go of an attribute."""
+    shown = f"`.{holder.name}{holder.path}` of {holder.function}"
+    for file, line, name in life.last:
+        source = source_of(file)
+        function = function_of(source, name, line) if source is not None else None
+        spot = spot_at(function, line) if function is not None else None
+        found = last_mention(spot, f".{holder.name}") if spot is not None else None
+        if source is not None and function is not None and found is not None:
+            return unset_after(source, function, found, holder)
+    place = (life.last[0][0], life.last[0][1]) if life.last else ("", 0)
+    return Edit(f"set {shown} to None" + (f" after line {place[1]}" if place[1] else ""), *place)
+
+
+def unset_after(source: Source, function: Function, spot: Spot, holder: Holder) -> Edit:
+    """``self.name = None`` below a statement; with the changed lines where nothing else in the file reads it."""
+    last = spot.statement.end_lineno or spot.statement.lineno
+    owner = owner_in(spot.statement, holder.name)
+    text = f"`{owner}.{holder.name} = None` after line {last}"
+    if holder.path or not stands_alone(source, spot) or is_read_besides(source, spot, holder.name):
+        return Edit(text, source.file, last)
+    indent = " " * spot.statement.col_offset
+    return edit_of(source, text, last, LineChange(last + 1, last, (f"{indent}{owner}.{holder.name} = None",)))
+
+
+def gradient_edit(life: Life) -> Edit:
+    """Drop the gradients as soon as the optimizer has read them."""
+    if life.zeroing:
+        return none_edit(life.zeroing[0])
+    for file, line, name in life.last:
+        source = source_of(file)
+        function = function_of(source, name, line) if source is not None else None
+        found = zeroing_after_step(function, line) if function is not None else None
+        if source is not None and found is not None:
+            return moved_zeroing(source, *found)
+    return Edit("`optimizer.zero_grad()` directly after `optimizer.step()`")
+
+
+def none_edit(frame: Frame) -> Edit:
+    """Drop gradients where they are overwritten with zeros."""
+    file, line, _ = frame
+    source, text = source_of(file), "`zero_grad(set_to_none=True)`"
+    if source is None:
+        return Edit(f"{text} instead of zeros", file, line)
+    row = source.text.splitlines()[line - 1]
+    text = f"{text} at line {line}, instead of zeros"
+    if row.count(ZEROS) != 1:
+        return Edit(text, file, line)
+    return edit_of(source, text, line, LineChange(line, line, (row.replace(ZEROS, "set_to_none=True"),)))
+
+
+def moved_zeroing(source: Source, step: Spot, zeroing: Spot) -> Edit:
+    """Move `zero_grad()` to directly below the optimizer's step."""
+    line, below = zeroing.statement.lineno, step.statement.end_lineno or 0
+    call = source.text.splitlines()[line - 1].strip()
+    text = f"move `{call}` from line {line} to below line {below}"
+    if not (stands_alone(source, step) and stands_alone(source, zeroing)):
+        return Edit(text, source.file, line)
+    moved = LineChange(below + 1, below, (" " * step.statement.col_offset + call,))
+    return edit_of(source, text, line, moved, LineChange(line, zeroing.statement.end_lineno or 0, ()))
+
+
+def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
+    """Let go of a graph that a backward pass has read, or record none."""
+    if life.in_backward and holder.name and not holder.path:
+        return name_edit(holder, life, dropped)
+    frame = frame_of_name(holder, life.birth) or next(iter(life.birth), None)
+    where = f" around line {frame[1]}" if frame is not None else ""
+    place = (frame[0], frame[1]) if frame is not None else ("", 0)
+    if holder.path:
+        return Edit(f"keep `{holder.name}{holder.path}` as `.item()` or `.detach()`: its graph is held", *place)
+    return no_grad_edit(holder, frame) or Edit(f"`with torch.no_grad():`{where} if no backward pass reads it", *place)
+
+
+def no_grad_edit(holder: Holder, frame: Frame | None) -> Edit | None:
+    """Compute a value without a graph where one statement assigns what one call gives."""
+    source = source_of(frame[0]) if frame is not None else None
+    function = function_of(source, frame[2], frame[1]) if source is not None and frame is not None else None
+    spot = spot_at(function, frame[1]) if function is not None and frame is not None else None
+    if source is None or spot is None or not assigns_call(spot.statement, holder.name):
+        return None
+    if not stands_alone(source, spot) or not imports_torch(source):
+        return None
+    first, last = spot.lines
+    indent, rows = " " * spot.statement.col_offset, source.text.splitlines()[first - 1 : last]
+    lines = (f"{indent}with torch.no_grad():", *(f"    {row}" if row.strip() else row for row in rows))
+    return edit_of(source, f"`with torch.no_grad():` around line {first}", first, LineChange(first, last, lines))
+
+
+def edit_of(source: Source, text: str, line: int, *changes: LineChange) -> Edit:
+    """An edit with its diff."""
+    return Edit(text, source.file, line, changes, diff(source.file, source.text, changed(source.text, changes)))

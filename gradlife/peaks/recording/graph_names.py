@@ -1,0 +1,77 @@
+"""The variables behind which a graph of autograd is: each that holds a tensor from which the node is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from types import ModuleType
+
+from gradlife.heap.graph import HeapGraph
+from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_files
+from gradlife.peaks.recording.variables import Kind, Variable
+
+#: Containers in one another, items of each, and nodes of one graph that are followed.
+MOST_LEVELS = 3
+MOST_ITEMS = 1000
+MOST_NODES = 20_000
+
+CONTAINERS = frozenset({"list", "tuple", "dict"})
+
+#: A variable, and the way from it to a tensor.
+Name = tuple[Variable, str]
+
+
+class Names:
+    """The names of a frozen heap."""
+
+    def __init__(
+        self, graph: HeapGraph, variables: Mapping[int, list[Variable]], modules: Mapping[int, ModuleType]
+    ) -> None:
+        self.graph = graph
+        self.variables = variables
+        self.modules = modules
+
+    def names(self, node: int) -> list[Name]:
+        """The variables behind which a grad node is."""
+        return self._by_node.get(node, [])
+
+    @cached_property
+    def _by_node(self) -> dict[int, list[Name]]:
+        found: dict[int, list[Name]] = {}
+        for variable, value in self._values():
+            node = self.graph.find(value)
+            for tensor, path in self._tensors(node, "", MOST_LEVELS) if node is not None else ():
+                for one in self._graph_of(tensor):
+                    found.setdefault(one, []).append((variable, path))
+        return found
+
+    def _values(self) -> Iterator[tuple[Variable, int]]:
+        """Variables of the program's functions and modules, with the addresses of their values."""
+        for value, variables in self.variables.items():
+            yield from ((variable, value) for variable in variables if variable.kind is not Kind.OTHER)
+        libraries = (*library_files(), *foreign_files())
+        for module in self.modules.values():
+            file = getattr(module, "__file__", None)
+            if file and not file.startswith(libraries):
+                for name, value in vars(module).items():
+                    yield Variable(Kind.GLOBAL, name, file, module.__name__, 0), id(value)
+
+    def _tensors(self, node: int, path: str, depth: int) -> Iterator[tuple[int, str]]:
+        """The tensors that a value is, or has in it."""
+        type_name = self.graph.type(node)
+        if type_name in CONTAINERS and depth:
+            for item in self.graph.referents(node)[:MOST_ITEMS]:
+                yield from self._tensors(item, path or "[...]", depth - 1)
+            return
+        yield from ((item, path) for item in self.graph.referents(node) if self.graph.kind(item) == "tensor")
+
+    def _graph_of(self, tensor: int) -> set[int]:
+        """The grad nodes that a tensor keeps."""
+        ahead = [node for node in self.graph.referents(tensor) if self.graph.kind(node) == "grad_node"]
+        found = set(ahead)
+        while ahead and len(found) < MOST_NODES:
+            for node in self.graph.referents(ahead.pop()):
+                if node not in found and self.graph.kind(node) == "grad_node":
+                    found.add(node)
+                    ahead.append(node)
+        return found

@@ -1,0 +1,143 @@
+"""The edit for each way in which something is held, from a source and the stacks of two operations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradlife.model.peak.report import Owner
+from gradlife.peaks.edits.advice import Life, edits_for
+from gradlife.peaks.edits.changes import changed
+from gradlife.peaks.recording.holders import Holder
+from gradlife.peaks.recording.variables import Kind
+
+TEXT = """\
+import torch
+
+class Trainer:
+    def step(self, net, optimizer, x):
+        logits = net(x)
+        loss = criterion(
+            logits,
+        )
+        self.last = loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return 1
+
+def gather(net, data):
+    outs = []
+    for x in data:
+        out = net(x)
+        print(out)
+        outs.append(out)
+
+def distil(teacher, student, x):
+    target = teacher(x)
+    return (student(x) - target.detach()).sum()
+
+def zeros(optimizer):
+    optimizer.zero_grad(set_to_none=False)
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(TEXT)
+    return str(tmp_path / "train.py")
+
+
+def after(file: str, holders: list[Holder], life: Life) -> tuple[list[str], str]:
+    """The texts of the edits, and what they make of the program: lines that are new, and - before those that are gone."""
+    edits = edits_for(holders, life)
+    text = changed(TEXT, [change for edit in edits for change in edit.changes])
+    old, new = TEXT.splitlines(), text.splitlines()
+    rows = [f"-{row.strip()}" for row in old if row not in new] + [row for row in new if row not in old]
+    return [edit.text for edit in edits], "\n".join(rows)
+
+
+def local(file: str, name: str, function: str = "Trainer.step", path: str = "") -> Holder:
+    return Holder(Owner.NAMED, "", Kind.LOCAL, name, file, function, 7, path)
+
+
+def stack(file: str, line: int, function: str = "Trainer.step") -> list[tuple[str, int, str]]:
+    return [("library.py", 1, "work"), (file, line, function)]
+
+
+def test_a_name_is_deleted_after_the_statement_that_uses_it_last(file: str) -> None:
+    found = after(file, [local(file, "logits")], Life((), stack(file, 7)))
+    assert found == (["`del logits` after line 8"], "        del logits")
+
+
+def test_a_name_is_deleted_where_it_is_mentioned_last_if_a_backward_pass_reads_what_it_held(file: str) -> None:
+    found = after(file, [local(file, "logits")], Life((), stack(file, 11), in_backward=True))
+    assert found == (["`del logits` after line 8"], "        del logits")
+
+
+def test_a_name_that_is_read_later_is_not_deleted(file: str) -> None:
+    found = after(file, [local(file, "loss")], Life((), stack(file, 8)))
+    assert found == (["`del loss` after line 8; line 9 mentions `loss` later"], "")
+
+
+def test_names_that_hold_the_same_are_deleted_together(file: str) -> None:
+    texts, text = after(file, [local(file, "logits"), local(file, "x")], Life((), stack(file, 8)))
+    assert texts == ["`del logits` after line 8", "`del x` after line 5"]
+    assert text == "        del x\n        del logits"
+
+
+def test_a_list_that_nobody_reads_is_not_filled(file: str) -> None:
+    holders = [local(file, "outs", "gather", "[0]"), local(file, "out", "gather")]
+    texts, text = after(file, holders, Life((), stack(file, 19, "gather")))
+    assert texts == ["drop line 20: nobody reads `outs[0]`", "`del out` after line 19"]
+    assert text == "-outs.append(out)\n        del out"
+
+
+def test_an_attribute_is_unset(file: str) -> None:
+    found = after(file, [Holder(Owner.NAMED, "", Kind.ATTRIBUTE, "last", "", "Trainer")], Life((), stack(file, 11)))
+    assert found == (["`self.last = None` after line 9"], "        self.last = None")
+
+
+def test_zero_grad_is_moved_below_the_step(file: str) -> None:
+    edits = edits_for([Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")], Life((), stack(file, 12)))
+    text = changed(TEXT, [change for edit in edits for change in edit.changes])
+    assert [edit.text for edit in edits] == ["move `optimizer.zero_grad()` from line 10 to below line 12"]
+    assert "self.last = loss\n        loss.backward()\n" in text
+    assert "optimizer.step()\n        optimizer.zero_grad()\n" in text
+
+
+def test_gradients_are_dropped_instead_of_zeroed(file: str) -> None:
+    life = Life((), stack(file, 12), zeroing=[(file, 27, "zeros")])
+    texts, text = after(file, [Holder(Owner.GRADIENT, "", Kind.GRADIENT, "grad")], life)
+    assert texts == ["`zero_grad(set_to_none=True)` at line 27, instead of zeros"]
+    assert "optimizer.zero_grad(set_to_none=True)" in text
+
+
+def test_a_graph_that_no_backward_pass_reads_is_not_recorded(file: str) -> None:
+    holder = Holder(Owner.SAVED, "", Kind.SAVED, "target", file, "distil", 24)
+    found = after(file, [holder], Life(stack(file, 23, "distil"), stack(file, 23, "distil")))
+    assert found == (
+        ["`with torch.no_grad():` around line 23"],
+        "-target = teacher(x)\n    with torch.no_grad():\n        target = teacher(x)",
+    )
+
+
+def test_a_traceback_and_a_generator_are_told_in_words(file: str) -> None:
+    failed = Holder(Owner.NAMED, "", Kind.EXCEPTION, "y", file, "gather", 18)
+    yielded = Holder(Owner.NAMED, "", Kind.GENERATOR, "out", file, "gather", 18)
+    texts, text = after(file, [failed, yielded], Life((), stack(file, 11)))
+    assert (texts, text) == (
+        [
+            "keep `str(error)` or `error.with_traceback(None)`: its traceback holds `y`",
+            "yield the value of `out` of gather without a name",
+        ],
+        "",
+    )
+
+
+def test_a_diff_can_be_applied(file: str) -> None:
+    [edit] = edits_for([local(file, "logits")], Life((), stack(file, 7)))
+    assert edit.patch.splitlines()[:2] == ["--- a/train.py", "+++ b/train.py"]
+    assert "+        del logits" in edit.patch.splitlines()

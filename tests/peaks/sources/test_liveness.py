@@ -1,0 +1,77 @@
+"""Whether a name may be deleted after a statement."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from gradlife.peaks.sources.liveness import reader_after
+from gradlife.peaks.sources.program import function_of, last_mention, source_of, spot_at
+
+# Each body has `use(x)` once; the line of the first later reader, or None.
+BODIES = {
+    "use(x)\ny = 1": None,
+    "use(x)\nreturn x": 3,
+    "use(x)\nx = 2\nreturn x": None,
+    "use(x)\nx += 2": 3,
+    "use(x)\nif y:\n    print(x)": 4,
+    "use(x)\nif y:\n    x = 1\nelse:\n    x = 2\nreturn x": None,
+    "use(x)\nif y:\n    x = 1\nreturn x": 5,
+    "for x in y:\n    use(x)": None,
+    "for i in y:\n    x = i\n    use(x)": None,
+    "for i in y:\n    use(x)": 3,
+    "for i in y:\n    if i:\n        print(x)\n    x = i\n    use(x)": 4,
+    "while x is None:\n    use(x)": 2,
+    "for x in y:\n    use(x)\nfor x in y:\n    print(x)": None,
+    "for i in y:\n    x = i\n    use(x)\nreturn x": 5,
+    "try:\n    use(x)\nfinally:\n    print(x)": 5,
+    "use(x)\ndel x": 3,
+    "use(x)\nreturn lambda: x": 3,
+    "use(x)\nreturn lambda x: x": None,
+    "use(x)\nreturn locals()": 3,
+    "global x\nuse(x)": 2,
+    "use(x)\nreturn [i for i in y if i is x]": 3,
+}
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: body.replace("\n", "; "))
+def test_the_first_reader_after_a_statement(body: str) -> None:
+    text = "def step(x, y):\n" + textwrap.indent(body, "    ")
+    function = ast.parse(text).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    line = next(number for number, row in enumerate(text.splitlines(), 1) if "use(x)" in row)
+    spot = spot_at(function, line)
+    assert spot is not None
+    reader = reader_after(function, spot, "x")
+    assert getattr(reader, "lineno", None) == BODIES[body]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "found"),
+    [(5, "y", 3), (5, "x", 2), (3, "y", 3), (5, ".last", 4), (5, "z", None), (7, "i", None), (7, "x", 2)],
+)
+def test_the_last_statement_that_mentions_a_name(line: int, name: str, found: int | None) -> None:
+    text = """\
+def step(self, z):
+    x = 1
+    y = 2
+    self.last = 3
+    backward()
+    for i in range(3):
+        backward()
+"""
+    function = ast.parse(text).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    spot = spot_at(function, line)
+    assert spot is not None
+    mention = last_mention(spot, name)
+    assert (mention.statement.lineno if mention is not None else None) == found
+
+
+def test_a_source_is_read_once() -> None:
+    source = source_of(__file__)
+    assert source is not None
+    assert source is source_of(__file__)
+    assert function_of(source, "test_a_source_is_read_once") is not None
