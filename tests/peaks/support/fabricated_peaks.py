@@ -21,7 +21,11 @@ SAVING = Saving(
     105_231_444,
     1,
     16_384_000,
-    (Edit("`del logits` after line 21", "train.py", 21, (LineChange(22, 21, ("        del logits",)),), "+del logits"),),
+    (
+        Edit(
+            "`del logits` after line 21", "train.py", 21, (LineChange(22, 21, ("        del logits",)),), "+del logits"
+        ),
+    ),
 )
 
 REPORT = PeakReport(
