@@ -124,8 +124,7 @@ class Judge:
             group.holder.text,
             group.owner,
             group.use,
-            self.most_bytes(group),
-            len({one.number for one in group.storages}),
+            *self.most_at_once(group),
             self.moment(storage.birth) if storage.birth is not None else NOWHERE,
             self.moment(group.last) if group.use is Use.DRAG else None,
             self.moment(gone) if gone is not None and gone < len(self._recording.operations) else None,
@@ -147,10 +146,11 @@ class Judge:
             operations[group.zeroing].frames if group.zeroing is not None else (),
         )
 
-    def most_bytes(self, group: Group) -> int:
-        """The most bytes of a group that are unused at one time of the judged step."""
+    def most_at_once(self, group: Group) -> tuple[int, int]:
+        """The most bytes of a group that are unused at one time of the judged step, and in how many storages."""
         marks = sorted({max(gone, within(self._first)) for _, (gone, _) in group.freed})
-        return max((group.bytes_at(tick) for tick in marks), default=0)
+        most = max(marks, key=group.bytes_at, default=0)
+        return group.bytes_at(most), sum(gone <= most < back for _, (gone, back) in group.freed)
 
     def begun(self, read: int, gone: int | None) -> int:
         """How many steps begin between two operations."""
