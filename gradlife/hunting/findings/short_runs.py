@@ -43,6 +43,11 @@ def step_functions(target: str) -> Iterator[str]:
             tree = ast.parse(file.read())
     except (UsageError, OSError, SyntaxError, ValueError):
         return
+    yield from called_in_loops(tree)
+
+
+def called_in_loops(tree: ast.Module) -> Iterator[str]:
+    """Functions and methods that loops of the same source call, as `--step-on` names them."""
     defined = dict(functions_of(tree))
     called = (name for loop in ast.walk(tree) if isinstance(loop, Loop) for name in names_called(loop))
     yield from dict.fromkeys(defined[name] for name in called if name in defined)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -10,16 +11,27 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import CodeType
 from typing import NoReturn
 
 from gradlife.errors import GradlifeError
+from gradlife.hunting.findings.main_source import program_of
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.launcher import claim, follow_children, is_claimed_by
 from gradlife.hunting.process.memory_limits import Memory, peak_of, system_limit
 from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.rank import RESULT, add_line, write_whole
 from gradlife.hunting.process.settings import Settings, load_settings
-from gradlife.hunting.run.script import INTERRUPTED, Ended, counted_code, exit_status, prepared, run_script, tell
+from gradlife.hunting.run.script import (
+    INTERRUPTED,
+    Ended,
+    Program,
+    counted_code,
+    exit_status,
+    prepared,
+    run_script,
+    tell,
+)
 from gradlife.hunting.session.clean_report import About
 from gradlife.hunting.session.interim_report import InterimReport
 from gradlife.hunting.session.last_snapshot import Returns
@@ -27,8 +39,10 @@ from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of, with_late_growth
 from gradlife.hunting.session.step_counter import Counter, EnoughSteps
 from gradlife.hunting.steps.function_calls import CallSteps
+from gradlife.hunting.steps.intervals import INTERVAL
 from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.loop import loop_for
+from gradlife.hunting.steps.sampling import Sampling
 from gradlife.hunting.steps.schedule import LEAST_ROUNDS, schedule_for
 from gradlife.hunting.steps.targets import (
     AskedWrongly,
@@ -69,6 +83,11 @@ class Child:
         self._is_copy = False  # of the process, which the program has forked
         self._is_launcher = False  # another process may be the one that takes steps
         self._is_launched = False  # as one of those
+        self._sampling: Sampling | None = None
+        self._is_sampled = False  # the steps were found by sampling: something better to step by may come
+        self._confirmations = 0  # steps since a leak was found by such steps
+        self._earlier: HuntReport | None = None  # what such steps showed before others took their place
+        self._step_seconds: float | None = None  # where time is the step
         self.counter: Counter | None = None
 
     # --- targets ---
@@ -123,17 +142,30 @@ class Child:
         counted = None
         if self._settings.step_on:
             counted = CallSteps(self._settings.step_on, self._begin_again)
-        else:
-            hear_torch(self._begin_again, self._go_on)
         if not self._settings.in_step and (not isinstance(target, ScriptTarget) or target.is_command):
             self._is_launcher = True
             follow_children(self._settings)
         program = prepared(target)
-        code = program.code if counted is None else counted_code(counted, program)
+        if counted is None:
+            self._sampling = Sampling()
+            hear_torch(self._begin_again, self._go_on, self._sampling)
+            code = self._sample(self._sampling, program)
+        else:
+            code = counted_code(counted, program)
         ended = run_script(code, program.main)
         self.leave(END, ended.status, ended.error)
         self._hunt.close()
         return ended
+
+    def _sample(self, sampling: Sampling, program: Program) -> CodeType:
+        """Look for steps by sampling, and return the code to run.
+
+        A launcher waits for the processes that it starts: time is no step there. Ranks must not find different steps.
+        """
+        if self._settings.in_step:
+            return program.code
+        by_time = None if self._is_launcher else functools.partial(self._begin_sampled, is_time=True)
+        return sampling.start(self._begin_sampled, by_time, program_of(program.code, program.source))
 
     # --- copies of this process ---
 
@@ -157,21 +189,60 @@ class Child:
         self._is_copy = True
         if self._returns is not None:
             self._returns.stop()
+        if self._sampling is not None:
+            self._sampling.stop()
         if self.counter is not None:
             self.counter.left = -1
 
     # --- stepping ---
 
     def _begin_again(self, stepped_by: str) -> Callable[[], bool]:
-        if self._answered is not None or self._is_copy:  # the hunt is over
-            return lambda: True
-        if self._is_launcher and not claim(self._settings.folder):  # it is in another process
-            self._is_copy = True
-            return lambda: True
-        if self._stepped_by:
-            self._hunt.close()
-            self._hunt = self._new_hunt()
-        return self.begin(stepped_by)
+        with self._lock:
+            if (self._answered is not None and not self._may_begin_anew) or self._is_copy:  # the hunt is over
+                return lambda: True
+            if self._is_launcher and not claim(self._settings.folder):  # it is in another process
+                self._is_copy = True
+                return lambda: True
+            if self.counter is not None:
+                self.counter.end()
+                self._hunt.close()
+                self._hunt = self._new_hunt()
+            self._is_sampled = False
+            self._answered = None
+            return self.begin(stepped_by)
+
+    @property
+    def _may_begin_anew(self) -> bool:
+        """Was the answer found by sampled steps, and not confirmed yet?"""
+        return self._is_sampled and not self._is_final
+
+    def _begin_sampled(self, stepped_by: str, *, is_time: bool = False) -> Callable[[], bool]:
+        """Count steps that were found by sampling. They give way to better ones until a leak is confirmed."""
+        with self._lock:
+            if self._stepped_by and not self._is_sampled:
+                return lambda: True
+            earlier, before = self._answered, self.counter
+            step = self._begin_again(stepped_by)
+            if self.counter is None or self.counter is before:
+                return step
+            self._is_sampled, self._earlier, self._confirmations = True, earlier, 0
+            self._step_seconds = INTERVAL if is_time else None
+            plain = self.counter.step if is_time else step
+
+        def step_and_confirm() -> bool:
+            is_done = plain()
+            if is_done and self._may_begin_anew:
+                self._confirm()
+            return is_done
+
+        return step_and_confirm
+
+    def _confirm(self) -> None:
+        """A leak stands once as many steps again were taken, and nothing better to step by has come."""
+        self._confirmations += 1
+        if self._answered is not None and self._confirmations >= self._hunt.steps:
+            self._is_final = True
+            write_report(self._answered, self._settings, ANSWER)
 
     def _go_on(self, stepped_by: str) -> Callable[[], bool]:
         """Another optimizer follows on the one that was counted: its steps are steps of the same hunt.
@@ -226,10 +297,17 @@ class Child:
             self._answered = self._report(None, None)
             is_open = self._answered.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC)
             self._hunt.goes_on = self._is_script and is_open and self._settings.steps is None
-            self._is_final = not self._hunt.goes_on
+            self._is_final = not self._hunt.goes_on and not self._is_sampled
             write_report(self._answered, self._settings, ANSWER if self._is_final else INTERIM)
         if self._settings.steps is not None:
+            self._end_program()
+
+    def _end_program(self) -> None:
+        """So many steps were asked for. A server catches what its handlers raise, and threads end alone."""
+        if not self._is_sampled:
             raise EnoughSteps
+        sys.stdout.flush()
+        os._exit(0)
 
     # --- reports ---
 
@@ -277,7 +355,10 @@ class Child:
                 report = safely(self._hunt, about)
             else:  # the hunt was over, and knows no more by now
                 report = replace(self._answered, script_status=status, trouble=trouble)
-                report = report if self._is_final else with_late_growth(self._hunt, report, about.memory_limit)
+                is_open = report.verdict in (HuntVerdict.CLEAN, HuntVerdict.NEEDS_GC) and not self._is_final
+                report = with_late_growth(self._hunt, report, about.memory_limit) if is_open else report
+            if self._is_sampled:
+                report = with_steps_named(report, self._earlier, self._step_seconds)
             report = with_limit(report, about.memory_limit)
             return report if error is None else with_failure(report, error)
 
@@ -306,6 +387,17 @@ def with_limit(report: HuntReport, limit: int | None) -> HuntReport:
     if all(one.steps_to_limit is None for one in report.findings):
         return report
     return replace(report, settings={**report.settings, "memory_limit": str(limit or system_limit())})
+
+
+def with_steps_named(report: HuntReport, earlier: HuntReport | None, seconds: float | None) -> HuntReport:
+    """The report with how its steps were found and how to choose others; the earlier one, by other steps, if it tells more."""
+    if report.verdict is HuntVerdict.INCONCLUSIVE and earlier is not None:
+        return replace(earlier, script_status=report.script_status, trouble=report.trouble)
+    if not report.stepped_by:
+        return report
+    limit = f"steps other than {report.stepped_by} → gradlife hunt --step-on MODULE:FUNCTION {report.target}"
+    settings = {**report.settings, "steps": "sampled", **({"step_seconds": str(seconds)} if seconds else {})}
+    return replace(report, limits=(*report.limits, limit), settings=settings)
 
 
 def with_failure(report: HuntReport, error: BaseException) -> HuntReport:

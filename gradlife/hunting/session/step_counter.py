@@ -1,4 +1,4 @@
-"""Counting steps: as little as can be done for each, and the plan resumed when a round is full."""
+"""Counting steps, of any thread: as little as can be done for each, and the plan resumed when a round is full."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Counter:
         self._plan = hunt.plan()
         hunt.left = lambda: self.left + self._rest
         self._lock = lock or threading.RLock()
+        self._gate = threading.RLock()  # threads may step at the same time; a look lets none pass
         self._errand: Callable[[], object] | None = None
         self._rest = 0  # of a round that an errand interrupts
         self.is_done = False
@@ -33,10 +34,16 @@ class Counter:
 
     def step(self) -> bool:
         """One step is done. True when the hunt knows enough."""
-        self.left -= 1
-        if self.left == 0:
-            self._stop()
+        with self._gate:
+            self.left -= 1
+            if self.left == 0:
+                self._stop()
         return self.is_done
+
+    def end(self) -> None:
+        """Count no more, and take no look: other steps are counted now."""
+        self.on_done = lambda: None
+        self.is_done, self.left = True, -1
 
     def _stop(self) -> None:
         errand, self._errand = self._errand, None
@@ -48,6 +55,8 @@ class Counter:
 
     def _resume(self) -> None:
         with self._lock:
+            if self.is_done:  # ended by another thread meanwhile
+                return
             try:
                 self.left = next(self._plan, -1)
             except MemoryError:  # a snapshot's own: the program must not die of it
@@ -73,8 +82,10 @@ class Counter:
 
     def hurry(self) -> None:
         """The next step stops, whatever is left of the round."""
-        if self._errand is not None and self.left > 1:
-            self._rest, self.left = self._rest + self.left - 1, 1
+        if self._errand is not None and self._gate.acquire(blocking=False):
+            if self.left > 1:
+                self._rest, self.left = self._rest + self.left - 1, 1
+            self._gate.release()
 
     def withdraw(self) -> bool:
         """True if the errand was done; else it is none any more."""

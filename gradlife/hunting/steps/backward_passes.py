@@ -33,18 +33,6 @@ class BackwardSteps:
         self.is_wanted = False
         self._undo()
 
-    def attach_optimizer(self, optimizer_module: Any) -> None:
-        """An optimizer that is made will fire, if seldom: the passes between two firings are parts of one step."""
-        optimizer = optimizer_module.Optimizer
-        plain = optimizer.__init__
-
-        @functools.wraps(plain)
-        def __init__(made: Any, *args: Any, **kwargs: Any) -> None:
-            self.is_wanted = False
-            plain(made, *args, **kwargs)
-
-        optimizer.__init__ = __init__
-
     def attach(self, autograd: Any) -> None:
         """Wraps what `Tensor.backward` and `autograd.grad` both call, where this torch has it."""
         plain = getattr(autograd, "_engine_run_backward", None)

@@ -7,29 +7,40 @@ from collections.abc import Callable
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.steps.backward_passes import BackwardSteps
 from gradlife.hunting.steps.batches import BatchSteps
-from gradlife.hunting.steps.optimizers import OptimizerSteps
+from gradlife.hunting.steps.optimizers import OptimizerSteps, when_made
+from gradlife.hunting.steps.sampling import Sampling
 
 Begin = Callable[[str], Callable[[], object]]
 
 
-def hear_torch(begin: Begin, go_on: Begin) -> None:
+def hear_torch(begin: Begin, go_on: Begin, sampling: Sampling | None = None) -> None:
     """Optimizers that fire; until one does that lives on, batches that are taken; where there are none, backward passes.
 
     `begin` is called with the name of a step, as often as a better one is found, and gives what to call for each step.
+    Until then what is found by ``sampling`` counts.
     """
+    sampled = sampling or Sampling()
+
+    def begin_by_passes(stepped_by: str) -> Callable[[], object]:
+        sampled.stop()
+        return begin(stepped_by)
 
     def begin_by_batches(stepped_by: str) -> Callable[[], object]:
         passes.is_wanted = False
-        return begin(stepped_by)
+        return begin_by_passes(stepped_by)
 
     def begin_by_optimizer(stepped_by: str) -> Callable[[], object]:
         batches.is_wanted = passes.is_wanted = False
-        return begin(stepped_by)
+        return begin_by_passes(stepped_by)
 
-    passes = BackwardSteps(begin)
+    def expect_steps() -> None:
+        passes.is_wanted = False
+        sampled.hold()
+
+    passes = BackwardSteps(begin_by_passes)
     batches = BatchSteps(begin_by_batches)
     optimizers = OptimizerSteps(begin_by_optimizer, go_on)
     when_imported("torch.optim.optimizer", optimizers.attach)
-    when_imported("torch.optim", passes.attach_optimizer)
+    when_imported("torch.optim", lambda module: when_made(module, expect_steps))
     when_imported("torch.utils.data.dataloader", batches.attach)
     when_imported("torch.autograd", passes.attach)

@@ -6,6 +6,7 @@ trial.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -135,6 +136,19 @@ class OptimizerSteps:
 
     def _forget_dead(self) -> None:
         self._known = {key: known for key, known in self._known.items() if known.alive() is not None}
+
+
+def when_made(optimizer_module: Any, then: Callable[[], None]) -> None:
+    """Call ``then`` for each optimizer that is made: it will fire, if seldom, and what happens in between is no step."""
+    optimizer = optimizer_module.Optimizer
+    plain = optimizer.__init__
+
+    @functools.wraps(plain)
+    def __init__(made: Any, *args: Any, **kwargs: Any) -> None:
+        then()
+        plain(made, *args, **kwargs)
+
+    optimizer.__init__ = __init__
 
 
 def chosen_since(chosen: Known, known: Known) -> int:

@@ -24,6 +24,7 @@ class LineWatch:
     def __init__(self) -> None:
         self._lines: set[tuple[str, int]] = set()
         self._files: dict[str, bool] = {}
+        self._is_over = False
 
     @property
     def lines(self) -> frozenset[tuple[str, int]]:
@@ -40,7 +41,8 @@ class LineWatch:
             sys.settrace(self._call)
 
     def stop(self) -> None:
-        """End it, unless another tool has taken the place."""
+        """End it, unless another tool has taken the place; a thread that has taken steps before ends it at its next call."""
+        self._is_over = True
         if sys.gettrace() == self._call:
             sys.settrace(None)
         for frame in frames_from(sys._getframe(1)):
@@ -48,9 +50,14 @@ class LineWatch:
                 frame.f_trace = None
 
     def _call(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if self._is_over:
+            sys.settrace(None)
+            return None
         return self._line if self._is_of_program(frame) else None
 
     def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if self._is_over:
+            return None
         if event == "line":
             self._lines.add((frame.f_code.co_filename, frame.f_lineno))
         return self._line

@@ -94,12 +94,19 @@ def growth(report: HuntReport) -> str:
     nbytes = sum(max(one.per_step.retained_bytes, one.per_step.bytes) for one in growing)
     nbytes = max((row.growth.most for row in report.ranks), default=nbytes)
     up_to = "up to " if len({rate for one in report.ranks for rate in spread_of(one.growth)}) > 1 else ""
+    seconds = float(report.settings.get("step_seconds", 0))  # 0: steps are no intervals of time
+    nbytes /= seconds or 1
     rate = up_to + size(round(nbytes)) if nbytes >= 1 else amounts(growing[0].per_step)
     left = min((one.steps_to_limit for one in growing if one.steps_to_limit is not None), default=None)
-    rate += f" per {report.step}"
-    until = f": out of memory after about {rounded(left):,} more {report.step}s" if left is not None else ""
+    rate += " per second" if seconds and nbytes >= 1 else f" per {report.step}"
+    until = f": out of memory after about {time_left(left, seconds, report.step)}" if left is not None else ""
     limit = report.settings.get("memory_limit", "")
     return f"grows by {rate}{until}{f' ({size(int(limit))})' if until and limit else ''}"
+
+
+def time_left(steps: int, seconds: float, step: str) -> str:
+    """1,200 more steps; where a step is a time, 120 seconds. One figure too many would not be known."""
+    return f"{rounded(round(steps * seconds)):,} seconds" if seconds else f"{rounded(steps):,} more {step}s"
 
 
 def spread_of(growth: Spread) -> Iterator[float]:
@@ -261,6 +268,8 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
         yield clipped(Text(f"Note: {report.trouble}", NOTE), width)
     if report.script_status:
         yield clipped(Text(f"Note: the script ended with status {report.script_status}", NOTE), width)
+    if report.settings.get("steps") == "sampled":
+        yield clipped(Text(f"Steps: {report.stepped_by} (others: --step-on MODULE:FUNCTION)", QUIET), width)
     if not report.ranks and ATTACHED not in report.settings:  # a proof runs one process again
         yield clipped(proof_line(report), width)
     yield clipped(Text(f"Details: {details_command(report)}, or --html report.html"), width)

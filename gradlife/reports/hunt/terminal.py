@@ -80,7 +80,9 @@ def head_lines(report: HuntReport) -> Iterator[RenderableType]:
     word, style = WORDS[report.verdict]
     yield Hanging(Text(f"{word}  ", style), Text.assemble((report.target, TITLE), f"  {headline(report)}"))
     if report.stepped_by:
-        yield Hanging(Text("  a step is  ", QUIET), Text(report.stepped_by))
+        is_sampled = report.settings.get("steps") == "sampled"
+        found = ", found by sampling (others: --step-on MODULE:FUNCTION)" if is_sampled else ""
+        yield Hanging(Text("  a step is  ", QUIET), Text(report.stepped_by + found))
     yield Hanging(Text("  method     ", QUIET), Text(method(report)))
     if report.trouble:
         yield Hanging(Text("  trouble    ", QUIET), Text(report.trouble, NOTE))

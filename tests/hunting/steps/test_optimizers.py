@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 
-from gradlife.hunting.steps.optimizers import OptimizerSteps
+from gradlife.hunting.steps.optimizers import OptimizerSteps, when_made
 
 
 class Adam:
@@ -106,3 +107,19 @@ def test_an_outer_optimizer_with_long_inner_loops_begins_the_hunt_once() -> None
         del inner
         recorder.fire(outer)
     assert recorder.begun == ["SGD.step"]
+
+
+def test_an_optimizer_that_is_made_is_told_before_it_fires() -> None:
+    made = []
+
+    class Optimizer:
+        def __init__(self, parameters: list[int]) -> None:
+            self.parameters = parameters
+
+    class Adam(Optimizer):
+        def __init__(self, parameters: list[int]) -> None:
+            super().__init__(parameters)
+
+    when_made(types.SimpleNamespace(Optimizer=Optimizer), lambda: made.append(1))
+    assert Adam([3]).parameters == [3]
+    assert made == [1]

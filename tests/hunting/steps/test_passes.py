@@ -36,24 +36,6 @@ def test_each_backward_pass_is_a_step_once_there_were_some() -> None:
     assert torch.steps == ["backward pass"] * 3
 
 
-def test_none_is_a_step_once_an_optimizer_was_made() -> None:
-    torch = Torch()
-
-    class Optimizer:
-        def __init__(self, parameters: list[int]) -> None:
-            self.parameters = parameters
-
-    class Adam(Optimizer):
-        def __init__(self, parameters: list[int]) -> None:
-            super().__init__(parameters)
-
-    torch.heard.attach_optimizer(types.SimpleNamespace(Optimizer=Optimizer))
-    torch.backward(WARMUP_PASSES + 2)
-    assert Adam([3]).parameters == [3]
-    torch.backward(5)
-    assert torch.steps == ["backward pass"]
-
-
 def test_a_pass_within_a_pass_is_no_step_of_its_own() -> None:
     torch = Torch()
 

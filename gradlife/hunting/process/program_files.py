@@ -1,0 +1,27 @@
+"""Which files are of installed packages: their functions may be a program's steps, too."""
+
+from __future__ import annotations
+
+import functools
+import os
+import site
+import sysconfig
+
+GRADLIFE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
+
+
+@functools.cache
+def is_library(file: str) -> bool:
+    """Is it of an installed package other than torch and gradlife?"""
+    path = os.path.abspath(file)
+    if not file.endswith(".py") or path.startswith(GRADLIFE):
+        return False
+    rest = next((path[len(folder) :] for folder in package_folders() if path.startswith(folder)), "")
+    return bool(rest) and rest.split(os.sep)[0] != "torch"
+
+
+@functools.cache
+def package_folders() -> tuple[str, ...]:
+    """Folders of installed packages."""
+    folders = {sysconfig.get_path(name) for name in ("purelib", "platlib")} | {site.getusersitepackages()}
+    return tuple(os.path.join(folder, "") for folder in folders)

@@ -1,0 +1,166 @@
+"""Counting how often functions are entered, by their code: with `sys.monitoring` on Python 3.12 and later, else by a call that
+their code begins with. The program's own profiler is left alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+import weakref
+from collections.abc import Callable, Collection, Iterator, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+from gradlife.hunting.steps.code_prefix import with_call
+
+HAS_MONITORING = sys.version_info >= (3, 12)
+
+#: The numbers of tools that no debugger, coverage, profiler or optimizer has.
+FREE_TOOLS = (3, 4)
+
+
+class Entry:
+    """One function that is watched: how often it was entered, and what is to hear of it."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.count = 0
+        self.then: Callable[[], object] | None = None
+
+    def __call__(self, *_: object) -> object:
+        self.count += 1
+        return self.then() if self.then is not None else None
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
+        """Where a function's code is sent to another process, nothing counts there."""
+        return functools.partial, (int,)
+
+
+class MonitoredEntries:
+    """Hears functions by `sys.monitoring`, for their code alone."""
+
+    def __init__(self) -> None:
+        self._monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - not there before Python 3.12
+        self._entries: dict[CodeType, Entry] = {}
+        self._tool: int | None = None  # its number, while something is watched
+
+    def watch(self, codes: Sequence[CodeType]) -> list[Entry]:
+        """Count the entries of these functions from here on."""
+        if self._tool is None and codes:
+            self._begin()
+        if self._tool is None:
+            return []
+        found = [Entry(code) for code in codes]
+        for entry in found:
+            self._entries[entry.code] = entry
+            self._monitoring.set_local_events(self._tool, entry.code, self._monitoring.events.PY_START)
+        return found
+
+    def _begin(self) -> None:
+        free = (number for number in FREE_TOOLS if self._monitoring.get_tool(number) is None)
+        self._tool = next(free, None)
+        if self._tool is not None:
+            self._monitoring.use_tool_id(self._tool, "gradlife")
+            self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, self._entered)
+
+    def watch_in(self, program: CodeType, names: Collection[str]) -> tuple[CodeType, list[Entry]]:
+        """Count those that a program will define, by their qualified names; with the code that it is to run."""
+        return program, self.watch([code for code in nested(program) if code.co_qualname in names])
+
+    def drop(self, entry: Entry) -> None:
+        """Count it no more."""
+        if self._entries.pop(entry.code, None) is not None:
+            self._monitoring.set_local_events(self._tool, entry.code, 0)
+        if self._tool is not None and not self._entries:
+            self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, None)
+            self._monitoring.free_tool_id(self._tool)
+            self._tool = None
+
+    def _entered(self, code: CodeType, offset: int) -> object:
+        entry = self._entries.get(code)
+        return entry() if entry is not None else None
+
+
+class PrefixedEntries:
+    """Hears functions by a call at the beginning of their code."""
+
+    def __init__(self) -> None:
+        self._functions: dict[CodeType, list[weakref.ref[FunctionType]]] = {}
+
+    def watch(self, codes: Sequence[CodeType]) -> list[Entry]:
+        """Count the entries of these functions from here on; those that no function has any more are left out.
+
+        It looks at all objects of the process once: some 50 ms.
+        """
+        wanted = {id(code): Entry(code) for code in codes}
+        found = []
+        for function in functions_of(codes):
+            entry = wanted.get(id(function.__code__))
+            if entry is not None:
+                self._prefix(function, entry)
+                found.append(entry)
+        return list({id(entry): entry for entry in found}.values())
+
+    def watch_in(self, program: CodeType, names: Collection[str]) -> tuple[CodeType, list[Entry]]:
+        """Count those that a program will define, by their qualified names; with the code that it is to run."""
+        entries: list[Entry] = []
+
+        def prefixed(code: CodeType) -> CodeType:
+            inner = tuple(prefixed(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+            changed = code.replace(co_consts=inner) if inner != code.co_consts else code
+            if code.co_qualname not in names:
+                return changed
+            entries.append(Entry(changed))
+            return with_call(changed, entries[-1])
+
+        return prefixed(program), entries
+
+    def drop(self, entry: Entry) -> None:
+        """Give the functions their own code back."""
+        for reference in self._functions.pop(entry.code, ()):
+            function = reference()
+            if function is not None and plain_code(function.__code__) is entry.code:
+                function.__code__ = entry.code
+
+    def _prefix(self, function: FunctionType, entry: Entry) -> None:
+        function.__code__ = with_call(entry.code, entry)
+        self._functions.setdefault(entry.code, []).append(weakref.ref(function))
+
+
+def functions_of(codes: Sequence[CodeType]) -> Iterator[FunctionType]:
+    """The functions that may have some code: those of that name, for the collector hides frozen ones, and all that it shows."""
+    for code in codes:
+        yield from functions_named(code)
+    found = gc.get_referrers(*codes) if codes else []
+    yield from (one for one in found if type(one) is FunctionType)
+
+
+def functions_named(code: CodeType) -> Iterator[FunctionType]:
+    """The functions and methods that loaded modules have under the name of some code; no code of the program runs."""
+    first, *rest = code.co_qualname.split(".")
+    for module in list(sys.modules.values()):
+        found = vars(module).get(first) if type(module) is type(sys) else None
+        for name in rest:
+            found = vars(found).get(name) if isinstance(found, type) else None
+        if type(found) is FunctionType:
+            yield found
+
+
+def plain_code(code: CodeType) -> CodeType:
+    """The code of a function as it was before its entries were counted."""
+    last = code.co_consts[-1] if code.co_consts else None
+    return last.code if type(last) is Entry else code
+
+
+def nested(code: CodeType) -> Iterator[CodeType]:
+    """The code of all functions that some code defines."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from nested(one)
+
+
+def new_entries() -> MonitoredEntries | PrefixedEntries:
+    """What this Python counts entries with."""
+    return MonitoredEntries() if HAS_MONITORING else PrefixedEntries()

@@ -1,0 +1,245 @@
+"""Steps of programs that neither train nor take batches: calls of the outermost function that is entered again and again.
+
+The stacks of all threads are sampled. Functions of the program that are seen, and what the program calls in a library, are
+counted as they are entered. The outermost one that is entered often is the step: a request handler, a call in a loop.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+
+from gradlife.heap.program_modules import is_program
+from gradlife.hunting.process.program_files import is_library
+from gradlife.hunting.steps.entries import Entry, new_entries, plain_code
+
+Step = Callable[[], object]
+
+#: Entries after which a function is taken for a step.
+WARMUP_CALLS = 8
+
+#: So many where a function further out is called in a loop, too: a request may call it once for each token.
+DOUBT = 200
+
+#: Entries after which it is asked at once whether this is the step.
+ASKED_AT = frozenset({WARMUP_CALLS, DOUBT})
+
+#: Functions that are counted, and times that all objects are asked which functions there are.
+MOST_FUNCTIONS, MOST_SEARCHES = 64, 12
+
+#: Seconds between two samples: at first, and at most; and the share of the time that has passed.
+FIRST_PAUSE, LONGEST_PAUSE, SHARE = 0.004, 0.25, 0.01
+
+#: Seconds that an optimizer has for its first steps.
+SECONDS_OF_GRACE = 30.0
+
+#: Jumps back to the beginning of a loop; while something is awaited, Python goes round in one of another kind.
+BACKWARD = frozenset(name for name in dis.opmap if "JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT"))
+
+#: What is a part of the function around it.
+PARTS = frozenset({"<module>", "<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
+
+#: Frames below these are no steps: what a module runs as it is imported, and what a compiler of frames may replace.
+IMPORTS, COMPILER = "<frozen importlib", os.path.join("torch", "_dynamo", "")
+
+
+@dataclass
+class Seen:
+    """A function that may be the step."""
+
+    entry: Entry
+    outer: set[CodeType] = field(default_factory=set)  # seen around it
+    is_in_loop: bool = False  # its caller calls it in a loop
+
+
+class RepeatedCalls(threading.Thread):
+    """Samples stacks until it is stopped. ``begin`` is called in the thread that enters the function."""
+
+    def __init__(self, begin: Callable[[str], Step]) -> None:
+        super().__init__(name="gradlife steps", daemon=True)
+        self._begin = begin
+        self._entries = new_entries()
+        self._seen: dict[CodeType, Seen] = {}
+        self._ignored: set[CodeType] = set()
+        self._searches = 0
+        self._over = threading.Event()
+        self._lock = threading.RLock()
+        self._resume_at = 0.0
+        self.chosen: Seen | None = None
+        self.quiet_since = time.monotonic()  # since then no import was seen, and no function is known to repeat
+
+    def run(self) -> None:
+        """Sample until something better is there to step by."""
+        start = time.monotonic()
+        while not self._over.wait(min(LONGEST_PAUSE, max(FIRST_PAUSE, SHARE * (time.monotonic() - start)))):
+            if time.monotonic() >= self._resume_at:
+                self.sample()
+
+    def hold(self) -> None:
+        """Give an optimizer time that was made just now: its steps are the better ones."""
+        self._resume_at = time.monotonic() + SECONDS_OF_GRACE
+        self.quiet_since = self._resume_at
+        if self.chosen is not None:
+            self.chosen.entry.then, self.chosen = functools.partial(self._heard, self.chosen.entry), None
+
+    def stop(self) -> None:
+        """Count nothing any more."""
+        self._over.set()
+        for seen in self._seen.values():
+            seen.entry.then = None
+            self._entries.drop(seen.entry)
+
+    def sample(self) -> None:
+        """Look at the stacks of all threads once."""
+        own = {self.ident, threading.get_ident()}
+        frames = [frame for thread, frame in sys._current_frames().items() if thread not in own]
+        stacks = [candidates(frame) for frame in frames]
+        if any(map(is_importing, frames)):
+            self.quiet_since = time.monotonic()
+        del frames  # they keep the variables of the program
+        self._watch([code for stack in stacks for code, _ in stack])
+        with self._lock:
+            for stack in stacks:
+                self._note(stack)
+            self._choose()
+
+    def _watch(self, codes: list[CodeType]) -> None:
+        known = self._seen.keys() | self._ignored
+        new = [code for code in dict.fromkeys(codes) if code not in known][: MOST_FUNCTIONS - len(self._seen)]
+        if not new or self._searches >= MOST_SEARCHES or self._over.is_set():
+            return
+        self._searches += 1
+        self._add(self._entries.watch(new))
+        self._ignored.update(set(new) - self._seen.keys())
+
+    def seeded(self, program: CodeType, names: Collection[str]) -> CodeType:
+        """The code of the main module, some functions of which are counted from the beginning: its loops call them."""
+        code, entries = self._entries.watch_in(program, names)
+        self._add(entries)
+        return code
+
+    def _add(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self._seen[entry.code] = Seen(entry)
+            entry.then = functools.partial(self._heard, entry)
+
+    def _heard(self, entry: Entry) -> None:
+        """A function was entered that may be the step: the program may be over before the next sample."""
+        if entry.count in ASKED_AT and self.chosen is None and time.monotonic() >= self._resume_at:
+            with self._lock:
+                self._note(candidates(sys._getframe(2)))
+                self._choose()
+
+    def _note(self, stack: list[tuple[CodeType, bool]]) -> None:
+        outer: set[CodeType] = set()
+        for code, is_in_loop in stack:
+            seen = self._seen.get(code)
+            if seen is not None and code not in outer:
+                seen.outer |= outer
+                seen.is_in_loop |= is_in_loop
+            outer.add(code)
+
+    def _choose(self) -> None:
+        often = {code: seen for code, seen in self._seen.items() if seen.entry.count >= WARMUP_CALLS}
+        outermost = [seen for seen in often.values() if often.keys().isdisjoint(seen.outer)]
+        sure = [seen for seen in outermost if seen.entry.count >= self._wanted(seen)]
+        if self.chosen is None:
+            best = max(sure, key=lambda seen: seen.entry.count, default=None)
+        else:  # one further out turns out to be called often, too
+            around = self.chosen.outer
+            best = next((seen for seen in sure if seen.entry.code in around), None)
+        if best is not None:
+            self._take(best)
+
+    def _wanted(self, seen: Seen) -> int:
+        """Entries that are wanted of a function before it is a step."""
+        around = (self._seen.get(code) for code in seen.outer)
+        return DOUBT if any(one is not None and one.is_in_loop for one in around) else WARMUP_CALLS
+
+    def _take(self, seen: Seen) -> None:
+        """Step by this one from its next entry on."""
+        before, self.chosen = self.chosen, seen
+        if before is not None:
+            before.entry.then = functools.partial(self._heard, before.entry)
+        step: list[Step] = []
+
+        def entered() -> None:
+            if step:
+                step[0]()
+                return
+            with self._lock:
+                if not step and not self._over.is_set():
+                    step.append(self._begin(f"call of {place_of(seen.entry.code)}"))
+
+        seen.entry.then = entered
+
+
+def place_of(code: CodeType) -> str:
+    """A function with its place: ``Handler.do_GET (server.py:12)``."""
+    return f"{code.co_qualname} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+
+
+def candidates(frame: FrameType | None) -> list[tuple[CodeType, bool]]:
+    """The functions on a stack that may be steps, the outermost first; each with whether it is called in a loop.
+
+    They are the program's own, and those of libraries that the program calls itself. One that calls itself is none.
+    """
+    found: list[tuple[CodeType, bool]] = []
+    is_below_program = False
+    for one in outermost_first(frame):
+        code = plain_code(one.f_code)
+        file = code.co_filename
+        if file.startswith(IMPORTS) or COMPILER in file:
+            break
+        is_own = is_program_code(file)
+        if not is_own and not is_library(file):
+            continue
+        if (is_own or is_below_program) and is_function(code):
+            found.append((code, is_called_in_loop(one)))
+        is_below_program = is_own
+    codes = [code for code, _ in found]
+    return [(code, is_in_loop) for code, is_in_loop in found if codes.count(code) == 1]
+
+
+#: The answer for each file, for samples are many.
+is_program_code = functools.cache(is_program)
+
+
+def outermost_first(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frames of a stack."""
+    frames = []
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    yield from reversed(frames)
+
+
+def is_function(code: CodeType) -> bool:
+    """Is it neither a module's nor a class's body nor a part of another function?"""
+    return bool(code.co_flags & inspect.CO_NEWLOCALS) and code.co_name not in PARTS
+
+
+def is_called_in_loop(frame: FrameType) -> bool:
+    """Does the caller call this one in a loop: does its code jump back over the call?"""
+    caller = frame.f_back
+    return caller is not None and any(first <= caller.f_lasti <= last for first, last in loops(caller.f_code))
+
+
+@functools.lru_cache(maxsize=256)
+def loops(code: CodeType) -> tuple[tuple[int, int], ...]:
+    """The first and the last instruction of each loop, by their offsets."""
+    jumps = (one for one in dis.get_instructions(code) if one.opname in BACKWARD)
+    return tuple((one.argval, one.offset) for one in jumps)
+
+
+def is_importing(frame: FrameType) -> bool:
+    """Is a module imported on this stack?"""
+    return any(one.f_code.co_filename.startswith(IMPORTS) for one in outermost_first(frame))

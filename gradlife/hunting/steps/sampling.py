@@ -1,0 +1,61 @@
+"""What is stepped by until something better comes: repeated calls, and where none are seen, time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+
+from gradlife.hunting.steps.intervals import Intervals
+from gradlife.hunting.steps.repeated_calls import RepeatedCalls
+
+Begin = Callable[[str], Callable[[], object]]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The code of the main module, and what its source says of steps."""
+
+    code: CodeType
+    step_functions: tuple[str, ...] = ()  # that its loops call
+    trains: bool = False  # it speaks of optimizers, gradients or batches: their steps come
+
+
+class Sampling:
+    """The threads that look for steps; none before it is started."""
+
+    def __init__(self) -> None:
+        self._calls: RepeatedCalls | None = None
+        self._intervals: Intervals | None = None
+
+    def start(self, begin_by_calls: Begin, begin_by_time: Begin | None, program: Program) -> CodeType:
+        """Look for calls in a program, and return the code that it is to run.
+
+        Where ``begin_by_time`` is given, time counts until there are some.
+        """
+
+        def begin(stepped_by: str) -> Callable[[], object]:
+            if self._intervals is not None:
+                self._intervals.stop()
+            return begin_by_calls(stepped_by)
+
+        calls = self._calls = RepeatedCalls(begin)
+        code = program.code if program.trains else calls.seeded(program.code, program.step_functions)
+        if program.trains:
+            calls.hold()
+        calls.start()
+        if begin_by_time is not None:
+            self._intervals = Intervals(begin_by_time, lambda: calls.quiet_since)
+            self._intervals.start()
+        return code
+
+    def hold(self) -> None:
+        """Give an optimizer that was made time to fire."""
+        if self._calls is not None:
+            self._calls.hold()
+
+    def stop(self) -> None:
+        """Something better is stepped by."""
+        for one in (self._intervals, self._calls):
+            if one is not None:
+                one.stop()

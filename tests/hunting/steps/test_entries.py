@@ -1,0 +1,60 @@
+"""Counting entries of functions by their code."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from types import FunctionType
+from typing import Any
+
+from gradlife.hunting.steps.entries import Entry, new_entries, plain_code
+
+
+def work(number: int) -> int:
+    return number + 1
+
+
+def test_entries_are_counted_until_the_function_is_dropped() -> None:
+    entries, code = new_entries(), work.__code__
+    (entry,) = entries.watch([code])
+    heard: list[int] = []
+    entry.then = lambda: heard.append(entry.count)
+    assert [work(1), work(2)] == [2, 3]
+    entries.drop(entry)
+    assert work(3) == 4
+    assert (entry.count, heard) == (2, [1, 2])
+    assert work.__code__ is code
+
+
+def test_the_programs_profiler_stays_and_hears_its_own_functions() -> None:
+    seen: list[str] = []
+
+    def profile(frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            seen.append(frame.f_code.co_name)
+
+    entries = new_entries()
+    (entry,) = entries.watch([work.__code__])
+    sys.setprofile(profile)
+    work(1)
+    sys.setprofile(None)
+    entries.drop(entry)
+    assert (entry.count, seen[0]) == (1, "work")
+
+
+def test_functions_that_a_program_will_define_are_counted_from_the_first_call_on() -> None:
+    source = "class A:\n def f(self): return 1\ndef g(): return A().f()\nresult = [g() for _ in range(3)]"
+    entries = new_entries()
+    code, found = entries.watch_in(compile(source, "program.py", "exec"), {"A.f", "g"})
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["result"] == [1, 1, 1]
+    assert {entry.code.co_qualname: entry.count for entry in found} == {"A.f": 3, "g": 3}
+    assert isinstance(names["g"], FunctionType)
+    assert plain_code(names["g"].__code__).co_qualname == "g"
+    for entry in found:
+        entries.drop(entry)
+
+
+def test_what_counts_is_nothing_in_another_process() -> None:
+    assert pickle.loads(pickle.dumps(Entry(work.__code__)))() == 0
