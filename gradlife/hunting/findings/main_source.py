@@ -14,6 +14,14 @@ from gradlife.hunting.steps.sampling import Program
 TRAINS = re.compile(rb"optim|backward|DataLoader|Trainer|\.fit\(")
 
 
+#: Decorators by which web frameworks register the handler of a request: ``@app.get("/")``.
+REGISTERS = frozenset({"route", "get", "post", "put", "patch", "delete", "websocket", "api_route"})
+
+#: Ends of the names of classes whose methods answer requests, and those methods.
+HANDLER = ("Handler", "HTTPEndpoint")
+ANSWERS = frozenset({"handle", "get", "post", "put", "do_GET", "do_POST", "do_PUT"})
+
+
 def program_of(code: CodeType, path: str) -> Program:
     """The program in a file, whose code is this; only the code where the file can't be read."""
     try:
@@ -23,7 +31,8 @@ def program_of(code: CodeType, path: str) -> Program:
     except (OSError, SyntaxError, ValueError):
         return Program(code)
     decorated = set(decorated_functions(tree))
-    names = tuple(name for name in called_in_loops(tree) if name.rpartition(".")[2] not in decorated)
+    called = (name for name in called_in_loops(tree) if name.rpartition(".")[2] not in decorated)
+    names = tuple(dict.fromkeys([*called, *request_handlers(tree)]))
     return Program(code, names, trains=TRAINS.search(text) is not None)
 
 
@@ -32,3 +41,23 @@ def decorated_functions(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, Function) and node.decorator_list:
             yield node.name
+
+
+def request_handlers(tree: ast.Module) -> Iterator[str]:
+    """Functions and methods that a web framework calls for each request, as `--step-on` names them."""
+    for node in tree.body:
+        if isinstance(node, Function) and any(map(registers, node.decorator_list)):
+            yield node.name
+        elif isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith(HANDLER) for base in node.bases):
+            yield from (
+                f"{node.name}.{one.name}" for one in node.body if isinstance(one, Function) and one.name in ANSWERS
+            )
+
+
+def registers(decorator: ast.expr) -> bool:
+    """Does this decorator leave the function as it is, and give it to a framework?"""
+    return (
+        isinstance(decorator, ast.Call)
+        and isinstance(decorator.func, ast.Attribute)
+        and decorator.func.attr in REGISTERS
+    )

@@ -1,0 +1,43 @@
+"""What the source of the main module says of its steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradlife.hunting.findings.main_source import program_of
+
+
+def read(source: str, folder: Path) -> tuple[tuple[str, ...], bool]:
+    path = folder / "main.py"
+    path.write_text(source)
+    found = program_of(compile(source, str(path), "exec"), str(path))
+    return found.step_functions, found.trains
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def answer(): pass\nfor _ in range(3): answer()", ("answer",)),
+        ("@torch.compile\ndef answer(): pass\nfor _ in range(3): answer()", ()),
+        ('@app.get("/")\nasync def answer(): pass', ("answer",)),
+        ('@cache.memoize("/")\ndef answer(): pass', ()),
+        ("class H(http.server.BaseHTTPRequestHandler):\n def do_GET(self): pass\n def log(self): pass", ("H.do_GET",)),
+        ("class Other(Base):\n def get(self): pass", ()),
+    ],
+)
+def test_functions_that_loops_call_or_that_answer_requests_are_steps(
+    source: str, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert read(source, tmp_path) == (names, False)
+
+
+@pytest.mark.parametrize("source", ["opt = torch.optim.SGD(p)", "loss.backward()", "DataLoader(d)", "Trainer().fit(m)"])
+def test_a_program_that_trains_makes_steps_of_its_own(source: str, tmp_path: Path) -> None:
+    assert read(source, tmp_path) == ((), True)
+
+
+def test_a_file_that_cannot_be_read_names_nothing(tmp_path: Path) -> None:
+    found = program_of(compile("1", "x", "exec"), str(tmp_path / "gone.py"))
+    assert (found.step_functions, found.trains) == ((), False)
