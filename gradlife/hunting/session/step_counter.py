@@ -40,11 +40,6 @@ class Counter:
                 self._stop()
         return self.is_done
 
-    def end(self) -> None:
-        """Count no more, and take no look: other steps are counted now."""
-        self.on_done = lambda: None
-        self.is_done, self.left = True, -1
-
     def _stop(self) -> None:
         errand, self._errand = self._errand, None
         self.left, self._rest = self._rest, 0
@@ -67,8 +62,9 @@ class Counter:
             self.on_done()
 
     def end(self) -> None:
-        """Counts no more; what the plan has switched on in this thread is switched off."""
+        """Count no more and take no look. What the plan has switched on in this thread is switched off."""
         with self._lock:
+            self.on_done = lambda: None
             self._plan.close()
             self.left, self._rest = -1, 0
             self.is_done = True
