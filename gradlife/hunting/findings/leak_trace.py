@@ -31,6 +31,9 @@ PLAIN_TENSOR = "torch.Tensor"
 #: Bytes from which an object is named rather than what it is a part of.
 LARGE = 4096
 
+#: Kinds of what a tensor is made of.
+INSIDE_TENSORS = frozenset({"tensor", "storage", "grad_node"})
+
 #: References that say less than any other way to the same object.
 WEAK_RELATIONS = {"dict_key", "unknown", "member"}
 
@@ -128,7 +131,20 @@ def representative(graph: _heap.Graph, group: Group) -> int:
     best = best_members(graph, group)
     if group.anchor is None:  # a parameter says more than its gradient
         best = [node for node in best if graph.type(node) != PLAIN_TENSOR] or best
-    return best[len(best) // 2]
+        return best[len(best) // 2]
+    return tensor_around(graph, best[len(best) // 2])
+
+
+def tensor_around(graph: _heap.Graph, node: int) -> int:
+    """The Python tensor that alone holds a C++ object or a grad node, if one does; else the node itself.
+
+    A tensor that each step replaces often stands where another one stood: then what is in it is new, and it passes for old.
+    """
+    at: int | None = node
+    names = tensor_type_names()
+    while at is not None and graph.kind(at) in INSIDE_TENSORS:
+        at = graph.dominator(at)
+    return at if at is not None and graph.type(at) in names else node
 
 
 def in_cycle(graph: _heap.Graph, group: Group) -> int:

@@ -258,17 +258,17 @@ def are_many(counts: Sequence[int], evidence: Evidence) -> bool:
     return is_steady(counts, evidence) and sum(counts) >= LEAST_LINKS * steps
 
 
-def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE) -> bool:
+def is_slowing(group: Group, evidence: Evidence, share: float = SLOWED_SHARE, least: int = LEAST_TELLING) -> bool:
     """Does everything that grows and holds the group get ever less?"""
     held_by = [node for node in containers(evidence.graph, group, evidence.born) if grows(node, group, evidence)]
-    return bool(held_by) and all(slows(increments(node, evidence), evidence, share) for node in held_by)
+    return bool(held_by) and all(slows(increments(node, evidence), evidence, share, least) for node in held_by)
 
 
-def slows(added: Sequence[int], evidence: Evidence, share: float) -> bool:
+def slows(added: Sequence[int], evidence: Evidence, share: float, least: int = LEAST_TELLING) -> bool:
     """Did every judged round add no more for each step than the one before, and the last one clearly less?"""
     rates = [count / evidence.steps(number) for count, number in zip(added, evidence.judged, strict=True)]
     falls = all(after <= before for before, after in itertools.pairwise(rates))
-    is_told = len(rates) >= ROUNDS and evidence.steps(evidence.judged[-1]) >= LEAST_TELLING
+    is_told = len(rates) >= ROUNDS and evidence.steps(evidence.judged[-1]) >= least
     return is_told and falls and rates[-1] <= share * rates[0]
 
 
@@ -298,18 +298,21 @@ def is_filled(group: Group, counts: Sequence[int], evidence: Evidence) -> bool:
 
 
 def is_chain(group: Group, evidence: Evidence) -> bool:
-    """Does one top have objects of every judged round below it, and what holds it retain more after each?"""
-    return bool(chain_tops(group, evidence)) and retains_more(group, evidence)
+    """Does one top have objects of every judged round below it, and are there more of their types after each?"""
+    return bool(chain_tops(group, evidence)) and are_left(group, evidence)
 
 
 def chain_tops(group: Group, evidence: Evidence) -> set[int]:
-    """The tops that have objects of every judged round below them."""
-    rounds: dict[int, set[int]] = {}
+    """The tops that have objects of one type of every judged round below them: the links of a chain are alike.
+
+    A few things of several types may stand at addresses where others stood in different rounds.
+    """
+    rounds: dict[tuple[int, tuple[str, str]], set[int]] = {}
     leaking = leak_types()
     for node, top in group.members.items():
         if matters(evidence.graph, node, leaking):
-            rounds.setdefault(top, set()).add(evidence.born[node])
-    return {top for top, found in rounds.items() if found.issuperset(evidence.judged)}
+            rounds.setdefault((top, evidence.graph.kind_and_type(node)), set()).add(evidence.born[node])
+    return {top for (top, _), found in rounds.items() if found.issuperset(evidence.judged)}
 
 
 def chain_alone(group: Group, evidence: Evidence) -> Group:
@@ -323,15 +326,42 @@ def chain_alone(group: Group, evidence: Evidence) -> Group:
     return replace(group, anchor=evidence.graph.dominator(kept[0]), tops=kept, members=members)
 
 
-def retains_more(group: Group, evidence: Evidence) -> bool:
-    """A chain is renewed at its end each step; what it hangs on stays, and retains more and more.
+def are_left(group: Group, evidence: Evidence) -> bool:
+    """Does the heap have more objects of the group's types after every judged round, about as many as the group got?
 
-    Links that hold many items each, as those of itertools.tee, are not full after every round.
+    Objects that come and go at the same addresses pass for survivors; their number stays. What a chain hangs on does not
+    tell: a tensor that each step replaces often stands where another one stood.
     """
-    if group.anchor is None or group.anchor == 0:
-        return True
-    amounts = retained_amounts(group.anchor, evidence.snapshots[evidence.judged.start :])
-    return has_grown(amounts) and amounts[-1] > amounts[-2]
+    leaking = leak_types()
+    born = counts_by_type(
+        evidence, {node: evidence.born[node] for node in group.members if matters(evidence.graph, node, leaking)}
+    )
+    foreign = counts_by_type(evidence, evidence.planted)
+    levels = [level_by_type(snapshot.graph) for snapshot in evidence.snapshots[evidence.judged.start :]]
+    for at in range(len(evidence.judged)):
+        planted = sum(foreign[at:], Counter())
+        got = sum(born[at:], Counter())
+        more = {type_: levels[-1][type_] - levels[at][type_] - planted[type_] for type_ in got}
+        if sum(max(0, min(more[type_], got[type_])) for type_ in got) < LEAST_GROWTH * got.total():
+            return False
+    return True
+
+
+def counts_by_type(evidence: Evidence, rounds: Births) -> list[Counter[tuple[str, str]]]:
+    """Count the nodes of each judged round by kind and type."""
+    found: list[Counter[tuple[str, str]]] = [Counter() for _ in evidence.judged]
+    for node in rounds:
+        if rounds[node] in evidence.judged:
+            found[rounds[node] - evidence.judged.start][evidence.graph.kind_and_type(node)] += 1
+    return found
+
+
+def level_by_type(graph: _heap.Graph) -> Counter[tuple[str, str]]:
+    """How many objects there are of each kind and type."""
+    found: Counter[tuple[str, str]] = Counter()
+    for name, kind, count, _ in graph.census():
+        found[kind, name] += count
+    return found
 
 
 def has_gathered(node: int, evidence: Evidence) -> bool:

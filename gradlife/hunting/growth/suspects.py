@@ -15,11 +15,11 @@ from gradlife.hunting.growth.garbage import Garbage
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.inplace_growth import Place, place_of, swollen
 from gradlife.hunting.growth.oversized_storages import finished_steps
-from gradlife.hunting.growth.reachable_growth import evidence_of, grown_groups
+from gradlife.hunting.growth.reachable_growth import DOUBTED_SHARE, evidence_of, grown_groups, is_slowing
 from gradlife.hunting.growth.rounds import judged_controls, planted_in, rounds_of, without_planted
 from gradlife.hunting.snapshots.stale_activations import has_fresh_attributes
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
-from gradlife.model.hunt import Control, Round
+from gradlife.model.hunt import COUNTED, Control, Round
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,31 @@ def suspects(snapshots: Sequence[StepSnapshot], controls: Controls) -> Suspects:
     latest = [node for node, number in evidence.born.items() if number == len(evidence.snapshots) - 2]
     places = tuple(place_of(graph, one) for one in grown_in_place)
     return Suspects(bool(groups), types, has_fresh_attributes(graph, latest), clear, places)
+
+
+def is_in_doubt(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
+    """May more rounds change the verdict? Reads the graphs: call it in a fork.
+
+    Something grows in some rounds only, or less in each; or nothing does, and every round leaves more all the same.
+    """
+    whole = evidence_of(snapshots)
+    planted = planted_in(whole.snapshots, controls)
+    evidence = without_planted(whole, planted)
+    sure, unsure = grown_groups(evidence)
+    if any(not is_own(evidence.graph, group) for group in unsure):
+        return True
+    if sure:
+        return any(is_slowing(one.group, evidence, DOUBTED_SHARE, least=0) for one in sure)
+    amounts = [one.added for one in rounds_of(evidence, planted)]
+    return any(min(getattr(one, name) for one in amounts) > 0 for name in (*COUNTED, "bytes"))
+
+
+def has_slowing(snapshots: Sequence[StepSnapshot], controls: Controls) -> bool:
+    """Does anything grow that gets less in every round? Reads the graphs: call it in a fork."""
+    whole = evidence_of(snapshots)
+    evidence = without_planted(whole, planted_in(whole.snapshots, controls))
+    sure, unsure = grown_groups(evidence)
+    return any(is_slowing(group, evidence, DOUBTED_SHARE) for group in [*unsure, *(one.group for one in sure)])
 
 
 def is_own(graph: _heap.Graph, group: Group) -> bool:

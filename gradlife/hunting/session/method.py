@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
-from gradlife.hunting.growth.reachable_growth import DOUBTED_SHARE, evidence_of, grown_groups, is_slowing
-from gradlife.hunting.growth.suspects import Clear, Suspects, suspects, types_of
+from gradlife.hunting.growth.suspects import Clear, Suspects, has_slowing, is_in_doubt, suspects, types_of
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
@@ -86,11 +85,12 @@ class Hunt:
             if number == LEAST_ROUNDS and self.schedule.may_end:
                 yield from self._rested_rounds()
             yield from self._round(length)
-            is_last = number + 1 == len(self.schedule.rounds) or self._is_enough(number + 1)
+            is_last = number + 1 == len(self.schedule.rounds)
+            is_late = is_last or self._is_late(number + 1)
             self._take_snapshot(
-                with_labels=is_last and self.recording.is_on, collect=Collect.ALL if is_last else Collect.YOUNG
+                with_labels=is_late and self.recording.is_on, collect=Collect.ALL if is_late else Collect.YOUNG
             )
-            if is_last:
+            if is_late and not is_last and not in_fork(lambda: is_in_doubt(self.snapshots, self.controls)):
                 break
         yield from self._rested_rounds() if self.schedule.is_exact else self._special_rounds()
         self.recording.stop()
@@ -174,7 +174,8 @@ class Hunt:
         self.malloc.begin_round(self.steps)
         yield from self._steps(length - 1)
 
-    def _is_enough(self, rounds: int) -> bool:
+    def _is_late(self, rounds: int) -> bool:
+        """May the rounds end here? Time ends only what is in no doubt: a verdict does not depend on how fast a machine is."""
         return rounds >= LEAST_ROUNDS and self.clock.seconds > self.schedule.patience
 
     def _take_snapshot(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> None:
@@ -218,11 +219,14 @@ class Hunt:
             self._count_natives()
 
     def _extension(self) -> Iterator[int]:
-        """Longer rounds where something grows: a cache that fills slowly shows that it does."""
-        is_wanted = self.suspects is not None and self.suspects.grow
-        if self._affords(self.schedule.extension) and is_wanted:
+        """Longer rounds where something grows: a cache that fills slowly shows that it does.
+
+        Where nothing gets less from round to round they only make a rate more exact, and are left out if they take long.
+        """
+        is_wanted = self.suspects is not None and self.suspects.grow and self.schedule.extension
+        if is_wanted and (self._affords(self.schedule.extension) or self._slows()):
             yield from self._longer(self.schedule.extension)
-            if self._affords(self.schedule.confirmation) and self._slows():
+            if self._slows():
                 yield from self._longer(self.schedule.confirmation)
 
     def _longer(self, lengths: tuple[int, ...]) -> Iterator[int]:
@@ -232,8 +236,7 @@ class Hunt:
             self._take_snapshot(with_labels=is_last, collect=Collect.ALL if is_last else Collect.YOUNG)
 
     def _affords(self, lengths: tuple[int, ...]) -> bool:
-        per_step = self.clock.seconds / max(1, self.steps)
-        return bool(lengths) and per_step * sum(lengths) <= MOST_EXTENSION
+        return self.clock.seconds / max(1, self.steps) * sum(lengths) <= MOST_EXTENSION
 
     def _suspect(self) -> None:
         """Does anything grow, or seem to, that the hunt did not plant? From here on its like is recorded as it is made."""
@@ -258,14 +261,7 @@ class Hunt:
 
     def _slows(self) -> bool:
         """Does anything grow that gets less in every round?"""
-
-        def found() -> bool:
-            evidence = evidence_of(self.snapshots)
-            sure, unsure = grown_groups(evidence)
-            groups = [*unsure, *(one.group for one in sure)]
-            return any(is_slowing(group, evidence, DOUBTED_SHARE) for group in groups)
-
-        return in_fork(found)
+        return in_fork(lambda: has_slowing(self.snapshots, self.controls))
 
     def _rested_rounds(self) -> Iterator[int]:
         """The round in which the collector rests, once in a hunt."""

@@ -22,9 +22,11 @@ from gradlife.hunting.findings.builder import growth_finding  # noqa: E402
 from gradlife.hunting.findings.holder_path import find_holder_path  # noqa: E402
 from gradlife.hunting.findings.leak_trace import held_trace  # noqa: E402
 from gradlife.hunting.growth import reachable_growth  # noqa: E402
+from gradlife.hunting.growth.controls import Controls  # noqa: E402
 from gradlife.hunting.growth.groups import Group  # noqa: E402
 from gradlife.hunting.growth.oversized_storages import kept_by_slices  # noqa: E402
 from gradlife.hunting.growth.reachable_growth import Evidence, are_many, evidence_of, grown_groups  # noqa: E402
+from gradlife.hunting.growth.suspects import is_in_doubt  # noqa: E402
 from gradlife.hunting.snapshots.creation_sites import Noted  # noqa: E402
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot  # noqa: E402
 from gradlife.model.growth import GrowthKind  # noqa: E402
@@ -59,6 +61,17 @@ def words(found: Evidence) -> tuple[list[str], int]:
 
 def has_tensors(found: Evidence, nodes: Any) -> bool:
     return any(found.graph.describe(node)[0] == "tensor" for node in nodes)
+
+
+def parts_of(found: Evidence, value: Any) -> tuple[int, int, int, int]:
+    """A tensor, its C++ object, its storage and its grad node."""
+    graph = found.graph
+    tensor = graph.find(id(value))
+    assert tensor is not None
+    impl = next(node for node in graph.referents(tensor) if graph.kind(node) == "tensor")
+    (storage,) = (node for node in graph.referents(impl) if graph.kind(node) == "storage")
+    (node,) = (node for node in graph.referents(impl) if graph.kind(node) == "grad_node")
+    return tensor, impl, storage, node
 
 
 @pytest.mark.whole
@@ -126,6 +139,57 @@ def test_a_chain_has_more_links_than_a_few_that_stand_where_others_stood(counts:
     steps = (29, 41, 61)
     judged: Any = SimpleNamespace(judged=range(3), steps=lambda number: steps[number])
     assert are_many(counts, judged) == many
+
+
+@pytest.mark.whole
+def test_a_running_total_is_told_by_its_tensor_wherever_that_stands() -> None:
+    """A tensor that each step replaces may stand where another one stood earlier, with all or some of its parts."""
+    state = SimpleNamespace(total=torch.zeros(()))
+    weight = torch.ones(4, requires_grad=True)
+
+    def step(number: int) -> None:
+        state.total = state.total + (weight * number).sum()
+
+    found = evidence(step, 3, 5, 7, 11)
+    tensor, impl, storage, _ = parts_of(found, state.total)
+    for known in itertools.product([False, True], repeat=3):
+        old = set(itertools.compress([tensor, impl, storage], known))
+        born = {node: number for node, number in found.born.items() if node not in old}
+        traces, unsure = words(replace(found, born=born))
+        assert [trace.partition(" keeps it: ")[2] for trace in traces] == ["→ local variable 'state'.total"]
+        assert unsure == 0
+
+
+@pytest.mark.whole
+def test_things_of_several_types_from_several_rounds_are_no_chain() -> None:
+    """The tensor of the last step, whose parts stand where others stood: its graph is of the types that grow elsewhere."""
+    state = SimpleNamespace(last=torch.zeros(()), kept=[])
+    weight = torch.ones(4, requires_grad=True)
+
+    def step(number: int) -> None:
+        state.last = (weight * number).sum()
+        state.kept.append((weight * number).sum())
+
+    found = evidence(step, 3, 5, 7, 11)
+    born = dict(found.born)
+    born.update((node, at % 3) for at, node in enumerate(parts_of(found, state.last)))
+    traces, _ = words(replace(found, born=born))
+    assert [trace for trace in traces if ".last" in trace] == []
+
+
+@pytest.mark.whole
+def test_time_ends_no_hunt_in_doubt() -> None:
+    kept: list[Any] = []
+    cache: dict[int, Any] = {}
+
+    def grow(number: int) -> None:
+        kept.append(torch.ones(8))
+
+    def fill(number: int) -> None:
+        cache.setdefault(number * number % 31, torch.ones(8))
+
+    doubts = [is_in_doubt(evidence(step, 5, 5, 7, 11).snapshots, Controls()) for step in (grow, fill, abs)]
+    assert doubts == [False, True, False]
 
 
 @pytest.mark.whole
