@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
+import tempfile
 from dataclasses import replace
 
 from gradlife.cli.formats import Outputs, Writer
@@ -14,7 +16,8 @@ from gradlife.errors import GradlifeError
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
 from gradlife.model.peak.report import PeakReport
-from gradlife.peaks.run.parent import run_program
+from gradlife.peaks.run.parent import Result, run_program
+from gradlife.peaks.run.proof import proven
 
 EPILOG = """\
 TARGET is a script with its own arguments, -m module, file.py::function or
@@ -49,6 +52,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="PERCENT",
         help="exit with 1 where more of the peak than this is never read again",
     )
+    parser.add_argument(
+        "--prove",
+        action="store_true",
+        help="run it again with the edits that have a diff, and compare peaks and losses",
+    )
     parser.add_argument("--full", action="store_true", help="print all savings and owners")
 
 
@@ -71,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     with Outputs(args, WRITERS) as outputs:
         to_stderr = not isinstance(target, FunctionTarget) or outputs.is_stdout_taken
         show = Show(args.full, args.fail_on, to_stderr)
-        result = run_program(settings, show.show)
+        result = run_proof(settings) if args.prove else run_program(settings, show.show)
         if result.report is None:
             if result.status:
                 return result.status
@@ -80,6 +88,21 @@ def run(args: argparse.Namespace) -> int:
         show.show(report)
         outputs.write(report)
         return result.status or report.exit_status
+
+
+def run_proof(settings: Settings) -> Result:
+    """Run the program, and once more with its edits."""
+    with tempfile.TemporaryDirectory(prefix="gradlife-proof-") as folder:
+        path = os.path.join(folder, "plain.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("{}")
+        first = run_program(replace(settings, edited=path), lambda report: None)
+        if first.report is None or not first.report.peak_bytes:
+            return first
+        again = proven(
+            first.report, settings, folder, lambda other: run_program(other, lambda report: None, True).report
+        )
+        return Result(first.status, again)
 
 
 class Show:

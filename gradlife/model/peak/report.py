@@ -101,6 +101,24 @@ class Saving:
     saved_alone_bytes: int = 0  # by which the peak is lower if this alone is let go
     edits: tuple[Edit, ...] = ()  # that let go of it, all of them together
 
+    @property
+    def is_provable(self) -> bool:
+        """Has each of its edits a diff?"""
+        return bool(self.edits) and all(edit.changes for edit in self.edits)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The program run with the edits that have a diff, and without them, with the same seed."""
+
+    edits: int
+    peak_before: int
+    peak_after: int
+    predicted_bytes: int = 0  # the peak after these edits, by replay
+    losses: int = 0  # values from which backward passes begin, that both runs have
+    losses_equal: bool = False  # to the last bit
+    trouble: str = ""  # why nothing is proven
+
 
 @dataclass(frozen=True)
 class PeakReport:
@@ -118,6 +136,9 @@ class PeakReport:
     uses: dict[str, int] = field(default_factory=dict)  # bytes of the peak by Use
     savings: tuple[Saving, ...] = ()
     lower_bound_bytes: int = 0  # if each storage were freed at its last use
+    provable_peak_bytes: int = 0  # after the savings of which every edit has a diff
+    losses: tuple[str, ...] = ()  # for a proof: what each backward pass begins with, as hexadecimal numbers
+    proof: Proof | None = None
     limits: tuple[str, ...] = ()
     trouble: str = ""
     script_status: int | None = None

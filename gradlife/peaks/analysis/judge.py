@@ -68,6 +68,8 @@ class Judge:
         self._held |= next((look.held for look in self._looks if look.operation == operation), {})
         replay = Replay(self._recording, self._storages, self._first, self._end)
         steps = replay.best_savings(grouped(self._recording, self._storages, self._looks, self._first, self._end))
+        savings = self.savings(steps, replay.peak)
+        proven = [step.group for step, saving in zip(steps, savings, strict=False) if saving.is_provable]
         return PeakReport(
             report.target,
             report.stepped_by,
@@ -79,8 +81,9 @@ class Judge:
             self.moment(operation),
             self.shares(alive, uses, operation),
             self.use_bytes(alive, uses, operation),
-            self.savings(steps, replay.peak),
+            savings,
             replay.lower_bound(),
+            replay.peak_after(proven),
             limits=report.limits,
             fail_on=report.fail_on,
         )

@@ -48,6 +48,13 @@ class Replay:
         freed = ((number, gap) for number, storage in self._storages.items() for gap in gaps(storage))
         return max(self._without(self._live, self._relief(freed)), default=0)
 
+    def peak_after(self, groups: Iterable[Group]) -> int:
+        """The peak if all that these groups have were let go."""
+        live = self._live
+        for group in groups:
+            live = self._without(live, self._relief(group.freed))
+        return max(live, default=0)
+
     def best_savings(self, groups: Iterable[Group]) -> list[Step]:
         """Savings in the order in which they lower the peak most, until enough of all is told."""
         least = max(1.0, LEAST_SHARE * self.peak)

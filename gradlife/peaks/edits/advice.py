@@ -140,7 +140,8 @@ def unset_after(source: Source, function: Function, spot: Spot, holder: Holder) 
     last = spot.statement.end_lineno or spot.statement.lineno
     owner = owner_in(spot.statement, holder.name)
     text = f"`{owner}.{holder.name} = None` after line {last}"
-    if holder.path or not stands_alone(source, spot) or is_read_besides(source, spot, holder.name):
+    is_end = isinstance(spot.statement, ast.Return | ast.Raise)
+    if holder.path or is_end or not stands_alone(source, spot) or is_read_besides(source, spot, holder.name):
         return Edit(text, source.file, last)
     indent = " " * spot.statement.col_offset
     return edit_of(source, text, last, LineChange(last + 1, last, (f"{indent}{owner}.{holder.name} = None",)))

@@ -20,6 +20,7 @@ from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.api import peak_of
+from gradlife.peaks.run.edited_program import edited_program
 from gradlife.peaks.run.session import PeakSession
 
 #: The name of the report's file, and what is written to the channel when it is there.
@@ -35,10 +36,13 @@ class PeakChild:
         self._session: PeakSession | None = None
         self._steps = 0
         self._pid = os.getpid()
+        self._edited = edited_program(settings.edited) if settings.edited else None
 
     def run(self) -> int:
         """Runs the target to its end; the status of the process."""
         when_imported("torch.optim.optimizer", self._contexts.attach)
+        if self._edited is not None:
+            self._edited.install()
         target = parse(self._settings.target, self._settings.arguments)
         if isinstance(target, FunctionTarget):
             return self._run_function(target)
@@ -58,7 +62,10 @@ class PeakChild:
         else:
             hear_torch(self._begin, self._begin)
         program = prepared(target)
-        return run_script(program.code if counted is None else counted_code(counted, program), program.main)
+        code = self._edited.code(program.source) if self._edited is not None else None
+        if counted is not None:
+            code = counted_code(counted, program)
+        return run_script(code or program.code, program.main)
 
     def _begin(self, stepped_by: str) -> Callable[[], object]:
         """Record steps of this kind, unless the report is known."""
@@ -91,6 +98,8 @@ class PeakChild:
         self._write(replace(report, script_status=ended.status))
 
     def _write(self, report: PeakReport) -> None:
+        if self._edited is not None:
+            report = replace(report, losses=tuple(self._edited.losses))
         path = os.path.join(self._settings.folder, REPORT)
         with open(f"{path}.partial", "w", encoding="utf-8") as file:
             file.write(codec.dumps(report))

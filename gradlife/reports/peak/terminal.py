@@ -9,8 +9,17 @@ from rich.table import Table
 from rich.text import Text
 
 from gradlife.errors import EXIT_FOUND
-from gradlife.model.peak.report import PeakReport, Saving, Use
-from gradlife.reports.peak.words import gain, headline, life, moment_words, percent, saving_title, source_of
+from gradlife.model.peak.report import PeakReport, Proof, Saving, Use
+from gradlife.reports.peak.words import (
+    gain,
+    headline,
+    life,
+    moment_words,
+    percent,
+    proof_words,
+    saving_title,
+    source_of,
+)
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import size
 
@@ -39,6 +48,8 @@ def first_screen(report: PeakReport) -> Iterator[Text]:
     yield Text("   " + owner_words(report), QUIET)
     for number, saving in enumerate(report.savings[:MOST_SAVINGS], 1):
         yield from saving_lines(saving, number, report)
+    if report.proof is not None:
+        yield proof_line(report.proof)
     yield Text(foot(report), QUIET)
 
 
@@ -80,6 +91,12 @@ def edit_lines(saving: Saving) -> Iterator[Text]:
         yield from (Text(f"      {row}", QUIET) for row in edit.patch.splitlines())
 
 
+def proof_line(proof: Proof) -> Text:
+    """What the second run has shown, in a line."""
+    is_good = not proof.trouble and (proof.losses_equal or not proof.losses)
+    return Text(f"   {proof_words(proof)}", GOOD if is_good else BAD)
+
+
 def foot(report: PeakReport) -> str:
     """What could be, and what else there is to see."""
     more = len(report.savings) - MOST_SAVINGS
@@ -100,6 +117,8 @@ def full_lines(report: PeakReport) -> Iterator[Text]:
     for number, saving in enumerate(report.savings, 1):
         yield from saving_lines(saving, number, report)
         yield from edit_lines(saving)
+    if report.proof is not None:
+        yield proof_line(report.proof)
     for use in Use:
         nbytes = report.uses.get(use.value, 0)
         if nbytes and use is not Use.READ_LATER:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 
-from gradlife.model.peak.report import Moment, PeakReport, Place, Saving
+from gradlife.model.peak.report import Moment, PeakReport, Place, Proof, Saving
 from gradlife.reports.values import counted, size
 
 
@@ -72,3 +72,14 @@ def gain(saving: Saving, report: PeakReport) -> str:
     edits = "".join(f", {edit.text}" for edit in saving.edits[:1])
     more = f" and {counted(len(saving.edits) - 1, 'other edit')}" if len(saving.edits) > 1 else ""
     return f"saves {size(saving.saved_bytes)} ({share}){edits}{more}"
+
+
+def proof_words(proof: Proof) -> str:
+    """What the second run has shown."""
+    if proof.trouble:
+        return f"not proven: {proof.trouble}"
+    change = f"{size(proof.peak_before)} to {size(proof.peak_after)}"
+    found = f"proven with {counted(proof.edits, 'edit')}: {change}, predicted {size(proof.predicted_bytes)}"
+    if not proof.losses:
+        return f"{found}; no loss to compare"
+    return f"{found}; {counted(proof.losses, 'loss', 'losses')} {'equal' if proof.losses_equal else 'NOT equal'}"

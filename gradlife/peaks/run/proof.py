@@ -1,0 +1,51 @@
+"""The proof of a peak's edits: the program is run with and without them, and the peaks and losses are compared."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+from gradlife.hunting.process.settings import Settings
+from gradlife.model.peak.report import LineChange, PeakReport, Proof
+from gradlife.peaks.edits.changes import changed
+from gradlife.peaks.sources.program import source_of
+
+#: Runs the program with these settings to its end.
+Run = Callable[[Settings], PeakReport | None]
+
+NOTHING = "no saving has a diff that is known to be safe"
+
+
+def proven(report: PeakReport, settings: Settings, folder: str, run: Run) -> PeakReport:
+    """The report with its proof: one more run, with every edit that has a diff."""
+    sources = edited_sources(report)
+    if not sources:
+        return replace(report, proof=Proof(0, report.peak_bytes, report.peak_bytes, trouble=NOTHING))
+    path = os.path.join(folder, "edited.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(sources, file)
+    return replace(report, proof=compared(report, run(replace(settings, edited=path))))
+
+
+def edited_sources(report: PeakReport) -> dict[str, str]:
+    """The texts of the files with all edits that have a diff."""
+    changes: dict[str, list[LineChange]] = {}
+    for saving in report.savings:
+        if saving.is_provable:
+            for edit in saving.edits:
+                changes.setdefault(os.path.abspath(edit.file), []).extend(edit.changes)
+    sources = {file: source_of(file) for file in changes}
+    return {file: changed(source.text, changes[file]) for file, source in sources.items() if source is not None}
+
+
+def compared(before: PeakReport, after: PeakReport | None) -> Proof:
+    """The peaks and the losses of both runs."""
+    edits = sum(len(saving.edits) for saving in before.savings if saving.is_provable)
+    if after is None or not after.peak_bytes:
+        trouble = after.trouble if after is not None else "the edited program left no report"
+        return Proof(edits, before.peak_bytes, 0, before.provable_peak_bytes, trouble=trouble)
+    count = min(len(before.losses), len(after.losses))
+    are_equal = before.losses[:count] == after.losses[:count]
+    return Proof(edits, before.peak_bytes, after.peak_bytes, before.provable_peak_bytes, count, are_equal)
