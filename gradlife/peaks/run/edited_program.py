@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradlife.hunting.process.import_watch import when_imported
+from gradlife.peaks.recording.torch import number_in
 from gradlife.peaks.sources import program
 
 #: The seed of both runs.
@@ -55,12 +56,8 @@ class EditedProgram:
 
     def _note(self, tensors: Any) -> None:
         """Note the values that a backward pass begins with, as they are to the last bit."""
-        from torch.utils._python_dispatch import _disable_current_modes
-
-        with _disable_current_modes():
-            for one in tensors if isinstance(tensors, (list, tuple)) else [tensors]:
-                if one.numel() == 1:
-                    self.losses.append(float(one.detach()).hex())
+        values = map(number_in, tensors if isinstance(tensors, (list, tuple)) else [tensors])
+        self.losses += [value.hex() for value in values if value is not None]
 
 
 def edited_program(path: str) -> EditedProgram:
