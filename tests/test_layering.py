@@ -94,7 +94,7 @@ THIRD_PARTY = {
 # The folders inside a part, lowest first: each may import those before it. "" is what lies in the part's own folder.
 INSIDE: dict[str, tuple[str, ...]] = {
     "heap": ("torch_layout", "", "views"),
-    "hunting": ("process", "snapshots", "steps", "growth", "stores", "findings", "session", "run"),
+    "hunting": ("process", "snapshots", "steps", "growth", "stores", "findings", "session", "workers", "run"),
     "interactive": ("", "tui", "notebook"),
     "peaks": ("sources", "recording", "edits", "analysis", "run"),
     "patterns": ("matching", "rules", "rewrites", ""),

@@ -326,7 +326,7 @@ def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
         if result.status:
             return result.status
         raise GradlifeError("the program left no report", "gradlife hunt --help")
-    if show.verdict is not report.verdict or report.trouble:
+    if show.verdict is not report.verdict or report.trouble or report.workers:
         show.answer(report)
     is_strict = fail_on == NEEDS_GC
     report = replace(report, fail_on=severity_of(fail_on))

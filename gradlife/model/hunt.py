@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.heap import TypeCount
-from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, Skew, SnapshotCost
+from gradlife.model.ranks import NO_VERDICT, FindingRanks, RankRow, Skew, SnapshotCost, WorkerRow
 from gradlife.model.trace import Lifetime, Trace
 
 #: The setting of a report whose program was running before: the command that attached to it.
@@ -157,6 +157,7 @@ class Finding:
     stored_at: StoredAt | None = None  # None where no source of the program stores it
     patch: Patch | None = None  # None where no safe change is known
     on_ranks: FindingRanks | None = None  # of a run with several processes: those that have it
+    in_workers: FindingRanks | None = None  # of a leak in worker processes: those that have it
     grows_at: int | None = None  # the step of the trace whose container has more items after every round
     arrivals: Arrivals | None = None  # of what grows on a slower clock than the steps
     consequences: int = 0  # other places that grow because of this one, counted here
@@ -255,6 +256,7 @@ class HuntReport:
     ranks: tuple[RankRow, ...] = ()  # of a run with several processes; then all else is merged from theirs
     skew: tuple[Skew, ...] = ()  # ranks that grow faster or peak higher than the others
     look_cost: SnapshotCost | None = None  # None where no rank said when it looked
+    workers: tuple[WorkerRow, ...] = ()  # worker processes that were hunted in; their findings are among the others
 
     @property
     def verdict(self) -> HuntVerdict:
@@ -272,16 +274,27 @@ class HuntReport:
         is_sound = all(control.is_right for control in self.controls)
         if kinds - {FindingKind.NEEDS_GC} and is_sound:
             return HuntVerdict.LEAK
-        if not is_sound or not self.rounds:
+        if not is_sound or not (self.rounds or self.works_in_workers):
             return HuntVerdict.INCONCLUSIVE
         if not kinds and self.unexplained:
+            return HuntVerdict.INCONCLUSIVE
+        if any(row.verdict == HuntVerdict.INCONCLUSIVE.value for row in self.workers) and not kinds:
             return HuntVerdict.INCONCLUSIVE
         return HuntVerdict.NEEDS_GC if kinds else HuntVerdict.CLEAN
 
     @property
     def step(self) -> str:
-        """The word for a step: growth is told per second where seconds were counted."""
+        """The word for a step: growth is told per second where seconds were counted, per batch where only workers leak."""
+        found = {one.in_workers.step if one.in_workers is not None else "" for one in self.findings}
+        if len(found) == 1 and "" not in found:
+            return found.pop()
         return SECOND if self.stepped_by == SECOND else "step"
+
+    @property
+    def works_in_workers(self) -> bool:
+        """Did the program take no step itself, and leave the work to workers that were judged?"""
+        is_idle = not self.stepped_by or self.settings.get("steps") == "sampled"
+        return is_idle and not self.rounds and any(row.verdict != NO_VERDICT for row in self.workers)
 
     @property
     def unexplained(self) -> tuple[str, ...]:

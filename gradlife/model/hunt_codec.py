@@ -1,6 +1,6 @@
 """A hunt as versioned JSON and back: decode(encode(report)) == report.
 
-`gradlife.hunt/1` is the hunt of one process; `gradlife.hunt/2` is the same with `ranks`, of a run with several.
+`gradlife.hunt/1` is the hunt of one process; `gradlife.hunt/2` is the same with `ranks` or `workers`, of a run with several.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def loads(text: str) -> HuntReport:
 def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dict[str, Any]:
     """The report as a JSON object."""
     return {
-        "format": RANKS_FORMAT if report.ranks else FORMAT,
+        "format": RANKS_FORMAT if report.ranks or report.workers else FORMAT,
         "gradlife": __version__,
         "verdict": report.verdict.value,
         "exit_status": report.exit_status,
@@ -62,6 +62,7 @@ def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dic
         "settings": report.settings,
         "fail_on": report.fail_on.value,
         **(encode_ranks(report) if report.ranks else {}),
+        **({"workers": [asdict(row) for row in report.workers]} if report.workers else {}),
     }
 
 
@@ -103,6 +104,7 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
         "proof": asdict(finding.proof) if finding.proof is not None else None,
         "trace": encode_trace(finding.trace, text_of),
         **({"on_ranks": asdict(finding.on_ranks)} if finding.on_ranks is not None else {}),
+        **({"in_workers": asdict(finding.in_workers)} if finding.in_workers is not None else {}),
     }
 
 

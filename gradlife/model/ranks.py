@@ -1,4 +1,4 @@
-"""A run of several processes (ranks), as plain values: who they are, how each ended, and in what they differ.
+"""A run of several processes (ranks, workers), as plain values: who they are, how each ended, and in what they differ.
 
 Ranks that agree share one row, so a report of 4,096 ranks is as short as one of 8.
 """
@@ -88,12 +88,44 @@ class SnapshotCost:
 
 @dataclass(frozen=True, slots=True)
 class FindingRanks:
-    """The ranks that have a finding, and how far their rates lie apart."""
+    """The ranks or workers that have a finding, and how far their rates lie apart."""
 
     ranks: str
     count: int
     world_size: int
     per_step: Spread  # retained bytes, or bytes of storages where those are not known
+    kind: str = "rank"  # or of workers: "DataLoader worker"
+    step: str = "step"  # what these processes count
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOnRead:
+    """Memory that a forked worker copies because reading a Python object writes its reference count."""
+
+    bytes: int  # private pages that it got while it was watched
+    per_step: float  # bytes
+    holder: str  # "dataset.names"; empty where no container stands out
+    items: int  # in it
+    share: float  # of the pages of these items, that the worker has copied so far
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """Workers that agree: of one group, with the same verdict and the same findings."""
+
+    kind: str  # "DataLoader worker", "pool worker", "executor worker"
+    label: str  # the class of the dataset
+    workers: str  # "0-3"
+    count: int
+    group: int  # workers that there were
+    start_method: str
+    step: str  # what they count: "batch", "task"
+    verdict: str  # of HuntVerdict; "none" where they took too few steps, or left no report
+    findings: int
+    steps: Spread
+    growth: Spread  # retained bytes per step, summed over the findings
+    trouble: str = ""  # of the lowest worker
+    copied: CopyOnRead | None = None  # of the worker that copied most
 
 
 def packed(ranks: Iterable[int]) -> str:

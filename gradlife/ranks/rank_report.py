@@ -12,6 +12,10 @@ from typing import Any
 
 from gradlife.errors import UsageError
 from gradlife.hunting.process.rank import LOG, MEMBER, RESULT, Member
+from gradlife.hunting.workers.merge import with_workers
+from gradlife.hunting.workers.worker import FOLDER
+from gradlife.model import hunt_codec
+from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
 from gradlife.model.ranks import RankEnd
 
@@ -96,7 +100,7 @@ def left_by(path: str, rank: int) -> RankReport:
     member = member_at(path)
     result = json_at(os.path.join(path, RESULT))
     name = next((one for one in REPORTS if os.path.exists(os.path.join(path, one))), "")
-    document = document_at(os.path.join(path, name)) if name else None
+    document = with_own_workers(document_at(os.path.join(path, name)), path) if name else None
     peak, snapshots = log_at(path)
     status = result.get("status", document.get("script_status") if document is not None else None)
     return RankReport(
@@ -110,6 +114,16 @@ def left_by(path: str, rank: int) -> RankReport:
         document,
         str(result.get("trouble", "")),
     )
+
+
+def with_own_workers(document: dict[str, Any] | None, path: str) -> dict[str, Any] | None:
+    """The report of a rank with those of the workers that it started."""
+    if document is None or not os.path.isdir(os.path.join(path, FOLDER)):
+        return document
+    try:
+        return hunt_codec.encode(with_workers(hunt_codec.decode(document), path))
+    except CodecError:
+        return document
 
 
 def end_of(result: dict[str, Any], name: str, status: int | None, member: Member | None) -> RankEnd:

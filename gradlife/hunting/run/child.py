@@ -53,6 +53,7 @@ from gradlife.hunting.steps.targets import (
     load,
     parse,
 )
+from gradlife.hunting.workers.install import hunt_in_workers
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport, HuntVerdict
 
@@ -97,6 +98,7 @@ class Child:
         target = parse(self._settings.target, self._settings.arguments)
         InterimReport(self, self._settings.requests).start()
         self._stay_alone()
+        hunt_in_workers(self._settings.folder, self._leave_to_worker)
         ended = self._run_function(target) if isinstance(target, FunctionTarget) else self._run_script(target)
         return ended.status
 
@@ -106,6 +108,8 @@ class Child:
         memory = Memory(self._settings.memory_limit) if self._settings.in_step else None
         InterimReport(self, self._settings.requests, memory).start()
         self._stay_alone()
+        if self._settings.in_step:
+            hunt_in_workers(self._settings.folder, self._leave_to_worker)
         if not self._settings.step_on:
             hear_torch(self._begin_again, self._go_on)
         else:
@@ -193,6 +197,13 @@ class Child:
             self._sampling.stop()
         if self.counter is not None:
             self.counter.left = -1
+
+    def _leave_to_worker(self) -> None:
+        """In a copy that becomes a worker with a hunt of its own: nothing of this one goes on. Its locks may be held for ever."""
+        self._lock = threading.RLock()
+        self._hunt.close()
+        if self.counter is not None:
+            self.counter.abandon()
 
     # --- stepping ---
 

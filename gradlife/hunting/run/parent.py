@@ -15,6 +15,7 @@ from types import FrameType
 
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.workers.merge import with_workers
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import HuntReport
@@ -75,6 +76,8 @@ class Guard:
             os.close(channel)
             os.close(requests)
             self._latest = self._latest or left_report(folder)
+            if self._latest is not None:
+                self._latest = with_workers(self._latest, folder)
             return self._result(child.returncode)
 
     def _reports(self) -> contextlib.AbstractContextManager[str]:

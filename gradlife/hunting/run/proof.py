@@ -22,7 +22,7 @@ def proven(report: HuntReport, settings: Settings, run: Run) -> HuntReport:
     """The report, its worst findings with their proofs. ``run`` hunts once more in a child."""
     findings = list(report.findings)
     for number, finding in enumerate(findings[:MOST_PROVEN]):
-        if finding.kind is not FindingKind.NEEDS_GC:
+        if finding.kind is not FindingKind.NEEDS_GC and finding.in_workers is None:
             findings[number] = replace(finding, proof=proof_of(finding, settings, run))
     return replace(report, findings=tuple(findings))
 

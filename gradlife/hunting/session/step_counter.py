@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from gradlife.hunting.session.method import Hunt
 
@@ -68,6 +69,12 @@ class Counter:
             self._plan.close()
             self.left, self._rest = -1, 0
             self.is_done = True
+
+    def abandon(self) -> None:
+        """Count no more in a copy of the process, in which no other thread can release the lock."""
+        self.left, self._rest, self.is_done = -1, 0, True
+        with suppress(ValueError):  # it was forked in the midst of the plan
+            self._plan.close()
 
     # --- from another thread ---
 

@@ -74,7 +74,7 @@ def facts(finding: Finding, step: str) -> list[tuple[str, str]]:
     lines = [("Kind", KINDS[finding.kind])]
     if finding.kind is not FindingKind.RETAINED:
         lines.append((f"Each {step} adds", amounts(finding.per_step)))
-    lines += [("Ranks", short(who_has(finding)))] if finding.on_ranks is not None else []
+    lines += [("Processes", short(who_has(finding)))] if who_has(finding) else []
     lines.append(("Survivors", f"{finding.survivors:,}" + (", one of them shown" if finding.survivors > 1 else "")))
     lines += [("Retained", size(finding.retained_bytes))] if finding.retained_bytes else []
     return lines + ([("Fingerprint", short(finding.fingerprint, 40))] if finding.fingerprint else [])

@@ -49,7 +49,7 @@ def cluster(finding: Finding, step: str) -> Text:
     parts = [KINDS[finding.kind]]
     if finding.kind is not FindingKind.RETAINED:
         parts.append(f"+{amounts(finding.per_step)} a {step}")
-    if finding.on_ranks is not None:
+    if who_has(finding):
         parts.append(who_has(finding))
     if finding.survivors:
         parts.append(counted(finding.survivors, "survivor") + (", one of them shown" if finding.survivors > 1 else ""))

@@ -19,6 +19,7 @@ from gradlife.model.ranks import Spread
 from gradlife.model.trace import Step, Trace
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
 from gradlife.reports.hunt.sentences import amounts, because_of_it, folded, headline, how_often, listed
+from gradlife.reports.hunt.workers import leaking_workers, worker_notes
 from gradlife.reports.source_places import Place, first_place
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, size
@@ -27,6 +28,8 @@ LINES = 15
 MOST_FINDINGS = 5
 #: Lines of code of an advice.
 MOST_CODE = 2
+#: Lines of a note on worker processes.
+MOST_NOTE = 4
 INDENT = "   "
 #: Between a limit and the command that lifts it.
 ARROW = " → "
@@ -64,7 +67,8 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
     """The lines of the whole screen."""
     head = folded_lines(head_text(report), width, 2)
     if not report.findings or report.verdict is HuntVerdict.INCONCLUSIVE:
-        return [*head, clipped(lead_on(report), width)]
+        notes = [line for note in worker_notes(report) for line in folded_lines(Text(sentence(note)), width, MOST_NOTE)]
+        return [*head, *notes, clipped(lead_on(report), width)]
     foot = list(foot_lines(report, width))
     shown = report.findings[:MOST_FINDINGS]
     blocks = [block(finding, number, report, width) for number, finding in enumerate(shown, 1)]
@@ -80,6 +84,8 @@ def head_text(report: HuntReport) -> Text:
         return text.append(f": {headline(report)}")
     if report.ranks:
         text.append(f", {leaking_ranks(report)},")
+    elif leaking_workers(report):
+        text.append(f", {leaking_workers(report)},")
     return text.append(f" {growth(report)}")
 
 
@@ -139,7 +145,7 @@ def fit(blocks: Sequence[Sequence[Text]], room: int) -> list[Text]:
 def block(finding: Finding, number: int, report: HuntReport, width: int) -> list[Text]:
     """A finding: title, line, change, path."""
     lines = title_lines(finding, number, width)
-    if finding.on_ranks is not None:
+    if who_has(finding):
         lines.append(clipped(Text(f"{INDENT}{who_has(finding)}", NOTE), width))
     where = place_text(first_place(finding, report), finding)
     if where:
@@ -264,15 +270,22 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
         yield clipped(Text(f"{len(rest):,} more, {severities}", QUIET), width)
     yield Text("")
     yield from (clipped(line, width) for line in first_screen_lines(report))
+    yield from (clipped(Text(sentence(note)), width) for note in worker_notes(report))
     if report.trouble:
         yield clipped(Text(f"Note: {report.trouble}", NOTE), width)
     if report.script_status:
         yield clipped(Text(f"Note: the script ended with status {report.script_status}", NOTE), width)
-    if report.settings.get("steps") == "sampled":
+    is_in_workers = report.findings[0].in_workers is not None
+    if report.settings.get("steps") == "sampled" and not is_in_workers:
         yield clipped(Text(f"Steps: {report.stepped_by} (others: --step-on MODULE:FUNCTION)", QUIET), width)
-    if not report.ranks and ATTACHED not in report.settings:  # a proof runs one process again
+    if not (report.ranks or is_in_workers or ATTACHED in report.settings):  # a proof runs one process again
         yield clipped(proof_line(report), width)
     yield clipped(Text(f"Details: {details_command(report)}, or --html report.html"), width)
+
+
+def sentence(note: str) -> str:
+    """A note that stands by itself."""
+    return f"{note[:1].upper()}{note[1:]}"
 
 
 def details_command(report: HuntReport) -> str:

@@ -28,19 +28,24 @@ MOST_RANKS = 40
 
 
 def who_has(finding: Finding) -> str:
-    """``rank 1 of 2 only``, ``all 8 ranks, 2.1 to 2.3 MB per step``; empty for the hunt of one process."""
-    return ranks_words(finding.on_ranks) if finding.on_ranks is not None else ""
+    """``rank 1 of 2 only``, ``all 4 DataLoader workers, 2.1 to 2.3 MB per batch``; empty for the hunt of one process."""
+    return "; on ".join(ranks_words(one) for one in (finding.in_workers, finding.on_ranks) if one is not None)
 
 
 def ranks_words(found: FindingRanks) -> str:
-    """The ranks that have a finding, with their rates."""
-    if found.count == found.world_size:
-        who = f"all {found.count:,} ranks"
-    elif found.count == 1:
-        who = f"rank {found.ranks} of {found.world_size:,} only"
-    else:
-        who = f"{found.count:,} of {found.world_size:,} ranks ({shown_ranks(found.ranks)})"
-    return f"{who}, {sizes(found.per_step)} per step" if found.per_step.most >= 1 else who
+    """The processes that have a finding, with their rates."""
+    only = " only" if found.count == 1 < found.world_size else ""
+    who = processes(found) + only
+    return f"{who}, {sizes(found.per_step)} per {found.step}" if found.per_step.most >= 1 else who
+
+
+def processes(found: FindingRanks) -> str:
+    """``rank 1 of 2``, ``all 4 DataLoader workers``, ``3 of 8 ranks (0-2)``."""
+    if found.count == found.world_size > 1:
+        return f"all {found.count:,} {found.kind}s"
+    if found.count == 1:
+        return f"{found.kind} {found.ranks} of {found.world_size:,}"
+    return f"{found.count:,} of {found.world_size:,} {found.kind}s ({shown_ranks(found.ranks)})"
 
 
 def leaking_ranks(report: HuntReport) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradlife.model.hunt import ATTACHED, Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep
 from gradlife.model.trace import UNHELD, Step, Trace
-from gradlife.reports.hunt.ranks import leaking_ranks, ranks_words
+from gradlife.reports.hunt.ranks import leaking_ranks, who_has
 from gradlife.reports.values import counted, size
 
 #: The state of the survivors, after "Each step leaks 1 tensor and 65.5 kB".
@@ -65,8 +65,8 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
         lines.append(
             f"Each of these holds as much by itself, and is to let go, too: {'; '.join(finding.also_held_by)}."
         )
-    if finding.on_ranks is not None:
-        lines.insert(1, f"On {ranks_words(finding.on_ranks)}.")
+    if who_has(finding):
+        lines.insert(1, f"{'In' if finding.in_workers is not None else 'On'} {who_has(finding)}.")
     if finding.created_at:
         lines.append(f"Made at {', called from '.join(finding.created_at)}.")
     return lines
@@ -239,6 +239,8 @@ def headline(report: HuntReport) -> str:
             grown = f"; {sums(report).partition(', ')[2]}" if report.explained else ""
             if report.ranks:
                 return f"nothing grew on any of {report.world_size:,} ranks"
+            if not report.rounds:
+                return "nothing grew in its worker processes"
             return f"nothing grew in {counted(len(report.rounds), 'round')} of {steps_of(report)}{grown}"
     wrong = [control.name for control in report.controls if not control.is_right]
     if wrong:
@@ -272,7 +274,7 @@ def next_commands(report: HuntReport) -> list[tuple[str, str]]:
         return lines
     if ATTACHED in report.settings:  # the process can be asked again, and not run again
         return [*lines, (f"{report.settings[ATTACHED]} -i", "a prompt on a snapshot of the process")]
-    if all(one.proof is None for one in report.findings):
+    if all(one.proof is None and one.in_workers is None for one in report.findings):
         lines.append((f"gradlife hunt --prove {target}", "cuts the reference and measures again"))
     lines.append((f"gradlife hunt -i {target}", "stops at the leak, to look around and to cut it"))
     lines.append((f"gradlife hunt --json before.json {target}", "keeps the rates; after the fix:"))

@@ -12,6 +12,7 @@ from gradlife.reports.hunt.finding import brief_line, finding_part
 from gradlife.reports.hunt.ranks import rank_table, rounds_title
 from gradlife.reports.hunt.rounds import round_lines
 from gradlife.reports.hunt.sentences import by_whose_bug, headline, method, next_commands
+from gradlife.reports.hunt.workers import worker_table
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import size
@@ -53,6 +54,8 @@ def parts(
     yield section("", head_lines(report))
     if report.ranks:
         yield section("Ranks", rank_table(report))
+    if report.workers:
+        yield section("Workers", worker_table(report))
     if report.rounds:
         yield section(rounds_title(report), round_lines(report))
     yield from finding_parts(report, shown)

@@ -19,6 +19,9 @@ from gradlife.reports.hunt.sentences import (
     problem,
 )
 from gradlife.reports.hunt.trace import trace_drawing
+from gradlife.reports.hunt.workers import HEADS as WORKER_HEADS
+from gradlife.reports.hunt.workers import cells as worker_cells
+from gradlife.reports.hunt.workers import worker_notes
 from gradlife.reports.values import counted, size
 
 
@@ -83,7 +86,12 @@ def finding_lines(finding: Finding, report: HuntReport) -> Iterator[str]:
 
 
 def table_of_ranks(report: HuntReport) -> Iterator[str]:
-    """A row for each rank, or for ranks that agree."""
+    """A row for each worker or rank, or for those that agree."""
+    if report.workers:
+        yield "\n### Workers\n"
+        yield from table(WORKER_HEADS, ([plain(cell) for cell in worker_cells(row)] for row in report.workers))
+        yield ""
+        yield from (f"- {plain(note)}" for note in worker_notes(report))
     if not report.ranks:
         return
     yield "\n### Ranks\n"

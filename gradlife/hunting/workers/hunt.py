@@ -1,0 +1,112 @@
+"""One hunt in a worker process. The report is written by a copy of the worker, so that its end waits for nothing."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
+
+from gradlife.hunting.process.forked import CAN_FORK, fork
+from gradlife.hunting.process.private_pages import PrivateMemory, private_memory
+from gradlife.hunting.process.rank import write_whole
+from gradlife.hunting.session.clean_report import About
+from gradlife.hunting.session.interim_report import InterimReport
+from gradlife.hunting.session.method import Hunt
+from gradlife.hunting.session.report import report_of
+from gradlife.hunting.session.step_counter import Counter
+from gradlife.hunting.steps.schedule import LEAST_ROUNDS, schedule_for
+from gradlife.hunting.workers.copies import copy_on_read
+from gradlife.hunting.workers.worker import MEMORY, REPORT, Worker, announce_writer
+from gradlife.model import hunt_codec
+
+#: File descriptors up to this one are the program's own output.
+STANDARD = 3
+
+
+class WorkerHunt:
+    """Counts the steps of a worker; whatever fails here, the worker goes on."""
+
+    def __init__(self, folder: str, worker: Worker, target: str, roots: Mapping[str, Any]) -> None:
+        self._folder = folder
+        self._worker = worker
+        self._about = About(target, f"{worker.step} of a {worker.kind}", is_script=True)
+        self._roots = roots
+        self._moments: list[tuple[int, PrivateMemory]] = []
+        self._is_written = False
+        self._lock = threading.RLock()
+        if worker.start_method != "spawn":
+            gc.freeze()  # a collection would write to the pages of all that was made before the fork
+        self._hunt = Hunt(schedule_for(None, is_endless=False))
+        self._hunt.on_snapshot = self._note_memory
+        self._counter: Counter | None = None
+        self.counter: Counter | None = None  # an idle worker takes no step that a signal could wait for
+
+    def start(self) -> None:
+        """Count steps from here on."""
+        self._counter = Counter(self._hunt, self._lock)
+        self._counter.on_done = self._finish
+        InterimReport(self, -1).start()
+
+    def step(self) -> None:
+        """A step of the worker is done."""
+        if self._counter is not None and not self._counter.is_done:
+            try:
+                self._counter.step()
+            except Exception:
+                self._counter = None
+
+    def _note_memory(self, steps: int, began: float, ended: float) -> None:
+        memory = private_memory()
+        if memory is not None:
+            self._moments.append((steps, memory))
+
+    def _finish(self) -> None:
+        """Enough is known: write it, and let the worker go on without a hunt."""
+        self.leave("end", None, None)
+        self._hunt.close()
+
+    # --- the report, as InterimReport asks for it ---
+
+    def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
+        """Write what is known, once, from a copy of this process."""
+        with self._lock:
+            if self._is_written or len(self._hunt.snapshots) <= LEAST_ROUNDS or not CAN_FORK:
+                return
+            self._is_written = True
+            with suppress(Exception):
+                self._write_copies()
+                copy = fork()
+                if copy == 0:
+                    self._write_and_exit()
+                announce_writer(self._folder, copy)
+
+    def _write_copies(self) -> None:
+        """Write what was copied, while the parent is there to share the rest with."""
+        copied = copy_on_read(self._moments, self._roots) if self._worker.start_method != "spawn" else None
+        if copied is not None:
+            write_whole(os.path.join(self._folder, MEMORY), json.dumps(asdict(copied)))
+
+    def end_by_signal(self, number: int) -> None:
+        """A signal ends the worker: there is nothing more to say."""
+
+    def _write_and_exit(self) -> None:
+        """Judge and write, with none of the worker's pipes open: its parent waits for their end."""
+        try:
+            keep_open({one.file.descriptor for one in self._hunt.snapshots if one.file is not None})
+            text = hunt_codec.dumps(report_of(self._hunt, self._about))
+            write_whole(os.path.join(self._folder, REPORT), text)
+        finally:
+            os._exit(0)
+
+
+def keep_open(descriptors: set[int]) -> None:
+    """Close all files but these and the standard ones."""
+    first = STANDARD
+    for kept in [*sorted(descriptors), os.sysconf("SC_OPEN_MAX")]:
+        os.closerange(first, kept)
+        first = kept + 1

@@ -1,0 +1,185 @@
+"""The reports of workers as a part of the program's own: findings by fingerprint, a row for workers that agree."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gradlife.hunting.workers.worker import FOLDER, MEMORY, REPORT, Worker, is_written, worker_at
+from gradlife.model import hunt_codec
+from gradlife.model.codec import CodecError
+from gradlife.model.from_json import built
+from gradlife.model.hunt import Finding, HuntReport, HuntVerdict, Severity
+from gradlife.model.ranks import NO_VERDICT, CopyOnRead, FindingRanks, Spread, WorkerRow, packed
+
+#: Seconds that reports may take which workers began to write.
+LONGEST = 120.0
+
+#: Seconds between two checks.
+INTERVAL = 0.05
+
+
+@dataclass(frozen=True)
+class Left:
+    """What one worker left."""
+
+    worker: Worker
+    report: HuntReport | None  # None: it took too few steps, or was killed
+    copied: CopyOnRead | None
+
+
+def with_workers(report: HuntReport, folder: str) -> HuntReport:
+    """The report of the program with those that its workers left in the folder of the hunt. Waits until they are written."""
+    left = list(left_by_workers(os.path.join(folder, FOLDER)))
+    if not left:
+        return report
+    rows: list[WorkerRow] = []
+    findings: list[Finding] = []
+    for group in groups(left):
+        findings += shared_findings(group)
+        rows += rows_of(group)
+    order = sorted([*report.findings, *findings], key=lambda one: list(Severity).index(one.severity))
+    return about_work(replace(report, findings=tuple(order), workers=tuple(rows)))
+
+
+def about_work(report: HuntReport) -> HuntReport:
+    """The report of a program that leaves its work to workers: that it took no step itself is no trouble."""
+    if all(one.in_workers is not None for one in report.findings):  # a rate of theirs is none of time
+        report = replace(report, settings={key: one for key, one in report.settings.items() if key != "step_seconds"})
+    if not report.works_in_workers or report.script_status:
+        return report
+    limit = "what the program itself keeps: it took no steps, only its workers did"
+    return replace(report, trouble="", limits=(limit, *report.limits))
+
+
+def left_by_workers(root: str) -> Iterator[Left]:
+    """What each worker left, the last life of each that has a report, else its last."""
+    by_worker: dict[Worker, Left] = {}
+    for path in folders_in(root):
+        worker = worker_at(path)
+        if worker is not None:
+            wait_until_written(path)
+            found = Left(worker, report_at(path), copied_at(path))
+            if found.report is not None or worker not in by_worker:
+                by_worker[worker] = found
+    yield from by_worker.values()
+
+
+def folders_in(root: str) -> list[str]:
+    """The folders of workers, in the order of their names."""
+    with suppress(OSError):
+        return [os.path.join(root, name) for name in sorted(os.listdir(root))]
+    return []
+
+
+def wait_until_written(path: str) -> None:
+    """Wait for the process that writes the report."""
+    deadline = time.monotonic() + LONGEST
+    while not is_written(path) and time.monotonic() < deadline:
+        time.sleep(INTERVAL)
+
+
+def report_at(path: str) -> HuntReport | None:
+    """The report of a worker."""
+    with suppress(OSError, CodecError):
+        return hunt_codec.loads(Path(path, REPORT).read_text(encoding="utf-8"))
+    return None
+
+
+def copied_at(path: str) -> CopyOnRead | None:
+    """What the worker copied."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        found: CopyOnRead = built(CopyOnRead, json.loads(Path(path, MEMORY).read_text(encoding="utf-8")))
+        return found
+    return None
+
+
+def groups(left: Iterable[Left]) -> list[list[Left]]:
+    """Workers of one DataLoader, of one pool."""
+    found: dict[tuple[str, str, int], list[Left]] = {}
+    for one in left:
+        found.setdefault((one.worker.kind, one.worker.label, one.worker.count), []).append(one)
+    return list(found.values())
+
+
+def size_of(group: Sequence[Left]) -> int:
+    """The number of workers in a group; of a pool, those that joined."""
+    return group[0].worker.count or len(group)
+
+
+def shared_findings(group: Sequence[Left]) -> Iterator[Finding]:
+    """The findings of a group, each with the workers that have it. That of the fastest is shown."""
+    found: dict[tuple[str, str], dict[int, Finding]] = {}
+    for one in group:
+        for finding in one.report.findings if one.report is not None and is_leak(one.report) else ():
+            key = (finding.code, finding.fingerprint or finding.title)
+            found.setdefault(key, {})[one.worker.number] = finding
+    for by_number in found.values():
+        rates = [rate_of(finding) for finding in by_number.values()]
+        fastest = max(by_number.values(), key=rate_of)
+        first = group[0].worker
+        who = FindingRanks(
+            packed(by_number), len(by_number), size_of(group), Spread(min(rates), max(rates)), first.kind, first.step
+        )
+        yield replace(fastest, in_workers=who)
+
+
+def is_leak(report: HuntReport) -> bool:
+    """Are its findings to be believed?"""
+    return report.verdict in (HuntVerdict.LEAK, HuntVerdict.NEEDS_GC)
+
+
+def rate_of(finding: Finding) -> float:
+    """Bytes that a finding adds each step."""
+    return max(finding.per_step.retained_bytes, finding.per_step.bytes)
+
+
+def rows_of(group: Sequence[Left]) -> Iterator[WorkerRow]:
+    """A row for workers that agree."""
+    alike: dict[object, list[Left]] = {}
+    for one in group:
+        codes = tuple(sorted(finding.fingerprint for finding in one.report.findings)) if one.report is not None else ()
+        alike.setdefault((verdict_of(one), codes), []).append(one)
+    for members in alike.values():
+        yield row_of(members, size_of(group))
+
+
+def row_of(members: Sequence[Left], size: int) -> WorkerRow:
+    """One row."""
+    first = members[0]
+    reports = [one.report for one in members if one.report is not None]
+    return WorkerRow(
+        first.worker.kind,
+        first.worker.label,
+        packed(one.worker.number for one in members),
+        len(members),
+        size,
+        first.worker.start_method,
+        first.worker.step,
+        verdict_of(first),
+        len(reports[0].findings) if reports else 0,
+        spread([float(steps_of(one)) for one in reports]),
+        spread([sum(map(rate_of, one.findings)) for one in reports]),
+        reports[0].trouble if reports else "",
+        max((one.copied for one in members if one.copied), key=lambda one: one.bytes, default=None),
+    )
+
+
+def verdict_of(one: Left) -> str:
+    """The verdict of a worker."""
+    return one.report.verdict.value if one.report is not None else NO_VERDICT
+
+
+def steps_of(report: HuntReport) -> int:
+    """Steps that were counted."""
+    return report.warmup_steps + sum(each.steps for each in report.rounds)
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """The least and the most."""
+    return Spread(min(values, default=0.0), max(values, default=0.0))

@@ -1,0 +1,86 @@
+"""The part of a report that worker processes add: a row for workers that agree, and memory that they copy by reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from gradlife.model.hunt import HuntReport
+from gradlife.model.ranks import NO_VERDICT, WorkerRow
+from gradlife.reports.hunt.ranks import STYLES, counts, processes, sizes
+from gradlife.reports.layout import Hanging
+from gradlife.reports.theme import GOOD, NOTE, QUIET
+from gradlife.reports.values import size
+
+HEADS = ("workers", "verdict", "start", "findings", "steps", "growth/step")
+NUMBERS = frozenset({"findings", "steps", "growth/step"})
+
+#: How to store what workers read.
+CURE = "keep them in one numpy array or tensor, or in an Arrow table"
+
+
+def name_of(row: WorkerRow) -> str:
+    """``DataLoader workers 0-3 of 4``."""
+    many = "s" if row.count > 1 else ""
+    return f"{row.kind}{many} {row.workers} of {row.group:,}"
+
+
+def cells(row: WorkerRow) -> list[str]:
+    """A row of the table, under `HEADS`."""
+    heard = row.verdict != NO_VERDICT
+    return [
+        name_of(row) + (f" ({row.label})" if row.label else ""),
+        row.verdict if heard else "too few steps",
+        row.start_method,
+        f"{row.findings:,}" if heard else "-",
+        counts(row.steps) if heard else "-",
+        sizes(row.growth) if heard else "-",
+    ]
+
+
+def copy_words(row: WorkerRow) -> str:
+    """Why the memory of workers grows though they keep nothing; empty where it does not."""
+    copied = row.copied
+    if copied is None:
+        return ""
+    what = f"the {copied.items:,} items of {copied.holder}" if copied.holder else "Python objects"
+    share = f" ({copied.share:.0%} of their pages so far)" if copied.holder else ""
+    return (
+        f"not a leak: {name_of(row)} made {size(copied.bytes)} private, {size(round(copied.per_step))} per {row.step}: "
+        f"reading {what} writes their reference counts, and so copies pages shared with the parent{share}; {CURE}"
+    )
+
+
+def leaking_workers(report: HuntReport) -> str:
+    """``DataLoader worker 0 of 4``, where nothing but workers leaks; empty elsewhere."""
+    found = [one.in_workers for one in report.findings]
+    first = found[0] if found else None
+    if first is None or None in found:
+        return ""
+    alike = all(one is not None and one.kind == first.kind for one in found)
+    return processes(first) if alike else "workers"
+
+
+def worker_notes(report: HuntReport) -> Iterator[str]:
+    """Yield a sentence for each group of workers that copies what it reads, or has trouble."""
+    for row in report.workers:
+        if row.copied is not None:
+            yield copy_words(row)
+        if row.trouble:
+            yield f"{name_of(row)}: {row.trouble}"
+
+
+def worker_table(report: HuntReport) -> Iterator[RenderableType]:
+    """The table, then the notes."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
+    for head in HEADS:
+        table.add_column(head, justify="right" if head in NUMBERS else "left", overflow="fold")
+    for row in report.workers:
+        first, verdict, *rest = cells(row)
+        table.add_row(first, Text(verdict, STYLES.get(row.verdict, NOTE)), *rest)
+    yield table
+    for note in worker_notes(report):
+        yield Hanging(Text("  "), Text(note, GOOD if note.startswith("not a leak") else NOTE))
