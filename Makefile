@@ -9,7 +9,7 @@ CORPUS ?= corpus
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CXX_SOURCES := $(sort $(foreach depth,* */* */*/* */*/*/*,$(wildcard csrc/$(depth).cpp csrc/$(depth).hpp csrc/$(depth).c csrc/$(depth).h)))
-FORMATTED := $(CXX_SOURCES) $(wildcard benchmarks/*/*.c benchmarks/*/*.h)
+FORMATTED := $(CXX_SOURCES) $(wildcard benchmarks/*/*.c benchmarks/*/*.h) $(wildcard tests/devices/simulated/*.cpp tests/devices/simulated/*.hpp)
 BUILD_FILES := pyproject.toml tools/version_of_tag.py CMakeLists.txt $(CXX_SOURCES)
 # Without build isolation: the compiler's output is kept between builds, and nothing is downloaded twice.
 INSTALL := install --quiet --no-build-isolation

@@ -15,6 +15,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "census",
+    "device_memory",
     "diff",
     "hunt",
     "open_snapshot",
@@ -45,12 +46,19 @@ def _html_of_snapshot(snapshot: object) -> str:
     return _html_of(importlib.import_module("gradlife.heap.views.overview").summary(snapshot))
 
 
+def _text_of_devices(report: object) -> str:
+    """Return the text of a report on the memory of devices."""
+    return importlib.import_module("gradlife.reports.devices.terminal").as_text(report)  # type: ignore[no-any-return]
+
+
 def __getattr__(name):  # type: ignore[no-untyped-def]
     """Import the functions that need the compiled walk when they are first used: ``gradlife.why(obj)``,
     ``gradlife.refs(obj)``.
     """
     if name in _IN_HEAP:
         return getattr(importlib.import_module("gradlife.heap"), name)
+    if name == "device_memory":
+        return importlib.import_module("gradlife.devices.live").device_memory
     if name == "serve":
         return importlib.import_module("gradlife.attach.server").serve
     if name == "watch":

@@ -34,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "patterns": {"model", "errors"},
     "hunting": {"heap", "patterns", "model", "output", "errors", "_heap"},
     "attach": {"heap", "hunting", "model", "output", "errors"},
+    "devices": {"heap", "hunting", "peaks", "model", "errors", "_heap"},
     "peaks": {"heap", "hunting", "model", "output", "errors", "_heap"},
     "ranks": {"hunting", "model", "output", "errors"},
     "probes": {"model", "errors"},
@@ -65,6 +66,7 @@ ALLOWED: dict[str, set[str]] = {
         "heap",
         "hunting",
         "attach",
+        "devices",
         "peaks",
         "ranks",
         "interactive",
@@ -99,7 +101,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "peaks": ("sources", "recording", "edits", "analysis", "run"),
     "patterns": ("matching", "rules", "rewrites", ""),
     "pytest_plugin": ("settings", "outcomes", "checks", "scenarios", ""),
-    "reports": ("", "drawing", "run", "hunt", "peak", "heap", "formats", "html"),
+    "reports": ("", "drawing", "run", "hunt", "peak", "devices", "heap", "formats", "html"),
     "runner": ("worker", ""),
 }
 # The engine's modules are torch's, which import one another in circles.

@@ -10,9 +10,15 @@ from typing import Any
 from gradlife.cli.addresses import address_or_type, count
 from gradlife.cli.formats import Outputs, Writer, add_svg, picture
 from gradlife.cli.pages import WHY_WRITERS, Why, print_why, snapshot_page
+from gradlife.devices.allocator_state import allocator_state
+from gradlife.devices.memory_report import report_of
+from gradlife.devices.plain_pickle import is_pickle, read_pickle
+from gradlife.errors import UsageError
 from gradlife.heap import Snapshot, open_snapshot
 from gradlife.heap.views.overview import overview, program_view
+from gradlife.model.device.memory import dumps
 from gradlife.model.heap import HeapView
+from gradlife.reports.devices.terminal import print_devices
 from gradlife.reports.formats.json.document import heap_text
 from gradlife.reports.heap.tables import print_heap
 from gradlife.reports.theme import make_console
@@ -20,10 +26,17 @@ from gradlife.reports.theme import make_console
 #: Rows of each table where none of them is asked for.
 ROWS = 8
 
+#: Options of `gradlife open` that ask for objects, which the file of an allocator does not have.
+OBJECTS_ONLY = ("types", "largest", "cycles", "instances", "holders", "why", "interactive", "tui", "html")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments. Each table can be asked for alone, with as many rows as wanted."""
-    parser.add_argument("file", metavar="FILE", help="a snapshot: gradlife snapshot -o FILE script.py")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a snapshot: gradlife snapshot -o FILE script.py; or what torch.cuda.memory._dump_snapshot wrote",
+    )
     parser.add_argument("--all", action="store_true", help="also what libraries and Python hold, object by object")
     table: dict[str, Any] = {"type": count, "nargs": "?", "const": 30, "metavar": "N"}
     parser.add_argument("--types", **table, help="the types that take most")
@@ -41,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the tables, or why one object is alive, or ask for questions."""
+    if is_pickle(args.file):
+        return show_device_memory(args)
     if args.tui:
         from gradlife.cli.browse import browse  # loads Textual
 
@@ -48,6 +63,26 @@ def run(args: argparse.Namespace) -> int:
     if args.interactive:
         return ask(args.file)
     return show_why(args) if args.why is not None else show_tables(args)
+
+
+def show_device_memory(args: argparse.Namespace) -> int:
+    """Show who owns the memory of each device."""
+    asked = [name for name in OBJECTS_ONLY if getattr(args, name)]
+    if asked:
+        raise UsageError(
+            f"{args.file} has blocks of a device and no objects, so there is no --{asked[0]}",
+            "gradlife snapshot -o FILE script.py",
+        )
+    writers: dict[str, Writer] = {
+        "json": dumps,
+        "svg": picture(print_devices, "gradlife open"),
+    }
+    with Outputs(args, writers) as outputs:
+        report = report_of(args.file, allocator_state(read_pickle(args.file)))
+        if not outputs.is_stdout_taken:
+            print_devices(make_console(sys.stdout), report, args.all)
+        outputs.write(report)
+    return 0
 
 
 def show_why(args: argparse.Namespace) -> int:

@@ -289,6 +289,7 @@ PyMethodDef functions[] = {
     {"_read_word", read_word, METH_O, nullptr},
     {"_torch_references", torch_references, METH_O, nullptr},
     {"_torch_description", torch_description, METH_O, nullptr},
+    {"_torch_memory", torch_memory, METH_O, nullptr},
     {"_torch_block", torch_block, METH_O, nullptr},
     {"_torch_label", torch_label, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
 
 from gradlife import _heap
-from gradlife.heap.graph import Reference
+from gradlife.heap.graph import HeapGraph, Reference
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.model.peak.report import Owner
@@ -97,8 +97,14 @@ def holders_now() -> dict[int, Held]:
     graph = _heap.freeze(True, True, OWN_FOLDER)
     found = [(graph.describe(node), node) for node in range(graph.node_count) if graph.kind(node) == "storage"]
     largest = sorted(found, key=lambda one: one[0].bytes or 0, reverse=True)[:MOST_STORAGES]
+    held = holders_of(graph, [node for _, node in largest])
+    return {shown.address: held[node] for shown, node in largest}
+
+
+def holders_of(graph: HeapGraph, storages: Iterable[int]) -> dict[int, Held]:
+    """Who holds storages of a heap that was frozen now, by their nodes. Only for a forked copy: it changes frames."""
     names = Names(graph, variables_now(), modules_now())
-    return {shown.address: Held(Search(names).storage_holders(node)) for shown, node in largest}
+    return {node: Held(Search(names).storage_holders(node)) for node in storages}
 
 
 class Search:

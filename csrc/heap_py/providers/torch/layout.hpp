@@ -110,6 +110,7 @@ PyObject* read_word(PyObject* module, PyObject* address);  // read_word(address)
 PyObject* torch_references(PyObject* module, PyObject* object);
 // torch_description(address) -> (as a tensor, as a storage, its device, its bytes): of an object that is one of these.
 PyObject* torch_description(PyObject* module, PyObject* address);
+PyObject* torch_memory(PyObject* module, PyObject* address);   // where a storage's memory begins, or None
 PyObject* torch_block(PyObject* module, PyObject* address);    // bytes of the block that the object stands in
 PyObject* torch_label(PyObject* module, PyObject* arguments);  // torch_label(source, target) -> what that is called
 

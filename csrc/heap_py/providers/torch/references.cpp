@@ -75,6 +75,17 @@ PyObject* torch_description(PyObject*, PyObject* number) {
   });
 }
 
+PyObject* torch_memory(PyObject*, PyObject* number) {
+  return guarded([&]() -> PyObject* {
+    const Address address = parse_address(number);
+    const TorchLayout* layout = torch_layout();
+    uint64_t data;
+    if (layout == nullptr || layout->data_in_storage == TorchLayout::absent) return Py_NewRef(Py_None);
+    if (!PageCache(PageCache::few).read_word(address + layout->data_in_storage, &data)) return Py_NewRef(Py_None);
+    return PyLong_FromUnsignedLongLong(data);
+  });
+}
+
 PyObject* torch_block(PyObject*, PyObject* number) {
   return guarded([&]() -> PyObject* {
     const Address address = parse_address(number);

@@ -1,0 +1,1 @@
+"""The memory of devices: what a caching allocator holds, and who owns it."""

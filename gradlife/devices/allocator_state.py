@@ -1,0 +1,121 @@
+"""PyTorch's own description of a caching allocator (`torch.cuda.memory._snapshot`) as values.
+
+The format is that of torch 2.0 and later; blocks of 1.12 to 1.13 have no address and keep their stack in a history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gradlife.devices.plain_pickle import REMEDY, AllocatorFileError
+from gradlife.model.device.memory import AllocatorState, Block, BlockState, FailedRequest, Frame, Segment
+
+#: torch's names of the states of a block. It calls the second one either way, in different places.
+STATES = {
+    "active_allocated": BlockState.USED,
+    "active_pending_free": BlockState.WAITING,
+    "active_awaiting_free": BlockState.WAITING,
+    "inactive": BlockState.FREE,
+}
+
+#: Frames of a stack that are kept.
+MOST_FRAMES = 64
+
+
+def allocator_state(snapshot: Any, kind: str = "cuda") -> AllocatorState:
+    """Return the state that torch describes. Raises AllocatorFileError where it is no such description."""
+    try:
+        segments = tuple(segment_of(one) for one in listed(snapshot["segments"]))
+        failed = tuple(failed_requests(snapshot.get("device_traces", ())))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise AllocatorFileError(f"no state of a caching allocator: {type(error).__name__}: {error}", REMEDY) from None
+    has_history = any(block.frames for segment in segments for block in segment.blocks)
+    return AllocatorState(kind, segments, failed, has_history)
+
+
+def segment_of(raw: Mapping[str, Any]) -> Segment:
+    """Return one segment with its blocks."""
+    address = whole(raw["address"])
+    return Segment(
+        whole(raw.get("device", 0)),
+        address,
+        whole(raw["total_size"]),
+        whole(raw.get("stream", 0)),
+        tuple(blocks_of(listed(raw["blocks"]), address)),
+        pool_of(raw.get("segment_pool_id", (0, 0))),
+        bool(raw.get("is_expandable", False)),
+    )
+
+
+def blocks_of(raw: list[Any], address: int) -> Iterator[Block]:
+    """The blocks of a segment that begins at an address."""
+    for one in raw:
+        nbytes = whole(one["size"])
+        state = STATES[one["state"]]
+        yield Block(
+            whole(one.get("address", address)),
+            nbytes,
+            0 if state is BlockState.FREE else requested(one, nbytes),
+            state,
+            () if state is BlockState.FREE else frames_of(one),
+        )
+        address += nbytes
+
+
+def requested(raw: Mapping[str, Any], nbytes: int) -> int:
+    """The bytes that a block was asked for."""
+    history = raw.get("history")
+    if history:
+        return min(nbytes, whole(history[0]["real_size"]))
+    return min(nbytes, whole(raw.get("requested_size", nbytes)))
+
+
+def frames_of(raw: Mapping[str, Any]) -> tuple[Frame, ...]:
+    """The stack of an allocation, innermost first."""
+    history = raw.get("history")
+    frames = listed(history[0].get("frames", ()) if history else raw.get("frames") or ())
+    return tuple(frame_of(one) for one in frames[:MOST_FRAMES])
+
+
+def frame_of(raw: Mapping[str, Any]) -> Frame:
+    """One frame; torch says ``??`` for the file of code without a source."""
+    file = printable(str(raw["filename"]))
+    return Frame("" if file == "??" else file, whole(raw["line"]), printable(str(raw["name"])))
+
+
+def printable(text: str) -> str:
+    """A name with escapes for what a terminal would act on: control characters, marks that turn the direction."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
+def failed_requests(traces: Any) -> Iterator[FailedRequest]:
+    """The requests that failed, from the history of each device."""
+    for device, entries in enumerate(listed(traces)):
+        for entry in listed(entries):
+            if entry["action"] == "oom":
+                yield FailedRequest(device, whole(entry["size"]), whole(entry.get("device_free", 0)), frames_of(entry))
+
+
+def pool_of(raw: Any) -> tuple[int, int]:
+    """The number of a pool, which has two parts."""
+    first, second = raw
+    return whole(first), whole(second)
+
+
+def listed(raw: Any) -> list[Any]:
+    """The items of a list or tuple; TypeError for anything else."""
+    if not isinstance(raw, (list, tuple)):
+        raise TypeError(f"{type(raw).__name__} where a list belongs")
+    return list(raw)
+
+
+def whole(raw: Any) -> int:
+    """A whole number that is not negative; TypeError or ValueError for anything else."""
+    if not isinstance(raw, int):
+        raise TypeError(f"{type(raw).__name__} where a number belongs")
+    if raw < 0:
+        raise ValueError(f"{raw} where a size or an address belongs")
+    return raw

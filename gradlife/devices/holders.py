@@ -1,0 +1,57 @@
+"""Who holds each storage on a device, from the heap graph."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from gradlife import _heap
+from gradlife.heap.scan import OWN_FOLDER
+from gradlife.heap.snapshot import device_of
+from gradlife.heap.torch_layout.torch import ensure_calibrated
+from gradlife.hunting.process.forked import in_fork
+from gradlife.model.peak.report import Owner
+from gradlife.peaks.recording.holders import Held, holders_of
+
+#: By device (``cuda:0``) and by the address of a storage's memory: who holds it.
+HoldersOfDevices = dict[str, dict[int, str]]
+
+#: A place in a container, which tells nothing about the container.
+PLACE = re.compile(r"\[\d+\]")
+
+
+def holders_of_devices() -> HoldersOfDevices:
+    """Return who holds each storage on a device.
+
+    Freezes the heap in a forked copy of the process: some 0.5 s and 100 MB a million objects, and some 0.1 ms a storage.
+    The copy touches no device.
+    """
+    ensure_calibrated()
+    return in_fork(read_holders)
+
+
+def read_holders() -> HoldersOfDevices:
+    """The same in this process, whose frames it changes: in a forked copy alone."""
+    graph = _heap.freeze(True, True, OWN_FOLDER)
+    storages: dict[int, tuple[str, int]] = {}
+    for node in range(graph.node_count):
+        if graph.kind(node) == "storage":
+            shown = graph.describe(node)
+            device, memory = device_of(shown.type), _heap._torch_memory(shown.address)
+            if device != "cpu" and memory:
+                storages[node] = device, memory
+    found: HoldersOfDevices = defaultdict(dict)
+    for node, held in holders_of(graph, storages).items():
+        device, memory = storages[node]
+        found[device][memory] = words(held)
+    return dict(found)
+
+
+def words(held: Held) -> str:
+    """Name an owner: what the storages are for, or the variable that holds them with others of its kind."""
+    others = [one for one in held.holders if "of AccumulateGrad" not in one.text]  # it keeps every leaf
+    held = Held(others or held.holders)
+    if held.owner is not Owner.NAMED:
+        return held.owner.value
+    first = held.first
+    return f"{first.name} of {first.function}" if first.name and first.function else PLACE.sub("[...]", first.text)

@@ -1,0 +1,1 @@
+"""Values of a report on the memory of devices, and their JSON."""

@@ -1,0 +1,155 @@
+"""What a caching allocator holds on a device, and a report of it, with versioned JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from gradlife._version import __version__
+
+FORMAT = "gradlife.device/1"
+
+
+class BlockState(StrEnum):
+    """Whether the program, a stream or nobody uses a block."""
+
+    USED = "used"
+    WAITING = "waiting"  # freed by the program; a stream may still use it
+    FREE = "free"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A line of an allocation's stack."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else self.function
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a segment."""
+
+    address: int
+    bytes: int
+    requested_bytes: int  # before rounding; 0 where it is free
+    state: BlockState
+    frames: tuple[Frame, ...] = ()  # of the allocation, innermost first; empty where no history was recorded
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Memory that the allocator took from the device in one piece, and its blocks in the order of their addresses."""
+
+    device: int
+    address: int
+    bytes: int
+    stream: int
+    blocks: tuple[Block, ...]
+    pool: tuple[int, int] = (0, 0)  # others than (0, 0) are private: of graphs, of a MemPool
+    is_expandable: bool = False
+
+    def bytes_in(self, state: BlockState) -> int:
+        """Bytes of its blocks in a state."""
+        return sum(block.bytes for block in self.blocks if block.state is state)
+
+    @property
+    def is_idle(self) -> bool:
+        """Is all of it free, so that the allocator can give it back to the device?"""
+        return all(block.state is BlockState.FREE for block in self.blocks)
+
+
+@dataclass(frozen=True)
+class FailedRequest:
+    """An allocation that failed for want of memory."""
+
+    device: int
+    bytes: int
+    device_free_bytes: int  # that the device itself had left
+    frames: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True)
+class AllocatorState:
+    """The caching allocator of one kind of device at one moment."""
+
+    kind: str  # cuda, xpu
+    segments: tuple[Segment, ...]
+    failed: tuple[FailedRequest, ...] = ()  # of its history, oldest first
+    has_history: bool = False  # were allocations recorded with their stacks?
+
+
+class OwnerKind(StrEnum):
+    """How the owner of a block is known."""
+
+    HOLDER = "holder"  # a tensor's storage, with who holds it
+    LINE = "line"  # the line that allocated it; who holds it is not known
+    LIBRARY = "library"
+    STREAM = "stream"  # nobody: the block waits for a stream
+    UNSEEN = "unseen"
+
+
+@dataclass(frozen=True)
+class BlockOwner:
+    """Blocks in use that have one owner."""
+
+    kind: OwnerKind
+    text: str  # "parameters", "local logits of step", "train.py:41", "cuBLAS workspace"
+    bytes: int
+    blocks: int
+    place: Frame | None = None  # the line of the program that allocated the largest
+
+
+@dataclass(frozen=True)
+class Pin:
+    """Blocks of one owner that keep segments with free memory from being given back."""
+
+    owner: str
+    bytes: int  # of these blocks
+    blocks: int
+    free_bytes: int  # in their segments
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """The memory of one device as its allocator sees it."""
+
+    device: str  # cuda:0
+    segments: int
+    reserved_bytes: int
+    used_bytes: int
+    waiting_bytes: int
+    free_bytes: int
+    rounding_bytes: int  # of used_bytes: more than was asked for
+    idle_bytes: int  # of free_bytes: in segments without a used block
+    largest_free_bytes: int
+    owners: tuple[BlockOwner, ...] = ()  # of every block that is used or waits, the largest first
+    pins: tuple[Pin, ...] = ()  # by free_bytes, the largest first
+    failed: FailedRequest | None = None  # the last
+
+
+@dataclass(frozen=True)
+class DeviceReport:
+    """Who owns the memory of each device."""
+
+    source: str  # a file, or the process
+    devices: tuple[DeviceMemory, ...]
+    limits: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The report as `gradlife open` prints it."""
+        from gradlife import _text_of_devices
+
+        return _text_of_devices(self)
+
+
+def dumps(report: DeviceReport) -> str:
+    """The report as JSON text, `gradlife.device/1`."""
+    document: dict[str, Any] = {"format": FORMAT, "gradlife": __version__, **asdict(report)}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"

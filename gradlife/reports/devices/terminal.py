@@ -1,0 +1,127 @@
+"""The memory of devices in the terminal: a first screen for each device, or every owner."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Iterator
+from io import StringIO
+
+from rich.console import Console
+from rich.text import Text
+
+from gradlife.model.device.memory import BlockOwner, DeviceMemory, DeviceReport, FailedRequest, Frame, OwnerKind
+from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE, make_console
+from gradlife.reports.values import counted, size
+
+#: Owners on the first screen.
+MOST_OWNERS = 8
+
+#: Free memory below this part of what is reserved is not worth a line.
+LEAST_FREE = 0.05
+
+PINS = 3
+
+
+def print_devices(console: Console, report: DeviceReport, in_full: bool = False) -> None:
+    """Print the first screen of each device, or every owner."""
+    if not report.devices:
+        console.print(Text.assemble((report.source, TITLE), ": the allocator holds no memory"))
+    for number, memory in enumerate(report.devices):
+        if number:
+            console.print()
+        for line in device_lines(memory, report.source, in_full):
+            console.print(line, no_wrap=not in_full, overflow="fold" if in_full else "ellipsis")
+    for limit in report.limits:
+        console.print(Text(limit, QUIET))
+
+
+def as_text(report: DeviceReport, width: int = 120) -> str:
+    """The first screen of each device as plain text."""
+    with StringIO() as file:
+        print_devices(make_console(file, width, color=False), report)
+        return file.getvalue().rstrip("\n")
+
+
+def device_lines(memory: DeviceMemory, source: str, in_full: bool) -> Iterator[Text]:
+    """The lines of one device."""
+    yield head(memory, source)
+    if memory.failed is not None:
+        yield from failure_lines(memory, memory.failed)
+    yield from owner_lines(memory, in_full)
+    yield from free_lines(memory, in_full)
+
+
+def head(memory: DeviceMemory, source: str) -> Text:
+    """What is used, and what is reserved."""
+    word, style = ("OUT OF MEMORY", BAD) if memory.failed is not None else ("memory", GOOD)
+    used = f"{size(memory.used_bytes)} used of {size(memory.reserved_bytes)} reserved"
+    return Text.assemble((word, style), "  ", (source, TITLE), f", {memory.device}: {used}")
+
+
+def failure_lines(memory: DeviceMemory, failed: FailedRequest) -> Iterator[Text]:
+    """What was asked for, and what there was."""
+    place = next((frame for frame in failed.frames if frame.file.endswith(".py")), None)
+    at = f" at {short_place(place)}" if place is not None else ""
+    left = f"largest free block {size(memory.largest_free_bytes)}, device {size(failed.device_free_bytes)}"
+    yield Text(f"   {size(failed.bytes)} requested{at}: {left}")
+    if memory.free_bytes >= failed.bytes > memory.largest_free_bytes:
+        yield Text(f"   fragmentation: {size(memory.free_bytes)} is free, in pieces", NOTE)
+        yield Text("   → PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", NOTE)
+
+
+def owner_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
+    """The largest owners, each with its share and its line."""
+    shown = memory.owners if in_full else memory.owners[:MOST_OWNERS]
+    for number, owner in enumerate(shown, 1):
+        yield owner_line(number, owner, memory)
+    rest = memory.owners[len(shown) :]
+    if rest:
+        text = f"   {counted(len(rest), 'owner')} more: {size(sum(owner.bytes for owner in rest))}, --all"
+        yield Text(text, QUIET)
+
+
+def owner_line(number: int, owner: BlockOwner, memory: DeviceMemory) -> Text:
+    """``1  12.1 GB  33 %  train.py:41  logits = self.head(h)  (3 blocks)``."""
+    whole = memory.used_bytes + memory.waiting_bytes
+    share = f"{100 * owner.bytes / whole:3.0f} %" if whole else ""
+    line = source_line(owner.place) if owner.place is not None else ""
+    is_named = owner.place is not None and owner.kind is not OwnerKind.LINE
+    where = f"  {short_place(owner.place)}" if is_named and owner.place else ""
+    code = f"  `{line}`" if line else ""
+    return Text.assemble(
+        f"{number:2}  {size(owner.bytes):>7}  {share}  ",
+        (name_of(owner), TITLE),
+        f"  {counted(owner.blocks, 'block')}{where}{code}",
+    )
+
+
+def name_of(owner: BlockOwner) -> str:
+    """An owner's name; a line with its file as short as it can be."""
+    return short_place(owner.place) if owner.kind is OwnerKind.LINE and owner.place else owner.text
+
+
+def short_place(place: Frame) -> str:
+    """A file from the working folder where it is below it, else its last two parts; and the line."""
+    if not os.path.isabs(place.file):
+        return str(place)
+    below = os.path.relpath(place.file)
+    name = below if not below.startswith("..") else os.path.join(*place.file.split(os.sep)[-2:])
+    return f"{name}:{place.line}"
+
+
+def source_line(place: Frame) -> str:
+    """The source of a line, empty where it is not here."""
+    return linecache.getline(place.file, place.line).strip()
+
+
+def free_lines(memory: DeviceMemory, in_full: bool) -> Iterator[Text]:
+    """What is reserved and not used, and who keeps it."""
+    if not in_full and memory.free_bytes < LEAST_FREE * memory.reserved_bytes:
+        return
+    idle = f"; torch.cuda.empty_cache() returns {size(memory.idle_bytes)} of it" if memory.idle_bytes else ""
+    yield Text(f"   {size(memory.free_bytes)} is reserved and free{idle}")
+    names = {owner.text: name_of(owner) for owner in memory.owners}
+    for pin in memory.pins if in_full else memory.pins[:PINS]:
+        keeps = f"keeps {size(pin.free_bytes)} of it with {counted(pin.blocks, 'block')} of {size(pin.bytes)}"
+        yield Text(f"   {names.get(pin.owner, pin.owner)} {keeps}", QUIET)
