@@ -19,7 +19,7 @@ from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.run.parent import Guard, Result
-from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse
+from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, ScriptTarget, parse
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.hunt import HuntReport, HuntVerdict, Severity
@@ -223,7 +223,15 @@ def load_reports(outputs: Outputs) -> None:
 
 def is_script(target: str) -> bool:
     """Is it a program with a command line of its own, not a function or a report?"""
-    return "::" not in target and (target.endswith(".py") or os.path.isfile(target)) and not target.endswith(".json")
+    if "::" in target or target.endswith(".json"):
+        return False
+    return target.endswith(".py") or (os.path.isfile(target) and is_run_itself(target))
+
+
+def is_run_itself(path: str) -> bool:
+    """Is a file the program, and not a console script that has its name?"""
+    found = parse(path)
+    return isinstance(found, ScriptTarget) and found.path == path
 
 
 def is_command(target: str) -> bool:

@@ -38,10 +38,11 @@ from gradlife.hunting.session.last_snapshot import Returns
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.report import report_of, with_late_growth
 from gradlife.hunting.session.step_counter import Counter, EnoughSteps
-from gradlife.hunting.steps.function_calls import CallSteps
+from gradlife.hunting.steps.function_calls import MAIN, CallSteps
 from gradlife.hunting.steps.intervals import INTERVAL
 from gradlife.hunting.steps.listening import hear_torch
 from gradlife.hunting.steps.loop import loop_for
+from gradlife.hunting.steps.main_definitions import when_defined
 from gradlife.hunting.steps.sampling import Sampling
 from gradlife.hunting.steps.schedule import LEAST_ROUNDS, schedule_for
 from gradlife.hunting.steps.targets import (
@@ -114,7 +115,10 @@ class Child:
             hear_torch(self._begin_again, self._go_on)
         else:
             counted = CallSteps(self._settings.step_on, self._begin_again)
-            when_imported(counted.module, counted.attach)
+            if counted.module == MAIN:
+                when_defined(counted.name, counted.attach)
+            else:
+                when_imported(counted.module, counted.attach)
 
     def _run_function(self, target: FunctionTarget) -> Ended:
         self._is_script = False
@@ -155,7 +159,7 @@ class Child:
             hear_torch(self._begin_again, self._go_on, self._sampling)
             code = self._sample(self._sampling, program)
         else:
-            code = counted_code(counted, program)
+            code = counted_code(counted, program, self._is_launcher)
         ended = run_script(code, program.main)
         self.leave(END, ended.status, ended.error)
         self._hunt.close()

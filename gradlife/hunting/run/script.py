@@ -114,14 +114,23 @@ def become_main(names: dict[str, object]) -> types.ModuleType:
     return main
 
 
-def counted_code(counted: CallSteps, program: Program) -> types.CodeType:
-    """The program's code, with the calls of one function counted: of the main module's, or of a module that is imported."""
+def counted_code(counted: CallSteps, program: Program, is_launcher: bool = False) -> types.CodeType:
+    """The program's code, with the calls of one function counted: of the main module's, or of a module that is imported.
+
+    A launcher may start another main module that has the function.
+    """
     if counted.module != MAIN:
         when_imported(counted.module, counted.attach)
         return program.code
     program.main.__dict__[DECORATOR] = counted.counting
     with open(program.source, "rb") as file:
-        return counted.decorated(file.read(), program.source)
+        source = file.read()
+    try:
+        return counted.decorated(source, program.source)
+    except UsageError:
+        if is_launcher:
+            return program.code
+        raise
 
 
 def run_script(code: types.CodeType, main: types.ModuleType) -> Ended:

@@ -33,6 +33,11 @@ class CallSteps:
         self._step: Step | None = None
         self._undo: Callable[[], object] = lambda: None
 
+    @property
+    def name(self) -> str:
+        """The name in the module: the function's, or that of the class that has it."""
+        return self._names[0]
+
     def detach(self) -> None:
         """Puts the function itself back."""
         self._undo()

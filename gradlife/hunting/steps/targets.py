@@ -36,7 +36,7 @@ class ScriptTarget:
 
     path: str
     arguments: tuple[str, ...]
-    is_command: bool = False  # a console script of a package, found on PATH
+    is_command: bool = False  # a console script, which may start the Python that takes steps
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,13 @@ def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | Functio
     path, mark, function = text.partition("::")
     if mark:
         return FunctionTarget(path, function, is_file=True)
-    if os.path.exists(text) or text.endswith(".py"):
+    if text.endswith(".py"):
         return ScriptTarget(text, arguments)
+    if os.path.isfile(text) and interpreter_of(text) is not None:
+        return ScriptTarget(text, arguments, is_command=True)
+    if os.path.exists(text):
+        command = python_command(text)
+        return ScriptTarget(command or text, arguments, is_command=command is not None)
     module, mark, function = text.partition(":")
     if mark and function:
         return FunctionTarget(module, function, is_file=False)
@@ -75,6 +80,14 @@ def parse(text: str, arguments: tuple[str, ...] = ()) -> ProgramTarget | Functio
     if command is not None:
         return ScriptTarget(command, arguments, is_command=True)
     raise UsageError(f"{text!r} is nothing to hunt in", "script.py, -m module, file.py::function or module:function")
+
+
+def python_command(name: str) -> str | None:
+    """The path of a console script that has the name of something else in this folder; None where there is none."""
+    try:
+        return find_command(name)
+    except UsageError:
+        return None
 
 
 def find_command(name: str) -> str | None:

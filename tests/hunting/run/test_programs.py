@@ -134,6 +134,21 @@ def test_the_process_that_a_launcher_starts_is_the_one_that_is_hunted(folder: Pa
     assert "global variable 'kept'" in report["findings"][0]["trace"]["text"]
 
 
+def test_a_function_of_a_started_main_module_is_counted(folder: Path) -> None:
+    (folder / "steps.py").write_text(TRAIN)
+    status, output, report = hunt(folder, "--step-on", "__main__:step", "launch", "steps.py", "120")
+    assert output.startswith("__main__|")
+    assert (status, report["verdict"], report["stepped_by"]) == (0, "leak", "call of step")
+
+
+def test_a_launcher_is_followed_where_a_folder_has_its_name(folder: Path) -> None:
+    (folder / "launch").mkdir()
+    (folder / "steps.py").write_text(TRAIN)
+    status, output, report = hunt(folder, "--step-on", "__main__:step", "launch", "steps.py", "120", "--json")
+    assert output.endswith(f"['steps.py', '120', '--json']|{folder}\n")
+    assert (status, report["verdict"], report["target"]) == (0, "leak", "launch")
+
+
 def test_so_many_steps_end_a_started_process_with_success(folder: Path) -> None:
     (folder / "steps.py").write_text("import package.train as train\ntrain.main(10**9)\n")
     status, output, report = hunt(folder, "--steps", "60", "--step-on", "package.train:step", "launch", "steps.py")
@@ -154,6 +169,19 @@ def test_what_is_no_script_of_this_python_is_refused(tmp_path: Path, monkeypatch
         parse("binary")
     with pytest.raises(UsageError, match="belongs to another Python, /opt/other/bin/python3"):
         parse("foreign")
+
+
+def test_a_command_goes_before_a_file_of_its_name_that_is_no_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.chdir(tmp_path)
+    path = command(tmp_path / "bin" / "tool", "#!/usr/bin/env python3\n")
+    (tmp_path / "tool").write_text("settings: 1\n")
+    assert parse("tool") == ScriptTarget(path, (), is_command=True)
+    assert parse("./tool") == ScriptTarget("./tool", ())
+    (tmp_path / "tool").write_text("#!/usr/bin/env python3\n")
+    assert parse("tool") == ScriptTarget("tool", (), is_command=True)
 
 
 @pytest.mark.parametrize(
