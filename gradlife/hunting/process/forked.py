@@ -68,8 +68,13 @@ def fork() -> int:
 
 
 def answer_and_exit(work: Callable[[], object], writing: int) -> None:
-    """Writes what the work gives; nothing where it fails, for then it is done again where that can be known."""
+    """Writes what the work gives; nothing where it fails, for then it is done again where that can be known.
+
+    What traces or profiles the program would make this work many times slower.
+    """
     try:
+        sys.settrace(None)
+        sys.setprofile(None)
         answer = memoryview(pickle.dumps(work()))
         while answer:
             answer = answer[os.write(writing, answer) :]

@@ -1,0 +1,24 @@
+"""Work in a forked copy of the process."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from gradlife.hunting.process.forked import CAN_FORK, in_fork
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="no copy is made here")
+def test_what_profiles_the_program_does_not_see_the_work_of_a_copy() -> None:
+    before = sys.getprofile()
+
+    def profile(*_: object) -> None:
+        """A program's own."""
+
+    sys.setprofile(profile)
+    try:
+        assert in_fork(lambda: (sys.gettrace(), sys.getprofile())) == (None, None)
+        assert sys.getprofile() is profile
+    finally:
+        sys.setprofile(before)
