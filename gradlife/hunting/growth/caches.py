@@ -78,6 +78,12 @@ def replaced(finding: Finding) -> Explained:
     return Explained("larger in each step", what, finding.retained_bytes)
 
 
+def let_go(finding: Finding, period: int, most: int) -> Explained:
+    """Explain what finished steps keep and let go together; ``period`` in steps, 0 where it is not the same every time."""
+    how = f"let go every {period} steps" if period else "let go now and then"
+    return Explained("kept for some steps", f"{path_text(finding.trace.steps)}: {how}, and taken again", most)
+
+
 def path_text(steps: Sequence[Step]) -> str:
     """A path as one would write it."""
     names = [step.via if step.via[:1] in ".[" else f" {step.via}" for step in steps[:-1]]

@@ -26,6 +26,7 @@ from gradlife.hunting.growth.garbage import garbage_of
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.growth.inplace_growth import place_of, swollen
 from gradlife.hunting.growth.oversized_storages import finished_steps
+from gradlife.hunting.growth.periodic import release_of
 from gradlife.hunting.growth.reachable_growth import (
     ROUNDS,
     Evidence,
@@ -71,7 +72,12 @@ def judged(hunt: Hunt, snapshots: Sequence[StepSnapshot], about: About) -> HuntR
     for kept in [] if about.has_failed else finished_steps(evidence, [*sure, *replaced]):
         if about.is_test and evidence.born.keys().isdisjoint(kept.storages):
             continue
-        findings += retained_finding(evidence.graph, kept, about.is_script, hunt.noted)
+        retained = retained_finding(evidence.graph, kept, about.is_script, hunt.noted)
+        release = release_of(evidence.snapshots, kept) if retained else None
+        if release is None:
+            findings += retained
+        else:
+            explained += [caches.let_go(one, release.period, release.bytes) for one in retained]
     known = {evidence.graph.describe(node).address for one in sure for node in one.containers}
     findings += found_later(hunt, about, known)
     if is_bounded([evidence.snapshots[number].compiled for number in (*evidence.judged, len(evidence.snapshots) - 1)]):

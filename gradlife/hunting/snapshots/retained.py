@@ -32,7 +32,11 @@ class Kept:
 
 def kept_by_steps(snapshot: StepSnapshot, grown: Iterable[int]) -> list[Kept]:
     """Storages of which every path from the root leads through a grad node or a dead frame, by the first of these."""
-    graph = snapshot.graph
+    return together(snapshot.graph, kept_in(snapshot.graph, grown))
+
+
+def kept_in(graph: _heap.Graph, grown: Iterable[int] = ()) -> list[Kept]:
+    """The same by each grad node or dead frame, the small ones too."""
     skipped, contexts = set(grown), context_type_names()
     found: dict[int, Kept] = {}
     for storage in storages_of(graph):
@@ -43,7 +47,7 @@ def kept_by_steps(snapshot: StepSnapshot, grown: Iterable[int]) -> list[Kept]:
         kept = found.setdefault(keepers[-1], Kept(keepers[-1]))
         kept.storages.append(storage)
         kept.bytes += storage_content(graph, storage)
-    return together(graph, list(found.values()))
+    return list(found.values())
 
 
 def together(graph: _heap.Graph, found: list[Kept]) -> list[Kept]:

@@ -140,6 +140,42 @@ def test_its_fixed_twin_is_clean(tmp_path: Path) -> None:
     assert all(control["is_right"] for control in report["controls"])
 
 
+TRUNCATED = """\
+import torch
+
+
+class Trainer:
+    def __init__(self):
+        self.cell = torch.nn.RNNCell(16, 64)
+        self.head = torch.nn.Linear(64, 1)
+        self.optimizer = torch.optim.SGD(self.head.parameters(), lr=0.01)
+        self.state = torch.zeros(256, 64)
+
+    def step(self, number):
+        self.state = self.cell(torch.randn(256, 16), self.state)
+        loss = self.head(self.state.detach()).square().mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        if number % 6 == 5:
+            self.state.sum().backward()
+            self.state = self.state.detach()
+
+
+trainer = Trainer()
+for number in range(150):
+    trainer.step(number)
+"""
+
+
+@pytest.mark.whole
+def test_back_propagation_that_cuts_its_graph_every_six_steps_is_explained_with_the_period(tmp_path: Path) -> None:
+    status, _, report = hunt(tmp_path, TRUNCATED, "program.py")
+    assert (status, report["verdict"], report["findings"]) == (0, "clean", [])
+    (kept,) = [one for one in report["explained"] if one["kind"] == "kept for some steps"]
+    assert kept["what"].endswith(".state: let go every 6 steps, and taken again")
+
+
 CONTEXTS_KEPT = """\
 import torch
 from torch.nn import functional

@@ -1,0 +1,52 @@
+"""What finished steps keep for a while and let go together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+
+from gradlife.hunting.growth.periodic import comes_and_goes, period_of
+
+STEPS = (12, 19, 30, 47, 76, 107)
+UNIT = 40_000
+
+
+@pytest.mark.parametrize("period", range(3, 41))
+@pytest.mark.parametrize("phase", [0, 1])
+@pytest.mark.parametrize("is_before", [True, False])
+def test_the_period_is_that_of_the_cuts(period: int, phase: int, is_before: bool) -> None:
+    since = [(step - phase) % period for step in STEPS]
+    amounts = [UNIT * (age or (period if is_before else 0)) for age in since]
+    found = period_of(STEPS, amounts)
+    is_seen = len(set(amounts)) > 2 and any(after < before for before, after in itertools.pairwise(amounts))
+    assert (found is not None) == is_seen
+    assert found is None or all(
+        len({amount for amount, step in zip(amounts, STEPS, strict=True) if step % found == rest}) <= 1
+        for rest in range(found)
+    )
+
+
+@pytest.mark.parametrize(
+    "amounts",
+    [
+        [UNIT] * 6,  # the last step is kept, always
+        [step * UNIT for step in STEPS],  # a leak
+        [3 * UNIT, 5 * UNIT, 4 * UNIT, 9 * UNIT, 2 * UNIT, 7 * UNIT],  # batches of any length
+        [100, 200, 0, 100, 200, 100],  # too little to matter
+    ],
+)
+def test_what_fits_no_period_has_none(amounts: Sequence[int]) -> None:
+    assert period_of(STEPS, amounts) is None
+
+
+def test_three_snapshots_tell_no_period() -> None:
+    assert period_of((5, 10, 17), (5 * UNIT, 4 * UNIT, 5 * UNIT)) is None
+
+
+@pytest.mark.parametrize(
+    ("amounts", "is_so"), [((5, 0, 3), True), ((0, 0, 3), False), ((3, 3, 0), False), ((0, 0), False)]
+)
+def test_what_was_gone_in_between_comes_and_goes(amounts: Sequence[int], is_so: bool) -> None:
+    assert comes_and_goes(amounts) == is_so
