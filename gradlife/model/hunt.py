@@ -29,7 +29,7 @@ class HuntVerdict(StrEnum):
     LEAK = "leak"
     NEEDS_GC = "needs-gc"  # only collectable cycles with tensors in them wait for the collector
     CLEAN = "clean"
-    INCONCLUSIVE = "inconclusive"  # too few steps, or a planted control was misjudged
+    INCONCLUSIVE = "inconclusive"  # too few steps, a planted control was misjudged, or growth whose cause was not found
 
 
 class FindingKind(StrEnum):
@@ -205,23 +205,22 @@ class Round:
     malloc_per_step: float | None = None  # bytes that malloc gave out more, but for the first step; None: unknown
 
 
-#: What a step adds whole numbers of, and the rounds that tell that it is the same number each time.
+#: What a step adds whole numbers of, and the last rounds that tell that it adds about the same number each time.
 COUNTED = ("tensors", "storages", "graph_nodes")
 LEAST_ROUNDS = 3
+LEAST_COUNT = 0.5
 
-
-def grows_exactly(rates: Sequence[float]) -> bool:
-    """Is it the same in every round, and more than nothing?"""
-    return min(rates) > 0 and max(rates) - min(rates) <= 1e-9 * max(rates)
-
-
-#: Bytes a step that are no accident, and the share by which rounds may differ in them: a few small tensors come and go.
+#: Bytes a step that are no accident, and the share by which rounds may differ in them. A batch is larger than the last by
+#: chance in three rounds; in four about as much is no accident.
 LEAST_BYTES = 1024
+EVEN_SHARE = 0.25
 BYTES_SHARE = 0.02
 
-#: The same of all that malloc gives out, plain data of Python's among it.
+#: Bytes of malloc that no tensor of Python's hides in, which are a leak by themselves.
 LEAST_MALLOC_BYTES = 8_000
-MALLOC_SHARE = 0.25
+
+#: How a report names the bytes of malloc among what is not explained.
+MALLOC = "malloc_bytes"
 
 
 def grows_evenly(rates: Sequence[float], least: float, share: float) -> bool:
@@ -229,11 +228,28 @@ def grows_evenly(rates: Sequence[float], least: float, share: float) -> bool:
     return min(rates) >= least and max(rates) - min(rates) <= share * max(rates)
 
 
-def malloc_rates(rounds: Sequence[Round]) -> Sequence[float]:
+def malloc_rates(rounds: Sequence[Round], count: int = LEAST_ROUNDS) -> Sequence[float]:
     """Bytes that malloc gave out more for each step of the last rounds; nothing of those where it does not tell."""
-    last = [one.malloc_per_step for one in rounds[-LEAST_ROUNDS:]]
+    last = [one.malloc_per_step for one in rounds[-count:]]
     known = [rate for rate in last if rate is not None]
-    return known if len(known) == len(last) else [0.0]
+    return known if len(known) == count else [0.0]
+
+
+def steady_rates(rounds: Sequence[Round]) -> dict[str, float]:
+    """What about the same amount was added of for each step of the last rounds, with the least of these amounts."""
+    found: dict[str, float] = {}
+    for name in COUNTED:
+        rates = [getattr(one.added, name) / one.steps for one in rounds[-LEAST_ROUNDS:]]
+        if grows_evenly(rates, LEAST_COUNT, EVEN_SHARE):
+            found[name] = min(rates)
+    is_long = len(rounds) > LEAST_ROUNDS
+    rates = [one.added.bytes / one.steps for one in rounds[-LEAST_ROUNDS - 1 :]]
+    if grows_evenly(rates, LEAST_BYTES, EVEN_SHARE if is_long else BYTES_SHARE):
+        found["bytes"] = min(rates)
+    given = malloc_rates(rounds, LEAST_ROUNDS + 1)
+    if not found and grows_evenly(given, LEAST_BYTES, EVEN_SHARE) and min(given) < LEAST_MALLOC_BYTES:
+        found[MALLOC] = min(given)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,16 +313,14 @@ class HuntReport:
         return is_idle and not self.rounds and any(row.verdict != NO_VERDICT for row in self.workers)
 
     @property
-    def unexplained(self) -> tuple[str, ...]:
-        """The measures that every round increased by the same amount per step although no finding explains it. That
-        is no accident.
+    def unexplained(self) -> dict[str, float]:
+        """The measures that the last rounds increased by about the same amount per step although nothing explains it, with
+        these amounts. That is no accident: the program grows, and is not clean.
         """
         rounds = [one for one in self.rounds if one.steps]
         if self.findings or self.explained or self.ranks or len(rounds) < LEAST_ROUNDS:
-            return ()
-        rates = {name: [getattr(one.added, name) / one.steps for one in rounds] for name in (*COUNTED, "bytes")}
-        counted = (name for name in COUNTED if grows_exactly(rates[name]))
-        return (*counted, *(["bytes"] if grows_evenly(rates["bytes"], LEAST_BYTES, BYTES_SHARE) else []))
+            return {}
+        return steady_rates(rounds)
 
     @property
     def unheld_rate(self) -> float:
@@ -315,7 +329,7 @@ class HuntReport:
         if self.findings or self.explained or self.ranks or len(rounds) < LEAST_ROUNDS or self.unexplained:
             return 0.0
         rates = malloc_rates(rounds)
-        return min(rates) if grows_evenly(rates, LEAST_MALLOC_BYTES, MALLOC_SHARE) else 0.0
+        return min(rates) if grows_evenly(rates, LEAST_MALLOC_BYTES, EVEN_SHARE) else 0.0
 
     def is_failure(self, finding: Finding, is_strict: bool = False) -> bool:
         """Does this finding make the exit status 1? What waits for the collector does where it `is_strict`."""

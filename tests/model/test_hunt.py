@@ -13,7 +13,7 @@ from gradlife.model.hunt import Explained, HuntVerdict, PerStep, Round, Severity
 @pytest.mark.parametrize("field", ["tensors", "storages", "graph_nodes"])
 def test_as_much_a_step_in_every_round_is_not_called_clean_where_nothing_is_found(field: str) -> None:
     report = hunt(rounds=rounds(PerStep(**{field: 6}), 5, 7, 11))
-    assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, (field,))
+    assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, {field: 6})
     assert report.exit_status == 3
 
 
@@ -23,7 +23,8 @@ def test_as_much_a_step_in_every_round_is_not_called_clean_where_nothing_is_foun
         rounds(PerStep(), 5, 7, 11),
         rounds(PerStep(objects=2, bytes=100), 5, 7, 11),
         rounds(PerStep(tensors=1), 5, 7),
-        (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep(tensors=10))),
+        (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep(tensors=7))),
+        rounds(PerStep(tensors=0.25), 5, 7, 11),
         (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep())),
         (*rounds(PerStep(bytes=65_000), 5, 7), Round(11, PerStep(bytes=11 * 67_000))),
         (Round(0, PerStep(tensors=1)), *rounds(PerStep(tensors=1), 5, 7)),
@@ -36,7 +37,35 @@ def test_what_is_not_the_same_each_time_or_too_short_to_judge_leaves_it_clean(ad
 def test_as_many_bytes_a_step_in_every_round_are_not_called_clean_either() -> None:
     added = (*rounds(PerStep(bytes=65_536), 5, 7), Round(11, PerStep(bytes=11 * 65_000)))
     report = hunt(rounds=added)
-    assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, ("bytes",))
+    assert (report.verdict, report.unexplained) == (HuntVerdict.INCONCLUSIVE, {"bytes": 65_000})
+
+
+def test_about_as_many_bytes_a_step_in_four_rounds_are_no_accident() -> None:
+    uneven = (Round(11, PerStep(bytes=11 * 60_000)), Round(17, PerStep(bytes=17 * 55_000)))
+    assert hunt(rounds=uneven).unexplained == {}
+    assert hunt(rounds=(*rounds(PerStep(bytes=65_000), 5, 7), *uneven)).unexplained == {"bytes": 55_000}
+
+
+def test_one_tensor_more_or_less_does_not_make_growth_clean() -> None:
+    added = (*rounds(PerStep(tensors=1), 5, 7), Round(11, PerStep(tensors=10)))
+    assert hunt(rounds=added).verdict is HuntVerdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("rates", "unexplained"),
+    [
+        pytest.param((3_000, 3_100, 3_100, 3_200), {"malloc_bytes": 3_000}, id="strings"),
+        pytest.param((3_100, 3_100, 3_200), {}, id="too few rounds"),
+        pytest.param((900, 900, 900, 900), {}, id="too little"),
+        pytest.param((3_000, 3_000, 0, 3_000), {}, id="not in every round"),
+    ],
+)
+def test_what_malloc_gives_out_in_each_of_four_rounds_is_not_called_clean(
+    rates: tuple[float, ...], unexplained: dict[str, float]
+) -> None:
+    report = hunt(rounds=malloc_rounds(*rates))
+    assert report.unexplained == unexplained
+    assert (report.verdict is HuntVerdict.INCONCLUSIVE) == bool(unexplained)
 
 
 def malloc_rounds(*per_step: float | None) -> tuple[Round, ...]:

@@ -10,7 +10,11 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.session.clean_report import About, cleared
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot, take_snapshot
-from gradlife.model.hunt import HuntReport, HuntVerdict
+from gradlife.model.hunt import MALLOC, HuntReport, HuntVerdict
+
+#: What is said of a program that grows by what nothing was found to hold.
+CAUSE_NOT_FOUND = "the cause was not found"
+NAMES_OF_BYTES = {"bytes": "of storages", MALLOC: "from malloc"}
 
 
 def report_of(hunt: Hunt, about: About) -> HuntReport:
@@ -39,8 +43,15 @@ def in_doubt(report: HuntReport, about: About) -> HuntReport:
         return with_unheld_memory(report, about)
     if not report.unexplained or report.trouble:
         return report
-    names = " and ".join(name.replace("_", " ") for name in report.unexplained)
-    return replace(report, trouble=f"each step adds as many {names} as any other, and nothing was found to hold them")
+    amounts = " and ".join(amount_text(*one) for one in report.unexplained.items())
+    return replace(report, trouble=f"{CAUSE_NOT_FOUND}: each {report.step} leaves {amounts}")
+
+
+def amount_text(name: str, amount: float) -> str:
+    """``2 tensors``, ``4.1 kB of storages``."""
+    if name in NAMES_OF_BYTES:
+        return f"{amount / 1000:,.1f} kB {NAMES_OF_BYTES[name]}"
+    return f"{amount:.3g} {name.replace('_', ' ')}"
 
 
 def with_unheld_memory(report: HuntReport, about: About) -> HuntReport:

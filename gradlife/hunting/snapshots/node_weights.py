@@ -45,7 +45,7 @@ LARGE_BYTES = 64 * 1024
 
 #: So are small pieces, and arrays of numbers, that come to so many bytes in each step. What a program writes down of a
 #: step, a row of numbers in a dict, is less; objects of its own classes are no such row.
-LEAST_PLAIN_BYTES = 4_096
+LEAST_PLAIN_BYTES = 1_024
 LEAST_OBJECT_BYTES = 512
 
 #: Packages whose types are data, besides the standard library.

@@ -16,8 +16,8 @@ from gradlife.reports.html.traces import Drawn
 from gradlife.reports.html.words import short
 from gradlife.reports.hunt.ranks import HEADS, NUMBERS, cells, cost_words, rounds_title, shown_ranks, skew_words
 from gradlife.reports.hunt.rounds import MEASURES, conclusion_text, figure, row, value_of
-from gradlife.reports.hunt.sentences import KINDS, amounts, by_whose_bug, headline, method, next_commands
-from gradlife.reports.hunt.terminal import ARROW, WORDS
+from gradlife.reports.hunt.sentences import KINDS, amounts, by_whose_bug, headline, method, next_commands, verdict_word
+from gradlife.reports.hunt.terminal import ARROW
 from gradlife.reports.values import size
 
 #: Findings with a card each; the others are rows of a table.
@@ -68,7 +68,7 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
     numbered = list(enumerate(in_order(report), 1))
     return HuntView(
         report=report,
-        word=WORDS[report.verdict][0],
+        word=verdict_word(report)[0],
         style=STYLES[report.verdict],
         headline=short(headline(report)),
         facts=list(facts(report)),

@@ -18,7 +18,7 @@ from gradlife.model.hunt import ATTACHED, Confidence, Finding, FindingKind, Hunt
 from gradlife.model.ranks import Spread
 from gradlife.model.trace import Step, Trace
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
-from gradlife.reports.hunt.sentences import amounts, because_of_it, folded, headline, how_often, listed
+from gradlife.reports.hunt.sentences import amounts, because_of_it, folded, headline, how_often, listed, verdict_word
 from gradlife.reports.hunt.workers import leaking_workers, worker_notes
 from gradlife.reports.source_places import Place, first_place
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
@@ -37,13 +37,6 @@ ARROW = " → "
 GLOBAL_VARIABLE = "global variable '"
 #: Objects of a path; of a longer one the middle is left out.
 MOST_OBJECTS = 8
-
-WORDS = {
-    HuntVerdict.LEAK: ("LEAK", BAD),
-    HuntVerdict.NEEDS_GC: ("needs-gc", NOTE),
-    HuntVerdict.CLEAN: ("clean", GOOD),
-    HuntVerdict.INCONCLUSIVE: ("could not tell", NOTE),
-}
 
 
 def print_first_screen(console: Console, report: HuntReport) -> None:
@@ -78,7 +71,7 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
 
 def head_text(report: HuntReport) -> Text:
     """The verdict with the rate."""
-    word, style = WORDS[report.verdict]
+    word, style = verdict_word(report)
     text = Text.assemble((word, style), "  ", (report.target, TITLE))
     if report.verdict in (HuntVerdict.CLEAN, HuntVerdict.INCONCLUSIVE) or not report.findings:
         return text.append(f": {headline(report)}")

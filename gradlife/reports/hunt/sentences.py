@@ -7,8 +7,16 @@ from collections.abc import Iterable, Iterator
 from gradlife.model.hunt import ATTACHED, Arrivals, Finding, FindingKind, HuntReport, HuntVerdict, PerStep
 from gradlife.model.trace import UNHELD, Step, Trace
 from gradlife.reports.hunt.ranks import leaking_ranks, who_has
+from gradlife.reports.theme import BAD, GOOD, NOTE
 from gradlife.reports.values import counted, size
 
+#: The verdicts, each with its colour.
+WORDS = {
+    HuntVerdict.LEAK: ("LEAK", BAD),
+    HuntVerdict.NEEDS_GC: ("needs-gc", NOTE),
+    HuntVerdict.CLEAN: ("clean", GOOD),
+    HuntVerdict.INCONCLUSIVE: ("could not tell", NOTE),
+}
 #: The state of the survivors, after "Each step leaks 1 tensor and 65.5 kB".
 FATES = {
     FindingKind.GROWTH: ", still reachable",
@@ -226,6 +234,12 @@ def sums(report: HuntReport) -> str:
     parts += [f"{counted(waiting, 'cycle')} waiting for the collector"] if waiting else []
     parts += [f"{counted(len(report.explained), 'growth')} explained"] if report.explained else []
     return ", ".join(parts)
+
+
+def verdict_word(report: HuntReport) -> tuple[str, str]:
+    """Return the verdict as a reader sees it, with its colour."""
+    is_growing = report.verdict is HuntVerdict.INCONCLUSIVE and all(one.is_right for one in report.controls)
+    return ("GROWS", BAD) if is_growing and report.unexplained else WORDS[report.verdict]
 
 
 def headline(report: HuntReport) -> str:

@@ -7,22 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from gradlife.model.hunt import Control, Finding, HuntReport, HuntVerdict
+from gradlife.model.hunt import Control, Finding, HuntReport
 from gradlife.reports.hunt.finding import brief_line, finding_part
 from gradlife.reports.hunt.ranks import rank_table, rounds_title
 from gradlife.reports.hunt.rounds import round_lines
-from gradlife.reports.hunt.sentences import by_whose_bug, headline, method, next_commands
+from gradlife.reports.hunt.sentences import by_whose_bug, headline, method, next_commands, verdict_word
 from gradlife.reports.hunt.workers import worker_table
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import size
 
-WORDS = {
-    HuntVerdict.LEAK: ("LEAK", BAD),
-    HuntVerdict.NEEDS_GC: ("needs-gc", NOTE),
-    HuntVerdict.CLEAN: ("clean", GOOD),
-    HuntVerdict.INCONCLUSIVE: ("could not tell", NOTE),
-}
 #: Findings that are shown in full before the rest gets a line each.
 IN_FULL = 5
 #: What stands in a limit before the command that lifts it.
@@ -80,7 +74,7 @@ def section(title: str, lines: Iterable[RenderableType]) -> Group:
 
 def head_lines(report: HuntReport) -> Iterator[RenderableType]:
     """The verdict, what was run, and what went wrong with it."""
-    word, style = WORDS[report.verdict]
+    word, style = verdict_word(report)
     yield Hanging(Text(f"{word}  ", style), Text.assemble((report.target, TITLE), f"  {headline(report)}"))
     if report.stepped_by:
         is_sampled = report.settings.get("steps") == "sampled"
@@ -145,5 +139,5 @@ def next_lines(commands: Commands) -> Iterator[RenderableType]:
 
 def last_line(report: HuntReport) -> RenderableType:
     """The verdict again, for it is the last line that is read first."""
-    word, style = WORDS[report.verdict]
+    word, style = verdict_word(report)
     return Hanging(Text(f"{word}: ", style), Text(headline(report)))
