@@ -36,7 +36,7 @@ from typing import Any, Callable, Iterable
 #: Name of the list that a scenario file's globals collect its scenarios in, in the order in which they are written.
 COLLECTED = "__gradlife_scenarios__"
 
-#: Where a scenario runs: in a child forked from a warm server, or in an interpreter of its own.
+#: The process a scenario runs in: a child forked from a warm server, or an interpreter of its own.
 ISOLATIONS = ("fork", "fresh")
 
 

@@ -1,4 +1,4 @@
-"""Imports and includes point one path, between parts and inside them, and each outside package stays in its place."""
+"""Imports and includes point one way, between parts and inside them, and each outside package stays in its place."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Session:
 
 
 def hint_for(message: dict[str, Any]) -> str:
-    """What lets a process import gradlife that does not."""
+    """Explain how a process that cannot import gradlife can be made to."""
     if "executable" not in message:
         return ""
     return f"gradlife attach --inject FOLDER, a folder with a gradlife for {message['executable']}"

@@ -24,7 +24,7 @@ SCRIPT = Path(__file__).with_name("in_gdb.py")
 #: Seconds between two interruptions of a process that reaches no place to run anything.
 INTERVAL = 0.5
 
-#: What gdb is started with: none of the user's files, no questions, names of functions only.
+#: Options of gdb: none of the user's files, no questions, names of functions only.
 OPTIONS = ("-q", "-nx", "-batch", "--readnever")
 
 
@@ -57,7 +57,7 @@ def inject(target: Target, text: str) -> float:
 
 
 def listen(debugger: subprocess.Popen[bytes], pid: int) -> list[str]:
-    """What gdb says, to its end. While it waits, the process is interrupted now and then."""
+    """Read what gdb prints, to its end, and interrupt the process now and then while it waits."""
     assert debugger.stdout is not None
     descriptor = debugger.stdout.fileno()
     text, is_waiting = b"", False
@@ -75,10 +75,10 @@ def listen(debugger: subprocess.Popen[bytes], pid: int) -> list[str]:
 
 
 def lines_of(text: bytes) -> list[str]:
-    """Its lines, gradlife's own without their mark."""
+    """Split gdb's output into lines; gradlife's own lines lose their mark."""
     return [line.removeprefix("gradlife ") for line in text.decode(errors="replace").splitlines() if line.strip()]
 
 
 def cause_of(verdict: str, said: list[str]) -> str:
-    """Why it failed, in a line."""
+    """Return the reason of the failure in one line."""
     return verdict.removeprefix("failed ") or (said[-1] if said else "gdb said nothing")

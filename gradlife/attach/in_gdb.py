@@ -28,7 +28,7 @@ REGISTERS = (
 )
 ARGUMENTS = ("rdi", "rsi", "rdx")
 
-#: Of a stack what a function may use below its pointer, and some more.
+#: Bytes below the stack pointer that a function may use, and a margin.
 RED_ZONE = 512
 
 #: The instruction `syscall`.
@@ -37,12 +37,12 @@ SYSCALL = b"\x0f\x05"
 #: How often the process is asked before it is given up; the parent asks twice a second.
 TRIALS = 20
 
-#: Where gradlife/attach/bootstrap.py wants the address of the text.
+#: The placeholder in gradlife/attach/bootstrap.py for the address of the text.
 ADDRESS = "0x" + 16 * "f"
 
 
 class Failed(Exception):
-    """Why the expression could not be run."""
+    """The expression could not be run."""
 
 
 def tell(line: str) -> None:

@@ -17,7 +17,7 @@ from gradlife.errors import UsageError
 #: The processors whose calls `in_gdb.py` knows.
 MACHINES = ("x86_64",)
 
-#: What opens the door without a debugger.
+#: Advice for a machine without a debugger.
 SERVE_HINT = "GRADLIFE_SERVE=1 in its environment before it starts, then gradlife attach PID"
 
 #: Yama's switch: 0 same user, 1 parents only, 2 administrators only, 3 nobody.

@@ -53,7 +53,7 @@ class Channel:
         return message
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         self._lines.close()
         self._connection.close()
 

@@ -35,7 +35,7 @@ class FakeBackend:
         return SystemInfo(self.name, self.profile, "fake", __version__, platform.python_version(), this_platform())
 
     def worker_spec(self) -> WorkerSpec:
-        """This very module is the framework."""
+        """Name this module as the framework."""
         return WorkerSpec(__name__, self.profile)
 
 
@@ -67,7 +67,7 @@ class Tensor:
         return self
 
     def tolist(self) -> list[float]:
-        """The numbers."""
+        """Return the elements as a list."""
         return [1.0] * self.size
 
 

@@ -14,7 +14,7 @@ from gradlife.backends.recorded import RecordedBackend, recording_names
 from gradlife.backends.torch import TorchBackend, is_installed
 from gradlife.errors import GradlifeError, UnknownNameError
 
-#: What `gradlife run` compares by default.
+#: The systems that `gradlife run` compares by default.
 DEFAULT_BACKENDS = (
     "mini:torch-1.1",
     "mini:torch-1.2",
@@ -25,10 +25,10 @@ DEFAULT_BACKENDS = (
     "torch",
 )
 
-#: What the others are compared with.
+#: The system that the others are compared with.
 DEFAULT_AGAINST = "torch"
 
-#: What stands in for PyTorch where it is not installed: readings of the release that gradlife is tested with.
+#: Used where PyTorch is not installed: the recorded readings of the release that gradlife is tested with.
 STAND_IN = RECORDED + "torch-2.13.0"
 
 

@@ -17,7 +17,7 @@ from gradlife.errors import EXIT_COULD_NOT_TELL, GradlifeError
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
-#: What the system answers where a report has no room.
+#: Error numbers of a disk that is full or broken.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 
 from gradlife.cli.parser import Parser
 
-#: What a program reads its command line with.
+#: Libraries that programs parse their command line with.
 READERS = re.compile(
     r"\b(argv|argparse|optparse|getopt|click|typer|fire|tyro|absl|hydra|docopt|plac|jsonargparse|configargparse"
     r"|simple_parsing|HfArgumentParser|LightningCLI|pydantic_settings|sacred|runpy)\b"

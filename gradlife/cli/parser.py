@@ -9,7 +9,7 @@ from typing import NoReturn
 from gradlife._version import __version__
 from gradlife.errors import UnknownNameError, UsageError
 
-#: What each command is for. The module of a command has its name.
+#: The purpose of each command. The module of a command has its name.
 COMMANDS = {
     "run": "run lifetime stories on several systems and compare what they see",
     "record": "keep what a system reads in a file, to compare with where the system is not to be had",

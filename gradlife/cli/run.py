@@ -29,7 +29,7 @@ from gradlife.reports.theme import make_console
 from gradlife.runner import api
 from gradlife.runner.fidelity import fidelity
 
-#: What makes each format.
+#: The function that writes each format.
 WRITERS: dict[str, Writer] = {
     "json": run_text,
     "html": "gradlife.reports.html.run:run_page",
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
         return deliver(run_stories(args, backends, paths), outputs, presentation)
 
 
-#: How the names of systems begin that end in a file's name.
+#: Prefixes of systems whose names end in the name of a file.
 SYSTEMS = (PREFIX, *(f"{framework}@" for framework in FRAMEWORKS))
 
 

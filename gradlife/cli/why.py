@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tell the trace."""
+    """Print the trace."""
     with Outputs(args, {**WHY_WRITERS, **drawing(args.picture)}) as outputs:
         why = Why(open_snapshot(args.file), args.file, address_or_type(args.what))
         if not outputs.is_stdout_taken:

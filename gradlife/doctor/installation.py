@@ -17,7 +17,7 @@ from gradlife.model.checkup import Health, Sign
 
 VERSIONS, INSTALLATION, MACHINE = "Versions", "Installation", "This machine"
 
-#: What reports of bugs have turned upon; PyTorch is asked itself.
+#: Packages whose versions a bug report needs. PyTorch is asked for its own version.
 BESIDE = (
     *("numpy", "textual", "pytest", "pytest-xdist", "ipython", "lightning", "transformers", "triton"),
     *("objgraph", "guppy3", "memray"),
@@ -124,7 +124,7 @@ def system_files() -> Iterator[Sign]:
     yield Sign(MACHINE, "permission to trace (ptrace)", "not needed: only this process is read")
 
 
-#: What is unknown where a file can't be read.
+#: The information that is lost where a file cannot be read.
 PROC_FILES = {
     "/proc/self/maps": "where memory is: no native holder can be searched for",
     "/proc/self/pagemap": "which pages are there: a search of memory takes longer",

@@ -14,7 +14,7 @@ from gradlife.model.checkup import Health, Sign
 
 SECTION, MACHINE = "What this torch lets us read", "This machine"
 
-#: Of torch's objects, what every answer relies on.
+#: The fields of torch's objects that every answer relies on.
 NEEDED = {
     *("tensors", "grad nodes", "what stands behind a tensor", "what stands behind a grad_fn", "storages of tensors"),
     *("grad_fn of tensors", "next edges", "which tensors nodes have saved", "ctx objects", "bytes of storages"),
@@ -66,7 +66,7 @@ def tried(name: str, work: Callable[[], str]) -> Sign:
 
 
 def health_of(is_well: bool, remedy: str = "") -> tuple[Health, str]:
-    """Without it gradlife tells less, on Linux; elsewhere it is not expected."""
+    """Rate a missing capability: a loss on Linux, expected elsewhere."""
     if is_well:
         return Health.WELL, ""
     if not sys.platform.startswith("linux"):

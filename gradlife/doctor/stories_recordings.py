@@ -29,7 +29,7 @@ def recordings() -> Iterator[Sign]:
 
 
 def recording_sign(name: str) -> Sign:
-    """One recording."""
+    """Check that a recording can be read."""
     try:
         backend = RecordedBackend(name)
     except GradlifeError as error:
@@ -48,7 +48,7 @@ def environments() -> Iterator[Sign]:
 
 
 def environment_sign(environment: Environment) -> Sign:
-    """One of them: is its interpreter still there?"""
+    """Check that the interpreter of an environment still exists."""
     name = f"environment {environment.name}"
     result = f"{environment.framework or 'nothing'} {environment.version} on Python {environment.python}".replace(
         "  ", " "

@@ -75,7 +75,7 @@ class device:
         return "cpu" if self.index is None else f"cpu:{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        """Every one is the same CPU, whatever its number."""
+        """Compare without the number: there is one CPU."""
         return isinstance(other, device) or (isinstance(other, str) and other.partition(":")[0] == "cpu")
 
     def __hash__(self) -> int:

@@ -41,7 +41,7 @@ def _alias(tensor: Any) -> Any:
     return tensor.view_as(tensor)
 
 
-#: Those that are called otherwise than the function or method of their name.
+#: Operations that are not called by the function or method of the same name.
 _OTHERWISE: dict[str, Callable[..., Any]] = {"slice": _slice, "alias": _alias}
 
 

@@ -71,7 +71,7 @@ def _parse_changes(text: str) -> Iterator[tuple[str, str]]:
 
 @contextlib.contextmanager
 def profile(spec: str | Profile, **axes: str) -> Iterator[Profile]:
-    """Everything born in this thread inside the block follows this profile; ``axes`` replace single policies of it."""
+    """Use a profile for all objects created in this thread inside the block; ``axes`` replace single policies of it."""
     chosen = resolve(spec, axes)
     token = _engine._enter_policy(chosen.name, dict(chosen.axes))
     try:

@@ -52,7 +52,7 @@ def _typed_sizeof(self: TypedStorage) -> int:
 
 
 def _element_size(self: UntypedStorage) -> int:
-    """A byte's."""
+    """Return the size of a byte: 1."""
     return 1
 
 

@@ -1,1 +1,1 @@
-"""Other Python interpreters: what one is and which framework it has, and virtual environments made for old releases."""
+"""Other Python interpreters: their versions and frameworks, and virtual environments for old releases."""

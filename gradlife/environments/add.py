@@ -17,7 +17,7 @@ from gradlife.environments.probe_script import FRAMEWORKS
 from gradlife.environments.records import FILE, Environment, environments, interpreter_at, read_record, write_record
 from gradlife.errors import UnknownNameError, UsageError
 
-#: How a folder is called while it is taken away.
+#: The suffix of a folder that is being removed.
 REMOVING = ".removing-"
 
 
@@ -93,7 +93,7 @@ def prepare(folder: Path, known: Environment | None, wanted: Environment) -> boo
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Nobody else works in the folder meanwhile."""
+    """Lock the folder against other processes."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

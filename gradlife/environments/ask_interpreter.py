@@ -17,20 +17,20 @@ from gradlife.environments import probe_script
 from gradlife.environments.child_lines import LineReader, Silence, last_line
 from gradlife.errors import UsageError, shortened
 
-#: How long an interpreter may take to say what it is, and a framework to import, in seconds.
+#: Seconds within which an interpreter must answer and a framework must be imported.
 START_LIMIT = 20.0
 IMPORT_LIMIT = 180.0
 
-#: How long one that closed the descriptor which it answers on may take to end, in seconds.
+#: Seconds within which an interpreter must end after it has closed its answer pipe.
 END_LIMIT = 5.0
 
-#: What the child's side of a run needs.
+#: The oldest Python that the child's side of a run works on.
 OLDEST_PYTHON = (3, 7)
 
 #: One thread each: a process that has more cannot be forked safely.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
-#: What a child has in its environment that tells stories.
+#: Environment variables of a child that runs stories.
 CHILD_VARIABLES = {**ONE_THREAD, "PYTHONFAULTHANDLER": "1"}
 
 #: Variables that would lend one interpreter the packages of another.

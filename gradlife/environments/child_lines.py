@@ -7,7 +7,7 @@ import os
 import select
 import time
 
-#: How much of what a child prints is kept: the end.
+#: Bytes at the end of a child's output that are kept.
 TAIL_LIMIT = 4096
 
 #: The longest line that is waited for.
@@ -17,7 +17,7 @@ CHUNK = 65536
 
 
 class Silence(Exception):
-    """No whole line: the other side is gone, says nothing in time, or talks without end."""
+    """No complete line came: the child ended, sent nothing in time, or sent a line that is too long."""
 
     def __init__(self, is_late: bool = False) -> None:
         super().__init__(is_late)

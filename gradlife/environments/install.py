@@ -11,10 +11,10 @@ from gradlife.environments.places import python_of
 from gradlife.environments.shown_command import Shown, run_shown
 from gradlife.errors import EXIT_COULD_NOT_TELL, UsageError, shortened
 
-#: How many of the last lines of pip are shown.
+#: Number of pip's last lines that are shown.
 LINES = 3
 
-#: What pip says, and what helps. The first that is found counts.
+#: Messages of pip, each with its remedy. The first match counts.
 REMEDIES = (
     (("no space left",), "free some space, and type it again: it goes on where it ended"),
     (

@@ -10,7 +10,7 @@ from gradlife.model.environment import EnvironmentInfo
 
 
 def listed() -> tuple[EnvironmentInfo, ...]:
-    """Every environment, by name. It costs a look at each of its files."""
+    """Return all environments, sorted by name. Reads every file of each of them."""
     return tuple(info_of(environment) for environment in environments())
 
 

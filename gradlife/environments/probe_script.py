@@ -72,7 +72,7 @@ def answer(descriptor, module):
 
 
 def tell(descriptor, facts):
-    """One answer, at once."""
+    """Write one answer and flush it."""
     os.write(descriptor, (json.dumps(facts) + "\n").encode("ascii"))
 
 

@@ -60,7 +60,7 @@ def read_record(name: str) -> Environment | None:
 
 
 def environments() -> tuple[Environment, ...]:
-    """Every environment that something is known of, by name."""
+    """Return all recorded environments, by name."""
     return tuple(_records())
 
 

@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-#: How much of the output is kept, in bytes.
+#: Bytes of the output that are kept.
 TAIL_LIMIT = 16384
 
-#: How often to ask whether a command that says nothing has ended, in seconds.
+#: Seconds between two checks whether a silent command has ended.
 POLL = 0.2
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]")

@@ -10,7 +10,7 @@ from gradlife.heap.diff import EXAMPLES
 from gradlife.heap.graph import HeapGraph
 from gradlife.model.heap import HeapDiff, LargeObject, TypeChange, TypeCount
 
-#: As the extension gives it: type, kind, new, gone, grown (count and bytes each), and nodes of some new ones.
+#: A row of the extension: type, kind, new, gone, grown (count and bytes each), and nodes of some new objects.
 ChangeRow = tuple[str, str, tuple[int, int], tuple[int, int], tuple[int, int], list[int]]
 
 

@@ -9,7 +9,7 @@ from gradlife.errors import UsageError
 from gradlife.heap.graph import HeapGraph
 from gradlife.output import reason
 
-#: What a file says of itself, a line each: a key, a tab, a value.
+#: A file's metadata: a key, a tab and a value on each line.
 Notes = tuple[tuple[str, str], ...]
 
 REMEDY = "take it anew: gradlife snapshot -o FILE script.py"

@@ -13,7 +13,7 @@ from gradlife import _heap
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.heap import TypeCount
 
-#: Of torch's layout, what is read here.
+#: Fields of torch's layout that are read here.
 FIELDS = ("count_in_target", "bytes_in_storage", "device_in_storage", "how they are laid out")
 
 

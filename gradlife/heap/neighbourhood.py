@@ -12,17 +12,17 @@ from gradlife.heap.steps import INNER_LABELS, begun_outside, last_reference, ski
 from gradlife.model.neighbourhood import Neighbour, Neighbourhood, Role, Tie
 from gradlife.model.trace import Lifetime, Step
 
-#: So many objects that refer to the target, and so many that it refers to, are drawn; the rest is counted.
+#: Referrers of the target, and its referents, that are drawn at most; the rest is counted.
 MOST_REFERRERS = 8
 MOST_REFERENTS = 8
 
-#: Of a row of objects so many at its beginning and at its end are drawn.
+#: Objects drawn at the beginning and at the end of a long path.
 FIRST_STEPS, LAST_STEPS = 8, 16
 
-#: An object, its dict or its half in C++, and what that refers to.
+#: Depth of the search for referents: through the object's dict, or through its C++ object.
 DEEPEST = 3
 
-#: Stands for what nothing in the heap explains.
+#: The node number of references that nothing in the heap explains.
 UNSEEN = -1
 
 #: A step, and the number of its object in the graph.
@@ -30,17 +30,17 @@ Numbered = tuple[int, Step]
 
 
 class Picture:
-    """A neighbourhood while it is put together."""
+    """A neighbourhood under construction."""
 
     def __init__(self, graph: HeapGraph, target: int) -> None:
         self._graph = graph
         self._target = target
-        self._shown = target  # the wrapper, where the target is its half in C++
+        self._shown = target  # the Python wrapper if the target is a C++ object with one
         self._neighbours: dict[int, Neighbour] = {}
         self._ties: dict[tuple[int, int, str], Tie] = {}
 
     def neighbourhood(self, found: Story) -> Neighbourhood:
-        """All of it, from the graph's story of the target."""
+        """Build the picture from the graph's answer about the target."""
         ring = numbered_ring(found["cycle"])
         path = numbered(found["path"])
         self._shown = path[-1][0] if path else self._target
@@ -61,7 +61,7 @@ class Picture:
         )
 
     def add(self, steps: Sequence[Numbered], role: Role, suspects: Sequence[Step] = ()) -> None:
-        """Objects in a row, each with its reference to the next; of a long row the middle is only counted."""
+        """Add the objects of a path, each with its reference to the next. The middle of a long path is only counted."""
         left_out = len(steps) - FIRST_STEPS - LAST_STEPS
         for number, (node, step) in enumerate(steps):
             if left_out > 1 and number >= FIRST_STEPS and number < FIRST_STEPS + left_out:
@@ -76,7 +76,7 @@ class Picture:
                 self.tie(node, steps[number + 1][0], step.via, is_suspect, is_native)
 
     def meet(self, node: int, step: Step, role: Role) -> None:
-        """An object; it keeps the first role that it was met in."""
+        """Add an object. One that was added before keeps its role."""
         node = self.shown(node)
         if node in self._neighbours:
             return
@@ -86,17 +86,17 @@ class Picture:
         )
 
     def tie(self, source: int, target: int, via: str, is_suspect: bool, is_native: bool) -> None:
-        """A reference, once; it is suspect if it was so on any path."""
+        """Add a reference, once. It is suspect if it is suspect on any path."""
         key = (source, target, via) = (self.shown(source), self.shown(target), via)
         known = self._ties.get(key)
         self._ties[key] = Tie(source, target, via, is_suspect or (known is not None and known.is_suspect), is_native)
 
     def shown(self, node: int) -> int:
-        """The object that stands for this one."""
+        """Return the node that is drawn for this one."""
         return self._shown if node == self._target else node
 
     def bare(self, node: int) -> Step:
-        """An object without a path to it."""
+        """Return the step of an object without a path to it."""
         found = self._graph.steps_along([node])
         own = self._graph.describe(node)
         return step_of(found[-1], "") if found else Step(short_type(own.type), "", own.kind, "", "unknown")
@@ -109,11 +109,11 @@ class Picture:
         for above, step in pairs:
             owner, via = last_reference((*above, step))
             if is_half(owner):
-                continue  # the target's own half in C++
+                continue  # the target's own C++ object
             path = self._graph.path(owner.node)
             if path and self._target not in path:
                 self.add(numbered(self._graph.steps_along([*path, self._target])), Role.PATH)
-            else:  # it is reached by way of the target, or not at all
+            else:  # it is reachable only through the target, or not at all
                 self.meet(owner.node, step_of(owner, via), Role.PATH)
                 self.tie(owner.node, self._target, via, False, is_native(owner))
         unseen = found["references"] - found["referrer_count"]
@@ -130,7 +130,7 @@ class Picture:
         return len(rows)
 
     def referents_of(self, above: list[int]) -> Iterator[tuple[int, ...]]:
-        """The rows of objects that end at something of the target's own: its dict and its half in C++ are only on the path."""
+        """Yield paths from the target to its referents. Its dict and its C++ object are never at the end."""
         for node in self._graph.referents(above[-1]):
             links = self._graph.steps_along([*above, node])
             if is_class(links[-1]) or node in above:
@@ -142,7 +142,7 @@ class Picture:
 
 
 def numbered(links: References, whole: bool = False) -> list[Numbered]:
-    """The steps of a path with their objects' numbers; unless it is `whole`, from the module on that it begins with."""
+    """Return the steps of a path with their node numbers, from its module on; all of them if `whole`."""
     steps: list[Numbered] = []
     at = 0 if whole else skip_to_module(links)
     while at < len(links):
@@ -156,12 +156,12 @@ def numbered(links: References, whole: bool = False) -> list[Numbered]:
 
 
 def numbered_ring(raw: References) -> list[Numbered]:
-    """The same of a cycle, whose last object refers to the first."""
+    """Return the steps of a cycle with their node numbers. The last refers to the first."""
     return list(ring_steps(raw))
 
 
 def ring_steps(raw: References) -> Iterator[Numbered]:
-    """Its objects, one by one."""
+    """Yield the objects of a cycle."""
     links = begun_outside(raw)
     at = 0
     while at < len(links):
@@ -172,10 +172,10 @@ def ring_steps(raw: References) -> Iterator[Numbered]:
 
 
 def is_class(link: Reference) -> bool:
-    """Is it a type? Every object refers to its own, and nobody asks why."""
+    """Return whether the object is a type. Every object refers to its type, so a drawing leaves types out."""
     return is_a(link, frozenset({"type"}))
 
 
 def neighbourhood_of(graph: HeapGraph, node: int, found: Story) -> Neighbourhood:
-    """The neighbourhood of an object, whose story is `found`. Takes as long as asking why, for each referrer."""
+    """Return the neighbourhood of an object. `found` is the graph's answer about it. Costs one `why` per referrer."""
     return Picture(graph, node).neighbourhood(found)

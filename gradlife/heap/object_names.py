@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradlife.heap.graph import HeapGraph
 from gradlife.heap.ownership_links import ARGUMENT
 
-#: Of more objects that have the text in their names only those that retain most are looked at.
+#: Matches that are looked at: of more, those that retain most.
 MOST_NAMED = 10_000
 
 

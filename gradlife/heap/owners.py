@@ -10,13 +10,13 @@ from typing import Any
 from gradlife import _heap
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 
-#: What a drawing calls the kinds of the graph, and what it calls an object of them.
+#: The name of each kind in a drawing, and of an object of that kind.
 KINDS = {"tensor": "tensor", "storage": "storage", "grad_node": "node"}
 NAMES = {"tensor": "Tensor", "storage": "Storage"}
 
 ITS_IMPL, ITS_WRAPPER = "its C++ object", "its wrapper"
 
-#: What the engine calls what torch has on the ctx.
+#: Names of the engine for attributes that torch has on the ctx.
 LABELS = {"saved_tensors": "tensors"}
 
 #: C++ objects of one drawing.

@@ -5,21 +5,21 @@ from __future__ import annotations
 from gradlife.heap.graph import Reference, References, is_native
 
 Links = References
-#: How a fold reads: the links that it takes, and what stands between the first and what comes after the last.
+#: A fold: the number of links that it replaces, and the text in their place.
 Fold = tuple[int, str]
 
 ITS_IMPL = "its C++ object"
 ITS_WRAPPER = "its wrapper"
-#: What a storage calls the owner of memory that is not its own, and what a person reads.
+#: The label of a storage's reference to the owner of borrowed memory, and its text in reports.
 OWNER_OF_MEMORY = "memory of"
 OWNER_WORDS = "uses the memory of"
 #: A variable that the caller of a function gives says so before its name.
 ARGUMENT = "argument "
-#: What a comprehension or generator expression calls the iterator that it is given.
+#: The variable that holds the iterator of a comprehension or generator expression.
 IMPLICIT = ".0"
 #: Tensors' tables of hooks, by the attributes that show them.
 HOOK_TABLES = {"tensor hooks": "_backward_hooks", "post-accumulate hooks": "_post_accumulate_grad_hooks"}
-#: What a node holds that is no saved tensor.
+#: References of a node that are no saved tensors.
 NODE_FIELDS = {
     "next edge",
     "hooks",

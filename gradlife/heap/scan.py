@@ -13,7 +13,7 @@ from gradlife.model.trace import Confidence, NativeHolder
 #: Frames of code below this folder are gradlife's own: no root, and no owner of what is asked about.
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-#: So many objects can be looked for at once.
+#: Objects that one scan can look for at most.
 MOST_OBJECTS = 1000
 
 BY_CONFIDENCE = list(Confidence)
@@ -58,7 +58,7 @@ def scan_unknown(obj: object) -> tuple[int, tuple[NativeHolder, ...]]:
 
 
 def holders_of(raw: Iterable[RawHolder]) -> tuple[NativeHolder, ...]:
-    """The surest first."""
+    """Return the possible holders, most confident first."""
     holders = [NativeHolder(text, end, library, symbol, Confidence(sure)) for end, text, library, symbol, sure in raw]
     return tuple(sorted(holders, key=lambda holder: BY_CONFIDENCE.index(holder.sureness)))
 

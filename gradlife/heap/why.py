@@ -125,7 +125,7 @@ def leg_texts(legs: Sequence[Leg], graph: HeapGraph) -> list[str]:
 
 
 def leg_text(leg: Leg, graph: HeapGraph) -> str:
-    """One of them."""
+    """Format one leg of the path."""
     holders = sorted({short_type(graph.type(node)) for node in leg.referrers})
     by = f" by {' and '.join(holders)}" if holders else ""
     times = f"{leg.unseen} time{'s' * (leg.unseen != 1)}"

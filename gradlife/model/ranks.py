@@ -28,7 +28,7 @@ class RankEnd(StrEnum):
     MISSING = "missing"  # it never joined
 
 
-#: How a rank ends that had the time to say all it knew.
+#: Endings of a rank that wrote its whole report.
 COMPLETE = frozenset({RankEnd.FINISHED, RankEnd.FAILED})
 
 

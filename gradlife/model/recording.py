@@ -21,7 +21,7 @@ class RecordedStory:
 
     @property
     def scenario(self) -> str:
-        """The scenario's id."""
+        """Return the id of the scenario."""
         return self.run.scenario
 
 

@@ -23,7 +23,7 @@ from gradlife.model.system import SystemInfo
 FORMAT = "gradlife.recording/1"
 FAMILY = "gradlife.recording/"
 
-#: What is kept of each ending besides its readings: nothing that changes from run to run.
+#: Fields of each ending that are kept besides its readings: only those that are equal in every run.
 KEPT: dict[type[Any], tuple[str, ...]] = {
     RunFailed: ("error",),
     RunCrashed: ("exit_code", "signal"),

@@ -132,7 +132,7 @@ class Ledger:
         return text_of(ledger_lines(self))
 
 
-#: What a trace is of where memory is in use that no object has.
+#: The type of a trace about memory that belongs to no object.
 UNHELD = "memory"
 
 
@@ -199,7 +199,7 @@ HEADS = {
     Lifetime.NEVER: "is never freed: no root reaches it, and the collector cannot break what keeps it",
     Lifetime.UNKNOWN: "was not found in the part of the heap that was looked at",
 }
-#: Of what is never freed and in no cycle: who holds it may let go of it.
+#: For objects that are never freed and in no cycle: the holder may let go of them.
 HELD_UNSEEN = "is held by native code: no root that can be seen reaches it"
 NO_KEEPER = "  no word of memory was found that surely or likely holds it"
 NOT_SEARCHED = "  memory was not searched for what holds it: gradlife.why(obj, scan=True)"

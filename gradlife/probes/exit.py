@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Callable
 
-#: How such a line begins on the standard error.
+#: The prefix of such a line on the standard error.
 EXIT_MARK = "@@ "
 
 

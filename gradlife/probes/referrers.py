@@ -21,7 +21,7 @@ NOTHING = "nothing"  # no referrer
 
 #: Objects whose referrers are asked for, at most. A subject that needs more is inconclusive.
 MOST_VISITED = 60
-#: As objgraph's default.
+#: objgraph's default.
 LONGEST_CHAIN = 20
 
 

@@ -21,10 +21,10 @@ from gradlife.pytest_plugin.outcomes import messages
 
 DEL, GC = "del", "gc"
 
-#: What is called for an object, where an object is asked for.
+#: Types of callables. A call of one is meant where one is given instead of an object.
 MAKERS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, partial, type)
 
-#: What becomes of an object instead.
+#: What happens instead, by the kind of finding.
 ENDS = {
     FindingKind.GROWTH: "it is held",
     FindingKind.NEVER: "nothing will ever free it",
@@ -214,7 +214,7 @@ class Lifetimes:
             watched.assert_freed(by)
 
     def close(self) -> None:
-        """Leaves nothing behind."""
+        """Drop all references."""
         if self._is_kept:
             return
         self._expected.clear()

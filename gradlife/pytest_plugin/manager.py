@@ -24,14 +24,14 @@ from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Verdict
 from gradlife.pytest_plugin.settings.marks import FIXTURE, SWEPT, TERMS, Terms
 from gradlife.pytest_plugin.settings.options import Options
 
-#: What came of a test, and whether its call went well.
+#: The result of a test, and whether its call passed.
 CHECKED = pytest.StashKey[Checked]()
 PASSED = pytest.StashKey[bool]()
 
 #: The attribute of a report under which the result travels.
 ATTRIBUTE = results.ATTRIBUTE
 
-#: How properties of a test begin in JUnit's XML.
+#: The prefix of a test's properties in JUnit XML.
 PROPERTY = "gradlife_"
 
 FORKED = "gradlife can't measure here: this test runs in a forked copy of the process that collected it"

@@ -31,7 +31,7 @@ COLOURS = [
 ]
 THEME = TerminalTheme(GROUND, TEXT, COLOURS, COLOURS)
 
-#: As rich fills it in. The title stands where a window would have its own.
+#: The template that rich fills in. The title is where a window would have its own.
 FRAME = """\
 <svg viewBox="0 0 {{width}} {{height}}" role="img" xmlns="http://www.w3.org/2000/svg">
 <title>{title}</title>

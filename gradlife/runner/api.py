@@ -25,7 +25,7 @@ from gradlife.runner.selection import selector
 from gradlife.runner.server import ForkServer
 from gradlife.runner.totals import sum_up
 
-#: How long one story may take, in seconds.
+#: Seconds that one story may take.
 TIME_LIMIT = 60.0
 
 

@@ -15,10 +15,10 @@ from gradlife.model.story import Declared, DeclaredDifference, ScenarioInfo
 from gradlife.runner.server import Ended, ForkServer
 from gradlife.runner.worker.supervisor import RESULT_LIMIT
 
-#: How long one file may take to load, in seconds.
+#: Seconds that one file may take to load.
 LOAD_LIMIT = 20.0
 
-#: What tells a scenario file in a folder from other Python files.
+#: The text that marks a scenario file among the Python files of a folder.
 MARK = "gradlife.scenario"
 
 

@@ -19,7 +19,7 @@ LIVENESS = "liveness"
 def check_expectations(
     runs: Iterable[ScenarioRun], systems: Sequence[SystemInfo], scenarios: Sequence[ScenarioInfo]
 ) -> tuple[ExpectationResult, ...]:
-    """Every declared reading of every run, met, contradicted or not available."""
+    """Check every declared reading of every run: met, contradicted or not available."""
     by_name = {system.name: system for system in systems}
     by_id = {scenario.id: scenario for scenario in scenarios}
     return tuple(result for run in runs for result in check_run(run, by_name[run.system], by_id[run.scenario]))
@@ -52,7 +52,7 @@ def applicable(scenario: ScenarioInfo, system: SystemInfo) -> tuple[Declared, ..
 
 
 def check_graph(runs: Iterable[ScenarioRun]) -> tuple[ExpectationResult, ...]:
-    """Every subject that the heap graph judged, against what then became of it."""
+    """Compare the heap graph's verdict on every subject with the subject's later fate."""
     return tuple(result for run in runs for result in check_graph_of(run))
 
 

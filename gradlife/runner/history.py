@@ -144,7 +144,7 @@ def reading_keys(runs: Iterable[ScenarioRun]) -> list[ReadingKey]:
 def row_of(
     key: ReadingKey, info: ScenarioInfo, systems: Sequence[SystemInfo], runs: dict[str, ScenarioRun]
 ) -> HistoryRow:
-    """One row."""
+    """Return one row of the history."""
     moments: list[Moment] = []
     sentences: list[str] = []
     changes: list[Change] = []
@@ -171,7 +171,7 @@ def release_of(system: SystemInfo) -> str:
 
 
 def public(version: str) -> str:
-    """2.13.0 of 2.13.0+cpu."""
+    """Return a version without its local label: 2.13.0 for 2.13.0+cpu."""
     return version.partition("+")[0]
 
 

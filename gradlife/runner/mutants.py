@@ -42,10 +42,10 @@ UNSEEN = {
     }
 }
 
-#: How long a scenario may take under a mutant, in seconds.
+#: Seconds that a scenario may take under a mutant.
 TIME_LIMIT = 20.0
 
-#: How many mutants are tried at a time.
+#: Mutants that run at the same time.
 WORKERS = 2
 
 

@@ -18,7 +18,7 @@ from gradlife.runner.compare import same_value
 from gradlife.runner.digest import digest_of
 from gradlife.runner.discover import Story
 
-#: So many stories that do not fit are named in an error and its command.
+#: Stories named at most in an error about stories that do not fit.
 NAMED = 8
 
 

@@ -18,11 +18,11 @@ from gradlife.errors import GradlifeError, shortened
 from gradlife.runner.worker.boot import boot_arguments, foreign_boot_arguments
 from gradlife.runner.worker_archive import rest_of_package, write_archive
 
-#: How long a framework may take to import, and an answer to come after a job's own limit, in seconds.
+#: Seconds that the import of a framework may take, and an answer after the limit of its job.
 START_LIMIT = 180.0
 GRACE = 30.0
 
-#: How much is named what kept a framework from being imported.
+#: Characters kept of the error that stopped an import.
 ERROR_LIMIT = 400
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import gradlife
 
-#: What the child's side of a run consists of, under the folder of the package.
+#: Files of the child's side of a run, relative to the folder of the package.
 PARTS = ("__init__.py", "_version.py", "errors.py", "scenario.py", "runner/__init__.py", "probes", "runner/worker")
 
 

@@ -19,7 +19,7 @@ struct BackwardOptions {
 TensorList run_backward(const EdgeList& roots, TensorList gradients, const BackwardOptions& options,
                         const EdgeList& inputs);
 
-// Does the backward that this thread runs want the gradient that goes along this edge? Outside of any: yes.
+// Returns whether this thread's backward needs the gradient of this edge. True outside a backward.
 bool is_wanted(const Edge& edge);
 
 }  // namespace gradlife

@@ -1,4 +1,4 @@
-// One backward call: which nodes it has to run, what waits for them, and what it was asked for.
+// One backward call: the nodes it has to run, their dependencies, and the gradients that were asked for.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class ReadyQueue {
   std::vector<ReadyNode> items_;
 };
 
-// The part of a node in a call for the gradients of given inputs.
+// A node's role in a backward for the gradients of given inputs (`torch.autograd.grad`).
 struct ExecInfo {
   struct Capture {
     uint32_t input_nr;
@@ -61,20 +61,20 @@ class GraphTask {
   GraphTask(const GraphTask&) = delete;
   GraphTask& operator=(const GraphTask&) = delete;
 
-  // Runs everything; the captured gradients of `inputs`.
+  // Runs the nodes and returns the captured gradients of `inputs`.
   TensorList run(TensorList gradients);
 
   int64_t id() const { return id_; }
   const BackwardOptions& options() const { return options_; }
   void add_callback(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
 
-  // True if this call wants the gradient of this edge.
+  // True if this call needs the gradient of this edge.
   bool wants(const Edge& edge) const;
-  // From now on it wants what goes along `edge`, too, if it wants what goes along `other`.
+  // From now on this call needs the gradient of `edge` if it needs that of `other`.
   void want_as(const Edge& edge, const Edge& other);
   // True if this call runs `node`. Error: a leaf that is only captured, as in PyTorch.
   bool will_execute(const Node& node) const;
-  // All nodes that this call runs, first to last.
+  // The nodes that this call runs, first to last.
   std::vector<NodePtr> execution_order() const;
 
  private:
@@ -96,7 +96,7 @@ class GraphTask {
   std::vector<NodePtr> prefetched_;
   TensorList captured_;
   std::vector<std::function<void()>> callbacks_;
-  mutable Dependencies reachable_;  // all nodes behind the roots; filled when somebody asks
+  mutable Dependencies reachable_;  // all nodes that the roots lead to; filled on demand
 };
 
 // The innermost backward call of this thread; nullptr outside of any.

@@ -88,7 +88,7 @@ class SlotNode : public Node {
   std::array<SavedSlot, count> saved_;
 };
 
-// One with one output.
+// A node with one output.
 template <size_t count>
 class OpNode : public SlotNode<count> {
  public:

@@ -165,7 +165,7 @@ class Node : public Managed {
 
   virtual TensorList apply(TensorList&& gradients) = 0;
   virtual const NodeSpec& spec() const = 0;
-  // Does it give gradients that nothing asked for, too? An operation does not; a custom Function can't know.
+  // Returns whether the node also computes gradients that nobody needs. A custom Function does, an operation does not.
   virtual bool computes_all_outputs() const { return false; }
   virtual bool computes_outputs_together() const { return false; }  // all of them where any one is wanted
   const char* name() const override { return name_in_release(spec().name, policy()); }
@@ -187,7 +187,7 @@ class Node : public Managed {
   }
   size_t memory_size() const { return memory_size_; }
 
-  // One more owner of this node: the node itself, or a control block of its own (see NodePtr).
+  // Adds an owner of this node: the node itself, or its control block (see NodePtr).
   virtual RefCounted* new_owner();
   // True if the last owner of one control block strips this node of its edges when it dies, although other
   // blocks stand over it: the bug behind PyTorch issue 18619, mended by PR 22983.

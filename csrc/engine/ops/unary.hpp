@@ -61,7 +61,7 @@ void number_kernel(const TensorImpl& out, const Tensor& in) {
     }                                             \
   };
 
-// One that complex numbers have, too.
+// An operation that complex numbers have, too.
 #define GRADLIFE_COMPLEX_FUNCTION(Name, text, expression) \
   struct Name {                                           \
     static constexpr const char* name = text;             \

@@ -10,7 +10,7 @@
 namespace gradlife {
 
 bool awaits_closure(const TensorImpl& tensor);
-// Makes the closure of a result, and those of results behind it that were never shown.
+// Makes the closures of a result and of the results behind it that never had a wrapper.
 void close_over(const Tensor& result);
 // Whoever holds the node that was asked from a result holds what its closure holds.
 void hold_closure(const TensorImpl& result, PyObject* node);
@@ -19,7 +19,7 @@ void hold_closure(const TensorImpl& result, PyObject* node);
 // them.
 int visit_closure(const TensorImpl& impl, visitproc visit, void* arg);
 void clear_closure(TensorImpl& impl);
-// With its wrapper a tensor gives up a gradient that has history: that may lead back to the tensor, out of Python's
+// A tensor drops a gradient that has history with its wrapper: that may lead back to the tensor, out of Python's
 // sight.
 void leave_gradient(TensorImpl& impl);
 const TensorImpl* gradient_to_leave(const TensorImpl& impl);  // nullptr: none

@@ -6,7 +6,7 @@
 
 namespace gradlife {
 
-// For tp_traverse of whoever is allowed to look through the node.
+// Called by tp_traverse of the wrapper that may traverse the node.
 int visit_node_hooks(const Node& node, visitproc visit, void* arg);
 void clear_node_hooks(Node& node);
 

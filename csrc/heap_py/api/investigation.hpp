@@ -1,4 +1,4 @@
-// Why one object is alive: found in one go, while nothing else can run, so that what is shown was true together.
+// Finds why one object is alive, in one go while nothing else can run, so that all parts describe the same moment.
 #pragma once
 
 #include "base/pyref.hpp"

@@ -1,4 +1,4 @@
-// One pass of the native scan's search by itself: for measuring it beside the bare read of the same memory.
+// Runs one pass of the native scan's search alone, to measure it beside a bare read of the same memory.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

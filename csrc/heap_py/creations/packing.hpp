@@ -1,4 +1,4 @@
-// What recorders take from Python, and give it: texts, numbers as bytes, stacks as lists.
+// Conversions between recorders and Python: texts, numbers as bytes, stacks as lists.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

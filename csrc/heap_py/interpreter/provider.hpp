@@ -31,7 +31,7 @@ class ReferenceSink {
   virtual void taken(PyObject* target, Relation relation, const char* label) { python(target, relation, label); }
   // The wrapper of the native object that is shown: its count has one for all that own the object beside it.
   virtual void coupled(PyObject* wrapper, const char* label) { python(wrapper, Relation::native, label); }
-  // Not shown by the wrapper's traverse as long as these native objects have other owners; not for labels.
+  // The wrapper's traverse does not visit these native objects while they have other owners. Not for labels.
   virtual void latent(PyObject* /*wrapper*/, PyObject* /*target*/, const IntermediateOwner& /*first*/,
                       const IntermediateOwner& /*second*/) {}
 
@@ -55,7 +55,7 @@ class Provider {
   virtual void expand_native(const void* object, uint32_t type, ReferenceSink& sink) = 0;
   // The owner count of a native object; -1: unknown.
   virtual int64_t native_owners(const void*, uint32_t) { return -1; }
-  // All of its native objects, whether or not anything is known to refer to them.
+  // All native objects of the library, also those without a known referrer.
   virtual void find_natives(const std::function<void(const void* object, uint32_t type)>&) {}
   // The label of a reference that neither names nor `expand_python` explain; Relation::unknown: none.
   virtual Label describe_edge(PyObject* source, PyObject* target) = 0;

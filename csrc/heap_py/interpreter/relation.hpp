@@ -35,7 +35,7 @@ struct Label {
   int64_t index = -1;
   PyObject* key = nullptr;  // of a dict's entry, borrowed while nothing runs
   std::string call{};       // of a tuple of arguments, what they are for: "worker(batch,label)"
-  // As it is shown: a name, and after a character that no name or key is shown with what is called.
+  // The relation as shown: a name, then a character that no name or key contains, then the call.
   std::string whole() const { return call.empty() ? text : text + '\x1f' + call; }
 };
 

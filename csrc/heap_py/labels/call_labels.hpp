@@ -10,7 +10,7 @@
 
 namespace gradlife::heap {
 
-// May a reference of this name lead to such arguments? "args", "_args".
+// Returns whether a reference of this name may lead to a call's arguments: "args", "_args".
 bool names_arguments(PyObject* name);
 // The label of a tuple of call arguments: "worker(batch,label)", the one function of Python's that the
 // holder refers to, or calls its target, function or callback, and what that calls them. Empty where none is sure.

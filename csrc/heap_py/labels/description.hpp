@@ -20,7 +20,7 @@ class Describer {
   Label describe_edge(NodeId from, NodeId to, size_t nth = 0) const;
   // A provider's description of a dict key that is no text or number.
   void add_key(Label& label) const;
-  // All references of a native object with their labels, in one look at it.
+  // All references of a native object with their labels, read at once.
   struct NativeEdge {
     const void* target;
     Label label;

@@ -1,4 +1,4 @@
-// What torch's operations do to storages: which they make, read and overwrite, and which are gone before each. It is
+// The effects of torch's operations on storages: created, read, overwritten, and freed before each operation. It is
 // called in the place of each operation, by a dispatch mode of the process.
 #pragma once
 
@@ -31,7 +31,7 @@ struct RecordedEvent {
   uint64_t bytes;
 };
 
-// What the recorder knows of Python: functions that it calls, the class of plain tensors.
+// The recorder's Python objects: functions that it calls, the class of plain tensors.
 struct LifetimeCallbacks {
   Ref plain;          // torch.Tensor
   Ref dispatch_name;  // "__torch_dispatch__"

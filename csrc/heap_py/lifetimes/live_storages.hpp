@@ -41,7 +41,7 @@ class LiveStorages {
   // The same for an address from a walk, if a storage still stands there.
   std::optional<uint32_t> follow_if_alive(uintptr_t storage);
 
-  // What has changed since the last call.
+  // The changes since the last call.
   const std::vector<StorageChange>& changes();
 
   // Every storage that was ever followed. The one who stops following gives back a weak reference of each.

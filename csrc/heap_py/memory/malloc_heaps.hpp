@@ -27,7 +27,7 @@ MallocHeap find_arena_heap(const MemoryReader& reader, Address address);
 void update_size(const MemoryReader& reader, MallocHeap& heap);
 // The offset of the first chunk depends on glibc's version: one of these multiples of 16.
 AddressRange first_chunks(const MallocHeap& heap);
-// All heaps there are, the main one as long as it is now.
+// All heaps; the main one with its present length.
 ScanVector<MallocHeap> find_heaps(const MemoryReader& reader, const MemoryMap& map, ScanArena& arena);
 
 struct Chunk {

@@ -14,9 +14,9 @@ class MemoryReader {
  public:
   static bool is_available();
   bool read(Address address, void* into, size_t bytes) const { return read_most(address, into, bytes) == bytes; }
-  // As many bytes as can be read before the first page that can't.
+  // Reads up to the first page that cannot be read.
   size_t read_most(Address address, void* into, size_t bytes) const;
-  // One word from each address, in few system calls; what can't be read is 0.
+  // Reads one word at each address, in few system calls. A word that cannot be read is 0.
   void read_words(const std::vector<Address>& addresses, std::vector<uint64_t>& words) const;
   bool read_word(Address address, uint64_t* word) const { return read(address, word, sizeof *word); }
 };

@@ -1,4 +1,4 @@
-// Does a Python object stand at an address?
+// Tells whether a Python object is at an address.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -13,7 +13,7 @@ class PresentPages {
   ~PresentPages();
   PresentPages(const PresentPages&) = delete;
   PresentPages& operator=(const PresentPages&) = delete;
-  // Is the page at an address there, or swapped out? True where the kernel does not say. `last`: how far it is worth
+  // Returns whether the page is present or swapped out. True where the kernel does not say. `last`: how far it is worth
   // asking ahead.
   bool has(Address address, Address last);
 

@@ -25,7 +25,7 @@ class Libraries {
   // Whose static data, or nullptr.
   const Library* owner_of(Address address) const;
   const Library* library_of(Address address) const;  // the same for its code and constants
-  // Is this code or data of the interpreter's own library?
+  // Returns whether this is code or data of the interpreter's own library.
   bool is_python(Address address) const;
   // The variable that an address lies in: "torch::autograd::default_hooks". "" where the library neither exports it nor
   // has kept the names of what it does not.

@@ -25,7 +25,7 @@ struct WalkOptions {
 // References to an object that stand in the tool's own frames of this thread; with `is_argument`, the call's, too.
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument = true);
 
-// Can hold nothing that a leak is made of: text, numbers, and code, whose constants are such again.
+// Returns whether the type can never hold a leak: text, numbers, and code, which holds only these.
 bool is_small_atom(PyObject* object, size_t least_bytes = SIZE_MAX);
 
 // Error: std::bad_alloc, std::length_error. Needs the interpreter lock; runs no Python code and makes no object.

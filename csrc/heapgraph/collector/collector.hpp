@@ -13,8 +13,8 @@ namespace gradlife::heap {
 
 enum class Lifetime : uint8_t {
   held,   // a root reaches it
-  gc,     // the collector would free it, or what it frees would
-  never,  // it would not: something that it does not see holds on
+  gc,     // the collector frees it, directly or through an object that it frees
+  never,  // the collector cannot free it: a reference that it does not see keeps it
 };
 const char* lifetime_name(Lifetime lifetime);
 
@@ -27,14 +27,14 @@ struct Leg {
 
 struct Fate {
   Lifetime lifetime = Lifetime::held;
-  std::vector<Leg> legs;  // of `never`: what the collector would start from, the nearest first, 16 at most
+  std::vector<Leg> legs;  // of `never`: the objects with unseen references that keep it, nearest first, 16 at most
   // For `never` without a cycle: the path from the nearest object with unaccounted references.
   std::vector<NodeId> lead;
 };
 
 using RefCount = std::function<int64_t(NodeId)>;  // the number of known referrers where nothing is counted
 
-// `paths` must be a whole tree, and the graph must have its referrers; both must outlive this.
+// The fate of every object. `paths` must be a whole tree and the graph must have its referrers; both must outlive this.
 class Fates {
  public:
   Fates(const Graph& graph, const PathTree& paths, const RefCount& count);
@@ -47,9 +47,9 @@ class Fates {
   std::vector<NodeId> lead_to(NodeId node) const;
 
   const Graph& graph_;
-  Buffer<uint8_t> lifetimes_;  // with `by_cycle` where a cycle keeps it that the collector cannot break
+  Buffer<uint8_t> lifetimes_;                   // with `by_cycle` if an uncollectable cycle keeps it
   std::unordered_map<NodeId, int64_t> unseen_;  // references that no traverse shows, where there are any
-  std::unordered_set<NodeId> unexplained_;      // those that have references which nothing in the graph explains
+  std::unordered_set<NodeId> unexplained_;      // objects with references that nothing in the graph explains
 };
 
 }  // namespace gradlife::heap

@@ -57,7 +57,7 @@ class Garbage {
   Buffer<int64_t> count_, seen_, known_;
 };
 
-// Is this object one that the collector looks at?
+// Returns whether the collector tracks this object.
 inline bool is_collectable(const Graph& graph, NodeId node) {
   return graph.is_tracked(node) && graph.type_of(node).kind == NodeKind::python;
 }

@@ -10,7 +10,7 @@
 
 namespace gradlife::heap {
 
-// Why a file is no snapshot that can be read; in words that follow the file's name.
+// The reason why a file is no readable snapshot, in words that follow the file's name.
 struct FileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -5,7 +5,7 @@
 
 namespace gradlife::heap {
 
-// To an open descriptor, from its place on. Error: std::system_error.
+// Writes to an open descriptor, from its position on. Error: std::system_error.
 void write_graph(int descriptor, const FrozenGraph& frozen, const std::string& notes, bool with_labels);
 
 }  // namespace gradlife::heap

@@ -7,7 +7,7 @@
 
 namespace gradlife::heap {
 
-// All that have the text in one of these, ASCII letters in either case; those that retain most first. Linear in the
+// Nodes with the text in one of these, ASCII letters in either case; those that retain most first. Linear in the
 // number of nodes and of named references.
 std::vector<NodeId> search_texts(FrozenGraph& frozen, const std::string& wanted);
 

@@ -32,9 +32,9 @@ class Builder {
   // From here on, what is referred to belongs to the next node: they come in their order. These three never throw, for
   // they are called from inside C; `resolve` tells what went wrong.
   void begin_next() noexcept { push(row_mark); }
-  // To a Python object, whose type is read when its turn comes.
+  // Adds a reference to a Python object; its type is read later.
   void refer(Address address) noexcept { push(address); }
-  // To something else of a known type.
+  // Adds a reference to another object of a known type.
   void refer(Address address, uint32_t type) noexcept {
     push(address | typed_mark);
     push(type);

@@ -93,7 +93,7 @@ inline void* allocate_zeros(size_t bytes) {
   return data;
 }
 
-// As realloc; `old_bytes`: as they were asked for. What it leaves behind is wiped.
+// Works like realloc. `old_bytes` is the size that was asked for. The old block is wiped.
 inline void* resize_array(void* data, size_t old_bytes, size_t bytes) {
   void* fresh = nullptr;
   if (data != nullptr && is_mapped_array(old_bytes) && is_mapped_array(bytes)) {

@@ -36,7 +36,7 @@ _NAMED: dict[str, dict[int, tuple[str, Any]]] = {
     **{name: {1: ("dtype", _engine.float32)} for name in _FACTORIES},
     **{name: {1: ("dtype", None)} for name in _LIKES},
 }
-#: What is not shown where it stands last.
+#: Arguments that are not shown if they come last.
 _LAST: dict[str, tuple[Any, ...]] = {
     "sum.dim_IntList": (False,),
     "mean.dim": (False,),
@@ -101,7 +101,7 @@ class TorchDispatchMode:
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Self:
-        """A new mode."""
+        """Enter a new mode."""
         return cls(*args, **kwargs)
 
 

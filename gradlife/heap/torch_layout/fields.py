@@ -25,7 +25,7 @@ from gradlife.heap.torch_layout.specimens import Toys
 
 Fields = Iterator[tuple[str, Any]]
 
-#: What each class is to the walk, which tells classes by their own names and those of their bases.
+#: The role of each class in the walk, which recognizes a class by its name and the names of its bases.
 CLASSES = {
     "undefined_class": "c10::UndefinedTensorImpl",
     "tensor_class": "c10::TensorImpl",
@@ -46,9 +46,9 @@ CLASSES = {
 
 #: Of what a `std::function` is made over, if it is no more than this, it keeps a copy; then comes the address of its code.
 FUNCTION_BYTES = 16
-#: Where a DLPack structure has its maker's word, by the sort of it: the layout is public.
+#: The offset of the producer's context in a DLPack structure, by version. The layout is public.
 MAKER = {"plain": 48, "versioned": 8}
-#: How a tensor comes to memory of others: by the sort of what it is made over, the tensor and the owner's address.
+#: Tensors over borrowed memory, by the kind of owner: the tensor and the address of the owner.
 BORROWERS: dict[str, Callable[[Toys], tuple[Any, int]]] = {
     "object of a buffer": lambda toys: (toys.borrowing, id(toys.buffer)),
     "object of an array": lambda toys: (toys.torch.from_numpy(toys.array), id(toys.array)),
@@ -121,7 +121,7 @@ def tangent_offsets(meta: int | None, tangent: int) -> tuple[int | None, int | N
 
 
 def of_descriptions(toys: Toys) -> Fields:
-    """Sizes, dtypes, devices."""
+    """Find the fields of sizes, dtypes and devices."""
     big, meta = toys.big_storage._cdata, toys.meta_storage._cdata
     yield "bytes_in_storage", find(big, toys.big_storage.nbytes(), nbytes=104)
     numbers = toys.device_names()
@@ -252,7 +252,7 @@ GROUPS = (
 
 
 def find_layout(toys: Toys) -> dict[str, Any]:
-    """Every field of the extension's layout that was found. A group that fails is left out, whatever its failure."""
+    """Return all fields of the layout that were found. A group of fields that raises is left out."""
     found: dict[str, Any] = {}
     for group in GROUPS:
         try:

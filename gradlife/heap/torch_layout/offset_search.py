@@ -6,7 +6,7 @@ from typing import Any
 
 from gradlife import _heap
 
-#: As much of an object as is searched, in bytes: more than any of these classes has before its subclasses' own fields.
+#: Bytes of an object that are searched: more than any of these classes has before the fields of its subclasses.
 SEARCHED_BYTES = 640
 
 

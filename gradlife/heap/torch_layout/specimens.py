@@ -14,7 +14,7 @@ DTYPES = (
     *("float32", "float64", "float16", "bfloat16", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2"),
     *("uint8", "int8", "int16", "int32", "int64", "bool", "uint16", "uint32", "uint64"),
 )
-#: What a ctx has while its forward runs.
+#: Attributes of a ctx while its forward runs.
 CONTEXT_TUPLES = ("to_save", "saved_for_forward", "non_differentiable", "dirty_tensors")
 
 
@@ -86,7 +86,7 @@ class Toys:
 
     @functools.cached_property
     def twofold(self) -> Any:
-        """One of two results of one node."""
+        """Make a tensor that is one of two results of its node."""
         return self.torch.std_mean(self.leaf)[0]
 
     @functools.cached_property
@@ -96,7 +96,7 @@ class Toys:
 
     @functools.cached_property
     def picked(self) -> Any:
-        """Its node saves a list of tensors."""
+        """Make a tensor whose node saves a list of tensors."""
         return self.leaf[self.indices]
 
     @functools.cached_property
@@ -196,7 +196,7 @@ class Toys:
 
     @functools.cached_property
     def custom(self) -> Any:
-        """Its ctx has saved the leaf and its result."""
+        """Make a tensor whose ctx saved the leaf and the result."""
         return self.apply(self.leaf, self.result)
 
     @property
@@ -206,13 +206,13 @@ class Toys:
 
     @functools.cached_property
     def packed_leaf(self) -> Any:
-        """Its node has packed a leaf."""
+        """Make a tensor whose node packed a leaf."""
         with self.packing:
             return self.leaf.sin()
 
     @functools.cached_property
     def packed_result(self) -> Any:
-        """Its node has packed a result."""
+        """Make a tensor whose node packed its result."""
         with self.packing:
             return self.result.cos()
 
@@ -243,7 +243,7 @@ def function_of(torch: Any) -> Any:
 
 
 def make_function(torch: Any) -> Any:
-    """See `function_of`."""
+    """Make the function of `function_of`."""
 
     class Toy(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod

@@ -16,7 +16,7 @@ from gradlife.heap.torch_layout.checks import failed_fields
 from gradlife.heap.torch_layout.fields import CLASSES, find_layout
 from gradlife.heap.torch_layout.specimens import Toys
 
-#: What is unknown without each field of the layout.
+#: The information that is lost without each field of the layout.
 MEANINGS = {
     "tensor_type": "tensors",
     "storage_type": "storages",
@@ -93,7 +93,7 @@ MEANINGS = {
     **{name: class_name.rpartition("::")[2] for name, class_name in CLASSES.items()},
 }
 
-#: How many toys of each sort are looked at, of which most must agree, and how often that is tried.
+#: Specimens of each kind, of which most must agree, and the number of attempts.
 TOYS_EACH = 3
 MOST_TRIES = 3
 

@@ -42,7 +42,7 @@ class Mapper:
         self._chosen: set[int] = set()
 
     def map(self, objects: int, areas: int) -> HeapMap:
-        """All of it."""
+        """Build the whole map."""
         above = self.chosen(PROCESS, objects) | self.chosen(UNREACHED, min(objects, UNREACHED_OBJECTS))
         self._chosen = set(above)
         storages = self.storages(above)

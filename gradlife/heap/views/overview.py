@@ -21,7 +21,7 @@ VARIABLES = 8
 
 
 def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: int = CYCLES) -> HeapView:
-    """Its sizes and origin, all types or so many, and the first cyclic parts."""
+    """Summarize a snapshot: its sizes and origin, all types or the first ones, and the first cycles."""
     return HeapView(
         file=name,
         notes=snapshot.notes,

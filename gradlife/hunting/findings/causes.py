@@ -71,7 +71,7 @@ def is_hook(one: GrowingGroup) -> bool:
 
 
 def rate(one: Finding) -> float:
-    """Bytes a step."""
+    """Return the bytes per step."""
     return max(one.per_step.bytes, one.per_step.retained_bytes)
 
 

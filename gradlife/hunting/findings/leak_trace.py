@@ -109,7 +109,7 @@ def name_of(graph: _heap.Graph, node: int) -> str:
 
 
 def path_by_value(graph: _heap.Graph, path: Sequence[int]) -> list[Reference] | None:
-    """Another way where the shortest goes through a key: an object is shown by who has it as a value."""
+    """Find another path if the shortest goes through a dict key: the holder of a value explains more."""
     steps = graph.path_steps(path[-1]) if path else []
     for at in range(len(steps) - 1, 0, -1):
         if steps[at - 1].relation != "dict_key":

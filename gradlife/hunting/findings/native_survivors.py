@@ -23,12 +23,12 @@ PLAIN = frozenset(
     | {"list", "tuple", "dict", "set", "frozenset", "type", "collections.OrderedDict", "weakref.ReferenceType"}
 )
 
-#: By how much the rates of holders and held may differ from round to round.
+#: The relative difference that the rates of holders and held objects may have from round to round.
 TOLERANCE = 0.2
 
 
 def with_native_parts(evidence: Evidence, groups: Sequence[Grown]) -> list[Grown]:
-    """The groups, those that native code alone holds made parts of those that have as many opaque objects."""
+    """Merge each group that only native code holds into a group with as many opaque objects."""
     lost = [one for one in groups if one.group.anchor is None and not has_cycle(evidence.graph, one)]
     held = [one for one in groups if one.group.anchor is not None]
     lost = joined(evidence, held, lost)
@@ -44,7 +44,7 @@ def with_native_parts(evidence: Evidence, groups: Sequence[Grown]) -> list[Grown
 
 
 def joined(evidence: Evidence, held: list[Grown], lost: Sequence[Grown]) -> list[Grown]:
-    """Puts what is lost to its holders among `held`; what has none is left."""
+    """Merge groups without a holder into their holders in `held`; return the groups that have none."""
     left = []
     for one in lost:
         number = next((number for number, other in enumerate(held) if is_part(evidence, other, one)), None)
@@ -56,7 +56,7 @@ def joined(evidence: Evidence, held: list[Grown], lost: Sequence[Grown]) -> list
 
 
 def unlike(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
-    """Groups of opaque objects that no leak is made of by themselves, and of which a container gets more all the same."""
+    """Find growing groups of opaque objects. By themselves they are no leak."""
     seen = {one.group.anchor for one in known}
     rows = []
     for group in held_groups(evidence.graph, evidence.born):
@@ -73,7 +73,7 @@ def has_cycle(graph: _heap.Graph, one: Grown) -> bool:
 
 
 def united(holder: Grown, part: Grown) -> Grown:
-    """Both as one group."""
+    """Merge two groups."""
     holder.group.absorb(part.group)
     rates = (getattr(holder.per_step, name) + getattr(part.per_step, name) for name in FIELDS)
     return replace(holder, per_step=PerStep(*rates))
@@ -85,7 +85,7 @@ def is_part(evidence: Evidence, holder: Grown, part: Grown) -> bool:
 
 
 def belongs_to(graph: _heap.Graph, holder: Grown, part: Grown) -> bool:
-    """Has the one nothing of torch's or of its own size in it, and refers each object of it to one of the other's?"""
+    """Return whether the part holds no memory of note and each of its objects refers to one of the holder's."""
     if any(takes_memory(graph, node) for node in part.group.members):
         return False
     others = holder.group.members.keys()
@@ -93,13 +93,13 @@ def belongs_to(graph: _heap.Graph, holder: Grown, part: Grown) -> bool:
 
 
 def takes_memory(graph: _heap.Graph, node: int) -> bool:
-    """Is it of torch's, or large?"""
+    """Return whether the object is torch's, or large."""
     found = graph.describe(node)
     return found.kind in NATIVE or (found.bytes or 0) >= LARGE_BYTES
 
 
 def holds_as_many(evidence: Evidence, holder: Grown, part: Grown) -> bool:
-    """Are there as many opaque objects of one type in the one as tensors in the other, in each round?"""
+    """Return whether in each round the holder got as many opaque objects of one type as the part got tensors."""
     graph = evidence.graph
     wanted = rates_of(evidence, (node for node in part.group.members if graph.kind(node) == "tensor"))
     if not wanted or min(wanted) <= 0:

@@ -11,13 +11,13 @@ from gradlife.model.trace import Hop, Lifetime, Step
 from gradlife.patterns.matching.pattern import Case
 from gradlife.patterns.wording import expression, step_family
 
-#: How a reference is cut.
+#: The kinds of cuts.
 ITEMS, DETACH, CLEAR, HOOKS = "items", "detach", "clear", "hooks"
 
 #: Chains of a graph: it is cut behind the tensor that is carried on.
 CHAINS = frozenset({"GL403", "GL404", "GL408"})
 
-#: What leads from a Python object to a table of its hooks.
+#: References from a Python object to a table of its hooks.
 HOOK_TABLES = frozenset({"_backward_hooks", "_post_accumulate_grad_hooks", "hook table"})
 
 
@@ -61,7 +61,7 @@ def cut_of(finding: Finding) -> Cut | None:
 
 
 def ring_cut(cycle: tuple[Step, ...]) -> Cut | None:
-    """No variable leads to a ring; but its objects are new in each step, and can be recognized by their type."""
+    """Describe a cut of a cycle. No variable leads to it, but its objects are new in each step and known by type."""
     for step in cycle:
         table = next((number for number, hop in enumerate(step.hops) if hop.label in HOOK_TABLES), None)
         if step.kind != "python" or not (is_settable(step.hops) or table is not None):

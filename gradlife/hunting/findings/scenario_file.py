@@ -13,7 +13,7 @@ from gradlife.model.trace import Lifetime, Step
 from gradlife.patterns.matching.pattern import Case
 from gradlife.patterns.wording import step_family
 
-#: What a container is made as, and how one more thing is put into it.
+#: The code that makes each container, and the code that adds an item.
 EMPTY = {"list": "[]", "deque": "deque()", "set": "set()", "dict": "{}"}
 PUT = {"list": "kept.append({})", "deque": "kept.append({})", "set": "kept.add({})", "dict": "kept[number] = {}"}
 AROUND = {"list": "[{}]", "tuple": "({},)", "deque": "deque([{}])", "set": "{{{}}}"}

@@ -15,7 +15,7 @@ HORIZON = 100_000
 #: Plain data of Python's below so many bytes a step is minor.
 LEAST_PLAIN_BYTES = 4096
 
-#: What is retained and does not grow is a note below this share of the peak.
+#: Retained memory that does not grow is a note below this share of the peak.
 LEAST_SHARE = 0.05
 
 #: A process may have some thousand of these open at a time, whatever they weigh.
@@ -34,7 +34,7 @@ HANDLES = frozenset(
 #: Hooks and handlers that are added again and again: each step runs all of them, and takes longer than the one before.
 RUN_EACH_STEP = frozenset({"GL355", "GL526", "GL605", "GL612"})
 
-#: Where Python keeps threads that run: each has a stack.
+#: The dict of `threading` that holds the running threads. Each has a stack.
 RUNNING_THREADS = "_active"
 
 

@@ -18,10 +18,10 @@ from gradlife.model.hunt import Arrivals, PerStep
 #: Rounds in which something must have come: fewer may be what a program sets up.
 LEAST_ARRIVALS = 4
 
-#: What comes in more than this share of the steps comes with them.
+#: Objects that arrive in more than this share of the steps belong to the steps.
 MOST_OFTEN = 0.5
 
-#: Where the second half of the steps brought less than this share of the first half's, it is a cache that fills.
+#: A cache is filling if the second half of the steps brought less than this share of the first half's objects.
 LEAST_LATER_SHARE = 0.5
 
 

@@ -25,7 +25,7 @@ planted: list[Controls] = []
 
 @contextmanager
 def quiet(torch: Any) -> Iterator[None]:
-    """No mode or hook of the program sees what is planted, and the program's own modes do not change it."""
+    """Hide the planted objects from the modes and hooks of the program."""
     with (
         torch._C._DisableTorchDispatch(),
         torch._C.DisableTorchFunction(),
@@ -69,7 +69,7 @@ class Controls:
 
     @property
     def are_planted(self) -> bool:
-        """Without torch there is nothing to plant."""
+        """Return whether controls were planted. Without torch there are none."""
         return self._function is not None
 
     def plant(self, steps: int = 0, now: int = 0, *, is_early: bool = False) -> None:

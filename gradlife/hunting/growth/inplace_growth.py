@@ -1,5 +1,5 @@
-"""Places that hold one thing which takes more after every round: a tensor that `torch.cat` makes longer each step, a view of
-a storage that grows. Their count stays what it was, so that no survivors tell of them.
+"""Places whose one object takes more after every round: a tensor that `torch.cat` makes longer each step, a view of
+a storage that grows. The number of objects stays the same, so no survivors show them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gradlife.model.hunt import PerStep
 #: Rounds in each of which a place must have grown: a batch may be larger than the last by chance a few times.
 LEAST_ROUNDS = 4
 
-#: What is smaller than this share of the largest at a place is not what grows there.
+#: Objects below this share of the largest at a place are not what grows there.
 LEAST_SHARE = 0.5
 
 
@@ -44,7 +44,7 @@ class Body:
 
 
 def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
-    """Places that took more in every round, those left out of which is shown already."""
+    """Return the places that took more in every round, without those in `known`."""
     snapshots = evidence.snapshots
     if len(snapshots) <= LEAST_ROUNDS or not has_new_sizes(snapshots):
         return []
@@ -62,7 +62,7 @@ def swollen(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
 
 
 def has_new_sizes(snapshots: Sequence[StepSnapshot]) -> bool:
-    """Has anything a size at the last snapshot that nothing had before? What grows has; in most programs nothing does."""
+    """Return whether anything has a size that nothing had before. In most programs nothing does."""
     return bool(snapshots[-1].sizes.difference(*(snapshot.sizes for snapshot in snapshots[:-1])))
 
 
@@ -73,19 +73,19 @@ def bodies_of(graph: _heap.Graph) -> list[Body]:
 
 
 def places_above(graph: _heap.Graph, node: int, tensors: Set[str]) -> Iterator[Place]:
-    """Dominators that stay where they are. A tensor is none: the next one often stands at the address of the last."""
+    """Yield the dominators that keep their addresses. A new tensor often gets the address of an old one."""
     for above in dominators(graph, node):
         if graph.kind(above) == "python" and graph.type(above) not in tensors:
             yield place_at(graph, above)
 
 
 def first_of(body: Body, common: Set[Place]) -> Place | None:
-    """The nearest place of those that were there at every snapshot."""
+    """Return the nearest place that was there at every snapshot."""
     return next((place for place in body.places if place in common), None)
 
 
 def amounts_of(bodies: Iterable[Body], common: Set[Place]) -> Counter[Place | None]:
-    """The bytes at each place."""
+    """Sum up the bytes at each place."""
     sums: Counter[Place | None] = Counter()
     for body in bodies:
         sums[first_of(body, common)] += body.bytes
@@ -93,13 +93,13 @@ def amounts_of(bodies: Iterable[Body], common: Set[Place]) -> Counter[Place | No
 
 
 def grows_in_place(amounts: Sequence[int], evidence: Evidence) -> bool:
-    """Is there more after every round, and about as much more for each step?"""
+    """Return whether the amount grew in every round, by about as much per step."""
     added = [after - before for before, after in itertools.pairwise(amounts)]
     return all(one > 0 for one in added) and is_steady(added[evidence.judged.start :], evidence)
 
 
 def grown_at(evidence: Evidence, place: Place, bodies: Sequence[Body], amounts: Sequence[int]) -> Grown:
-    """The new things at a place, the largest first, with the rate of the place."""
+    """Group the new objects at a place, the largest first, with the growth of the place."""
     graph = evidence.graph
     largest, *others = sorted(bodies, key=lambda one: -one.bytes)
     group = Group(graph.find(place.address))
@@ -134,7 +134,7 @@ def place_at(graph: _heap.Graph, node: int) -> Place:
 
 
 def tensors_at(graph: _heap.Graph, places: Iterable[Place]) -> dict[int, Place]:
-    """The large ones of the objects of tensors that these places alone hold, by address."""
+    """Find the large tensors that only these places hold, by address."""
     found: dict[Place, dict[int, int]] = {place: {} for place in places}
     names = tensor_type_names() if found else frozenset()
     for name in names:

@@ -13,7 +13,7 @@ from gradlife import _heap
 from gradlife.hunting.growth.groups import Group
 from gradlife.hunting.snapshots.retained import dominators
 
-#: So many objects that got one each are no accident.
+#: Objects that must have got a new one each before it counts as growth.
 LEAST_PLACES = 10
 
 #: More than so many in one object are a container's.
@@ -26,7 +26,7 @@ LEAST_SHARE = 0.9
 #: References whose names tell one place of an object from another; those of items and values do not.
 NAMED = frozenset({"attribute", "slot", "dict_value"})
 
-#: What a tensor has from the beginning or never: one that has it where none had it is another tensor at that address.
+#: Fields that a tensor has from the beginning or never. A new one means another tensor at the same address.
 FROM_THE_BEGINNING = ("native", "base")
 
 

@@ -70,7 +70,7 @@ def described(group: Group, graph: _heap.Graph, born: Births, judged: range) -> 
     for node in relevant:
         islands.setdefault(group.members[node], Counter())[graph.kind_and_type(node)] += 1
     types = dict.fromkeys(type_ for counts in islands.values() for type_ in counts)
-    # Of some islands a part stands where others stood, and is not known to be theirs.
+    # Parts of some islands have the addresses of earlier ones; nothing tells whose they are.
     each = {type_: usual(counts[type_] for counts in islands.values() if counts[type_]) for type_ in types}
     return Lost(group, each, Counter(graph.kind_and_type(node) for node in relevant if born[node] in judged))
 

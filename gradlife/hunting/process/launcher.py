@@ -17,7 +17,7 @@ VARIABLE = "GRADLIFE_LAUNCHED_HUNT"
 #: The file whose maker is hunted: it has the number of the process.
 CLAIM = "claim"
 
-#: What each Python imports as it starts. The environment's own module of that name is imported, too.
+#: The module that each Python imports as it starts. The environment's own module of that name is imported, too.
 SITECUSTOMIZE = """\
 import sys
 own = sys.modules.pop("sitecustomize")

@@ -33,7 +33,7 @@ class Malloc:
         self._begun = step
 
     def end_round(self, step: int) -> None:
-        """After so many steps, garbage collected. Less of the one may hide more of the other."""
+        """Measure after a round of steps, with garbage collected. Shrinking mappings may hide a growing heap."""
         now, steps = _heap.malloc_bytes(), step - self._begun
         added = None if now is None or self._before is None else now - self._before
         self.per_step = added / steps if added is not None and steps > 0 else None

@@ -45,7 +45,7 @@ def judged(finding: Finding, text: str, after: HuntReport) -> Proof:
 
 
 def heir_of(finding: Finding, after: HuntReport) -> Finding | None:
-    """Another finding that has taken on a good part of what this one kept."""
+    """Find the finding that now holds a good part of what this one held."""
     return next((one for one in after.findings if is_large(one.per_step, finding.per_step)), None)
 
 

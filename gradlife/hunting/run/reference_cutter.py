@@ -103,7 +103,7 @@ def detach(start: Any, hops: Hops) -> None:
 
 
 def put(start: Any, hops: Hops, value: object) -> None:
-    """Another value in the place that the last reference stands for."""
+    """Assign another value to the last reference."""
     holder = follow(start, hops[:-1])
     relation, label, index = hops[-1]
     if relation == "dict_value":

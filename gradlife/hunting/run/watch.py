@@ -12,7 +12,7 @@ from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.schedule import schedule_for
 from gradlife.model.hunt import HuntReport
 
-#: What names the target, where the loop has no other name.
+#: The name of a loop that has no other.
 TARGET = "the watched loop"
 
 

@@ -22,7 +22,7 @@ LEAST_STEPS = 2
 #: Snapshots of this kind at most: each epoch may be a function of its own.
 MOST_SNAPSHOTS = 4
 
-#: What gives its value and goes on returns none for good.
+#: Flags of functions that go on after they have given a value.
 PAUSING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -75,7 +75,7 @@ class Returns:
             self.stop()
 
     def stop(self) -> None:
-        """Ends it."""
+        """Stop watching."""
         self._is_over = True
         if sys.getprofile() == self._heard:
             sys.setprofile(None)

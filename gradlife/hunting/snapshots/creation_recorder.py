@@ -17,7 +17,7 @@ from gradlife.hunting.snapshots.creation_sites import Notes
 from gradlife.hunting.snapshots.node_weights import LEAK_TYPES
 from gradlife.hunting.snapshots.step_snapshots import ARRAY, full_name, subclasses, tensor_type_names
 
-#: What is recorded beside tensors before it is known what grows; instances of the others have many sizes.
+#: Types recorded beside tensors before the growing types are known. Instances of other types have many sizes.
 USUAL = (LEAK_TYPES | {ARRAY}) - {"frame", "generator", "coroutine", "async_generator", "type"}
 
 #: Python makes these again from what was freed, without its allocator: the block tells nothing of who made them last.
@@ -26,7 +26,7 @@ REUSED = frozenset({"list", "dict", "tuple", "float", "int", "slice", "Context",
 #: A function of torch's that tells the number which the thread's next grad node gets, by its name in the library.
 NEXT_SEQUENCE = "_ZN2at15sequence_number4peekEv"
 
-#: What runs the program: gradlife, and its loop.
+#: Code that runs the program: gradlife, and its loop.
 RUNNERS = ("<hunt>", OWN_FOLDER)
 
 #: Files that nobody wrote: frozen modules, generated code.
@@ -107,7 +107,7 @@ class Recording:
             _heap.resume_recording(2)
 
     def stop(self) -> None:
-        """Ends it."""
+        """Stop recording."""
         if self.is_on:
             self.is_on = False
             _heap.stop_recording()

@@ -20,7 +20,7 @@ Stack = Sequence[tuple[str, int, str]]  # file, line, function; the innermost fi
 #: Members of a group that are looked up at most.
 MOST_ASKED = 500
 
-#: What torch calls that which a node saves of what it made itself.
+#: The name of torch for a saved tensor that is the node's own result.
 OWN_RESULT = "result"
 
 
@@ -90,7 +90,7 @@ class Creations:
         return int(memoryview(self.notes.sites).cast("I")[at]) if is_noted else None
 
     def _site_of_node(self, node: int) -> int | None:
-        """Its own, or that of the context which a Function's node has."""
+        """Return the site of a grad node, or of its ctx if it is a Function's."""
         found = self._noted_node(node)
         contexts = (self.graph.describe(target) for target in self.graph.referents(node) if found is None)
         names = (self._site_of_block(one.type, one.address) for one in contexts if one.kind == "python")
@@ -113,7 +113,7 @@ class Creations:
         return next((site for site in sites if site is not None), None)
 
     def _makers(self, tensor: int) -> list[int]:
-        """Nodes that saved a tensor which they had made."""
+        """Return the nodes that saved a tensor as their own result."""
         if not self.graph.has_labels:
             return []
         rows = self.graph.story(tensor)["referrers"]
@@ -127,7 +127,7 @@ def spread(nodes: Iterable[int]) -> Sequence[int]:
 
 
 def words(file: str, line: int, function: str) -> str:
-    """``train.py:41 in step``; by its name from here where the file lies below."""
+    """Format a place as ``train.py:41 in step``, with a relative path below the working folder."""
     return f"{short_path(file)}:{line} in {function}"
 
 

@@ -43,7 +43,7 @@ LEAK_BASES = (("threading", "Thread"), ("logging", "Handler"), ("concurrent.futu
 #: A piece of plain Python data of so many bytes is a leak, too.
 LARGE_BYTES = 64 * 1024
 
-#: So are small pieces, and arrays of numbers, that come to so many bytes in each step. What a program writes down of a
+#: So are small objects, and arrays of numbers, from this many bytes per step on. What a program writes down of a
 #: step, a row of numbers in a dict, is less; objects of its own classes are no such row.
 LEAST_PLAIN_BYTES = 1_024
 LEAST_OBJECT_BYTES = 512

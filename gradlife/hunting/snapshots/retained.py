@@ -31,12 +31,12 @@ class Kept:
 
 
 def kept_by_steps(snapshot: StepSnapshot, grown: Iterable[int]) -> list[Kept]:
-    """Storages of which every path from the root leads through a grad node or a dead frame, by the first of these."""
+    """Find storages that are reachable only through a grad node or a dead frame, by the first of these."""
     return together(snapshot.graph, kept_in(snapshot.graph, grown))
 
 
 def kept_in(graph: _heap.Graph, grown: Iterable[int] = ()) -> list[Kept]:
-    """The same by each grad node or dead frame, the small ones too."""
+    """Find the same by each grad node or dead frame, the small ones too."""
     skipped, contexts = set(grown), context_type_names()
     found: dict[int, Kept] = {}
     for storage in storages_of(graph):
@@ -64,7 +64,7 @@ def together(graph: _heap.Graph, found: list[Kept]) -> list[Kept]:
 
 
 def holder_above(graph: _heap.Graph, node: int) -> int:
-    """The nearest dominator that is a Python object other than a tensor."""
+    """Return the nearest dominator that is a Python object other than a tensor."""
     for above in dominators(graph, node):
         kind, name = graph.kind_and_type(above)
         if kind in {"python", "root"} and name != "torch.Tensor":
@@ -73,20 +73,20 @@ def holder_above(graph: _heap.Graph, node: int) -> int:
 
 
 def is_of_a_step(graph: _heap.Graph, node: int, contexts: frozenset[str]) -> bool:
-    """Is this a part of a step, which ends with it: a grad node, its context, a frame that returned?"""
+    """Return whether the node should end with its step: a grad node, its context, a frame that returned."""
     kind, name = graph.kind_and_type(node)
     return kind == "grad_node" or (kind == "python" and (name in FRAMES or name in contexts))
 
 
 def storages_of(graph: _heap.Graph) -> Iterator[int]:
-    """All storages."""
+    """Yield all storages of the graph."""
     for name, kind, _, _ in graph.census():
         if kind == "storage":
             yield from graph.of_type(name)
 
 
 def dominators(graph: _heap.Graph, node: int) -> Iterator[int]:
-    """The dominators of a node, the nearest first."""
+    """Yield the dominators of a node, nearest first."""
     at = graph.dominator(node)
     while at is not None and at != node:
         yield at

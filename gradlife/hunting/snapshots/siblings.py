@@ -14,7 +14,7 @@ from gradlife.model.trace import Step, Trace
 #: Names that are named at most.
 MOST = 3
 
-#: What is smaller than this share of what is shown is left out.
+#: Objects below this share of the one shown are left out.
 LEAST_SHARE = 0.5
 
 #: References by a name of the program's.

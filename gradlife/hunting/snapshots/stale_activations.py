@@ -103,7 +103,7 @@ class Watch:
         self._mode.__enter__()
 
     def stop(self) -> None:
-        """Ends it."""
+        """Stop watching."""
         if self._mode is not None:
             self._mode.__exit__(None, None, None)
             self._mode = None
@@ -160,7 +160,7 @@ def unread(found: LeftBehind, known: Collection[int] = ()) -> list[Kept]:
 
 
 def place_of(graph: _heap.Graph, node: int) -> int:
-    """Its place in what holds it: the later an attribute was written the larger."""
+    """Return the position in its holder. Attributes that were written later have larger ones."""
     path = graph.path(node)
     return graph.referents(path[-2]).index(node) if len(path) > 1 else 0
 

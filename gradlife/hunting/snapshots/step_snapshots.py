@@ -21,17 +21,17 @@ from gradlife.hunting.process.forked import CAN_FORK
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.model.hunt import PerStep
 
-#: Where the classes of tensors, storages and contexts are defined in C++: torch's, and those of gradlife's own engine.
+#: Modules that define the classes of tensors, storages and contexts: of torch, and of gradlife's engine.
 NATIVE_MODULES = ("torch._C", "gradlife._engine")
 
-#: What stands for each native kind in a count.
+#: The name of each native kind in a count.
 NATIVE_COUNTS = {"storage": "storages", "grad_node": "graph_nodes"}
 
 #: Text, numbers and code of fewer bytes are no part of a snapshot: no leak is made of them, and they are two thirds of a heap.
 LEAST_ATOM = 4 * 1024
 
 
-#: What has memory of its own, besides storages.
+#: The type that has memory of its own, besides storages.
 ARRAY = "numpy.ndarray"
 
 
@@ -97,7 +97,7 @@ class Collect(enum.Enum):
     ALL = enum.auto()
 
     def run(self) -> None:
-        """Collect."""
+        """Run the collector."""
         if self is not Collect.NOTHING:
             gc.collect(1 if self is Collect.YOUNG else 2)
 

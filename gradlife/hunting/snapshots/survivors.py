@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gradlife import _heap
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 
-#: So many new objects of one type are followed in a round; more of them are alike.
+#: New objects of one type that are followed in a round at most.
 MOST_OF_A_TYPE = 100_000
 
 #: Snapshots, counted from the last, whose graphs are asked for again: those between the rounds that are judged.

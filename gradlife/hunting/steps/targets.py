@@ -18,7 +18,7 @@ from gradlife.errors import UnknownNameError, UsageError
 
 Step = Callable[..., object]
 
-#: What stands before a module's name in the text of a target.
+#: The prefix of a module's name in a target.
 MODULE_MARK = "-m "
 
 

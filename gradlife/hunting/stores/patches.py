@@ -25,7 +25,7 @@ from gradlife.patterns.rewrites.saved_on_ctx import saved_for_backward
 #: A tensor with its graph in a container that grows.
 KEPT_GRAPH = "GL402"
 
-#: How a tensor of one number is shown.
+#: The shape of a tensor with one element, as shown.
 SCALAR = " []"
 
 #: A file and the text that it would have.

@@ -25,7 +25,7 @@ MEMBERS = frozenset({"_modules", "_parameters", "_buffers"})
 #: ``handle (train.py:12)``, as a frame or a function is described.
 IN_FILE = re.compile(r"(?P<name>.+) \((?P<file>[^()]+):(?P<line>[0-9]+)\)")
 
-#: What the name of a function inside another has in it.
+#: The part that the qualified name of an inner function contains.
 INSIDE = "<locals>"
 
 

@@ -19,7 +19,7 @@ MANY = 8
 #: Types that are no one's own: how an attribute of theirs is set is the program's affair.
 PLAIN_OWNERS = ("types.SimpleNamespace", "module", "type", "argparse.Namespace")
 
-#: What is in C++ alone, where nothing in Python reaches it.
+#: Types that exist in C++ only; nothing in Python reaches them.
 NAMELESS = frozenset({"StorageImpl", "TensorImpl", "grad node"})
 
 #: Methods of torch.jit that keep a graph in C++.

@@ -10,7 +10,7 @@ from gradlife.hunting.stores.program_sources import Source
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-#: What stands in a compound statement's own line.
+#: Fields of a compound statement that are on its own line.
 HEADERS = ("test", "iter", "items", "subject", "decorator_list", "bases", "keywords")
 
 
@@ -26,7 +26,7 @@ class Scope:
 
     @property
     def function(self) -> Function | None:
-        """The innermost function."""
+        """Return the innermost function."""
         return self.functions[-1] if self.functions else None
 
     @property
@@ -44,7 +44,7 @@ class Statement:
 
     @property
     def source(self) -> Source:
-        """Its file."""
+        """Return the source file."""
         return self.scope.source
 
     @property

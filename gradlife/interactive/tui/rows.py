@@ -50,7 +50,7 @@ class RowList(ScrollView, can_focus=True):
 
         @property
         def control(self) -> RowList:
-            """The list."""
+            """Return the list that the rows belong to."""
             return self.rows
 
     class Chosen(Moved):
@@ -63,7 +63,7 @@ class RowList(ScrollView, can_focus=True):
         raise NotImplementedError
 
     def row(self, index: int, width: int) -> Text:
-        """One of them."""
+        """Return the row at a position."""
         raise NotImplementedError
 
     @property

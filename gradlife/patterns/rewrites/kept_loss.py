@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from gradlife.patterns.rewrites.reads import is_reflection
 from gradlife.patterns.rewrites.source_edits import called_on, edited
 
-#: What the program may ask of the list without touching what is in it.
+#: Methods of the list that do not touch its items.
 HARMLESS = frozenset({"append", "appendleft", "clear"})
 
 

@@ -18,7 +18,7 @@ ENDS = frozenset(
 )
 TO_PLAIN = frozenset({"float", "int", "len", "bool", "isinstance", "id", "type"})
 
-#: Those of which the result has the graph of what they are given.
+#: Methods whose result keeps the graph of the argument.
 THROUGH = frozenset(
     {"mean", "sum", "max", "min", "std", "var", "abs", "sqrt", "exp", "log", "float", "double", "cpu", "clone", "stack"}
     | {"cat", "values", "items", "keys", "get", "copy", "list", "tuple", "sorted", "reversed", "zip", "enumerate"}

@@ -25,7 +25,7 @@ class Edit:
 
 
 def replaced(node: ast.expr | ast.stmt, text: str) -> Edit:
-    """Another text for a node."""
+    """Replace the source text of a node."""
     return Edit(node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0, text)
 
 

@@ -25,7 +25,7 @@ from gradlife.hunting.snapshots.step_snapshots import full_name, native_classes
 TENSOR = "TensorBase"
 OTHERS = ("StorageBase", "_FunctionBase")
 
-#: What grad nodes alone have.
+#: The attribute that only grad nodes have.
 NODE_ATTRIBUTE = "next_functions"
 
 #: Who makes functions and partials of its own for each run of a test.
@@ -140,7 +140,7 @@ class Family(StrEnum):
     NONE = ""
 
 
-#: Of classes that were asked for before, by address. The class itself is not kept: another one may be there by now.
+#: Answers for classes that were asked about, by address. The class is not kept, so another one may be there by now.
 _families: dict[int, tuple[weakref.ref[type], Family]] = {}
 
 

@@ -17,7 +17,7 @@ LEAST_ROUNDS = 3
 
 
 def hunted(step: Callable[..., object], rounds: int, calls: int, warmup: int) -> HuntReport:
-    """The hunt."""
+    """Run the hunt."""
     if rounds < LEAST_ROUNDS or calls < 1 or warmup < 0:
         raise UsageError(f"no_growth(rounds={rounds}, calls={calls}, warmup={warmup}): {LEAST_ROUNDS} rounds at least")
     schedule = Schedule(warmup, (calls,) * rounds, (), (), lines=1, collector=min(5, calls), watched=min(5, calls))

@@ -13,7 +13,7 @@ import pytest
 
 from gradlife.pytest_plugin.checks.subtests import without_reports
 
-#: What ends a run of a test without ending pytest.
+#: Exceptions that end a run of a test, not pytest.
 ENDS = (Exception, pytest.skip.Exception, pytest.fail.Exception)
 
 #: Characters of an exception that are shown.

@@ -28,7 +28,7 @@ class QuietHooks:
             self.failed.append(f"{name}: {str(crash.message).partition(chr(10))[0]}" if crash is not None else name)
 
     def pytest_exception_interact(self, **of: object) -> None:
-        """Nobody is to be asked about it."""
+        """Keep the failure of a repeated run from the debugger."""
 
 
 @contextmanager

@@ -18,12 +18,12 @@ from gradlife.pytest_plugin.checks.gc_boundary import Family, family_of, has, in
 from gradlife.pytest_plugin.checks.native_survivors import Unshown
 from gradlife.pytest_plugin.checks.survivors import Outliving, outliving
 
-#: When so many objects were hidden from the collector since it last saw everything, or there are so many bytes more, it sees
-#: everything again: what was in use when a test ended may be in cycles by now.
+#: After so many frozen objects, or so many more bytes, the collector is thawed once: an object that was in use when its
+#: test ended may be in a cycle by now.
 MANY = 50_000
 MUCH = 64 * 1024 * 1024
 
-#: A number that no grad node has: only the next one's is asked for.
+#: A number above that of any grad node. Asking for nodes since it returns only the next node's number.
 NO_NODE = 2**63
 
 BLIND = "the collector was frozen or thawed while the test ran: new objects cannot be distinguished from old ones"
@@ -50,7 +50,7 @@ class Sweep:
     _unshown: Unshown = field(default_factory=Unshown)
 
     def begin(self) -> None:
-        """A test begins: what there is now is old."""
+        """Begin a test: objects that exist now count as old."""
         if not self.is_open:
             self.is_open = True
             self._old = [[]]
@@ -67,12 +67,12 @@ class Sweep:
         self._unshown.begin()
 
     def interrupt(self) -> None:
-        """A test is checked in another way, and in the end the collector sees everything: the next one begins anew."""
+        """Start anew with the next test: another kind of check is about to thaw the collector."""
         self.is_open = False
         self._unshown.outdate()
 
     def close(self) -> None:
-        """The session ends."""
+        """End the session's checks."""
         if self.is_open:
             self.is_open = False
             self.recording.stop()
@@ -81,8 +81,8 @@ class Sweep:
     # --- during a test ------------------------------------------------------------------------------------------------
 
     def carriers(self) -> set[int]:
-        """Tensors, storages, grad nodes and contexts that are young and alive, by address, and grad nodes that are in C++
-        alone; those of fixtures of wider scope left out. Raises `Blind`.
+        """Return the addresses of young living tensors, storages, grad nodes and contexts, and of grad nodes without a
+        Python object. Objects of fixtures with a wider scope do not count. Raises `Blind`.
         """
         objects = gc.get_objects()
         if not has(objects, self._mark) or has(objects, self._old):
@@ -90,11 +90,11 @@ class Sweep:
         return (carriers_of(objects) - addresses(self._spared)) | self._nodes()
 
     def _nodes(self) -> set[int]:
-        """Grad nodes of the test that are alive: an old tensor may have them, which no young object shows."""
+        """Return the test's living grad nodes. An old tensor may hold one that no young object leads to."""
         return set(self.recording.nodes_since(self._first_node)[1]) - self._spared_nodes
 
     def carriers_set_up(self) -> set[int]:
-        """The same before the test itself runs; that nothing can be seen is found out again when it has run."""
+        """Return `carriers` before the test itself runs; empty where it raises `Blind`."""
         try:
             return self.carriers()
         except Blind:
@@ -111,12 +111,12 @@ class Sweep:
             self._unshown.renew()
 
     def has_more_memory(self) -> bool:
-        """May the test have left what no young object shows?"""
+        """Return whether the test may have left objects that no young object leads to."""
         return self._unshown.has_more()
 
     def native_survivors(self, may_collect: bool) -> set[int]:
-        """Tensors and grad nodes of the test that no young object shows, where memory says that there may be some: those in
-        cycles among them, unless the collector may run.
+        """Return the test's tensors and grad nodes that no young object leads to, if memory grew. Leave out those in
+        cycles if the collector may run.
         """
         found = self._unshown.left(may_collect)
         return {at for at, family in found if family == "tensor" or self.recording.is_since(at, self._first_node)}
@@ -135,14 +135,14 @@ class Sweep:
         return found
 
     def end(self) -> None:
-        """The test is over: what is left of it is old."""
+        """End a test: its remaining objects count as old."""
         self._spared.clear()
         self._spared_nodes.clear()
         malloc = _heap.malloc_bytes() or 0
         if self._aged > MANY or malloc > self._malloc + MUCH:
             gc.unfreeze()
             self._age()
-            self._aged = 0  # what it just saw is not hidden since: with torch loaded that alone is more than many
+            self._aged = 0  # objects that were just thawed do not count: torch alone has more than MANY
             self._malloc = _heap.malloc_bytes() or 0
         else:
             self._age()
@@ -156,7 +156,7 @@ class Sweep:
 
 
 def launcher() -> str | None:
-    """The script that pytest was started by: no line of it made anything of a test's."""
+    """Return the script that started pytest. Its lines create nothing for a test."""
     return getattr(sys.modules["__main__"], "__file__", None)
 
 
@@ -166,7 +166,7 @@ def addresses(references: Iterable[weakref.ref[Any]]) -> set[int]:
 
 
 def carriers_in(objects: list[Any]) -> list[weakref.ref[Any]]:
-    """Weak references to tensors, storages, grad nodes and contexts."""
+    """Return weak references to the tensors, storages, grad nodes and contexts among objects."""
     return [*references(objects, is_seen)]
 
 
@@ -176,5 +176,5 @@ def carriers_of(objects: list[Any]) -> set[int]:
 
 
 def is_seen(kind: type) -> bool:
-    """Is this a class of what carries memory of torch's, whose objects can be referred to weakly?"""
+    """Return whether instances of a class carry memory of torch and support weak references."""
     return family_of(kind) is not Family.NONE and type.__dict__["__weakrefoffset__"].__get__(kind) != 0

@@ -21,10 +21,10 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Lifetime, Trace
 
-#: What a frame is called whose function has not returned.
+#: The label of a frame whose function has not returned.
 RUNNING = "running frame"
 
-#: What functions that can be left and entered again keep their variables in, and what tells that they run.
+#: Types that keep the variables of a suspended function, and the attribute that shows that it runs.
 GENERATORS = {"generator": "gi_running", "coroutine": "cr_running", "async_generator": "ag_running"}
 
 KINDS = {

@@ -17,7 +17,7 @@ from gradlife.pytest_plugin.outcomes.results import Checked, Section
 
 FORMAT = "gradlife.leaks-baseline/1"
 
-#: Of a fingerprint, in summaries.
+#: Digits of a fingerprint in summaries.
 SHOWN_DIGITS = 8
 
 
@@ -52,7 +52,7 @@ class Baseline:
     entries: dict[str, Known] = field(default_factory=dict)
 
     def known(self, fingerprint: str) -> Known | None:
-        """Its entry, which may have been written by hand from the first digits that a summary shows."""
+        """Return the entry of a finding. An entry written by hand may have only the digits that a summary shows."""
         exact = self.entries.get(fingerprint)
         if exact is not None:
             return exact

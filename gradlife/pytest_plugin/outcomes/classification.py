@@ -69,7 +69,7 @@ def names(allowed: str, finding: Finding) -> bool:
 
 
 def in_full(link: str) -> str:
-    """``pytorch/pytorch#94990`` for ``pt#94990``."""
+    """Expand ``pt#94990`` to ``pytorch/pytorch#94990``."""
     for short, whole in SHORT_LINKS.items():
         if link.startswith(short):
             return whole + link.removeprefix(short)

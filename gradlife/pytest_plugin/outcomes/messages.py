@@ -75,7 +75,7 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def entry_lines(entry: Entry, number: int) -> Iterator[str]:
-    """One leak."""
+    """Format the lines of one leak."""
     finding = entry.finding
     yield f"{number}. {finding.code} {finding.title}  [{finding.fingerprint}]"
     if entry.why:

@@ -80,7 +80,7 @@ class Reporter:
 
 
 def document(suite: SuiteResult, exit_status: int) -> dict[str, Any]:
-    """Everything as JSON."""
+    """Return all results as JSON."""
     baseline = suite.baseline
     return {
         "format": FORMAT,

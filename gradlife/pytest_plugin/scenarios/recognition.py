@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-#: What scenario files import, by which the runner knows them, too; not what stands in a text.
+#: The import by which a scenario file is recognized, here and by the runner. Text in strings does not count.
 IMPORT = re.compile(rb"^(?:from|import) +gradlife(?:\.scenario\b| +import +scenario\b)", re.MULTILINE)
 MARK = b"scenario"
 

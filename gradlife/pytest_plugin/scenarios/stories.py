@@ -99,7 +99,7 @@ class Contradicted(Exception):
 class StoryItem(pytest.Item):
     """One story on one system."""
 
-    #: What it leaves behind is measured where it runs; here it leaves nothing.
+    #: A story's leaks are measured in its child process, so the sweep skips it here.
     measures_itself = True
 
     def __init__(self, *, story: Story, system: System, **others: Any) -> None:
@@ -154,7 +154,7 @@ def problem_lines(run: ScenarioRun, story: Story, backend: Backend) -> Iterator[
 
 
 def sentences(problem: problems.Problem) -> Iterator[str]:
-    """One of them."""
+    """Format one problem of a story."""
     [system] = problem.systems
     yield f"{problem.word} {problem.headline} on {system}"
     yield from (f"  {line}" for line in problem.sentences)

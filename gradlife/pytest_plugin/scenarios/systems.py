@@ -16,7 +16,7 @@ ARGUMENT = "gradlife_backend"
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One of them, or why it is not to be had here."""
+    """A system, or the reason why it is not available."""
 
     name: str
     backend: Backend | None = None
@@ -30,7 +30,7 @@ class System:
 
 
 def systems_of(config: pytest.Config) -> tuple[System, ...]:
-    """All of them. One that the command line names and that is not to be had is a refusal in a line."""
+    """Return all systems. Raises a usage error if one named on the command line is not available."""
     named = config.getoption("gradlife_backend")
     return tuple(system(name, is_named=bool(named)) for name in dict.fromkeys(named or DEFAULT_BACKENDS))
 

@@ -46,13 +46,13 @@ class Terms:
         return self.until is not None and datetime.date.today() > self.until
 
 
-#: How tests without a marker are checked: after one run, or by running them again.
+#: The options that check tests without a marker: after one run, or by running them again.
 SWEPT, REPEATED = "--leaks", "--leaks-repeat"
 
 #: Bytes that each run of a test must leave in cycles, to fail for it where nothing is said of cycles.
 LEAST_CYCLE = 4096
 
-#: Where a test's terms stand.
+#: The key under which an item keeps its terms.
 TERMS = pytest.StashKey[Terms]()
 
 #: The fixture that asserts lifetimes.
@@ -103,7 +103,7 @@ def policy(name: str, value: object) -> str:
 
 
 def names(name: str, value: object) -> tuple[str, ...]:
-    """Texts."""
+    """Read an argument that is a list of strings."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise BadMarker(f"{MARKER}({name}={value!r}): a list of fingerprints, codes, or 'torch>=2.10:pt#94990'")
     found = tuple(value)
@@ -113,7 +113,7 @@ def names(name: str, value: object) -> tuple[str, ...]:
 
 
 def date(name: str, value: object) -> datetime.date | None:
-    """A day."""
+    """Read an argument that is a date."""
     if value in ("", None):
         return None
     if isinstance(value, datetime.datetime):
@@ -127,7 +127,7 @@ def date(name: str, value: object) -> datetime.date | None:
 
 
 def text(name: str, value: object) -> str:
-    """A text."""
+    """Read an argument that is a string."""
     if not isinstance(value, str):
         raise BadMarker(f"{MARKER}({name}={value!r}): a text")
     return value

@@ -29,7 +29,7 @@ class LeaksAction(argparse.Action):
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Declares them."""
+    """Declare the options."""
     group = parser.getgroup("gradlife", "memory leaks and lifetimes")
     group.addoption(
         "--leaks",

@@ -21,7 +21,7 @@ class Rect:
 
     @property
     def area(self) -> float:
-        """Its pixels."""
+        """Return the area in pixels."""
         return self.width * self.height
 
     def inset(self, left: float, top: float, right: float, bottom: float) -> Rect:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-#: What XML has no place for: control characters, and halves of characters.
+#: Characters that XML forbids: control characters and lone surrogates.
 NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -53,7 +53,7 @@ def type_line(row: TypeChange) -> RenderableType:
 
 
 def path_line(row: PathChange) -> RenderableType:
-    """A place's changes."""
+    """Format the changes at a place."""
     lead = numbers(f"{row.count_before:,}", f"{row.count_after:,}", signed(row.bytes))
     return Hanging(lead, Text.assemble(row.type, (f"\n{row.path}", QUIET)))
 

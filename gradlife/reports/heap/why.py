@@ -21,7 +21,7 @@ STYLES = {
 
 
 def render_trace(trace: Trace) -> RenderableType:
-    """Everything that is known of why an object is alive."""
+    """Print why an object is alive."""
     return Group(*map(coloured, trace_lines(trace)))
 
 

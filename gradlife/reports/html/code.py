@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from gradlife.reports.coloured_code import PARTS
 
-#: Of lines of a difference: the class by the first character.
+#: The CSS class of a line of a diff, by its first character.
 CHANGES = {"-": "gone", "+": "new"}
 
 

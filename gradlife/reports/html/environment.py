@@ -13,7 +13,7 @@ from gradlife._version import __version__
 
 FOLDER = Path(__file__).parent / "templates"
 
-#: What could end a block of JSON within a page, or start another one, and two line ends that only JavaScript knows.
+#: Characters that could end a block of JSON in a page or start another, and two line ends that only JavaScript knows.
 UNSAFE_IN_SCRIPTS = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -44,5 +44,5 @@ def embedded(identifier: str, data: object) -> Markup:
 
 
 def thousands(number: float) -> str:
-    """12,345."""
+    """Format a number as 12,345."""
     return f"{number:,}"

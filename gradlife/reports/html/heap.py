@@ -60,7 +60,7 @@ def heap_page(view: HeapView, found: HeapMap) -> str:
 
 
 def page_of(view: HeapView, found: HeapMap) -> HeapPage:
-    """Everything that the page shows."""
+    """Collect the data of the page."""
     return HeapPage(
         facts=facts(view),
         limits=[short(value) for key, value in view.notes if key == "limit"],

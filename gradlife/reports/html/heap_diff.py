@@ -45,7 +45,7 @@ def diff_page(difference: HeapDiff, before: str, after: str) -> str:
 
 
 def diff_view(difference: HeapDiff, rows: int = TYPES) -> DiffView:
-    """Everything that is shown of a difference."""
+    """Collect the data of a comparison."""
     types = difference.types
     rest = types[rows:]
     left_out = (
@@ -63,7 +63,7 @@ def diff_view(difference: HeapDiff, rows: int = TYPES) -> DiffView:
 
 
 def facts(types: Sequence[TypeChange], by_identity: bool) -> list[tuple[str, str]]:
-    """Sums."""
+    """Return the totals."""
     new, gone, grown = (sum(getattr(row, name) for row in types) for name in ("new", "gone", "grown"))
     new_bytes, gone_bytes = sum(row.new_bytes for row in types), sum(row.gone_bytes for row in types)
     more, fewer = ("New", "Gone") if by_identity else ("More", "Fewer")
@@ -89,7 +89,7 @@ def grown_map(types: Sequence[TypeChange]) -> Drawn | None:
 
 
 def area(row: TypeChange) -> Area:
-    """One type."""
+    """Return the area of one type."""
     name = short(short_name(row.type), 80)
     text = f"{short(row.type, 80)}: {signed(row.bytes)}, {row.new:,} new, {row.gone:,} gone"
     return Area(name, row.bytes, text, signed(row.bytes), "1" if row.kind == "storage" else "plain")

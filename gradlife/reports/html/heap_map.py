@@ -120,7 +120,7 @@ def named(one: OtherEnd | MappedObject) -> str:
 
 
 def what(one: OtherEnd | MappedObject) -> str:
-    """Its type in short, and what else is known of it."""
+    """Return the short type of an object and its details."""
     return short(f"{short_name(one.type)} {one.detail}".strip())
 
 

@@ -50,7 +50,7 @@ def finding_cells(findings: Sequence[Numbered], cards: int, total: int) -> Itera
 
 
 def finding_cell(finding: Finding, number: int, link: str, total: int) -> Cell:
-    """One finding."""
+    """Return the cell of one finding."""
     tone = "gc" if finding.kind is FindingKind.NEEDS_GC else "bad"
     whole = cell(f"{number}. {finding.code} {short(finding.title, 80)}", finding.retained_bytes, total, tone, link)
     return replace(whole, parts=tuple(type_cell(one, total, tone, link) for one in finding.retained_types))

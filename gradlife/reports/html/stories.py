@@ -101,7 +101,7 @@ def event_data(events: Sequence[Event], order: dict[str, int]) -> dict[str, Any]
 
 
 def event_row(event: Event, place: dict[tuple[str, str], int], order: dict[str, int]) -> list[Any]:
-    """One event."""
+    """Return the row of one event."""
     lane = place[event.object_kind, str(event.object)]
     return [lane, order.get(event.stage, 0), event.kind, event.detail, event.strong, event.weak]
 

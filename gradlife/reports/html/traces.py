@@ -11,7 +11,7 @@ from gradlife.reports.html.words import short
 from gradlife.reports.hunt.trace import gathered
 from gradlife.reports.values import counted, size
 
-#: Whether an object leaks, and the class of its colour.
+#: The text and the CSS class of each verdict on an object.
 LEAKING = {
     StepStatus.EXPECTED: ("leaking: no", "good"),
     StepStatus.UNKNOWN: ("leaking: ?", "quiet"),
@@ -69,7 +69,7 @@ class TraceView:
 
 
 def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
-    """Everything of a trace but its ledger."""
+    """Collect the data of a trace without its ledger."""
     return TraceView(
         path=path_rows(trace.steps, verdicts),
         ring=ring_drawing(trace.cycle) if trace.cycle else None,

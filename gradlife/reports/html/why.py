@@ -56,7 +56,7 @@ def why_page(trace: Trace, file: str = "", around: MappedObject | None = None) -
 
 
 def why_view(trace: Trace, file: str = "", around: MappedObject | None = None) -> WhyView:
-    """Everything that is shown of an answer."""
+    """Collect the data of an answer."""
     ledger = trace.ledger
     shown = ledger.referrers[:REFERRERS]
     return WhyView(
@@ -100,7 +100,7 @@ def neighbourhood(around: MappedObject) -> list[NeighbourList]:
 
 
 def neighbours(title: str, found: Sequence[OtherEnd], count: int) -> NeighbourList:
-    """One list."""
+    """Return one list of neighbours."""
     items = [(what(one), short(one.via), size(one.retained)) for one in found]
     return NeighbourList(f"{title} ({count:,})", items, count - len(items))
 

@@ -20,7 +20,7 @@ HEADS = ("rank", "verdict", "end", "findings", "steps", "growth/step", "peak", "
 NUMBERS = frozenset({"findings", "steps", "growth/step", "peak"})
 STYLES = {"leak": BAD, "clean": GOOD}
 
-#: How the reason of a skew ends where a finding is on these ranks only.
+#: The end of a skew's reason if a finding is on these ranks only.
 ALONE = "not on the other ranks"
 
 #: Characters of a list of ranks, of which some may be many.
@@ -115,7 +115,7 @@ def cost_words(cost: SnapshotCost) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """``12 ms``."""
+    """Format a time as ``12 ms``."""
     return f"{1000 * seconds:,.0f} ms"
 
 

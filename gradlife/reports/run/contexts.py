@@ -19,7 +19,7 @@ from gradlife.reports.run.view import RunView
 from gradlife.reports.theme import NOT_AVAILABLE, QUIET, TITLE, VERDICT_STYLES
 from gradlife.reports.values import counted
 
-#: How contexts stand over narrow columns, and what they mean.
+#: Short names of contexts for narrow columns, and their meanings.
 HEADINGS: dict[str, Heading] = {
     "plain": ("plain",),
     "no_grad": ("no_", "grad"),

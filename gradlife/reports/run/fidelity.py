@@ -16,8 +16,8 @@ from gradlife.reports.values import contrast, counted
 
 HEADINGS = [("nearest", "profile"), ("equal",), ("of",), ("per", "cent"), ("un-", "explained")]
 
-#: So many differences of one system and reason are listed, unless all are asked for.
-TOLD = 6
+#: Differences listed per system and reason, unless all are asked for.
+LISTED = 6
 
 UNEXPLAINED = "unexplained"
 
@@ -80,13 +80,13 @@ def difference_lines(line: Nearness, in_full: bool) -> Iterator[RenderableType]:
 def lines_of_reason(differences: Iterable[Difference], in_full: bool) -> Iterator[RenderableType]:
     """Yield the differences that share one reason."""
     differences = list(differences)
-    for one in differences if in_full else differences[:TOLD]:
+    for one in differences if in_full else differences[:LISTED]:
         mine, other = contrast(one.value, one.other)
         at = f" at {one.stage!r}" if one.stage else ""
         what = f"{one.subject}, {one.probe}" if one.subject else one.probe
         yield Hanging(Text("    "), Text(f"{one.scenario}: {what}{at}: {other} there, {mine} in the engine"))
-    if len(differences) > TOLD and not in_full:
-        yield Hanging(Text("    "), Text(f"and {len(differences) - TOLD:,} more: --stage-detail, --json FILE", QUIET))
+    if len(differences) > LISTED and not in_full:
+        yield Hanging(Text("    "), Text(f"and {len(differences) - LISTED:,} more: --stage-detail, --json FILE", QUIET))
 
 
 def closing(report: FidelityReport) -> RenderableType:

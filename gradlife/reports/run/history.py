@@ -24,7 +24,7 @@ CHANGED = "*"
 #: Characters of a value in a cell.
 CELL_LIMIT = 8
 
-#: What stands over the columns of profiles.
+#: The heading of the columns of profiles.
 ENGINE = "engine"
 
 
@@ -70,7 +70,7 @@ def heading_of(system: SystemInfo) -> Heading:
 
 
 def label(row: HistoryRow) -> str:
-    """Subject and probe."""
+    """Return the subject and the probe as a label."""
     return f"{row.probe:9}{row.subject}"
 
 

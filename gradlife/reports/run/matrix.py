@@ -20,7 +20,7 @@ from gradlife.reports.theme import (
     VERDICT_STYLES,
 )
 
-#: What stands in the row of a story without a lifetime verdict.
+#: The cell of a story without a lifetime verdict.
 AS_DECLARED = "ok"
 
 QUIET_TWINS = re.compile(r" \+\d+$")

@@ -12,7 +12,7 @@ from gradlife.model.reading import Ownership
 from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import QUIET, TITLE
 
-#: How the engine names an object: `tensor #12`.
+#: The name of an object in the engine: `tensor #12`.
 NUMBER = re.compile(r"#\d+")
 BRANCHES = re.compile(r"[\s│├└─|`+-]*")
 

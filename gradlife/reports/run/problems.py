@@ -48,13 +48,13 @@ def disagreements(report: RunReport) -> list[Problem]:
 
 
 def disagreement(result: ExpectationResult) -> Problem:
-    """One subject."""
+    """Describe a subject on which systems disagree."""
     text = f"{result.subject} at {result.stage!r}: {result.got} by the heap graph, {result.declared} as measured"
     return Problem("CONTRADICTED", result.scenario, [text], [result.system])
 
 
 def contradiction(result: ExpectationResult) -> Problem:
-    """One contradicted declaration."""
+    """Describe a contradicted declaration."""
     at = f" at {result.stage!r}" if result.stage else ""
     declared, came = contrast(result.declared, result.got)
     got = "but no such reading was taken" if result.got is None and not at else f"got {came}"
@@ -84,7 +84,7 @@ def differences(report: RunReport, faithful: frozenset[str], status: Status) -> 
 
 
 def difference(one: Comparison, word: str) -> Problem:
-    """One difference."""
+    """Describe a difference between two systems."""
     key = one.key
     value, other = contrast(one.value, one.other)
     text = f"{key.subject}, {key.probe} at {key.stage!r}: {value}, in {one.against} {other}"

@@ -12,8 +12,8 @@ from gradlife.reports.layout import Hanging
 from gradlife.reports.theme import NOTE, QUIET, TITLE
 from gradlife.reports.values import counted, plain
 
-#: So many readings, and stories, that were not the same in every round are listed.
-TOLD = 20
+#: Readings, and stories, that differed between rounds and are listed.
+LISTED = 20
 
 
 def print_recording(console: Console, recording: Recording, stories: int) -> None:
@@ -27,10 +27,10 @@ def print_recording(console: Console, recording: Recording, stories: int) -> Non
         text += f"; {len(recording.stories):,} in the file"
     console.print(Hanging(Text("  "), Text(f"{text}: {counted(readings, 'reading')}{endings(recording)}")), end="")
     lines = [line for story in recording.stories for line in unstable_lines(story)]
-    for line in lines[:TOLD]:
+    for line in lines[:LISTED]:
         console.print(Hanging(Text("  "), Text.assemble(("UNSTABLE ", NOTE), line)), end="")
-    if len(lines) > TOLD:
-        console.print(Text(f"  and {len(lines) - TOLD:,} more, marked in the file", QUIET))
+    if len(lines) > LISTED:
+        console.print(Text(f"  and {len(lines) - LISTED:,} more, marked in the file", QUIET))
 
 
 def endings(recording: Recording) -> str:

@@ -12,11 +12,11 @@ from gradlife.reports.run.suites import ANSWERS
 from gradlife.reports.run.view import LIVENESS, RunView
 from gradlife.reports.values import plain
 
-#: What an object that stays costs its program, by the lifetime verdict.
+#: The cost of an object that stays, by its lifetime verdict.
 PRICES = {"del": 0, "held": 1, "gc": 2, "never": 4}
 VERDICT_WORDS = {"del": "is freed at once", "held": "is held", "gc": "waits for the collector", "never": "leaks"}
 
-#: What a difference in another answer costs. A call that raises in one release only costs more than another value.
+#: The cost of a difference in another probe. A call that raises in one release only costs more than another value.
 ANSWER_PRICES = {"exit": 2, "identity": 1, "value": 0}
 
 #: Less than any difference in a verdict is below this.

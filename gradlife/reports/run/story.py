@@ -22,7 +22,7 @@ from gradlife.reports.values import plain
 
 DIFF_STYLES = {"-": BAD, "+": GOOD, ".": QUIET}
 
-#: What tells who is alive and who holds whom; the other probes are counts and bytes.
+#: Probes about who is alive and who holds whom. The others are counts and bytes.
 STAGE_PROBES = ("expiry", "refcount", *ANSWERS, "referrers")
 
 
@@ -36,7 +36,7 @@ class Fix:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Everything about one story."""
+    """The full page of one story."""
 
     story: ScenarioInfo
     profiles: Sequence[tuple[str, Sequence[Declared]]]  # what each profile is declared to do

@@ -184,7 +184,7 @@ def row_cells(counts: Counts, columns: Sequence[SystemInfo]) -> list[Cell]:
 
 
 def share(same: int, judged: int) -> Cell:
-    """So many of so many."""
+    """Return the cell of a share: ``3/4``."""
     if not judged:
         return Cell(NOT_AVAILABLE, "", QUIET)
     return Cell(f"{same}/{judged}", "", GOOD if same == judged else NOTE)

@@ -21,7 +21,7 @@ PROBE_ORDER = {
     )
 }
 
-#: What stands in the cells of a run that gave nothing.
+#: The cell of a run that gave no reading.
 OUTCOME_WORDS = {"failed": "raised", "crashed": "crash", "timed out": "hang", "not available": NOT_AVAILABLE}
 
 MARKS = {Status.DIFFERS: DIFFERS, Status.EXPECTED: EXPLAINED, Status.UNSTABLE: UNSTABLE}

@@ -8,7 +8,7 @@ import json
 import sys
 from typing import Any, Sequence
 
-#: What the interpreter is given to run: the path first, so that nothing comes from the folder that it starts in.
+#: The code that the interpreter runs: the path first, so that nothing is imported from the working folder.
 _BOOT = (
     "import sys; sys.path[:] = [entry for entry in sys.path if entry]; import json; order = json.loads(sys.argv[1]); "
     "sys.path[:] = order['path'] or [order['archive']] + sys.path; "

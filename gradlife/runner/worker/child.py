@@ -22,7 +22,7 @@ EXIT_MUTE = 97
 #: Linux: the signal that a process gets when its parent dies.
 PR_SET_PDEATHSIG = 1
 
-#: Where the child's descriptor starts: out of the way of stories that open or close low ones.
+#: The lowest descriptor of the child: stories may open or close lower ones.
 LOW_DESCRIPTORS = 200
 
 

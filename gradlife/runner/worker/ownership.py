@@ -21,15 +21,15 @@ from gradlife.probes.graph import OLDEST_PYTHON
 #: Objects in one drawing; of more, the ones nearest to subjects and names are drawn.
 MOST_NODES = 48
 
-#: How deep containers and plain objects are looked through for an object that is drawn, and how many of them.
+#: Depth and number of containers and plain objects that are searched for a drawn object.
 DEPTH, WIDTH = 6, 400
 
 HELD = "held by the story"
 
-#: How a context that has its node inside itself holds it.
+#: The label of a ctx's reference to a node that is inside the ctx.
 EMBEDS = "embeds"
 
-#: Where a path through plain objects ends.
+#: The kinds at which a path through plain objects ends.
 CLOSED = (type, types.ModuleType, types.FrameType, types.CodeType, types.BuiltinFunctionType, str, bytes, int, float)
 
 CELL = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[index]

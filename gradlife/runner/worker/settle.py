@@ -9,7 +9,7 @@ from typing import Any
 
 from gradlife.runner.worker.framework import thread_count
 
-#: How long a framework's own threads are given to drop what they were given to, in seconds.
+#: Seconds that a framework's own threads get to drop their references.
 SYNC_PAUSE = 0.02
 
 

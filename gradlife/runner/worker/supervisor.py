@@ -9,19 +9,19 @@ import signal
 import time
 from typing import Any
 
-#: How much of what a story prints is kept: the end.
+#: Bytes at the end of a story's output that are kept.
 OUTPUT_LIMIT = 8192
 
-#: How much a story may report before it is taken for a runaway.
+#: Bytes that a story may report. A story that sends more is stopped.
 RESULT_LIMIT = 32 * 1024 * 1024
 
-#: How often to ask after a child whose pipes are held open by processes that it started, in seconds.
+#: Seconds between two checks of a child whose pipes are held open by its own children.
 POLL = 0.05
 
 #: First pause of waiting for a child that closed its pipes.
 SHORTEST_PAUSE = 0.0005
 
-#: How much is read from one pipe before the other gets its turn.
+#: Bytes that are read from one pipe before the other gets its turn.
 CHUNK = 65536
 CHUNKS = 16
 

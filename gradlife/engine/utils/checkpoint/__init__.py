@@ -112,7 +112,7 @@ def _checkpoint_of_oneflow(
 def _checkpoint_of_old(
     function: Callable[..., Any], args: tuple[Any, ...], use_reentrant: bool | None, kwargs: dict[str, Any]
 ) -> Any:
-    """Before 1.11 every checkpoint was reentrant, and the argument unknown."""
+    """Run a checkpoint of a release before 1.11: always reentrant, without the argument `use_reentrant`."""
     preserve = kwargs.pop("preserve_rng_state", True)
     unknown = [*(["use_reentrant"] if use_reentrant is not None else []), *kwargs]
     if unknown:

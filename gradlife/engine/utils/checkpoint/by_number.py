@@ -20,7 +20,7 @@ class _Again:
         self.tensors: list[Tensor] = []
 
     def pack(self, tensor: Tensor) -> int:
-        """The tensor's number."""
+        """Return the number of a saved tensor."""
         self.count += 1
         return self.count - 1
 

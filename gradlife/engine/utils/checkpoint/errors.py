@@ -29,7 +29,7 @@ class CheckpointError(RuntimeError):
 
 
 class StopRecomputation(Exception):
-    """Everything that the forward saved is there again: the rest of it need not run."""
+    """Raised to stop a recomputation once all tensors that the forward saved exist again."""
 
 
 def count_differs(saved: int, recomputed: int) -> str:

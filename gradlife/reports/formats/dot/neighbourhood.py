@@ -23,17 +23,17 @@ SUSPECT = "#a51220"
 #: Characters of a line in a box; a name that is longer is cut.
 MOST = 48
 
-#: What graphviz would take for the end of a text, or a shorthand in it, and what no picture can show.
+#: Characters that graphviz would read as the end of a label or an escape, or cannot draw.
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
 def dot_text(around: Neighbourhood) -> str:
-    """The graph."""
+    """Return the picture in the DOT language."""
     return "\n".join(lines(around)) + "\n"
 
 
 def lines(around: Neighbourhood) -> Iterator[str]:
-    """Its lines."""
+    """Yield the lines of the DOT file."""
     yield "digraph gradlife {"
     yield f'  graph [label={quoted(title(around))}, labelloc=t, fontname="sans-serif", rankdir=TB];'
     yield '  node [shape=box, style=filled, fontname="sans-serif", fontsize=11];'
@@ -54,7 +54,7 @@ def title(around: Neighbourhood) -> str:
 
 
 def box(one: Neighbour) -> str:
-    """An object."""
+    """Return the DOT statement of an object."""
     fill, line = LOOKS[one.role]
     rows = [one.object, one.detail, retained(one)]
     style = {Role.UNSEEN: "dashed", Role.TARGET: "filled,bold", Role.RING: "filled,bold"}.get(one.role, "filled")

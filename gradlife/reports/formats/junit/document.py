@@ -24,7 +24,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Case:
-    """One case."""
+    """A test case."""
 
     classname: str
     name: str
@@ -60,7 +60,7 @@ class Suite:
 
 
 def junit_text(name: str, suites: Iterable[Suite], seconds: float | None = None) -> str:
-    """The document."""
+    """Return the document."""
     suites = tuple(suites)
     sums = {key: sum(suite.counts[key] for suite in suites) for key in Suite("", ()).counts}
     root = element(None, "testsuites", name=name, **sums)
@@ -74,7 +74,7 @@ def junit_text(name: str, suites: Iterable[Suite], seconds: float | None = None)
 
 
 def add_suite(root: ElementTree.Element, suite: Suite) -> None:
-    """One suite."""
+    """Add a test suite."""
     seconds = sum(case.seconds for case in suite.cases)
     node = element(root, "testsuite", name=suite.name, **suite.counts, time=f"{seconds:.3f}")
     add_properties(node, suite.properties)
@@ -85,7 +85,7 @@ def add_suite(root: ElementTree.Element, suite: Suite) -> None:
 
 
 def add_case(node: ElementTree.Element, case: Case) -> None:
-    """One case."""
+    """Add a test case."""
     place = {"file": case.place.relative, "line": case.place.line} if case.place is not None else {}
     found = element(node, "testcase", classname=case.classname, name=case.name, time=f"{case.seconds:.3f}", **place)
     add_properties(found, case.properties)

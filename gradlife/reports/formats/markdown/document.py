@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-#: What Markdown or HTML would take for its own.
+#: Characters with a meaning in Markdown or HTML.
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~])")
 
 

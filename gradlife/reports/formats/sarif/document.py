@@ -15,7 +15,7 @@ from gradlife.reports.source_places import Place
 VERSION = "2.1.0"
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-#: What files of the checkout are relative to; the reader knows where that is.
+#: The base of the paths in a checkout. The reader knows where that is.
 ROOT = "%SRCROOT%"
 #: The name of the fingerprint by which a reader knows a result again, and the version of how it is made.
 FINGERPRINT = "gradlife/v1"
@@ -60,7 +60,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Log:
-    """Everything that one run of a command found."""
+    """The results of one run of a command."""
 
     command: str  # "gradlife hunt"
     results: tuple[Result, ...]
@@ -75,13 +75,13 @@ class Log:
 
 
 def sarif_text(log: Log) -> str:
-    """The document."""
+    """Return the document."""
     document = {"$schema": SCHEMA, "version": VERSION, "runs": [run_item(log)]}
     return HALVES.sub("\ufffd", json.dumps(document, ensure_ascii=False, indent=1)) + "\n"
 
 
 def run_item(log: Log) -> dict[str, Any]:
-    """The run."""
+    """Return the run as a SARIF object."""
     rules = log.rules
     return {
         "tool": {"driver": {"name": "gradlife", "version": __version__, "rules": [rule_item(rule) for rule in rules]}},
@@ -94,7 +94,7 @@ def run_item(log: Log) -> dict[str, Any]:
 
 
 def rule_item(rule: Rule) -> dict[str, Any]:
-    """A rule."""
+    """Return a rule as a SARIF object."""
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.title},
@@ -115,7 +115,7 @@ def invocation_item(log: Log) -> dict[str, Any]:
 
 
 def result_item(result: Result, index: int) -> dict[str, Any]:
-    """A result."""
+    """Return a result as a SARIF object."""
     item: dict[str, Any] = {
         "ruleId": result.rule.id,
         "ruleIndex": index,
@@ -154,5 +154,5 @@ def location_item(place: Place) -> dict[str, Any]:
 
 
 def artifact_item(place: Place) -> dict[str, Any]:
-    """A file."""
+    """Return a file as a SARIF object."""
     return {"uri": place.uri, **({"uriBaseId": ROOT} if place.is_inside else {})}
