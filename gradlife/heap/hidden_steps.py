@@ -118,7 +118,7 @@ def fold_thread_local(links: Links, at: int) -> Fold | None:
 
 
 def fold_buffer(links: Links, at: int) -> Fold | None:
-    """memoryview -> what it shares with others of its kind -> the object whose memory it shows."""
+    """memoryview -> the buffer that memoryviews share -> the object whose memory it shows."""
     return (2, ".obj") if [link.label for link in links[at : at + 2]] == ["obj", "obj"] else None
 
 

@@ -27,22 +27,22 @@ class Watch:
         self.ref = ref
         self.is_canary = is_canary
         self.size = 0  # bytes, of a storage
-        self.count_owners: Callable[[Any], int] | None = None  # C++ owners, where the object itself does not tell
+        self.count_owners: Callable[[Any], int] | None = None  # C++ owners, if the object itself has no such method
 
     def alive(self) -> bool | None:
         """Is the subject alive? None: unknown."""
         return None if self.ref is None else self.ref() is not None
 
     def expiry(self) -> str:
-        """The value of probe `expiry`."""
+        """Return the value of the probe `expiry`."""
         return {None: "inconclusive", True: "alive", False: "dead"}[self.alive()]
 
     def refcount(self) -> Any:
-        """Python references beyond those of an object that has one name; None where there is none to ask."""
+        """Return the Python references beyond those of an object with one name; None if the subject cannot be asked."""
         return None if self.ref is None or self.is_canary else references_behind(self.ref)
 
     def use_count(self) -> Any:
-        """The framework's own count of C++ owners where it has one."""
+        """Return the framework's own count of C++ owners, if it has one."""
         return None if self.ref is None or self.is_canary else owners_behind(self.ref, self.count_owners)
 
 

@@ -15,14 +15,14 @@ namespace gradlife::heap {
 
 enum class Confidence : uint8_t {
   sure,    // each step is verified by type information, a library's tables or a known object
-  likely,  // on the path is a block of memory of which only its use shows what it is
+  likely,  // a block on the path is known only by its use
   unsure   // the word may be a copy that owns nothing
 };
 const char* confidence_name(Confidence confidence);
 
 struct NativeHolder {
   enum class End : uint8_t { object, static_data, thread_local_data, stack, block };
-  uint32_t target = 0;  // by its number
+  uint32_t target = 0;  // its number
   End end = End::block;
   std::string description;  // from the outside in: "SinBackward0 +232 → PyFunctionPostHook +8"
   std::string library;      // of static and thread-local data
@@ -39,12 +39,12 @@ class NativeScan {
   // Error: std::bad_alloc, std::runtime_error (see `why_not`). The graph must have its referrers.
   explicit NativeScan(const Graph& graph);
   void add_target(Address object) { targets_.push_back(object); }
-  void add_native_target(Address object);  // of C++, instead of Python's: all in one scan are of one kind
-  std::vector<NativeHolder> run();         // once
+  void add_native_target(Address object);  // a C++ object; one scan has Python or C++ targets, not both
+  std::vector<NativeHolder> run();         // call once
   uint64_t bytes_read() const { return search_.bytes_read(); }
 
  private:
-  // The end of a path from a word outwards. No text: the scan allocates only in its arena.
+  // A possible holder: the end of a path from a word outwards. Without text, for the scan allocates only in its arena.
   struct Offer {
     NativeHolder::End end = NativeHolder::End::block;
     Confidence confidence = Confidence::unsure;
@@ -56,12 +56,12 @@ class NativeScan {
     NodeId node = no_node;
     bool is_function = false;
   };
-  // A word that has a target's address, and what became of it.
+  // A word that contains a target's address, and the best holder found for it.
   struct Origin {
     uint32_t target;
     bool is_closed = false;  // explained, stale, or named
     bool has_offer = false;
-    bool is_stale = false;   // met where a reference would be known: it is not reported unless something else is met
+    bool is_stale = false;   // found where a reference would be known; reported only if a holder is found
     uint32_t item = 0;       // the first block on the path
     uint32_t outermost = 0;  // the last that is an object of C++
     Offer best;
@@ -70,8 +70,8 @@ class NativeScan {
   // A block on the path from a target outwards. The first items are the targets themselves.
   struct Item : AddressRange {
     Shape shape = Shape::block;
-    bool is_stale = false;              // its reference stands behind a vector's end
-    bool is_function = false;           // the word in it that refers inwards is that of a std::function
+    bool is_stale = false;              // its reference is behind the end of a vector
+    bool is_function = false;           // its word that refers inwards belongs to a std::function
     const std::string* name = nullptr;  // its mangled class
     uint32_t inner = 0;                 // the item that it refers to
     uint32_t origin = 0;

@@ -18,11 +18,11 @@ struct WalkOptions {
   size_t least_atom = 0;       // bytes below which numbers, text, bytes and code, with its constants, are left out
   std::string hidden_sources;  // frames of code below this folder are the tool's own
   std::vector<PyObject*> hidden_objects;
-  bool with_natives = false;  // also the native objects that nothing known refers to, with what they refer to
-  size_t budget = 0;          // so many objects are looked at, those nearest to the roots; 0: all
+  bool with_natives = false;  // also native objects without a known referrer, and their referents
+  size_t budget = 0;          // the number of objects to read, those nearest to the roots; 0: all
 };
 
-// References to an object that stand in the tool's own frames of this thread; with `is_argument`, the call's, too.
+// Counts the references to an object from the tool's own frames of this thread; with `is_argument`, the call's, too.
 int64_t count_own_references(const PyObject* object, const WalkOptions& options, bool is_argument = true);
 
 // Returns whether the type can never hold a leak: text, numbers, and code, which holds only these.
@@ -32,7 +32,7 @@ bool is_small_atom(PyObject* object, size_t least_bytes = SIZE_MAX);
 class Walker {
  public:
   Walker(Graph& graph, const WalkOptions& options, const std::vector<Provider*>& providers);
-  // False: the budget ended before the heap did; then nothing is known of what its last objects refer to, and of those
+  // False: the budget ended before the heap did. Then the referents of the last objects are unknown, and all objects
   // that no root reaches.
   bool run();
 
@@ -64,7 +64,7 @@ class Walker {
   } roots_{};
 };
 
-// A walk within the budget; where the heap is no larger, all of it, what no root reaches too. False: partial.
+// Walks within the budget. A smaller heap is read whole, with the objects that no root reaches. False: partial.
 bool walk_heap(Graph& graph, WalkOptions options, const std::vector<Provider*>& providers);
 // The limit of a partial walk, as a sentence.
 std::string budget_limit(size_t budget);

@@ -1,4 +1,4 @@
-"""Survivors gathered by what holds them: all that hang on one place that was there before them."""
+"""Groups of survivors by their holder: an object that is older than all of them."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from dataclasses import dataclass, field
 from gradlife import _heap
 from gradlife.hunting.snapshots.survivors import Births
 
-#: Kinds of nodes that have items: the interpreter's callbacks at exit stand in no Python object.
+#: Kinds of nodes that have items. A root may have some: the interpreter's exit callbacks are in no Python object.
 HOLDERS = {"python", "root"}
 
-#: Its variables hold what has nothing to do with one another, and the newest of anything that a container has, too. So do
-#: those of a module.
+#: A frame's variables hold unrelated objects, and often the newest item of a container. So do the global variables of a
+#: module.
 FRAME = ("root", "running frame")
 
-#: Objects between two survivors that may have the addresses of others: a tensor, its dict, what is in it.
+#: Objects between two survivors that may look old because they reuse an address: a tensor, its dict, an item.
 MOST_MISSED = 4
 
-#: Members of a group that are asked for who refers to them.
+#: Members of a group whose referrers are looked up.
 MOST_ASKED = 40
 
-#: A group is called after another that a container has so many times more of: one or two are the newest only.
+#: A merged group is named after the one with this many times more members: the other has only the newest objects.
 MANY_MORE = 2
 
 
 @dataclass
 class Group:
-    """Survivors that hang on one place, or that no root reaches."""
+    """Survivors with one holder, or that no root reaches."""
 
     anchor: int | None  # the nearest dominator that is no survivor; None where no root reaches the group
     tops: list[int] = field(default_factory=list)  # members that no other member dominates
-    members: dict[int, int] = field(default_factory=dict)  # each with the top above it
-    places: dict[int, int] = field(default_factory=dict)  # of tops that many objects got one each: with its object
+    members: dict[int, int] = field(default_factory=dict)  # each with its top
+    places: dict[int, int] = field(default_factory=dict)  # if many objects got one top each: the object of each top
 
     def absorb(self, other: Group) -> None:
-        """Takes in another group, which is a part of this one's doing."""
+        """Take in a group that is a consequence of this one."""
         self.members.update(other.members)
 
 
 def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
-    """Groups that a root reaches; those that another group holds, too, are parts of that one.
+    """Return the reachable groups. A group that another one also holds becomes a part of it.
 
-    So are those that the same container has: a registry's values, and the objects that it has them for.
+    So do groups in the same container, such as the keys and the values of a registry.
     """
     groups = anchored(graph, born)
     home = {node: number for number, group in enumerate(groups) for node in group.members}
@@ -54,7 +54,7 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
     for number, group in enumerate(groups):
         older = [node for node in held_by[number] if not has_variables(graph, node)]
         homes = (home[node] for node in above(graph, group) if home.get(node, number) != number)
-        # A step under way may look at a part of what grows, in a list of its own: that has not made it grow.
+        # The running step may have some of the members in a list of its own. That list is not the cause.
         found = next((one for one in homes if not (older and has_variables(graph, groups[one].anchor))), None)
         if found is not None:
             join(target, number, found)
@@ -66,7 +66,7 @@ def held_groups(graph: _heap.Graph, born: Births) -> list[Group]:
 
 
 def has_variables(graph: _heap.Graph, node: int | None) -> bool:
-    """Is this the variables of a function that runs, or those of a module? A script's step has its own in the latter."""
+    """Return whether the node holds the variables of a running function or of a module, as a script's step does."""
     if node is None:
         return False
     kind, name = graph.kind_and_type(node)
@@ -75,16 +75,16 @@ def has_variables(graph: _heap.Graph, node: int | None) -> bool:
 
 
 def join(target: list[int], number: int, into: int) -> None:
-    """One group, with those that are parts of it, becomes a part of another."""
+    """Make a group, with its parts, a part of another."""
     if final(target, number) != final(target, into):
         target[final(target, number)] = final(target, into)
 
 
 def join_held(target: list[int], number: int, other: int, ranks: Sequence[tuple[bool, int]]) -> None:
-    """Two that the same container has: what they are parts of becomes one, called after the one that a container has.
+    """Merge the groups of two that share a container, and keep the name of the one that a container holds.
 
-    The container shows whether they grow. The newest of them may be held by something else, too: by a step under
-    path, by a cache of the last one; then a container has many more of the others.
+    The container shows whether they grow. Something else may hold the newest of them too: the running step,
+    or a cache of the last result. Then the container has many more of the others.
     """
     mine, others = final(target, number), final(target, other)
     into, part = (others, mine) if mine == number else (mine, others)
@@ -95,7 +95,7 @@ def join_held(target: list[int], number: int, other: int, ranks: Sequence[tuple[
 
 
 def united(groups: list[Group], target: list[int]) -> list[Group]:
-    """Groups with those that are parts of them."""
+    """Merge each group with its parts."""
     for number, group in enumerate(groups):
         into = final(target, number)
         if into != number:
@@ -111,7 +111,7 @@ def final(target: list[int], number: int) -> int:
 
 
 def anchored(graph: _heap.Graph, born: Births) -> list[Group]:
-    """Survivors by their anchor and the type of what hangs on it."""
+    """Group survivors by anchor and by the type of their top."""
     tops: dict[int, int] = {}
     groups: defaultdict[tuple[int, str], Group] = defaultdict(lambda: Group(None))
     for node in born:
@@ -128,7 +128,7 @@ def anchored(graph: _heap.Graph, born: Births) -> list[Group]:
 
 
 def top_of(graph: _heap.Graph, node: int, born: Births, known: dict[int, int]) -> int:
-    """The highest survivor on the path up the dominators that has only survivors between it and `node`."""
+    """Follow the dominators up from `node` as long as they are survivors; return the last one."""
     path = []
     at = node
     while at not in known:
@@ -143,8 +143,8 @@ def top_of(graph: _heap.Graph, node: int, born: Births, known: dict[int, int]) -
 
 
 def survivor_above(graph: _heap.Graph, node: int, born: Births) -> int | None:
-    """The survivor that dominates another one, if there is one near: a link of a chain that stands at the address of one that
-    is gone passes for older than the chain.
+    """Return the nearest dominator that is a survivor, within `MOST_MISSED` nodes. A link of a chain with the
+    address of a freed object looks older than the chain.
     """
     above = graph.dominator(node)
     for _ in range(MOST_MISSED):
@@ -155,7 +155,7 @@ def survivor_above(graph: _heap.Graph, node: int, born: Births) -> int | None:
 
 
 def asked(group: Group) -> list[int]:
-    """A sample of the tops."""
+    """Return a sample of the tops."""
     return group.tops[:: max(1, len(group.tops) // MOST_ASKED)]
 
 

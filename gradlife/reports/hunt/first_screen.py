@@ -321,7 +321,7 @@ def best_try(report: HuntReport) -> str:
     if ATTACHED in report.settings:
         return f"{report.settings[ATTACHED]} --for 30m, or --step-on MODULE:FUNCTION"
     if "ended with" in report.trouble:
-        return f"mend the error, then gradlife hunt {report.target}"
+        return f"fix the error, then gradlife hunt {report.target}"
     if "::" in report.target:
         return f"gradlife hunt --steps 60 {report.target}"
     return f"gradlife hunt --step-on MODULE:FUNCTION {report.target}"

@@ -31,15 +31,15 @@ KINDS = {
     FindingKind.RETAINED: "retained between steps, not growing",
     FindingKind.NEEDS_GC: "needs the collector",
 }
-#: Codes of what many objects have one each of: it gathers in none of them.
+#: Codes of leaks where many objects get one new object each, so no container collects them.
 SPREAD = {"GL527"}
-#: What would be freed beside the storages is shown from this share of their bytes on.
+#: Other memory that would be freed is mentioned from this share of the storages' bytes on.
 MATERIAL = 0.25
-#: Fewer bytes than these are those of the objects that stand around a storage.
+#: Fewer bytes than these belong to the small objects around a storage.
 LEAST_GRAPH_BYTES = 1_000
-#: A part of the whole that goes unmentioned: a stray one in many steps.
+#: A share that is not mentioned: a stray object in many steps.
 STRAY = 0.05
-#: Words that tell nothing to a search box.
+#: Types too common to search for.
 COMMON_TYPES = {
     "dict",
     "list",
@@ -57,7 +57,7 @@ COMMON_TYPES = {
 
 
 def problem(finding: Finding, report: HuntReport) -> list[str]:
-    """The problem statement: what, how much of all that grows, by whom it is held, where it accumulates."""
+    """Describe the problem: what leaks, its share of the growth, its holder, where it is stored."""
     lines = [f"{what(finding, report.step)}.", held_by(finding.trace)]
     lines += gathered_in(finding) if finding.code not in SPREAD else []
     share = share_of(finding, report)
@@ -70,13 +70,11 @@ def problem(finding: Finding, report: HuntReport) -> list[str]:
     if finding.consequences:
         lines.append(f"{because_of_it(finding)}.")
     if finding.also_held_by:
-        lines.append(
-            f"Each of these holds as much by itself, and is to let go, too: {'; '.join(finding.also_held_by)}."
-        )
+        lines.append(f"These also hold it, each on its own, and must let go too: {'; '.join(finding.also_held_by)}.")
     if who_has(finding):
         lines.insert(1, f"{'In' if finding.in_workers is not None else 'On'} {who_has(finding)}.")
     if finding.created_at:
-        lines.append(f"Made at {', called from '.join(finding.created_at)}.")
+        lines.append(f"Created at {', called from '.join(finding.created_at)}.")
     return lines
 
 
@@ -162,8 +160,8 @@ def held_by(trace: Trace) -> str:
 
 
 def gathered_in(finding: Finding) -> list[str]:
-    """The container that has more of them after each step; where none is known, the last on the path of which an item, key or
-    element is named.
+    """Name the container that gets more of them in each step; if it is unknown, the last object on the path whose item,
+    key or element is followed.
     """
     trace = finding.trace
     if finding.grows_at is not None:
@@ -178,12 +176,12 @@ def gathered_in(finding: Finding) -> list[str]:
 
 
 def named(step: Step) -> str:
-    """A step's object as one says it."""
+    """Return the object of a step with its detail."""
     return f"{step.object} {step.detail}".strip()
 
 
 def path_text(steps: tuple[Step, ...]) -> str:
-    """The references of a trace in a row: global variable 'state'.losses[0] → grad_fn."""
+    """Format the references of a trace: global variable 'state'.losses[0] → grad_fn."""
     text = ""
     for step in folded(steps)[:-1]:
         text += step.via if step.via[:1] in ".[" else f"{' → ' if text else ''}{step.via}"
@@ -191,7 +189,7 @@ def path_text(steps: tuple[Step, ...]) -> str:
 
 
 def folded(steps: tuple[Step, ...]) -> list[Step]:
-    """The steps, of those that come again and again only the first and the last."""
+    """Return the steps; of a run of equal steps only the first and the last."""
     kept: list[Step] = []
     for step in steps:
         if len(kept) >= 2 and all((one.object, one.via) == (step.object, step.via) for one in kept[-2:]):
@@ -212,7 +210,7 @@ def keywords(finding: Finding) -> list[str]:
 
 
 def by_whose_bug(report: HuntReport) -> Iterator[tuple[str, list[Finding]]]:
-    """The findings under headings: the program's own, those of libraries, what only waits."""
+    """Yield the findings by heading: leaks of the program, leaks of libraries, cycles that wait for the collector."""
     waiting = [one for one in report.findings if one.kind is FindingKind.NEEDS_GC]
     leaks = [one for one in report.findings if one.kind is not FindingKind.NEEDS_GC]
     sections = (

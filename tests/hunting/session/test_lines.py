@@ -285,7 +285,7 @@ def test_a_program_that_ended_too_soon_says_how_to_get_its_lines(tmp_path: Path)
 def test_with_lines_asked_for_a_short_program_has_them_in_every_report(tmp_path: Path) -> None:
     printed, report = hunt(tmp_path, "--full", "--lines", "--markdown", "page.md", "--html", "page.html")
     assert [finding.created_at for finding in report.findings] == [("short.py:6 in <module>",)]
-    assert "Made at short.py:6 in <module>" in " ".join(printed.split())
+    assert "Created at short.py:6 in <module>" in " ".join(printed.split())
     for page in ("page.md", "page.html"):
-        assert "Made at short.py:6 in" in (tmp_path / page).read_text()
+        assert "Created at short.py:6 in" in (tmp_path / page).read_text()
     assert not any("--lines" in limit for limit in report.limits)

@@ -110,7 +110,7 @@ def test_a_cell_is_hunted_in_and_its_leaks_are_reported_cut_and_measured_again(c
     )  # fmt: skip
     assert "GL402" in said[1]
     assert "a step is  call of the cell" in said[1]
-    assert "Made at In[3]:1 in <module>." in " ".join(said[1].split())
+    assert "Created at In[3]:1 in <module>." in " ".join(said[1].split())
     assert "%gradlife cut 1   # takes the suspect reference away from here on" in said[1]
     assert "gradlife hunt --prove" not in said[1]
     assert said[2].startswith("  1  GL402")

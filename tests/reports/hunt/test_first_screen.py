@@ -158,7 +158,7 @@ def test_could_not_tell_gives_the_cause_and_one_command() -> None:
         "Try: gradlife hunt --step-on MODULE:FUNCTION train.py",
     ]
     failed = hunt(rounds=(), limits=(), trouble="the program ended with ValueError after 0 counted steps")
-    assert screen(failed).splitlines()[-1] == "Try: mend the error, then gradlife hunt train.py"
+    assert screen(failed).splitlines()[-1] == "Try: fix the error, then gradlife hunt train.py"
     function = hunt(rounds=(), limits=(), target="train.py::step")
     assert screen(function).splitlines()[-1] == "Try: gradlife hunt --steps 60 train.py::step"
     wrong = hunt(LOSSES, controls=(Control("a clean twin", "clean", "growth"),), rounds=rounds(PerStep(), 7))

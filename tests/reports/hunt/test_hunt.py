@@ -68,7 +68,7 @@ def test_problem_says_what_how_much_where_and_by_whom_in_plain_words() -> None:
     assert (
         "Each step leaks 1 tensor and 65.5 kB, still reachable. module __main__ holds them: "
         "global variable 'run'.history[17]. Stored in list len 20, global variable 'run'.history. "
-        "With its holder 1.11 MB would be freed. Made at train.py:41 in step, called from train.py:60 in <module>."
+        "With its holder 1.11 MB would be freed. Created at train.py:41 in step, called from train.py:60 in <module>."
     ) in text
 
 
