@@ -35,7 +35,7 @@ def parts(checkup: Checkup) -> Iterator[RenderableType]:
         yield from section_lines(signs)
         yield Text("\n")
     if checkup.problems:
-        yield Text("To be mended\n", TITLE)
+        yield Text("To fix\n", TITLE)
         yield from (line for sign in checkup.problems for line in problem_lines(sign))
         yield Text("\n")
     yield verdict(checkup)

@@ -221,7 +221,7 @@ def test_the_report_ends_with_the_problems_the_worst_first_and_a_remedy_for_each
         "This machine\n"
         "  ! malloc  malloc does not tell\n"
         "\n"
-        "To be mended\n"
+        "To fix\n"
         "  ✘ next edges: not found: edges_in_node\n"
         "    try: another release\n"
         "  ! malloc: malloc does not tell\n"

@@ -190,7 +190,7 @@ class Node : public Managed {
   // Adds an owner of this node: the node itself, or its control block (see NodePtr).
   virtual RefCounted* new_owner();
   // True if the last owner of one control block strips this node of its edges when it dies, although other
-  // blocks stand over it: the bug behind PyTorch issue 18619, mended by PR 22983.
+  // blocks stand over it: the bug behind PyTorch issue 18619, fixed by PR 22983.
   virtual bool may_be_stripped() const { return false; }
 
   // True if an object of the embedding language represents this node (a custom Function's context), and which

@@ -38,7 +38,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Fix:
-    """A change that mends a result."""
+    """A change that fixes a result."""
 
     title: str
     file: Place
