@@ -1,4 +1,4 @@
-"""Adds environments and removes them. An addition that was broken off goes on when it is asked for again."""
+"""Adds and removes environments. Repeating an interrupted addition continues it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ REMOVING = ".removing-"
 def add(name: str, base: str, packages: Sequence[str]) -> Environment:
     """Make a virtual environment of this name from an interpreter, a path or a command, with these packages in it.
 
-    It takes what pip takes: minutes, and up to 7 GB for a build with CUDA. The same once more is done at once; what was
-    broken off goes on. `UsageError` if something else is there under the name, or nothing like that can be had.
+    It takes what pip takes: minutes, and up to 7 GB for a build with CUDA. Repeating a finished call returns at once,
+    repeating an interrupted one continues it. `UsageError` if the name is taken or a package is not available.
     """
     folder = environment_folder(name)
     check_packages(packages)
@@ -50,7 +50,7 @@ def add(name: str, base: str, packages: Sequence[str]) -> Environment:
 
 
 def check_packages(packages: Sequence[str]) -> None:
-    """Raise if something is no package."""
+    """Raise `UsageError` if an argument is not a package."""
     for package in packages:
         if not package.strip() or package.startswith("-"):
             raise UsageError(
@@ -59,7 +59,7 @@ def check_packages(packages: Sequence[str]) -> None:
 
 
 def find_python(base: str) -> str:
-    """The interpreter that a path, the folder of a virtual environment or a command stands for."""
+    """Return the interpreter of a path, of a virtual environment's folder or of a command."""
     if os.sep in base or base.startswith("~"):
         return interpreter_at(Path(os.path.expanduser(base)).absolute())
     found = shutil.which(base)
@@ -77,7 +77,7 @@ def same_or_refused(known: Environment, wanted: Environment) -> Environment:
 
 
 def prepare(folder: Path, known: Environment | None, wanted: Environment) -> bool:
-    """Make the folder, or clear what is of no use any more; was nothing there before?"""
+    """Make the folder, or remove an outdated environment from it. Return whether the folder is new."""
     is_new = not folder.exists()
     if known is None and not is_new and any(folder.iterdir()) and not (folder / FILE).exists():
         raise UsageError(f"{folder} is there, and no environment of gradlife", "another name, or remove that folder")
@@ -105,7 +105,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def ask_for_framework(environment: Environment) -> Interpreter:
-    """Import the framework of a filled environment, which proves that it can be."""
+    """Import the framework of a filled environment, to prove that it can be imported."""
     there = ask(environment.interpreter, name=environment.name).frameworks
     if not there:
         raise UsageError(
@@ -117,7 +117,7 @@ def ask_for_framework(environment: Environment) -> Interpreter:
 
 
 def filled(environment: Environment, found: Interpreter) -> Environment:
-    """The environment with what it turned out to have."""
+    """Return the environment with its framework and version."""
     return replace(environment, framework=found.framework, version=found.version)
 
 
@@ -132,7 +132,7 @@ def remove(name: str) -> None:
 
 
 def take_away(folder: Path) -> None:
-    """Remove a folder: under another name first, so that no half of an environment is left under its own."""
+    """Rename a folder and remove it, so that no partial environment keeps the name."""
     if folder.is_symlink():
         folder.unlink()
         return

@@ -57,7 +57,7 @@ class NodePtr {
   Node& operator*() const { return *node_; }
   RefCounted* block() const { return block_; }
   uint32_t use_count() const { return block_ != nullptr ? block_->use_count() : 0; }
-  bool is_foreign() const;  // stands behind a control block that is not the node's own
+  bool is_foreign() const;  // has a control block other than the node itself
   explicit operator bool() const { return node_ != nullptr; }
   bool operator==(const NodePtr& other) const { return node_ == other.node_; }
 
@@ -68,7 +68,7 @@ class NodePtr {
   RefCounted* block_ = nullptr;
 };
 
-// Node memory that somebody looks at through a raw handle (stale_handles.hpp); mostly there is none.
+// Number of memory places of nodes that a raw handle may still read (stale_handles.hpp); usually 0.
 extern size_t watched_places;
 void give_out_place(Node& node);
 void take_back_place(const Node& node);
@@ -116,7 +116,7 @@ class WeakNodePtr {
 struct Edge {
   NodePtr node;
   uint32_t input_nr = 0;
-  WeakPtr<TensorImpl> tensor{};  // whose gradient it is, where results close over their inputs
+  WeakPtr<TensorImpl> tensor{};  // the tensor of the gradient, in releases whose results close over their inputs
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 using EdgeList = std::vector<Edge>;
@@ -167,7 +167,7 @@ class Node : public Managed {
   virtual const NodeSpec& spec() const = 0;
   // Returns whether the node also computes gradients that nobody needs. A custom Function does, an operation does not.
   virtual bool computes_all_outputs() const { return false; }
-  virtual bool computes_outputs_together() const { return false; }  // all of them where any one is wanted
+  virtual bool computes_outputs_together() const { return false; }  // all of them if any one is needed
   const char* name() const override { return name_in_release(spec().name, policy()); }
 
   // Saved slots, in the order of spec().fields of the types tensor and tensor_list.
@@ -195,8 +195,8 @@ class Node : public Managed {
 
   // True if an object of the embedding language represents this node (a custom Function's context), and which
   // one: nullptr once it is gone. Other nodes get wrappers.
-  virtual bool has_own_face() const { return false; }
-  virtual Object* own_face() const { return nullptr; }
+  virtual bool has_own_object() const { return false; }
+  virtual Object* own_object() const { return nullptr; }
 
   uint64_t sequence_nr() const { return sequence_nr_; }
   void set_sequence_nr(uint64_t number) { sequence_nr_ = number; }

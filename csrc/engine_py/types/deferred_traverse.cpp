@@ -25,8 +25,8 @@ class Latents {
     const bool is_coupled = node.identity() == Identity::coupled;
     const PyNode* custom = dynamic_cast<const PyNode*>(&node);
     if (custom == nullptr && !is_coupled) return;
-    Object* face = custom != nullptr ? custom->context() : node.wrapper();
-    tell(face, {{&impl, &node}, {impl.use_count() - 1, meta->grad_fn.use_count() - (is_coupled ? 2 : 1)}});
+    Object* shown = custom != nullptr ? custom->context() : node.wrapper();
+    tell(shown, {{&impl, &node}, {impl.use_count() - 1, meta->grad_fn.use_count() - (is_coupled ? 2 : 1)}});
   }
   void of_hooks(const Managed& owned, const Node& node) {
     const HeapLatent latent{{&owned, nullptr}, {owned.use_count() - 1, 0}};

@@ -10,7 +10,7 @@ namespace gradlife {
 // True if instances of a type are wrappers of C++ nodes.
 bool wraps_nodes(const PyTypeObject* type);
 
-// A node from its Python face: a C++ node's wrapper, or the context of a custom Function. Error: neither.
+// A node from its Python object: a C++ node's wrapper, or the context of a custom Function. Error: neither.
 NodePtr unwrap_node(PyObject* object);
 
 // Attributes that every node has, whatever its wrapper is.

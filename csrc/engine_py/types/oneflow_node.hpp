@@ -1,4 +1,4 @@
-// The Python face of OneFlow's nodes: one type for all of them, custom Functions included, whose context nobody can
+// The Python type of OneFlow's nodes: one for all of them, custom Functions included, whose context nobody can
 // reach from `grad_fn`.
 #pragma once
 

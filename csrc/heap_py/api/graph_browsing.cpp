@@ -35,8 +35,8 @@ PyObject* dominated_method(PyObject* self, PyObject* arguments) {
     const size_t node = number != Py_None ? PyLong_AsSize_t(number) : 0;
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     if (node >= frozen.graph.size()) throw std::out_of_range("no such node in this graph");
-    const Dominated& dominated = frozen.need_dominated();
-    const Row nodes = number != Py_None ? dominated.of(static_cast<NodeId>(node)) : dominated.unreached();
+    const DominatorTree& tree = frozen.need_dominator_tree();
+    const Row nodes = number != Py_None ? tree.of(static_cast<NodeId>(node)) : tree.unreached();
     return part_of(nodes, no_less_than_0(first), no_less_than_0(count));
   });
 }

@@ -5,7 +5,7 @@
 
 namespace gradlife::heap {
 
-Dominated::Dominated(const Graph& graph, const Dominators& dominators) {
+DominatorTree::DominatorTree(const Graph& graph, const Dominators& dominators) {
   const size_t count = graph.size();
   const auto row_of = [&](size_t node) {
     return dominators.parents[node] != no_node ? size_t{dominators.parents[node]} : count;

@@ -1,14 +1,14 @@
-// The dominator tree from above: what each node alone keeps, most first.
+// The dominator tree from its root down: the nodes that each node alone keeps, largest first.
 #pragma once
 
 #include "heapgraph/analysis/dominators.hpp"
 
 namespace gradlife::heap {
 
-class Dominated {
+class DominatorTree {
  public:
-  // Some 30 ns a node, and 8 bytes for as long as it lives.
-  Dominated(const Graph& graph, const Dominators& dominators);
+  // Takes some 30 ns and 8 bytes per node.
+  DominatorTree(const Graph& graph, const Dominators& dominators);
   // The node's children in the dominator tree, by retained size.
   Row of(NodeId node) const { return edges_.of(node); }
   // The unreachable nodes, the largest first.

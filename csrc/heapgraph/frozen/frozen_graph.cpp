@@ -30,10 +30,10 @@ Dominators& FrozenGraph::need_dominators() {
   return *dominators;
 }
 
-Dominated& FrozenGraph::need_dominated() {
+DominatorTree& FrozenGraph::need_dominator_tree() {
   const Dominators& tree = need_dominators();
-  if (dominated == nullptr) dominated = std::make_unique<Dominated>(graph, tree);
-  return *dominated;
+  if (dominator_tree == nullptr) dominator_tree = std::make_unique<DominatorTree>(graph, tree);
+  return *dominator_tree;
 }
 
 int64_t FrozenGraph::count_of(NodeId node) {
@@ -44,7 +44,7 @@ int64_t FrozenGraph::count_of(NodeId node) {
 
 size_t FrozenGraph::bytes() const {
   return graph.bytes() + (paths != nullptr ? paths->bytes() : 0) + (dominators != nullptr ? dominators->bytes() : 0) +
-         (dominated != nullptr ? dominated->bytes() : 0) + (words != nullptr ? words->bytes() : 0) +
+         (dominator_tree != nullptr ? dominator_tree->bytes() : 0) + (words != nullptr ? words->bytes() : 0) +
          (fates != nullptr ? fates->bytes() : 0);
 }
 

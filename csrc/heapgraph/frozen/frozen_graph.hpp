@@ -1,4 +1,4 @@
-// A graph with what was found out about it.
+// A graph with the results of its analyses, each computed when it is first needed.
 #pragma once
 
 #include <memory>
@@ -15,20 +15,20 @@ struct FrozenGraph {
   Graph graph;
   std::unique_ptr<PathTree> paths;
   std::unique_ptr<Dominators> dominators;
-  std::unique_ptr<Dominated> dominated;
+  std::unique_ptr<DominatorTree> dominator_tree;
   std::unique_ptr<Fates> fates;
   std::unique_ptr<Words> words;     // of a snapshot with labels
-  NodeNumbers counts;               // of a snapshot: reference counts that are not the known referrers'
-  std::vector<std::string> limits;  // what could not be seen, a sentence each
-  std::string notes;                // of a file: what its writer says of it
+  NodeNumbers counts;               // of a snapshot: reference counts that differ from the number of known referrers
+  std::vector<std::string> limits;  // what could not be read, one sentence each
+  std::string notes;                // of a file: the metadata of its writer
 
   PathTree& need_paths();
-  // As `need_paths().path_to(node)`; where that is all that is asked, the search ends there.
+  // Returns `need_paths().path_to(node)`. If there is no path tree yet, the search stops at the node.
   std::vector<NodeId> path_to(NodeId node);
   Fates& need_fates(const RefCount& count);
-  Dominators& need_dominators();  // std::runtime_error: without sizes
-  Dominated& need_dominated();    // the same
-  int64_t count_of(NodeId node);  // of a snapshot: the reference count
+  Dominators& need_dominators();         // std::runtime_error: without sizes
+  DominatorTree& need_dominator_tree();  // the same
+  int64_t count_of(NodeId node);         // of a snapshot: the reference count
   size_t bytes() const;
 };
 

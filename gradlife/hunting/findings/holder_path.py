@@ -1,7 +1,7 @@
-"""The path to tell of a group that grows: through the container that gets more, to a member that stands for all.
+"""The path that is shown for a growing group: through the container that grows, to a representative member.
 
-An object is often held twice: by a list that keeps it and by the variable of the step under way; by a registry and by the
-namespace around it. The path leads through what holds all of the group and nothing else.
+An object often has two holders: a list that keeps it and a variable of the running step, or a registry and the
+namespace around it. The path leads through the one that holds the whole group and nothing else.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from gradlife.hunting.growth.per_object_growth import path_to_place
 from gradlife.hunting.growth.reachable_growth import Grown
 from gradlife.model.growth import Growth, GrowthKind
 
-#: A container that holds this share of what another one holds is as good a place to tell of.
+#: A container is as good a holder as another one from this share of its members on.
 ABOUT_ALL = 0.9
 
-#: Members that are looked at between a container's item and what is named.
+#: Members searched between a container's item and the shown member.
 MOST_BETWEEN = 4096
 
-#: Other holders that are named.
+#: Other holders that are named at most.
 MOST_OTHERS = 3
 
-#: Keys and values that any container may have beside what it keeps.
+#: Types of keys and values that any container may have besides the kept objects.
 PLAIN = frozenset({"str", "int", "float", "bool", "NoneType", "bytes", "tuple"})
 
 
@@ -44,13 +44,13 @@ class HolderPath:
     """The path by which a group is shown."""
 
     node: int  # the member that is shown
-    nodes: tuple[int, ...]  # from a root to it; empty: the usual way
+    nodes: tuple[int, ...]  # from a root to it; empty: the shortest path
     holder: int | None  # the container that grows, if one does
-    others: tuple[int, ...] = ()  # that hold as much, each by itself
+    others: tuple[int, ...] = ()  # containers that hold as much, each on its own
 
 
 def find_holder_path(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> HolderPath:
-    """The path through one of the containers that grow."""
+    """Find the path through the best of the growing containers."""
     if group.places:
         return path_below(graph, group, path_to_place(graph, group))
     best = ordered(graph, group, containers)
@@ -68,7 +68,7 @@ def find_holder_path(graph: _heap.Graph, group: Group, containers: Sequence[int]
 
 
 def path_below(graph: _heap.Graph, group: Group, path: tuple[int, ...]) -> HolderPath:
-    """The path to what one of many objects got, and on to the member below that says most."""
+    """Continue a path to one of many objects with one new object each, down to its most informative member."""
     top = path[-1]
     below = {node: at for node, at in group.members.items() if at == top}
     inner = inner_path(graph, group, {top}, best_members(graph, Group(group.anchor, [top], below))[0])
@@ -76,7 +76,7 @@ def path_below(graph: _heap.Graph, group: Group, path: tuple[int, ...]) -> Holde
 
 
 def path_through(graph: _heap.Graph, group: Group, container: int) -> HolderPath | None:
-    """The path through a container to one of the members that say most."""
+    """Find the path through a container to one of its most informative members."""
     held = best_members(graph, group, container)
     node = held[len(held) // 2]
     if container in graph.path(node):
@@ -85,37 +85,37 @@ def path_through(graph: _heap.Graph, group: Group, container: int) -> HolderPath
 
 
 def path_through_any(graph: _heap.Graph, group: Group, container: int) -> HolderPath | None:
-    """The path through a container to the largest tensor that it has: the largest of all may hang on something else."""
+    """Find the path through a container to its largest tensor. The largest of the group may be elsewhere."""
     return path_to_one(graph, group, container, by_storage(graph, shown_members(graph, group))[:MOST_COMPARED])
 
 
 def path_to_one(graph: _heap.Graph, group: Group, container: int, nodes: Sequence[int]) -> HolderPath | None:
-    """The path through a container to the first of these members that it leads to."""
+    """Find the path through a container to the first of these members that it reaches."""
     items = items_of(graph, group, container)
     paths = ((one, inner_path(graph, group, items, one)) for one in nodes)
     return next((named for one, inner in paths if (named := named_path(graph, container, inner, one))), None)
 
 
 def path_to_item(graph: _heap.Graph, group: Group, container: int) -> HolderPath | None:
-    """The path to an item of a container, where it is not known by what that refers to anything else."""
+    """Find the path to an item of a container, for items whose own references have no known label."""
     paths = (named_path(graph, container, [item], item) for item in items_of(graph, group, container))
     return next((path for path in paths if path is not None), None)
 
 
 def named_path(graph: _heap.Graph, container: int, inner: list[int], node: int) -> HolderPath | None:
-    """The path through a container, if it is known by what each of these refers to the next."""
+    """Return the path through a container if every reference on it has a known label."""
     if not inner or any(step.relation == "unknown" for step in graph.steps_along([container, *inner])[:-1]):
         return None
     return HolderPath(node, (*graph.path(container), *inner), container)
 
 
 def items_of(graph: _heap.Graph, group: Group, container: int) -> set[int]:
-    """The members of a group that a container refers to."""
+    """Return the members of a group that a container refers to."""
     return {item for item in graph.referents(container) if item in group.members}
 
 
 def ordered(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> list[int]:
-    """Containers that hold about all of the group, the one to tell of first."""
+    """Return the containers that hold about all of the group, best holder first."""
     if not containers:
         return []
     tops = set(group.tops)
@@ -126,14 +126,14 @@ def ordered(graph: _heap.Graph, group: Group, containers: Sequence[int]) -> list
 
 
 def cost_of(graph: _heap.Graph, container: int, names: set[tuple[str, str]]) -> tuple[bool, bool, int]:
-    """The less the sooner it is named: the program's own before a library's, what holds nothing else, what is near."""
+    """Rank a holder, best first: the program's before a library's, those without other items, those near a root."""
     path = graph.path(container)
     has_others = any(is_other(graph, node, names) for node in graph.referents(container))
     return (is_of_library(graph, container), has_others, len(path))
 
 
 def is_other(graph: _heap.Graph, node: int, names: set[tuple[str, str]]) -> bool:
-    """Is this neither like what grows nor a plain key or value beside it?"""
+    """Return whether the node is neither of a growing type nor a plain key or value."""
     kind, name = graph.kind_and_type(node)
     return (kind, name) not in names and name not in PLAIN
 
@@ -146,7 +146,7 @@ def is_of_library(graph: _heap.Graph, container: int) -> bool:
 
 
 def inner_path(graph: _heap.Graph, group: Group, items: set[int], node: int) -> list[int]:
-    """A short path through members from one of these items to a member; empty where there is none."""
+    """Return a short path through members from one of these items to a member; empty if there is none."""
     after = {node: node}
     front = [node]
     for at in front:
@@ -163,14 +163,14 @@ def inner_path(graph: _heap.Graph, group: Group, items: set[int], node: int) -> 
 
 
 def other_holders(graph: _heap.Graph, group: Group, path: HolderPath) -> tuple[str, ...]:
-    """The other containers that hold as much, each by the path to it."""
+    """Return the paths to the other containers that hold as much."""
     found: dict[str, None] = {}
     for container in path.others:
         item = next(iter(items_of(graph, group, container)), None)
         if item is not None:
             raw = graph.steps_along([*graph.path(container), item])
             steps = merged_steps(raw)
-            is_step = spans_of(raw)[-2] == {container}  # else it is folded into what a reader takes for its owner
+            is_step = spans_of(raw)[-2] == {container}  # otherwise the path folds it into its owner
             found[path_text(steps[:-1] if is_step else steps)] = None
     return tuple(found)[:MOST_OTHERS]
 

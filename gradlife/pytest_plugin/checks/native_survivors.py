@@ -1,6 +1,6 @@
-"""Tensors and grad nodes that a test leaves where no young object of Python shows them: in C++ alone, or on an old tensor.
+"""Tensors and grad nodes that a test leaves in C++ alone, or on an old tensor: no young Python object leads to them.
 
-Only where more memory is in use after a test than before it are the blocks of malloc looked through, some 50 ms.
+Only if more memory is in use after a test than before it, the blocks of malloc are searched. That takes some 50 ms.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.snapshots.step_snapshots import native_classes
 from gradlife.pytest_plugin.checks.gc_boundary import TENSOR
 
-#: Bytes more after a test than before it: pytest's own books take up to half of that for most tests.
+#: Bytes that a test must add before a search. For most tests pytest itself adds up to half of that.
 LEAST = 4096
 
-#: CPU seconds that looks may take: at first, and for each test.
+#: CPU seconds that searches may take: at first, and for each test.
 FIRST, EACH = 2.0, 0.002
 
 
-class Unshown:
-    """A session's tests, one after the other."""
+class NativeSurvivors:
+    """The native survivors of each test of a session."""
 
     def __init__(self) -> None:
-        self._before: bytes | None = None  # what was there when it was last looked at; None: that says nothing any more
+        self._before: bytes | None = None  # the objects found by the last search; None: outdated
         self._level: int | None = None  # of malloc, when the test began
         self._credit = FIRST
-        self._cost = 0.0  # of a look
+        self._cost = 0.0  # of a search
 
     def begin(self) -> None:
-        """A test begins. What its wider fixtures make is there before it is called, and is none of it: `renew`."""
+        """Begin a test. Call `renew` once its wider fixtures are set up: what they make is not the test's."""
         self._credit = min(FIRST, self._credit + EACH)
         if self._before is None:
             self.renew()
@@ -54,7 +54,7 @@ class Unshown:
         self._before = None
 
     def has_more(self) -> bool:
-        """Is more memory in use than when the test began?"""
+        """Return whether more memory is in use than when the test began."""
         level = _heap.malloc_bytes()
         return self._level is not None and level is not None and level - self._level >= LEAST
 

@@ -15,7 +15,7 @@ from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.pytest_plugin.checks.gc_boundary import Family, family_of, has, instances, references
-from gradlife.pytest_plugin.checks.native_survivors import Unshown
+from gradlife.pytest_plugin.checks.native_survivors import NativeSurvivors
 from gradlife.pytest_plugin.checks.survivors import Outliving, outliving
 
 #: After so many frozen objects, or so many more bytes, the collector is thawed once: an object that was in use when its
@@ -47,7 +47,7 @@ class Sweep:
     _spared: list[weakref.ref[Any]] = field(default_factory=list)  # made by fixtures that outlive the test
     _spared_nodes: set[int] = field(default_factory=set)
     _first_node: int = 0  # the number of the test's first grad node
-    _unshown: Unshown = field(default_factory=Unshown)
+    _native: NativeSurvivors = field(default_factory=NativeSurvivors)
 
     def begin(self) -> None:
         """Begin a test: objects that exist now count as old."""
@@ -64,12 +64,12 @@ class Sweep:
             self.recording.start(USUAL)
             self.recording.rest()
             self._first_node, _ = self.recording.nodes_since(NO_NODE)
-        self._unshown.begin()
+        self._native.begin()
 
     def interrupt(self) -> None:
         """Start anew with the next test: another kind of check is about to thaw the collector."""
         self.is_open = False
-        self._unshown.outdate()
+        self._native.outdate()
 
     def close(self) -> None:
         """End the session's checks."""
@@ -107,18 +107,18 @@ class Sweep:
         yield
         self._spared += [one for one in carriers_in(gc.get_objects()) if id(one()) not in before]
         self._spared_nodes |= self._nodes() - nodes
-        if self._unshown.has_more():
-            self._unshown.renew()
+        if self._native.has_more():
+            self._native.renew()
 
     def has_more_memory(self) -> bool:
         """Return whether the test may have left objects that no young object leads to."""
-        return self._unshown.has_more()
+        return self._native.has_more()
 
     def native_survivors(self, may_collect: bool) -> set[int]:
         """Return the test's tensors and grad nodes that no young object leads to, if memory grew. Leave out those in
         cycles if the collector may run.
         """
-        found = self._unshown.left(may_collect)
+        found = self._native.left(may_collect)
         return {at for at, family in found if family == "tensor" or self.recording.is_since(at, self._first_node)}
 
     def judged(self, native_survivors: Collection[int] = ()) -> Outliving:
@@ -131,7 +131,7 @@ class Sweep:
             lambda: outliving([one for one in young if one not in spared], nodes, recording, native_survivors)
         )
         if found.findings and not native_survivors:
-            self._unshown.outdate()
+            self._native.outdate()
         return found
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""The last lines of a report: what it all comes to."""
+"""The last lines of a report: its totals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradlife.errors import EXIT_COULD_NOT_TELL
 from gradlife.model import PairTotals, RunReport
 from gradlife.reports.values import counted
 
-#: The subject of what objgraph answers, beside that of what gc answers.
+#: The suffix of a subject whose reading comes from objgraph, not from gc.
 OBJGRAPH = ".objgraph"
 
 
@@ -66,7 +66,7 @@ def sums(report: RunReport) -> str:
 
 
 def verdict(report: RunReport) -> str:
-    """The closing line."""
+    """Return the closing line."""
     totals = report.totals
     if report.exit_status == EXIT_COULD_NOT_TELL:
         return f"no story could run anywhere, {totals.unavailable:,} unavailable"

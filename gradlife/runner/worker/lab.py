@@ -27,11 +27,11 @@ NO_STAGE = "story"
 
 
 class StoryError(Exception):
-    """The story says something about itself that is not so."""
+    """The story contradicts itself: a name is given twice, or something declared gone is not."""
 
 
 class WorkerLab(Lab):
-    """Tells one story's readings to `emit`, each a JSON object."""
+    """Sends one story's readings to `emit`, each as a JSON object."""
 
     def __init__(self, fw: Any, system: str, profile: str, emit: Emit, also: Sequence[str] = ()) -> None:
         self.fw = fw
@@ -77,7 +77,7 @@ class WorkerLab(Lab):
 
     def forward(self, function: Callable[..., Any], *args: Any) -> Any:
         """See `Lab.forward`."""
-        if self.context == "compile":  # what the lab does is no part of the program
+        if self.context == "compile":  # the lab is no part of the compiled program
             self.watch_first = self.fw._dynamo.disable(self.watch_first)  # type: ignore[method-assign]
         return forward_within(self.context, self.fw, function, args)
 
@@ -130,7 +130,7 @@ class WorkerLab(Lab):
         return self._count_as_refcount_does(name, control)
 
     def _count_as_refcount_does(self, name: str, obj: Any) -> int:
-        """Called by name with a local variable, as a story calls `refcount`: the same references on the way."""
+        """Count in a call of the same form as a story's `refcount`, so that both have the same temporary references."""
         return sys.getrefcount(obj)
 
     # -- the course of the story ------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class WorkerLab(Lab):
         settle(self.fw)
         unexpected = []
         for name, verdict in self._verdicts.items():
-            if verdict == "held" and self._watches[name].alive():  # not by what the story held
+            if verdict == "held" and self._watches[name].alive():  # although the story released what it held
                 self._read_now("liveness", name, "never")
                 unexpected.append(self._watches[name])
         for name, lifetime in lifetimes_of(unexpected).items():
@@ -242,7 +242,7 @@ class WorkerLab(Lab):
             self._emit({"kind": "graph", "stage": self._stage_now, "graph": drawing})
 
     def _judge(self) -> None:
-        """The lifetime verdict of every subject: dead already, dead after the collector, held, or never."""
+        """Read the lifetime verdict of every subject: dead already, dead after the collector, held, or never."""
         before = {watch.name: watch.alive() for watch in self._watches.values()}
         lifetimes = lifetimes_of(self._watches.values())
         settle(self.fw)
@@ -268,7 +268,7 @@ class WorkerLab(Lab):
             self._read_now("referrers", watch.name + ".objgraph", chain)
 
     def _read_graph(self, name: str, lifetime: str) -> None:
-        """Held against what is measured here, not against another system's."""
+        """Report the verdict of the heap graph. It is compared with the lifetime measured here."""
         self._read_now("graph", name, lifetime, status="not comparable")
 
     def _read_engine(self) -> None:
@@ -283,7 +283,7 @@ class WorkerLab(Lab):
                 self._emit({"kind": "event", "stage": self._stage_now, "event": event})
 
     def _read(self, probe: str, subject: str, value: Any) -> None:
-        """A reading taken between two stages belongs to the stage that the story reaches next."""
+        """Take a reading between two stages. It belongs to the next stage."""
         self._pending.append({"kind": "reading", "subject": subject, "probe": probe, "value": value, "status": ""})
 
     def _read_now(self, probe: str, subject: str, value: Any, status: str = "") -> None:
@@ -295,7 +295,7 @@ class WorkerLab(Lab):
 
 
 def forget_frames(error: BaseException | None) -> None:
-    """Cut an exception off from the frames that it passed, which hold everything that was named there."""
+    """Drop the tracebacks of an exception and its causes: their frames hold all local variables."""
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -152,7 +152,7 @@ void search(const HeapInterface& engine, const void* managed, LabelSearch& wante
 
 }  // namespace
 
-// Traverse shows a node's face or hooks in its tensor's place where only the tensor owns them.
+// Traverse shows a node's Python object or hooks in its tensor's place where only the tensor owns them.
 Label EngineProvider::describe_edge(PyObject* source, PyObject* target) {
   const void* managed = engine_.object_behind(source);
   if (managed == nullptr) return {};

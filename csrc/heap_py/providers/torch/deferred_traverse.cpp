@@ -35,23 +35,24 @@ bool TorchProvider::wrapper_of(Address object, uint32_t wrapper_offset, uint32_t
 }
 
 // The Python object that a node is known by: its context, or its wrapper.
-bool TorchProvider::face_of(Address node, const KnownClass& known, Address* face) const {
+bool TorchProvider::python_object_of(Address node, const KnownClass& known, Address* shown) const {
   if (known.what == TorchClass::context_node)
-    return wrapper_of(node, layout_.context_in_node, layout_.node_in_context, face);
-  return layout_.are_nodes_coupled && wrapper_of(node, layout_.wrapper_in_node, layout_.node_in_wrapper, face);
+    return wrapper_of(node, layout_.context_in_node, layout_.node_in_context, shown);
+  return layout_.are_nodes_coupled && wrapper_of(node, layout_.wrapper_in_node, layout_.node_in_wrapper, shown);
 }
 
-// A tensor shows the face of its node.
+// A tensor shows the Python object of its node.
 void TorchProvider::await_face(Address impl, Address meta, ReferenceSink& sink) {
-  Address wrapper, node, face;
+  Address wrapper, node, shown;
   if (!read(meta, layout_.node_in_meta, &node) || !is_node(class_of(node).what)) return;
   if (!wrapper_of(impl, layout_.wrapper_in_impl, layout_.impl_in_wrapper, &wrapper)) return;
   const KnownClass& known = class_of(node);
-  const uint32_t own = layout_.are_nodes_coupled ? 2 : 1;  // the tensor, and the face
+  const uint32_t own = layout_.are_nodes_coupled ? 2 : 1;  // the tensor, and that object
   const uint32_t owners = count_of(impl), owners_of_node = count_of_node(node, meta);
-  if (!face_of(node, known, &face) || owners < 1 || owners_of_node < own || (owners == 1 && owners_of_node == own))
+  if (!python_object_of(node, known, &shown) || owners < 1 || owners_of_node < own ||
+      (owners == 1 && owners_of_node == own))
     return;
-  sink.latent(static_cast<PyObject*>(pointer_to(wrapper)), static_cast<PyObject*>(pointer_to(face)),
+  sink.latent(static_cast<PyObject*>(pointer_to(wrapper)), static_cast<PyObject*>(pointer_to(shown)),
               {pointer_to(impl), row_of(class_of(impl), NodeKind::tensor, impl), owners - 1},
               {pointer_to(node), row_of(known, NodeKind::grad_node, node), owners_of_node - own});
 }

@@ -48,7 +48,7 @@ Address TorchProvider::node_of_tensor(const PyObject* tensor) {
 }
 
 // A type's own traverse gives no names: the fields of wrappers, and if only a tensor owns its node,
-// that node's face or hooks in its tensor's place.
+// that node's Python object or hooks in its tensor's place.
 Label TorchProvider::describe_edge(PyObject* source, PyObject* target) {
   struct Field {
     uint32_t offset;

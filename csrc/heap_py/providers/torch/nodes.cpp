@@ -181,13 +181,13 @@ void TorchProvider::expand_holder(Address holder, ReferenceSink& sink) {
   refer_to_object(sink, holder, layout_.packed_in_hooks, "packed");
 }
 
-// A node's face shows its hooks.
+// A node's Python object shows its hooks.
 void TorchProvider::await_hooks(Address node, const KnownClass& known, Address holder, ReferenceSink& sink) {
-  Address face, dict;
+  Address shown, dict;
   const uint32_t owners = count_of(node);
   if (!layout_.are_nodes_coupled || owners < 2 || hooks_label(class_of(holder).what) == nullptr) return;
-  if (!face_of(node, known, &face) || !read(holder, layout_.dict_in_hook, &dict) || !is_object(dict)) return;
-  sink.latent(static_cast<PyObject*>(pointer_to(face)), static_cast<PyObject*>(pointer_to(dict)),
+  if (!python_object_of(node, known, &shown) || !read(holder, layout_.dict_in_hook, &dict) || !is_object(dict)) return;
+  sink.latent(static_cast<PyObject*>(pointer_to(shown)), static_cast<PyObject*>(pointer_to(dict)),
               {pointer_to(node), row_of(known, NodeKind::grad_node, node), owners - 1}, {});
 }
 

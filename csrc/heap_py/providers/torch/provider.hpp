@@ -43,7 +43,7 @@ class TorchProvider final : public Provider {
   uint32_t count_of(Address object) const;  // its owners, 0 where they can't be read
   uint32_t count_of_node(Address node, Address meta) const;
   bool wrapper_of(Address object, uint32_t wrapper_offset, uint32_t object_in_wrapper, Address* wrapper) const;
-  bool face_of(Address node, const KnownClass& known, Address* face) const;
+  bool python_object_of(Address node, const KnownClass& known, Address* shown) const;
   void await_face(Address impl, Address meta, ReferenceSink& sink);
   void await_hooks(Address node, const KnownClass& known, Address holder, ReferenceSink& sink);
   void expand_memory(Address storage, ReferenceSink& sink);
