@@ -137,5 +137,5 @@ def connect(path: str, target: Target | None = None) -> Session:
         connection.connect(path)
     except OSError as error:
         connection.close()
-        raise UsageError(f"nobody answers at {path}: {reason(error)}", "gradlife.serve() in the program") from None
+        raise UsageError(f"nothing answers at {path}: {reason(error)}", "gradlife.serve() in the program") from None
     return Session(Channel(connection), target)

@@ -123,7 +123,7 @@ def read(file: Path) -> Recording:
         why = f"byte {error.start} is no UTF-8"
     except RecordingError as error:
         why = error.message
-    raise UsageError(f"the recording {shown(file)} cannot be used: {why}", "gradlife record writes it anew")
+    raise UsageError(f"the recording {shown(file)} cannot be used: {why}", "gradlife record rewrites it")
 
 
 def shown(file: Path) -> str:

@@ -17,7 +17,7 @@ from gradlife.reports.values import size
 EPILOG = """\
 An environment is a folder below $GRADLIFE_HOME/environments, by default in the
 user's data folder. pip installs what it is asked for, by its own configuration
-(PIP_INDEX_URL and the like); what was broken off goes on when typed again.
+(PIP_INDEX_URL and the like); an interrupted `gradlife env add` continues when repeated.
 """
 
 

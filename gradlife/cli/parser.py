@@ -12,7 +12,7 @@ from gradlife.errors import UnknownNameError, UsageError
 #: The purpose of each command. The module of a command has its name.
 COMMANDS = {
     "run": "run lifetime stories on several systems and compare what they see",
-    "record": "keep what a system reads in a file, to compare with where the system is not to be had",
+    "record": "keep what a system reads in a file, to compare with where the system is not available",
     "history": "tell when a story's readings changed, from release to release",
     "list": "list the stories, with their fixed twins",
     "explain": "tell one story, or what a GLnnn pattern is",

@@ -29,7 +29,7 @@ ROUNDS = 3
 
 EPILOG = """\
 STORY is as for `gradlife run`. With stories named, or -k, those of FILE that were not
-chosen stay as they are: this renews a few. Without, the whole file is written anew.
+chosen stay as they are: this renews a few. Without, the whole file is rewritten.
 
 Afterwards `--backend recorded:FILE` and `--against recorded:FILE` read from it.
 

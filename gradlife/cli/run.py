@@ -51,15 +51,15 @@ built-in stories are run.
 Systems: torch, mini:PROFILE (such as mini:torch-1.2), mini:PROFILE+AXIS=VALUE for
 a profile with one policy replaced, torch@INTERPRETER or oneflow@INTERPRETER for the
 framework of another Python (its path, or an environment of `gradlife env`), and
-recorded:NAME or recorded:FILE for what `gradlife record` kept of a system that is
-not here.
+recorded:NAME or recorded:FILE for readings that `gradlife record` took of a system
+elsewhere.
 
 With --fidelity every recording that gradlife comes with, or each system of --backend,
-is compared with the profile nearest to it: a line a system, and every difference with
-its reason. One without a reason makes it exit with 1.
+is compared with the profile nearest to it: one line per system, and every difference
+with its reason. A difference without a reason makes the exit status 1.
 
 Exit status: 0 all as declared; 1 a reading contradicts its story, or a story did
-not come to its end; 2 usage error; 3 could not tell.
+not finish; 2 usage error; 3 could not tell.
 """
 
 

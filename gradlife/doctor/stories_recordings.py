@@ -57,5 +57,5 @@ def environment_sign(environment: Environment) -> Sign:
     if not os.access(environment.interpreter, os.X_OK):
         return Sign(SUPPLIES, name, f"{result}: its interpreter is gone", Health.LESS, anew)
     if not environment.is_ready:
-        return Sign(SUPPLIES, name, "its making was broken off", Health.LESS, "type its gradlife env add again")
+        return Sign(SUPPLIES, name, "its installation was interrupted", Health.LESS, "type its gradlife env add again")
     return Sign(SUPPLIES, name, result)

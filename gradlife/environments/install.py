@@ -16,10 +16,10 @@ LINES = 3
 
 #: Messages of pip, each with its remedy. The first match counts.
 REMEDIES = (
-    (("no space left",), "free some space, and type it again: it goes on where it ended"),
+    (("no space left",), "free some space, and type it again: it continues where it stopped"),
     (
         ("name resolution", "max retries", "connection", "timed out", "network is unreachable", "proxy"),
-        "type it again when the network is there: it goes on where it ended",
+        "type it again when the network is there: it continues where it stopped",
     ),
     (
         ("no matching distribution", "requires-python", "requires a different python", "is not a supported wheel"),
@@ -74,7 +74,7 @@ def install_error(shown: Shown, packages: Sequence[str]) -> InstallError:
     said = "\n".join(shown.lines).lower()
     number, hint = next(
         ((number, hint) for number, (signs, hint) in enumerate(REMEDIES) if any(sign in said for sign in signs)),
-        (0, "type it again: it goes on where it ended; pip's own words stand above"),
+        (0, "type it again: it continues where it stopped; pip's own words stand above"),
     )
     message = f"pip could not install {shortened(' '.join(packages))}: {words_of(shown)}"
     return InstallError(message, hint, is_mistake=number >= FIRST_MISTAKE)

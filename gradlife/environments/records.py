@@ -98,6 +98,6 @@ def ready(environment: Environment) -> Environment:
         return environment
     words = " ".join(environment.packages)
     raise UsageError(
-        f"the making of {environment.name} was broken off",
+        f"the installation of {environment.name} was interrupted",
         f"gradlife env add {environment.name} --python {environment.base} {words}",
     )

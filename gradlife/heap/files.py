@@ -12,7 +12,7 @@ from gradlife.output import reason
 #: A file's metadata: a key, a tab and a value on each line.
 Notes = tuple[tuple[str, str], ...]
 
-REMEDY = "take it anew: gradlife snapshot -o FILE script.py"
+REMEDY = "take it again: gradlife snapshot -o FILE script.py"
 
 
 class SnapshotFileError(UsageError):

@@ -10,7 +10,7 @@ class EnvironmentInfo:
     """An environment by its name: what it was asked to have, what it has, where it is and how much that is."""
 
     name: str
-    is_ready: bool  # False: its making was broken off
+    is_ready: bool  # False: its installation was interrupted
     python: str
     framework: str
     version: str  # of the framework

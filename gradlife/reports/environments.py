@@ -30,5 +30,5 @@ def print_environments(console: Console, environments: Sequence[EnvironmentInfo]
 
 def row_of(environment: EnvironmentInfo) -> tuple[str, str, str, str]:
     """Name, Python, framework with version, size."""
-    has = f"{environment.framework} {environment.version}" if environment.is_ready else "broken off"
+    has = f"{environment.framework} {environment.version}" if environment.is_ready else "interrupted"
     return environment.name, f"Python {environment.python}", has, size(environment.bytes)

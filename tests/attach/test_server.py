@@ -65,7 +65,7 @@ def test_a_folder_that_others_can_enter_is_no_place_for_a_door(tmp_path: Path, m
 
 
 def test_nobody_at_a_socket_is_a_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nobody answers at"):
+    with pytest.raises(UsageError, match="nothing answers at"):
         connect(str(tmp_path / "nothing"))
 
 

@@ -225,7 +225,7 @@ def test_file_that_is_no_snapshot(gradlife: Gradlife, tmp_path: Path, command: l
     file = tmp_path / "x"
     file.write_text("not a heap", encoding="utf-8")
     message = one_error(gradlife(*[str(file) if word == "x" else word for word in command]))
-    assert message == (f"{file} is no snapshot of gradlife (try: take it anew: gradlife snapshot -o FILE script.py)")
+    assert message == (f"{file} is no snapshot of gradlife (try: take it again: gradlife snapshot -o FILE script.py)")
 
 
 def test_unknown_type_and_address(gradlife: Gradlife, folder: Path) -> None:

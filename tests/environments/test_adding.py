@@ -1,4 +1,4 @@
-"""Environments are made by pip from local wheels here; what is broken off goes on, what is wrong is one line."""
+"""Environments are made by pip from local wheels here; an interrupted one continues, a mistake is one line."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_what_was_broken_off_goes_on_when_it_is_typed_again(
     assert not known.is_ready
     with pytest.raises(UsageError) as caught:
         interpreter_of("old")
-    assert caught.value.message == "the making of old was broken off"
+    assert caught.value.message == "the installation of old was interrupted"
     assert caught.value.hint == f"gradlife env add old --python {sys.executable} torch==1.1.0"
     config = home / "old" / "pyvenv.cfg"
     before = config.stat().st_mtime_ns

@@ -34,7 +34,7 @@ def notes(trace: Trace, names: Mapping[str, Any]) -> Iterator[str]:
         yield from output_notes(name, names)
     elif is_of_exception(trace):
         yield "The path leads through the last exception. IPython keeps it, with all its frames, for %debug and %tb."
-        yield f"To let go of it: {FORGET_EXCEPTION}"
+        yield f"To release it: {FORGET_EXCEPTION}"
 
 
 def output_name(trace: Trace) -> str:
@@ -72,10 +72,10 @@ def output_notes(name: str, names: Mapping[str, Any]) -> list[str]:
         lines.append(f"Beside IPython it is held by {', '.join(others)}: letting go of the output does not free it.")
     elif number:
         lines.append(
-            f"To let go of it: %xdel _{number}, which is del Out[{number}] and all its names; of all: %reset -f out"
+            f"To release it: %xdel _{number}, which is del Out[{number}] and all its names; of all: %reset -f out"
         )
     else:
-        lines.append("To let go of it: %reset -f out")
+        lines.append("To release it: %reset -f out")
     return lines
 
 

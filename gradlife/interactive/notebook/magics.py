@@ -36,7 +36,7 @@ class GradlifeMagics(Magics):
         """What keeps this object alive, and should it? ::
 
           %gradlife why model.head           what keeps an object alive: a variable, a type, an address
-          %gradlife refs loss                who refers to it, and what nobody explains
+          %gradlife refs loss                who refers to it, and what is unaccounted for
           %gradlife snapshot                 freezes the heap; %gradlife diff tells what has changed since
           %gradlife types 20                 the types that take most; retained and cycle tell of objects
           %gradlife save heap.glheap         a file for gradlife open, why and diff

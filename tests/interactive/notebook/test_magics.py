@@ -159,9 +159,7 @@ def test_an_output_that_only_ipython_keeps_is_reported_as_that_with_what_lets_go
     said = cells(BOX, "box", "del box", "%gradlife why _3.item", ALIVE, "%xdel _3", ALIVE)
     lines = said[3].splitlines()
     assert lines[-2] == "note: The path leads through Out[3]: IPython keeps what a cell displays, under Out, _ and _3."
-    assert lines[-1] == (
-        "note: To let go of it: %xdel _3, which is del Out[3] and all its names; of all: %reset -f out"
-    )
+    assert lines[-1] == ("note: To release it: %xdel _3, which is del Out[3] and all its names; of all: %reset -f out")
     assert (said[4], said[6]) == ("1\n", "0\n")
 
 
@@ -185,7 +183,7 @@ def test_the_last_exception_is_reported_as_that_with_what_lets_go_of_it(cells: C
     lines = said[2].splitlines()
     assert lines[0] == "ValueError is held: a root reaches it"
     assert lines[-2].startswith("note: The path leads through the last exception. IPython keeps it")
-    assert lines[-1] == f"note: To let go of it: {FORGET_EXCEPTION}"
+    assert lines[-1] == f"note: To release it: {FORGET_EXCEPTION}"
     assert (said[4], said[7]) == ("1\n", "0\n")
 
 
