@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tell how near each profile comes to the release it imitates, as recorded",
     )
     parser.add_argument(
-        "--matrix", action="store_true", help="only stories that run in several contexts, a column a context"
+        "--matrix", action="store_true", help="only stories that run in several contexts, one column per context"
     )
     add_formats(
         parser,
@@ -88,7 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_svg(parser)
     parser.add_argument("--full", action="store_true", help="show every story and all in which systems differ")
     parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
-    parser.add_argument("--timeline", action="store_true", help="draw the engine's events of a story, a lane an object")
+    parser.add_argument(
+        "--timeline", action="store_true", help="draw the engine's events of a story, one lane per object"
+    )
     parser.add_argument("--in-process", action="store_true", help="run in this process, unprotected: for a debugger")
     parser.add_argument(
         "--time-limit", type=seconds, default=api.TIME_LIMIT, metavar="S", help="seconds for one story (%(default)g)"

@@ -52,7 +52,7 @@ def check_files(folder: Path, status: int) -> None:
 def test_one_run_writes_every_format(gradlife: Gradlife, stories: str, tmp_path: Path) -> None:
     status, output, errors = gradlife("run", stories, *FAKE, *files_in(tmp_path))
     assert (status, errors) == (0, "")
-    assert "In sum" in output
+    assert "Totals" in output
     check_files(tmp_path, 0)
 
 
@@ -92,7 +92,7 @@ def test_a_format_on_standard_output_is_alone_there(gradlife: Gradlife, stories:
     status, output, errors = gradlife("run", stories, *FAKE, f"--{name}", "-")
     assert (status, errors) == (0, "")
     assert output.startswith({"json": "{", "junit": "<?xml", "markdown": "## gradlife run: clean", "sarif": "{"}[name])
-    assert "In sum" not in output
+    assert "Totals" not in output
 
 
 def test_annotations_leave_standard_output_to_the_format_that_has_it(
@@ -166,7 +166,7 @@ def test_a_disk_that_is_full_costs_no_other_format(gradlife: Gradlife, stories: 
     junit = tmp_path / "junit"
     status, output, errors = gradlife("run", stories, *FAKE, "--json", "/dev/full", "--junit", str(junit))
     assert status == 3
-    assert "In sum" in output
+    assert "Totals" in output
     assert errors.startswith("gradlife: error: the report could not be written to /dev/full: no space left on device")
     assert junitparser.JUnitXml.fromstring(junit.read_bytes()).tests == 6
 

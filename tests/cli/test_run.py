@@ -108,7 +108,7 @@ def test_json_goes_to_a_file(gradlife: Gradlife, stories: str, tmp_path: Path) -
     status, output, _ = gradlife("run", stories, "--backend", "fake", "--json", str(file))
     report = codec.loads(file.read_text(encoding="utf-8"))
     assert status == 0
-    assert "In sum" in output
+    assert "Totals" in output
     assert [scenario.name for scenario in report.scenarios] == ["tensor_dropped", "tensor_not_made", "size_read"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "shop"]
 

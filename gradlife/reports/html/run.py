@@ -63,7 +63,7 @@ def matrix_table(view: RunView) -> Table:
     columns = [Column("Story"), Column("Suite"), *(Column(short, hint=name) for short, name in names)]
     rows = [matrix_row(view, scenario) for scenario in view.report.scenarios]
     tags = [tags_of(view, scenario) for scenario in view.report.scenarios]
-    return Table("What became of the subject of each story, in each system", columns, rows, tags=tags, filters=FILTERS)
+    return Table("When the subject of each story is freed, in each system", columns, rows, tags=tags, filters=FILTERS)
 
 
 def matrix_row(view: RunView, scenario: ScenarioInfo) -> list[Cell | str | int | float]:

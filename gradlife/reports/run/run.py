@@ -35,7 +35,7 @@ def print_report(console: Console, report: RunReport, in_full: bool = False) -> 
 def parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
     """The parts of the report, in the order in which a stranger wants them."""
     yield section("Systems", system_lines(view.systems))
-    yield section("What became of the subject of each story", matrix_part(view, detail.in_full))
+    yield section("When the subject of each story is freed", matrix_part(view, detail.in_full))
     yield from suite_parts(view, detail)
     report = view.report
     yield from problem_section("Differences from the release that a system imitates", differing(view))
@@ -48,7 +48,7 @@ def parts(view: RunView, detail: Detail) -> Iterator[RenderableType]:
     )
     yield from problem_section("Stories that did not come to their end", problems.failures(report))
     yield from unavailable_part(view)
-    yield Group(Text("In sum", TITLE), *closing_part(report))
+    yield Group(Text("Totals", TITLE), *closing_part(report))
 
 
 def section(title: str, body: Iterable[RenderableType]) -> Group:

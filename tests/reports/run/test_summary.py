@@ -52,7 +52,7 @@ def statements(report: RunReport) -> list[tuple[str, ...]]:
 def test_a_short_report_is_shown_whole() -> None:
     lines = summary(seven_systems())
     assert lines[0] == "Systems"
-    assert "What became of the subject of each story" in lines
+    assert "When the subject of each story is freed" in lines
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

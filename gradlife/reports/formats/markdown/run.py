@@ -41,7 +41,7 @@ def lines(report: RunReport) -> Iterator[str]:
     yield from problem_part("Differences from the release that a system imitates", differing(view))
     yield from unavailable_part(report)
     yield from folded(f"Systems ({len(view.systems)})", system_table(view))
-    yield from folded("What became of the subject of each story", matrix_part(view))
+    yield from folded("When the subject of each story is freed", matrix_part(view))
 
 
 def problem_part(title: str, found: list[problems.Problem]) -> Iterator[str]:
