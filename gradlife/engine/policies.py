@@ -29,7 +29,7 @@ class Profile:
         raise AttributeError(f"a profile has no axis '{name}'")
 
     def changes(self) -> dict[str, str]:
-        """The axes on which this differs from the named profile as it stands."""
+        """Return the axes on which this differs from the named profile."""
         base = _PROFILES[self.name].axes
         return {axis: value for axis, value in self.axes.items() if base[axis] != value}
 
@@ -42,12 +42,12 @@ _PROFILES: dict[str, Profile] = {name: Profile(name, axes) for name, axes in _en
 
 
 def profiles() -> dict[str, Profile]:
-    """Every profile by name: the releases, then the broken ones that each teach one mistake."""
+    """Return all profiles by name: the releases, then the broken ones, each with one mistake."""
     return dict(_PROFILES)
 
 
 def resolve(spec: str | Profile, axes: Mapping[str, str] | None = None) -> Profile:
-    """The profile of a spec (``NAME`` or ``NAME+axis=value,...``) with ``axes`` changed. Errors: unknown names, nearest given."""
+    """Return the profile of a spec, ``NAME`` or ``NAME+axis=value,...``, with ``axes`` replaced. Raises `UnknownNameError`."""
     name, _, rest = str(spec).partition("+")
     if name not in _PROFILES:
         raise UnknownNameError("profile", name, _PROFILES)
@@ -81,13 +81,13 @@ def profile(spec: str | Profile, **axes: str) -> Iterator[Profile]:
 
 
 def current_profile() -> Profile:
-    """The profile of this thread now."""
+    """Return the profile of this thread."""
     name, axes = _engine._current_policy()
     return Profile(name, axes)
 
 
 def set_default_profile(spec: str | Profile, **axes: str) -> Profile:
-    """The profile that threads start with. The environment variable ``GRADLIFE_PROFILE`` sets it at import."""
+    """Set the profile that threads start with. The environment variable ``GRADLIFE_PROFILE`` sets it at import."""
     chosen = resolve(spec, axes)
     _engine._set_default_policy(chosen.name, dict(chosen.axes))
     return chosen

@@ -45,7 +45,7 @@ GLOBAL_OPTIMIZER_HOOKS = {
     "_global_optimizer_pre_hooks": "global step pre-hook",
     "_global_optimizer_post_hooks": "global step post-hook",
 }
-#: Hooks of tensors and nodes, by what the reference to their dict is called.
+#: Hooks of tensors and nodes, by the label of the reference to their dict.
 NATIVE_HOOKS = {
     "tensor hooks": "tensor hook",
     "post-accumulate hooks": "post-accumulate hook",
@@ -53,7 +53,7 @@ NATIVE_HOOKS = {
     "hooks": "node hook",
     "hook table": "hook",
 }
-#: References to what only stands between an object and what it refers to.
+#: Labels of references to internal tables, which a report does not show.
 TABLES = MEMBER_TABLES | MODULE_HOOKS.keys() | OPTIMIZER_HOOKS.keys() | NATIVE_HOOKS.keys()
 
 
@@ -76,7 +76,7 @@ def fold_borrowed_memory(links: Links, at: int) -> Fold | None:
 
 
 def fold_module(links: Links, at: int) -> Fold | None:
-    """module -> one of its tables -> what stands there. Containers on the path are no step of their own."""
+    """module -> one of its tables -> item. A container such as Sequential is folded into the same step."""
     if not is_a(links[at], MODULES):
         return None
     found = attribute_at(links, at)
@@ -93,7 +93,7 @@ def fold_module(links: Links, at: int) -> Fold | None:
 
 
 def fold_container(links: Links, at: int) -> Fold | None:
-    """Sequential, ModuleList and their like, and then what is in them; not where that is a hook of the container's own."""
+    """Sequential, ModuleList and similar modules -> item, unless the item is a hook of the container itself."""
     if at >= len(links) or not links[at].type.startswith(CONTAINERS):
         return None
     found = fold_module(links, at)
@@ -109,7 +109,7 @@ def member_words(entry: str) -> str:
 
 
 def fold_optimizer(links: Links, at: int) -> Fold | None:
-    """optimizer -> its state or groups -> what stands there."""
+    """optimizer -> its state or groups -> item."""
     found = attribute_at(links, at) if is_a(links[at], OPTIMIZERS) else None
     if found is None:
         return None
@@ -156,7 +156,7 @@ def fold_global_hook(links: Links, at: int) -> Fold | None:
 
 
 def last_name(link: Reference) -> str:
-    """The last part of a module's name, of torch's and the engine's modules."""
+    """Return the last part of the name of a module of torch or the engine."""
     is_known = link.detail.startswith(("torch.nn.", "torch.optim.", "gradlife.engine."))
     return link.detail.rpartition(".")[2] if is_known else ""
 

@@ -1,9 +1,9 @@
-// Notes where a program's objects are created, by the blocks that they are made in: a hook in Python's allocator looks
-// at the sizes that are asked for, and at the stack where one of those is that matter. It keeps addresses and numbers
-// only.
+// Records where a program's objects are created, by the blocks that they are allocated in: a hook in Python's allocator
+// looks at the sizes that are asked for, and at the stack if the size is one of interest. It keeps only addresses and
+// numbers.
 //
-// A block's last note is of the object that stands there, for every object of such a size passes here. That is not true
-// of types that Python reuses without its allocator (list, dict, tuple, float): nobody may ask for these.
+// A block's last note is that of the object in it, because every object of such a size passes here. That is not true
+// of types that Python reuses without its allocator (list, dict, tuple, float): do not ask for these.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -38,17 +38,17 @@ class CreationRecorder {
   CreationRecorder(const CreationRecorder&) = delete;
   CreationRecorder& operator=(const CreationRecorder&) = delete;
 
-  static constexpr size_t large = 64 * 1024;  // blocks of so many bytes are noted, whatever their size is
+  static constexpr size_t large = 64 * 1024;  // blocks from this size on are always noted
 
-  void want(size_t bytes);  // blocks of this size matter from now on
+  void want(size_t bytes);  // blocks of this size are noted from now on
   void start();             // the caller holds the interpreter lock
   // True if the hook is out of the way, and the recorder may be destroyed; else it stays behind another hook, and is
   // idle.
   bool stop();
 
-  // Between the parts of a program nothing is noted, and what was noted of a block that is used again is dropped.
+  // While it rests, nothing is noted, and the note of a block that is used again is dropped.
   void rest();
-  void resume(const void* end);  // stacks end at this frame; nullptr: at none
+  void resume(const void* end);  // stacks end at this frame; nullptr: at the outermost
 
   void settle();  // notes the last tensor's node, before the notes are read
   const CallSites& sites() const { return sites_; }

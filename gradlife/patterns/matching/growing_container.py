@@ -9,7 +9,7 @@ from gradlife.model.trace import Step
 from gradlife.patterns.matching.path_tokens import Token
 
 CONTAINERS = frozenset({"list", "deque", "set", "dict", "queue", "cycle"})
-#: One that is only made anew with more in it, and of which that is to be known: most are as long as they are.
+#: A container that can only be replaced by a longer one. It counts only if it is known to grow.
 REMADE = "tuple"
 PLACES = frozenset({"item", "value", "key"})
 

@@ -22,7 +22,7 @@ FATES = {
 
 
 def headline(checked: Checked) -> str:
-    """The leak in a line: 1 leak (held), 1 tensor and 4.0 MiB a run: GL402 …  [7c1e]"""
+    """Return the leak in one line: 1 leak (held), 1 tensor and 4.0 MiB a run: GL402 …  [7c1e]"""
     found = checked.guilty
     if not found:
         return f"gradlife could not tell: {checked.trouble}"
@@ -32,7 +32,7 @@ def headline(checked: Checked) -> str:
 
 
 def brief(finding: Finding) -> str:
-    """A finding in a line, its verdict apart."""
+    """Return a finding in one line, without its verdict."""
     return f"{quantity(finding)}: {finding.code} {finding.title}  [{finding.fingerprint[:SHOWN_DIGITS]}]"
 
 
@@ -49,7 +49,7 @@ def failure(checked: Checked) -> str:
 
 
 def failure_lines(checked: Checked) -> Iterator[str]:
-    """The headline, the runs, each leak."""
+    """Yield the headline, the runs, each leak."""
     yield headline(checked)
     yield ""
     yield from table(checked.runs)
@@ -58,7 +58,7 @@ def failure_lines(checked: Checked) -> Iterator[str]:
 
 
 def table(runs: Sequence[Run]) -> Iterator[str]:
-    """Return a table of what each counted run left, one column a run."""
+    """Yield a table of the objects that each counted run left, one column per run."""
     rows = [("tensors", "tensors"), ("others", "graph, storages"), ("waiting", "in cycles"), ("bytes", "bytes")]
     shown = [(word, [getattr(run, field) for run in runs]) for field, word in rows]
     shown = [row for row in shown if any(row[1])]
@@ -70,7 +70,7 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
         yield f"{word:<16}" + " ".join(f"{value:>+{width},}" for value in row)
     before = max((run.tensors for run in runs[:-1]), default=0)
     if len(runs) > 1 and runs[-1].tensors > before:
-        yield "what the next run would replace is counted in the last one, too"
+        yield "the last run also counts objects that a next run would replace"
     yield ""
 
 
