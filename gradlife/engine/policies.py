@@ -47,7 +47,7 @@ def profiles() -> dict[str, Profile]:
 
 
 def resolve(spec: str | Profile, axes: Mapping[str, str] | None = None) -> Profile:
-    """Return the profile of a spec, ``NAME`` or ``NAME+axis=value,...``, with ``axes`` replaced. Raises `UnknownNameError`."""
+    """Return the profile of a spec, ``NAME`` or ``NAME+axis=value,...``, with ``axes`` replaced."""
     name, _, rest = str(spec).partition("+")
     if name not in _PROFILES:
         raise UnknownNameError("profile", name, _PROFILES)

@@ -1,4 +1,4 @@
-"""The reason why an object is alive, as plain values: a leak trace, the ledger of references, the lifetime."""
+"""The reason why an object is alive, as values: the leak trace, the ledger of references, the lifetime."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Lifetime(StrEnum):
 
 
 class StepStatus(StrEnum):
-    """The status of a step in a trace: meant to be alive or not, after LeakCanary."""
+    """Whether the object of a step should be alive, as in LeakCanary."""
 
     EXPECTED = "expected"  # it should be alive, and so should all above it
     UNKNOWN = "unknown"
@@ -26,13 +26,13 @@ class StepStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One reference as it stands in memory; a step's reference to the next stands for one or several."""
+    """One reference in memory. The reference between two steps may consist of several."""
 
     type: str  # of the object that refers, in full: "collections.OrderedDict"
     relation: (
         str  # attribute, slot, dict_value, dict_key, item, member, local, stack, cell, internal, native, root, unknown
     )
-    label: str  # the name or key where it has one
+    label: str  # the name or key, if it has one
     index: int = -1  # of an item
 
 
@@ -40,7 +40,7 @@ class Hop:
 class Step:
     """One object on the path, and how it refers to the next.
 
-    `via` is what stands between two objects as one would write it: ``.losses``, ``[3]``, ``global variable 'cache'``,
+    `via` is the reference as code or words: ``.losses``, ``[3]``, ``global variable 'cache'``,
     ``saved tensor 'other'``; empty for the last step.
     """
 
@@ -51,12 +51,12 @@ class Step:
     relation: str
     status: StepStatus = StepStatus.UNKNOWN
     reason: str = ""
-    is_suspect: bool = False  # the reference to the next step lies between what is expected and what leaks
+    is_suspect: bool = False  # the reference to the next step is between an expected object and a leaking one
     type: str = ""  # in full: "torch.nn.modules.linear.Linear"
     bases: tuple[str, ...] = ()  # of a Python type: its method resolution order between itself and object
-    hops: tuple[Hop, ...] = ()  # what `via` stands for
+    hops: tuple[Hop, ...] = ()  # the references that `via` consists of
     length: int | None = None  # of a container
-    most: int | None = None  # how much it may hold: a deque's maxlen, an lru_cache's maxsize
+    most: int | None = None  # the limit of its length: a deque's maxlen, an lru_cache's maxsize
 
     def is_a(self, *types: str) -> bool:
         """Is its type one of these, or derived from one? Full names."""
@@ -87,7 +87,7 @@ class Confidence(StrEnum):
     """The confidence in a holder that the memory scan found."""
 
     SURE = "sure"  # every step is verified by C++ type information, a library's tables or a known object
-    LIKELY = "likely"  # on the path is memory of which only its use shows what it is
+    LIKELY = "likely"  # a block on the path is known only by its use
     UNSURE = "unsure"  # the word may be a copy that owns nothing
 
 
@@ -108,11 +108,11 @@ class Ledger:
 
     count: int
     referrers: tuple[Referrer, ...]
-    more_referrers: int = 0  # known too, but left out of `referrers`
+    more_referrers: int = 0  # also known, but not in `referrers`
     native: tuple[NativeHolder, ...] = ()  # of the unaccounted, the surest first; at most as many
     is_scanned: bool = False  # whether memory was searched for them
     is_partial: bool = False  # only a part of the heap was looked at: more referrers may be known than were seen
-    behind: Ledger | None = None  # where its C++ object holds it, on behalf of others: who these are
+    behind: Ledger | None = None  # if its C++ object holds it: the owners of that object
 
     @property
     def unaccounted(self) -> int:
@@ -151,11 +151,11 @@ class Trace:
     cycle: tuple[Step, ...]
     ledger: Ledger
     tail: tuple[Step, ...] = ()  # from one of the cycle to the object, where that only hangs on it
-    legs: tuple[str, ...] = ()  # of `never`: where references stand that the collector does not see
+    legs: tuple[str, ...] = ()  # of `never`: the references that the collector does not see
     limits: tuple[str, ...] = ()
     tensor: TensorFacts | None = None  # where the object is a tensor
-    lead: tuple[Step, ...] = ()  # from what only native code holds, where no root and no cycle keeps it
-    keepers: tuple[NativeHolder, ...] = ()  # what holds the first of `lead`, where memory was searched for it
+    lead: tuple[Step, ...] = ()  # from an object that only native code holds, if no root and no cycle keeps it
+    keepers: tuple[NativeHolder, ...] = ()  # the holders of the first of `lead`, if memory was searched
 
     def __str__(self) -> str:
         """The trace as `print` shows it: the verdict, the path from the root down, the references."""
@@ -169,11 +169,11 @@ class Trace:
 
 
 # --- as text: from the root down, one line an object, one line the reference to the next --------------------------------
-# Each line is a row of spans, words with the part that they play in it; what a part looks like is a report's affair.
+# A line is a row of spans: words, and their part in the line. Reports decide how a part looks.
 
 
 class Part(StrEnum):
-    """The part that words play in a line."""
+    """The part of words in a line."""
 
     PLAIN = "plain"
     TITLE = "title"  # an object's type
@@ -186,9 +186,9 @@ class Part(StrEnum):
     WARNING = "warning"
 
 
-#: Words of memory that are shown for what native code holds.
+#: Native holders that are shown at most.
 MOST_KEEPERS = 5
-#: Objects of a path that are shown, and references that its sentence has: of a longer one the middle is left out.
+#: Objects of a path, and references in its sentence, that are shown. The middle of a longer path is left out.
 MOST_STEPS, MOST_WORDS = 60, 16
 
 Line = tuple[tuple[str, Part], ...]
@@ -212,17 +212,17 @@ MARKS = {StepStatus.EXPECTED: "expected", StepStatus.LEAKING: "this object", Ste
 
 
 def plain(text: str) -> Line:
-    """A line of one kind of words."""
+    """Return a line of plain words."""
     return ((text, Part.PLAIN),)
 
 
 def text_of(lines: Iterator[Line]) -> str:
-    """Lines without anything but their words."""
+    """Return lines as text."""
     return "\n".join("".join(words for words, _ in line).rstrip() for line in lines)
 
 
 def trace_lines(trace: Trace) -> Iterator[Line]:
-    """Everything that is known of why an object is alive."""
+    """Yield the lines of a trace: the verdict, the path, the cycle, the references."""
     name = f"{trace.object} {trace.detail}".strip()
     yield ((name, Part.TITLE), (" ", Part.PLAIN), (head(trace), Part(trace.lifetime.value)))
     yield plain(sentence(trace))
@@ -230,7 +230,7 @@ def trace_lines(trace: Trace) -> Iterator[Line]:
     yield from step_lines(trace.steps)
     yield from cycle_lines(trace.cycle)
     if trace.tail:
-        yield plain("On it hangs what keeps this object:")
+        yield plain("The cycle leads to this object:")
         yield from step_lines(trace.tail)
     yield from lead_lines(trace)
     yield plain("")
@@ -242,7 +242,7 @@ def trace_lines(trace: Trace) -> Iterator[Line]:
 
 
 def step_lines(steps: tuple[Step, ...]) -> Iterator[Line]:
-    """The path from the root down."""
+    """Yield the path from the root down."""
     left_out = len(steps) - MOST_STEPS
     for number, step in enumerate(steps):
         if left_out > 0 and MOST_STEPS // 2 <= number < MOST_STEPS // 2 + left_out:
@@ -263,7 +263,7 @@ def step_lines(steps: tuple[Step, ...]) -> Iterator[Line]:
 
 
 def cycle_lines(cycle: tuple[Step, ...]) -> Iterator[Line]:
-    """The ring of objects that keep one another."""
+    """Yield the objects of a cycle."""
     if not cycle:
         return
     yield plain("A cycle:")
@@ -274,7 +274,7 @@ def cycle_lines(cycle: tuple[Step, ...]) -> Iterator[Line]:
 
 
 def lead_lines(trace: Trace) -> Iterator[Line]:
-    """The path from what only native code holds, and what that is."""
+    """Yield the path from an object that only native code holds, and its holders."""
     if trace.lead:
         yield plain("Native code holds the first of these:")
         yield from step_lines(trace.lead)
@@ -322,7 +322,7 @@ def native_lines(ledger: Ledger) -> Iterator[Line]:
 
 
 def sentence(trace: Trace) -> str:
-    """The trace in one sentence."""
+    """Return the trace as one sentence."""
     if trace.steps:
         return f"{title(trace.steps[0])} keeps it:{path_words(trace.steps)}"
     if trace.cycle:
@@ -336,7 +336,7 @@ def sentence(trace: Trace) -> str:
 
 
 def head(trace: Trace) -> str:
-    """The verdict in words."""
+    """Return the verdict in words."""
     return HELD_UNSEEN if is_held_unseen(trace) else HEADS[trace.lifetime]
 
 
@@ -346,12 +346,12 @@ def is_held_unseen(trace: Trace) -> bool:
 
 
 def title(step: Step) -> str:
-    """An object in a few words."""
+    """Return an object as its type and detail."""
     return f"{step.object} {step.detail}".strip()
 
 
 def path_words(steps: tuple[Step, ...]) -> str:
-    """The references of a path in a row, from the space on that stands before the first."""
+    """Return the references of a path in a row, after a space."""
     names = [f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in steps[:-1]]
     if len(names) > MOST_WORDS:
         names[MOST_WORDS // 2 : -MOST_WORDS // 2] = [" ... "]

@@ -58,7 +58,7 @@ A cycle:
 │    grad_fn
 │  SinBackward0
 ╰─── hook 0
-On it hangs what keeps this object:
+The cycle leads to this object:
 ┌─ Tensor
 │    .note
 ╰→ str len 3

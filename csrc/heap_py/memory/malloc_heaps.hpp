@@ -21,9 +21,9 @@ struct MallocHeap : AddressRange {
   bool is_main() const { return owner == 0; }
 };
 
-// The heap of an arena that an address lies in; an empty one: it lies in none.
+// Finds the arena's heap that contains an address; empty if there is none.
 MallocHeap find_arena_heap(const MemoryReader& reader, Address address);
-// Heaps grow and shrink at their ends.
+// Reads the size again: heaps grow and shrink at their ends.
 void update_size(const MemoryReader& reader, MallocHeap& heap);
 // The offset of the first chunk depends on glibc's version: one of these multiples of 16.
 AddressRange first_chunks(const MallocHeap& heap);
@@ -35,11 +35,11 @@ struct Chunk {
   uint64_t bytes;  // the header included
   bool is_previous_used;
   const uint64_t* words;  // from its header on
-  size_t word_count;      // at least 4, as far as they are at hand
+  size_t word_count;      // those that were read, at least 4
 };
 
-// One chunk after the other, read piece by piece. Other threads may change a heap meanwhile: then the walk may lose its
-// way, and says so.
+// Walks the chunks of a heap, read piece by piece. Other threads may change the heap meanwhile; the walk may then lose
+// its place, and `is_whole` is false.
 class ChunkWalk {
  public:
   static constexpr size_t words_at_hand = 16;

@@ -1,6 +1,6 @@
-"""Growth on a slower clock than the steps: once an epoch, a trial or a fold. Most rounds add nothing to it.
+"""Growth on a slower clock than the steps: once per epoch, trial or fold. Most rounds add nothing.
 
-It is judged over all snapshots: members of a place arrive in several separate rounds and never leave.
+It is judged over all snapshots: items of a container arrive in several separate rounds and never leave.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gradlife.hunting.growth.reachable_growth import Evidence, Grown, increments
 from gradlife.hunting.snapshots.node_weights import leak_types, matters, weight
 from gradlife.model.hunt import Arrivals, PerStep
 
-#: Rounds in which something must have come: fewer may be what a program sets up.
+#: Rounds in which objects must have arrived. Fewer may belong to the program's start.
 LEAST_ARRIVALS = 4
 
 #: Objects that arrive in more than this share of the steps belong to the steps.
@@ -26,7 +26,7 @@ LEAST_LATER_SHARE = 0.5
 
 
 def arrived(evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
-    """Groups that grow now and then, those left out that are known."""
+    """Return the groups that grow now and then, without those in `known`."""
     if len(evidence.snapshots) <= LEAST_ARRIVALS:
         return []
     whole = replace(evidence, rounds=len(evidence.snapshots) - 1)
@@ -36,7 +36,7 @@ def arrived(evidence: Evidence, known: Sequence[Group]) -> list[Grown]:
 
 
 def grown_rarely(group: Group, evidence: Evidence) -> Grown | None:
-    """The group with its rate, if its members came in enough rounds and what holds them lost none."""
+    """Return the group with its rate if its members arrived in enough rounds and its holders lost none."""
     leaking = leak_types()
     relevant = [node for node in group.members if matters(evidence.graph, node, leaking)]
     if len({evidence.born[node] for node in relevant}) < LEAST_ARRIVALS:
@@ -59,12 +59,12 @@ def arrivals_of(held_by: Sequence[int], rate: PerStep, evidence: Evidence) -> Ar
 
 
 def only_gains(node: int, evidence: Evidence) -> bool:
-    """Has a container more items after enough rounds, and never less?"""
+    """Return whether a container gained items in enough rounds and never lost any."""
     return not has_variables(evidence.graph, node) and has_arrivals(increments(node, evidence), evidence)
 
 
 def is_late_chain(group: Group, evidence: Evidence) -> bool:
-    """Does one top have objects of enough rounds below it, and what holds it retain more and more?"""
+    """Return whether one top has objects of enough rounds below it, and its holder retains more and more."""
     if not group.anchor or has_variables(evidence.graph, group.anchor):
         return False
     if not all_below_one(group, evidence.graph, evidence):
@@ -75,7 +75,7 @@ def is_late_chain(group: Group, evidence: Evidence) -> bool:
 
 
 def all_below_one(group: Group, graph: _heap.Graph, evidence: Evidence) -> bool:
-    """Are objects of enough rounds below the same top?"""
+    """Return whether objects of enough rounds are below the same top."""
     rounds: dict[int, set[int]] = {}
     leaking = leak_types()
     for node, top in group.members.items():
@@ -85,14 +85,14 @@ def all_below_one(group: Group, graph: _heap.Graph, evidence: Evidence) -> bool:
 
 
 def has_arrivals(added: Sequence[int], evidence: Evidence) -> bool:
-    """Did enough rounds add something, none take anything away, and the later ones go on?"""
+    """Return whether enough rounds added something, none removed anything, and the growth continues."""
     if len(added) != len(evidence.judged) or min(added) < 0:
         return False
     return sum(count > 0 for count in added) >= LEAST_ARRIVALS and goes_on(added, evidence)
 
 
 def goes_on(added: Sequence[int], evidence: Evidence) -> bool:
-    """Did the second half of the steps bring about as much as the first?"""
+    """Return whether the second half of the steps brought about as much as the first."""
     lengths = [evidence.steps(number) for number in evidence.judged]
     half = sum(lengths) / 2
     sums, steps, at = [0.0, 0.0], [0, 0], 0

@@ -14,10 +14,10 @@ from gradlife.reports.run.timeline import make_lanes
 from gradlife.reports.run.view import RunView
 from gradlife.reports.values import plain
 
-#: Stories that are packed together: they say alike things, and the page unpacks them at once.
+#: Stories that are compressed together. Their texts are similar, and the page unpacks them at once.
 BATCH = 16
 
-#: Lanes and events of one story in one system; of more, those of the subjects come first, then the oldest.
+#: Lanes and events shown of one story on one system: first those of the subjects, then the oldest.
 MOST_LANES, MOST_EVENTS = 40, 400
 
 #: Characters of a reading's value.
@@ -25,20 +25,20 @@ VALUE_LIMIT = 240
 
 
 def packed_stories(view: RunView) -> list[str]:
-    """All stories, `BATCH` at a time: JSON, deflated, in base64."""
+    """Pack all stories, `BATCH` at a time: JSON, deflated, in base64."""
     scenarios = view.report.scenarios
     batches = [scenarios[start : start + BATCH] for start in range(0, len(scenarios), BATCH)]
     return [packed([story_data(view, scenario) for scenario in batch]) for batch in batches]
 
 
 def packed(data: object) -> str:
-    """Plain values as text that a browser unpacks with what it has."""
+    """Pack plain values as text that a browser can unpack without a library."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
 
 
 def story_data(view: RunView, scenario: ScenarioInfo) -> dict[str, Any]:
-    """One story: what it says of itself, its stages, and what was read on each system."""
+    """Return the data of one story: its texts, its stages, and the readings on each system."""
     runs = [view.runs.get((scenario.id, system.name)) for system in view.systems]
     stages = stages_of(view, scenario, runs)
     return {
@@ -54,7 +54,7 @@ def story_data(view: RunView, scenario: ScenarioInfo) -> dict[str, Any]:
 
 
 def stages_of(view: RunView, scenario: ScenarioInfo, runs: Sequence[ScenarioRun | None]) -> list[str]:
-    """Every stage that a system reached, in the order in which they were reached."""
+    """Return the stages that any system reached, in order."""
     stages = dict.fromkeys(key.stage for key in view.keys.get(scenario.id, ()))
     for run in runs:
         if isinstance(run, RunOk):
@@ -63,7 +63,7 @@ def stages_of(view: RunView, scenario: ScenarioInfo, runs: Sequence[ScenarioRun 
 
 
 def run_data(view: RunView, run: ScenarioRun, stages: list[str]) -> dict[str, Any]:
-    """Readings of a story on one system."""
+    """Return the data of a story on one system."""
     order = {stage: number for number, stage in enumerate(stages)}
     events, graphs = (run.events, run.graphs) if isinstance(run, RunOk) else ((), ())
     return {
@@ -79,7 +79,7 @@ def run_data(view: RunView, run: ScenarioRun, stages: list[str]) -> dict[str, An
 
 
 def clipped(text: str) -> str:
-    """The beginning of a long value."""
+    """Return a value, shortened to `VALUE_LIMIT` characters."""
     return text if len(text) <= VALUE_LIMIT else text[: VALUE_LIMIT - 1] + "…"
 
 
@@ -107,7 +107,7 @@ def event_row(event: Event, place: dict[tuple[str, str], int], order: dict[str, 
 
 
 def graph_data(graph: OwnerGraph, order: dict[str, int]) -> dict[str, Any]:
-    """A drawing of owners: what is empty or none is left out."""
+    """Return a graph of owners, without empty fields."""
     return {
         "stage": order[graph.stage],
         "nodes": [{name: value for name, value in asdict(node).items() if value} for node in graph.nodes],
