@@ -30,7 +30,7 @@ class Totals:
     """The closing line of a report, in numbers.
 
     `compared` and the four after it count readings between the systems of one profile (the faithful pairs) only.
-    `telling` of those compared differ between at least two profiles of the run; `telling_any` counts all such readings.
+    `telling` readings of those compared differ between two profiles of the run or more; `telling_any` counts all such.
     """
 
     systems: int = 0

@@ -10,7 +10,7 @@ from gradlife.peaks.analysis.timeline import add, live_bytes, spans
 from gradlife.peaks.analysis.uses import gaps
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
 
-#: The part of the peak from which on something is told, and the part of all savings at which the list ends.
+#: Savings from this share of the peak on are reported; the list ends at this share of all savings.
 LEAST_SHARE = 0.005
 ENOUGH = 0.95
 
@@ -56,7 +56,7 @@ class Replay:
         return max(live, default=0)
 
     def best_savings(self, groups: Iterable[Group]) -> list[Step]:
-        """Savings in the order in which they lower the peak most, until enough of all is told."""
+        """Savings in the order in which they lower the peak most, until enough of them is reported."""
         least = max(1.0, LEAST_SHARE * self.peak)
         weighed = [(group, self._relief(group.freed)) for group in groups]
         left = sorted((one for one in weighed if max(one[1], default=0) >= least), key=lambda one: -max(one[1]))
