@@ -17,7 +17,7 @@ class Lifetime(StrEnum):
 
 
 class StepStatus(StrEnum):
-    """Whether the object of a step should be alive, as in LeakCanary."""
+    """The verdict on the object of a step, as in LeakCanary: should it be alive?"""
 
     EXPECTED = "expected"  # it should be alive, and so should all above it
     UNKNOWN = "unknown"

@@ -1,1 +1,1 @@
-"""What is held longer than it is used at the peak, who holds it, and what letting it go saves."""
+"""Finds what is held longer than it is used at the memory peak, who holds it, and how much releasing it saves."""

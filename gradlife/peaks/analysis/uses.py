@@ -12,7 +12,7 @@ ZEROING = frozenset({"aten.zero_", "aten._foreach_zero_"})
 
 
 def use_at(storage: Storage, operation: int) -> Use:
-    """How a storage that is alive within an operation is used from there on."""
+    """Return how a storage that is alive within an operation is used from there on."""
     if operation in storage.reads or operation in storage.overwrites or storage.birth == operation:
         return Use.READ_LATER
     read, overwrite = storage.next_read(operation), storage.next_overwrite(operation)

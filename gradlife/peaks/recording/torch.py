@@ -94,11 +94,11 @@ class Recorder:
         return recording
 
     def so_far(self) -> Recording:
-        """What was recorded up to now."""
+        """Return the recording up to now."""
         return read_recording(_heap.followed(), self._names, self._contexts.names, list(self._steps))
 
     def _describe(self, function: Any) -> tuple[Callable[..., Any], bool]:
-        """What to call for an operation, and whether it may overwrite tensors."""
+        """Return the callable of an operation, and whether it may overwrite tensors."""
         name = str(getattr(function, "_opname", function))
         self._names.append(str(getattr(function, "_overloadpacket", function)))
         overwrites = name in OVERWRITING or "out" in getattr(function, "_overloadname", "")

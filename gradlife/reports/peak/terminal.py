@@ -98,14 +98,14 @@ def proof_line(proof: Proof) -> Text:
 
 
 def foot(report: PeakReport) -> str:
-    """What could be, and what else there is to see."""
+    """Return the last line: the lower bound of the peak, and how to see more."""
     more = len(report.savings) - MOST_SAVINGS
     rest = f"{more} more: --full" if more > 0 else "more: --full"
     return f"{bound(report)} · {rest}"
 
 
 def bound(report: PeakReport) -> str:
-    """What could be."""
+    """Return the lower bound of the peak in words, and what counted as a step."""
     return f"{size(report.lower_bound_bytes)} if each were freed at its last use · steps: {report.stepped_by}"
 
 

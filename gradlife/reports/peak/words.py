@@ -15,7 +15,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def headline(report: PeakReport) -> str:
-    """What of the peak is never read again."""
+    """Return the share of the peak that is never read again."""
     on = f"peak of {size(report.peak_bytes)} on {report.device}"
     if not report.savings:
         return f"{on}: nothing to save"
@@ -50,14 +50,14 @@ def short_place(moment: Moment, target: str) -> str:
 
 
 def saving_title(saving: Saving) -> str:
-    """What is held, and how much."""
+    """Return what is held, and its size."""
     many = f" in {counted(saving.storages, 'storage')}" if saving.storages > 1 else ""
     holder = saving.holder or saving.owner.value
     return f"{holder}: {size(saving.bytes)}{many}"
 
 
 def life(saving: Saving, target: str) -> str:
-    """Where it was made, last read and let go."""
+    """Return where it was created, last read and freed."""
     made = f"made at {short_place(saving.born, target)}" if saving.born.operation else "made before the recorded steps"
     read, freed = saving.last_read, saving.freed_before
     used = f"last read at {short_place(read, target)} ({plain(read.operation)})" if read is not None else "never read"
@@ -67,7 +67,7 @@ def life(saving: Saving, target: str) -> str:
 
 
 def gain(saving: Saving, report: PeakReport) -> str:
-    """What letting go of it saves."""
+    """Return what releasing it saves."""
     share = percent(saving.saved_bytes, report.peak_bytes)
     edits = "".join(f", {edit.text}" for edit in saving.edits[:1])
     more = f" and {counted(len(saving.edits) - 1, 'other edit')}" if len(saving.edits) > 1 else ""
