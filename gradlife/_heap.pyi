@@ -9,6 +9,7 @@ _build: str  # "release build for Python 3.11.2, GCC 12.2.0, glibc 2.36"
 
 KINDS: tuple[str, ...]  # of objects
 RELATIONS: tuple[str, ...]  # of references
+LABELS: dict[str, str]  # of references in C++ and of the interpreter, by the names in csrc/base/labels.hpp
 
 @final
 class HeapObject(tuple[str, str, int, int | None]):

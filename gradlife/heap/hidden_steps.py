@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradlife.heap.internal_steps import FRAMEWORK_FOLDS
-from gradlife.heap.ownership_links import ITS_IMPL, Fold, Links, follows, words
+from gradlife.heap.ownership_links import Fold, Links, follows, words
+from gradlife.heap.torch_layout.labels import CACHED_ARGUMENTS, ITS_IMPL, THREAD_DICTS
 
-THREAD_DICTS = "its dicts by thread"
-CACHED_ARGUMENTS = "the arguments of a cached call"
 QUOTE = "'"
 
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from gradlife.heap.graph import Reference, is_a
 from gradlife.heap.ownership_links import (
-    OWNER_OF_MEMORY,
     OWNER_WORDS,
     Fold,
     Links,
     attribute_at,
     follows,
     short_type,
+)
+from gradlife.heap.torch_layout.labels import (
+    HOOK_TABLE,
+    HOOKS,
+    MEMORY_OF,
+    POST_ACCUMULATE_HOOKS,
+    PREHOOKS,
+    TENSOR_HOOKS,
 )
 
 MODULES = frozenset({"torch.nn.modules.module.Module", "gradlife.engine.nn.modules.module.Module"})
@@ -47,11 +54,11 @@ GLOBAL_OPTIMIZER_HOOKS = {
 }
 #: Hooks of tensors and nodes, by the label of the reference to their dict.
 NATIVE_HOOKS = {
-    "tensor hooks": "tensor hook",
-    "post-accumulate hooks": "post-accumulate hook",
-    "prehooks": "node prehook",
-    "hooks": "node hook",
-    "hook table": "hook",
+    TENSOR_HOOKS: "tensor hook",
+    POST_ACCUMULATE_HOOKS: "post-accumulate hook",
+    PREHOOKS: "node prehook",
+    HOOKS: "node hook",
+    HOOK_TABLE: "hook",
 }
 #: Labels of references to internal tables, which a report does not show.
 TABLES = MEMBER_TABLES | MODULE_HOOKS.keys() | OPTIMIZER_HOOKS.keys() | NATIVE_HOOKS.keys()
@@ -70,7 +77,7 @@ def fold_native_hook(links: Links, at: int) -> Fold | None:
 
 def fold_borrowed_memory(links: Links, at: int) -> Fold | None:
     """tensor -> storage -> the owner of the memory that the storage uses."""
-    if links[at].label != "storage" or not follows(links, at + 1, "native") or links[at + 1].label != OWNER_OF_MEMORY:
+    if links[at].label != "storage" or not follows(links, at + 1, "native") or links[at + 1].label != MEMORY_OF:
         return None
     return 2, f"its storage {OWNER_WORDS}"
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from gradlife.heap.graph import HeapGraph, Reference, References, Story, is_a, is_native
 from gradlife.heap.hidden_steps import fold
-from gradlife.heap.ownership_links import ITS_WRAPPER, is_half, short_type
+from gradlife.heap.ownership_links import is_half, short_type
 from gradlife.heap.step_statuses import with_statuses
 from gradlife.heap.steps import INNER_LABELS, begun_outside, last_reference, skip_to_module, step_of
+from gradlife.heap.torch_layout.labels import ITS_WRAPPER
 from gradlife.model.neighbourhood import Neighbour, Neighbourhood, Role, Tie
 from gradlife.model.trace import Lifetime, Step
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradlife.heap.graph import HeapGraph
-from gradlife.heap.ownership_links import ARGUMENT
+from gradlife.heap.torch_layout.labels import ARGUMENT
 
 #: Matches that are looked at: of more, those that retain most.
 MOST_NAMED = 10_000

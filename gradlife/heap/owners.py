@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gradlife import _heap
+from gradlife.heap.torch_layout.labels import ITS_IMPL, ITS_WRAPPER
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 
 #: The name of each kind in a drawing, and of an object of that kind.
 KINDS = {"tensor": "tensor", "storage": "storage", "grad_node": "node"}
 NAMES = {"tensor": "Tensor", "storage": "Storage"}
 
-ITS_IMPL, ITS_WRAPPER = "its C++ object", "its wrapper"
 
 #: Names of the engine for attributes that torch has on the ctx.
 LABELS = {"saved_tensors": "tensors"}

@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 from gradlife.heap.graph import Reference, References, is_native
+from gradlife.heap.torch_layout.labels import (
+    ARGUMENT,
+    HOOK_TABLE,
+    HOOKS,
+    INPUT_METADATA,
+    ITS_WRAPPER,
+    MEMORY_OF,
+    METADATA,
+    NEXT_EDGE,
+    PACK_HOOK,
+    PACKED,
+    POST_ACCUMULATE_HOOKS,
+    PREHOOKS,
+    REPLAYED_OPERATION,
+    SAVED_ACCUMULATOR,
+    SAVED_GRAD_FN,
+    TENSOR_HOOKS,
+    UNPACK_HOOK,
+    VARIABLE,
+)
 
 Links = References
 #: A fold: the number of links that it replaces, and the text in their place.
 Fold = tuple[int, str]
 
-ITS_IMPL = "its C++ object"
-ITS_WRAPPER = "its wrapper"
-#: The label of a storage's reference to the owner of borrowed memory, and its text in reports.
-OWNER_OF_MEMORY = "memory of"
+#: The text of a storage's reference to the owner of borrowed memory.
 OWNER_WORDS = "uses the memory of"
-#: A variable that the caller of a function gives says so before its name.
-ARGUMENT = "argument "
 #: The variable that holds the iterator of a comprehension or generator expression.
 IMPLICIT = ".0"
 #: Tensors' tables of hooks, by the attributes that show them.
-HOOK_TABLES = {"tensor hooks": "_backward_hooks", "post-accumulate hooks": "_post_accumulate_grad_hooks"}
+HOOK_TABLES = {TENSOR_HOOKS: "_backward_hooks", POST_ACCUMULATE_HOOKS: "_post_accumulate_grad_hooks"}
 #: References of a node that are no saved tensors.
 NODE_FIELDS = {
-    "next edge",
-    "hooks",
-    "hook table",
-    "prehooks",
-    "tensor hooks",
-    "metadata",
-    "variable",
+    NEXT_EDGE,
+    HOOKS,
+    HOOK_TABLE,
+    PREHOOKS,
+    TENSOR_HOOKS,
+    METADATA,
+    VARIABLE,
     "context",
-    "pack hook",
-    "unpack hook",
-    "packed",
-    "saved grad_fn",
-    "saved accumulator",
-    "replayed operation",
-    "input metadata",
+    PACK_HOOK,
+    UNPACK_HOOK,
+    PACKED,
+    SAVED_GRAD_FN,
+    SAVED_ACCUMULATOR,
+    REPLAYED_OPERATION,
+    INPUT_METADATA,
 }
 
 
@@ -104,9 +119,9 @@ def variable_words(label: str) -> str:
 
 def native_words(link: Reference) -> str:
     """A reference in C++."""
-    if link.label == OWNER_OF_MEMORY:
+    if link.label == MEMORY_OF:
         return OWNER_WORDS
-    name = link.label if link.index < 0 or link.label == "next edge" else f"{link.label}[{link.index}]"
+    name = link.label if link.index < 0 or link.label == NEXT_EDGE else f"{link.label}[{link.index}]"
     if name.startswith("saved_tensors"):
         return f".{name}"
     if link.label.partition("[")[0] == "tensors" and link.type.startswith("engine::"):  # of a custom Function's node

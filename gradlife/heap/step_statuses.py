@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.model.trace import Step, StepStatus
 
 #: Steps of these kinds live as long as the program, or as long as the work under way.
 EXPECTED_TYPES = {"module": "a module lives as long as the process", "type": "a class lives as long as its module"}
 EXPECTED_ROOTS = {
-    "running frame": "this call has not returned",
+    RUNNING_FRAME: "this call has not returned",
     "interpreter": "the interpreter lives as long as the process",
     "thread": "this thread runs",
     "fixture": "this fixture was not torn down yet",

@@ -12,14 +12,13 @@ from gradlife.heap.graph import Reference, References
 from gradlife.heap.hidden_steps import fold
 from gradlife.heap.internal_steps import TABLES
 from gradlife.heap.ownership_links import (
-    ARGUMENT,
     HOOK_TABLES,
-    ITS_IMPL,
     Links,
     is_half,
     short_type,
     words,
 )
+from gradlife.heap.torch_layout.labels import ARGUMENT, ITS_IMPL
 from gradlife.model.trace import Hop, Step
 
 #: References to what only stands between an object and what it refers to.

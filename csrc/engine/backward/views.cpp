@@ -1,6 +1,7 @@
 #include "engine/backward/views.hpp"
 
 #include "base/host.hpp"
+#include "base/labels.hpp"
 #include "engine/backward/graph_task.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/graph/needed_ops.hpp"
@@ -63,7 +64,7 @@ class CopySlices final : public Node {
     operation_.reset();
   }
   void visit_owned(OwnedVisitor& visitor) const override {
-    if (operation_) visitor.managed("replayed operation", operation_.get(), Ownership::strong);
+    if (operation_) visitor.managed(labels::replayed_operation, operation_.get(), Ownership::strong);
     Node::visit_owned(visitor);
   }
 

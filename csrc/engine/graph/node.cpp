@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/events.hpp"
+#include "base/labels.hpp"
 #include "engine/graph/anomaly.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/graph/saved_slot.hpp"
@@ -127,7 +128,7 @@ void Node::let_go() {
 void Node::visit_owned(OwnedVisitor& visitor) const {
   for (size_t i = 0; i < next_edges_.size(); ++i)
     if (next_edges_[i])
-      visitor.managed("next edge", next_edges_[i].node.get(), Ownership::strong, static_cast<int64_t>(i));
+      visitor.managed(labels::next_edge, next_edges_[i].node.get(), Ownership::strong, static_cast<int64_t>(i));
   Node& self = const_cast<Node&>(*this);
   const std::vector<SavedField>& fields = spec().fields;
   for (size_t field = 0, slot_index = 0; field < fields.size(); ++field) {
@@ -141,7 +142,7 @@ void Node::visit_owned(OwnedVisitor& visitor) const {
   for (const TensorHookEntry& entry : tensor_hooks) entry.hook->visit_owned(visitor);
   for (const auto& hook : pre_hooks) hook->visit_owned(visitor);
   for (const auto& hook : post_hooks) hook->visit_owned(visitor);
-  if (metadata) visitor.object("metadata", metadata.get(), Ownership::strong);
+  if (metadata) visitor.object(labels::metadata, metadata.get(), Ownership::strong);
 }
 
 AccumulateGrad::AccumulateGrad(Tensor variable) : Node(last_sequence_nr), variable_(std::move(variable)) {
@@ -180,7 +181,7 @@ void AccumulateGrad::let_go() {
 }
 
 void AccumulateGrad::visit_owned(OwnedVisitor& visitor) const {
-  visitor.managed("variable", variable_.get(), Ownership::strong);
+  visitor.managed(labels::variable, variable_.get(), Ownership::strong);
   Node::visit_owned(visitor);
 }
 

@@ -1,6 +1,7 @@
 #include "engine/graph/saved_slot.hpp"
 
 #include "base/events.hpp"
+#include "base/labels.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/policy/release_texts.hpp"
 
@@ -198,9 +199,9 @@ void SavedSlot::reset() {
 void SavedSlot::visit_owned(OwnedVisitor& visitor, const char* label, int64_t index) const {
   if (data_) visitor.managed(label, data_.get(), Ownership::strong, index);
   if (hooks_) hooks_->visit_owned(visitor);
-  if (grad_fn_) visitor.managed("saved grad_fn", grad_fn_.get(), Ownership::strong);
-  if (grad_accumulator_) visitor.managed("saved accumulator", grad_accumulator_.get(), Ownership::strong);
-  if (const NodePtr weak = weak_grad_fn_.lock()) visitor.managed("saved grad_fn", weak.get(), Ownership::weak);
+  if (grad_fn_) visitor.managed(labels::saved_grad_fn, grad_fn_.get(), Ownership::strong);
+  if (grad_accumulator_) visitor.managed(labels::saved_accumulator, grad_accumulator_.get(), Ownership::strong);
+  if (const NodePtr weak = weak_grad_fn_.lock()) visitor.managed(labels::saved_grad_fn, weak.get(), Ownership::weak);
 }
 
 }  // namespace gradlife

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/labels.hpp"
 #include "engine/policy/error.hpp"
 #include "engine/tensor/modes.hpp"
 
@@ -67,7 +68,7 @@ void Storage::let_go() {
 }
 
 void Storage::visit_owned(OwnedVisitor& visitor) const {
-  if (owner_) visitor.object("memory of", owner_.get(), Ownership::strong);
+  if (owner_) visitor.object(labels::memory_of, owner_.get(), Ownership::strong);
 }
 
 namespace {

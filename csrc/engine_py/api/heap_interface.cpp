@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "base/labels.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine_py/api/api.hpp"
 #include "engine_py/api/heap_interface.hpp"
@@ -116,7 +117,7 @@ void visit(const void* address, const HeapVisitor& visitor) {
   Forwarding forwarding(visitor, owns_wrapper, of_wrapper);
   const bool tells_of_context = dynamic_cast<const PyNode*>(&managed) != nullptr;
   const Ownership ownership = managed.identity() == Identity::coupled ? Ownership::coupled : Ownership::strong;
-  if (owns_wrapper && !tells_of_context) forwarding.object("its wrapper", managed.wrapper(), ownership);
+  if (owns_wrapper && !tells_of_context) forwarding.object(labels::its_wrapper, managed.wrapper(), ownership);
   managed.visit_owned(forwarding);
 }
 

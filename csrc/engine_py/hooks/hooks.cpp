@@ -1,5 +1,6 @@
 #include "engine_py/hooks/hooks.hpp"
 
+#include "base/labels.hpp"
 #include "engine/graph/autograd.hpp"
 #include "engine/policy/traits.hpp"
 #include "engine_py/interpreter/errors.hpp"
@@ -85,7 +86,7 @@ class DictHook : public Base {
 
 class PyTensorHook final : public DictHook<TensorHook> {
  public:
-  explicit PyTensorHook(Borrowed dict) : DictHook(dict, "tensor hooks") {}
+  explicit PyTensorHook(Borrowed dict) : DictHook(dict, labels::tensor_hooks) {}
   Tensor call(Tensor gradient) override {
     Ref value = wrap(std::move(gradient));
     each_callable(dict_, [&](PyObject* callable) {
@@ -100,7 +101,7 @@ class PyTensorHook final : public DictHook<TensorHook> {
 
 class PyPostAccumulateHook final : public DictHook<PostAccumulateHook> {
  public:
-  explicit PyPostAccumulateHook(Borrowed dict) : DictHook(dict, "post-accumulate hooks") {}
+  explicit PyPostAccumulateHook(Borrowed dict) : DictHook(dict, labels::post_accumulate_hooks) {}
   void call(const Tensor& variable) override {
     Ref value = wrap(variable);
     bool is_replaced = false;
@@ -117,7 +118,7 @@ class PyPostAccumulateHook final : public DictHook<PostAccumulateHook> {
 
 class PyPreHook final : public DictHook<NodePreHook> {
  public:
-  explicit PyPreHook(Borrowed dict) : DictHook(dict, "prehooks") {}
+  explicit PyPreHook(Borrowed dict) : DictHook(dict, labels::prehooks) {}
   TensorList call(TensorList gradients) override {
     Ref values = wrap_tuple(gradients);
     gradients.clear();
@@ -131,7 +132,7 @@ class PyPreHook final : public DictHook<NodePreHook> {
 
 class PyPostHook final : public DictHook<NodePostHook> {
  public:
-  explicit PyPostHook(Borrowed dict) : DictHook(dict, "hooks") {}
+  explicit PyPostHook(Borrowed dict) : DictHook(dict, labels::hooks) {}
   TensorList call(TensorList outputs, const TensorList& inputs) override {
     Ref values = wrap_tuple(outputs);
     outputs.clear();

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/labels.hpp"
 #include "engine/policy/policy.hpp"
 #include "engine/policy/release_texts.hpp"
 #include "engine_py/interpreter/errors.hpp"
@@ -66,9 +67,9 @@ class PySavedHooks final : public SavedHooks {
   Object* packed() const override { return packed_.get(); }
   Object* unpack_callable() const override { return unpack_.get(); }
   void visit_owned(OwnedVisitor& visitor) const override {
-    visitor.object("pack hook", pack_.get(), Ownership::strong);
-    visitor.object("unpack hook", unpack_.get(), Ownership::strong);
-    if (packed_) visitor.object("packed", packed_.get(), Ownership::strong);
+    visitor.object(labels::pack_hook, pack_.get(), Ownership::strong);
+    visitor.object(labels::unpack_hook, unpack_.get(), Ownership::strong);
+    if (packed_) visitor.object(labels::packed, packed_.get(), Ownership::strong);
   }
 
  private:

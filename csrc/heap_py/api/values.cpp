@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "base/labels.hpp"
 #include "heap_py/interpreter/exception_border.hpp"
 
 namespace gradlife::heap {
@@ -60,6 +61,14 @@ Ref names_of(const char* (*name)(size_t), size_t count) {
   for (size_t i = 0; i < count; ++i) PyTuple_SET_ITEM(names.get(), i, checked(word(name(i))).release());
   return names;
 }
+Ref labels_by_name() {
+  Ref found = checked(PyDict_New());
+#define GRADLIFE_ADD_LABEL(name, text) \
+  checked_status(PyDict_SetItemString(found.get(), #name, checked(word(text)).get()));
+  GRADLIFE_LABELS(GRADLIFE_ADD_LABEL)
+#undef GRADLIFE_ADD_LABEL
+  return found;
+}
 const char* kind_at(size_t i) { return kind_name(static_cast<NodeKind>(i)); }
 const char* relation_at(size_t i) { return relation_name(static_cast<Relation>(i)); }
 
@@ -73,6 +82,7 @@ void add_values(PyObject* module, ValueTypes& types) {
   const Ref relations = names_of(relation_at, static_cast<size_t>(Relation::root) + 1);
   checked_status(PyModule_AddObjectRef(module, "KINDS", kinds.get()));
   checked_status(PyModule_AddObjectRef(module, "RELATIONS", relations.get()));
+  checked_status(PyModule_AddObjectRef(module, "LABELS", labels_by_name().get()));
 }
 
 Ref heap_object(const ValueTypes& types, const Graph& graph, NodeId node) {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/labels.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/key_text.hpp"
 #include "heap_py/interpreter/module_names.hpp"
@@ -138,7 +139,7 @@ std::string Describer::describe(NodeId node) const {
 std::string Describer::describe_root(NodeId node) const {
   const std::string& kind = graph_.type_of(node).name;
   if (kind == "thread") return thread_name(static_cast<PyThreadState*>(pointer(node)));
-  if (kind != "running frame") return "";
+  if (kind != labels::running_frame) return "";
   NodeId above = node;
   while (above != process_root && graph_.type_of(above).name != "thread") --above;
   auto* thread = static_cast<PyThreadState*>(pointer(above));
@@ -151,7 +152,7 @@ std::string Describer::describe_root(NodeId node) const {
 Label Describer::describe_root_edge(NodeId from, NodeId to) const {
   const std::string& kind = graph_.type_of(from).name;
   PyObject* target = static_cast<PyObject*>(pointer(to));
-  if (kind == "running frame") return describe_frame_reference(pointer(from), target);
+  if (kind == labels::running_frame) return describe_frame_reference(pointer(from), target);
   RootSearch search{target, nullptr};
   if (kind == "interpreter") gl_visit_interpreter(static_cast<PyInterpreterState*>(pointer(from)), note_root, &search);
   if (kind == "thread") gl_visit_thread(static_cast<PyThreadState*>(pointer(from)), note_root, &search);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "base/labels.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/key_text.hpp"
 #include "heap_py/labels/call_labels.hpp"
@@ -121,7 +122,7 @@ uint32_t LabelPacker::pack(const Label& label) {
   if (label.relation == Relation::item)
     return PackedLabel::pack(relation, label.index >= 0 ? static_cast<uint64_t>(label.index) : PackedLabel::most);
   std::string text = with_user_text_ ? label.whole() : without_user_text(label);
-  if (label.index >= 0 && text != "next edge") text += "[" + std::to_string(label.index) + "]";
+  if (label.index >= 0 && text != labels::next_edge) text += "[" + std::to_string(label.index) + "]";
   return PackedLabel::pack(relation, texts_.add(text));
 }
 

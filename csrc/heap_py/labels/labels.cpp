@@ -1,5 +1,6 @@
 #include "heap_py/labels/labels.hpp"
 
+#include "base/labels.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/key_text.hpp"
 #include "heap_py/labels/container_labels.hpp"
@@ -38,7 +39,7 @@ Label local_label(PyCodeObject* code, int index) {
   const int arguments = code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) +
                         ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
   const std::string name = text_of(PyTuple_GET_ITEM(code->co_localsplusnames, index));
-  return {Relation::local, index < arguments ? "argument " + name : name};
+  return {Relation::local, index < arguments ? labels::argument + name : name};
 }
 
 // From what says most about a reference to what says least.

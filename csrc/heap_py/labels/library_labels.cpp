@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "base/labels.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/key_text.hpp"
 #include "heap_py/labels/container_labels.hpp"
@@ -47,7 +48,7 @@ Label in_cache(PyObject* cache, PyObject* target) {
     if ((is_link ? word_at(value, result_of_link) : value) == target) return internal("a cached result");
     is_key = is_key || key == target;
   }
-  return is_key ? internal("the arguments of a cached call") : Label{};
+  return is_key ? internal(labels::cached_arguments) : Label{};
 }
 
 Label in_lru_cache(PyObject* wrapper, PyObject* target) {
@@ -109,7 +110,7 @@ Label label_in_library_type(PyObject* source, PyObject* target) {
   if (base_named(source, "_asyncio.Future") != nullptr || base_named(source, "_asyncio.Task") != nullptr)
     return in_future(source, target);
   if (base_named(source, "_thread._local") != nullptr && PyDict_CheckExact(target))
-    return internal("its dicts by thread");
+    return internal(labels::thread_dicts);
   return {};
 }
 

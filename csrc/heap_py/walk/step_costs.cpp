@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "base/labels.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/interpreter/module_names.hpp"
 
@@ -37,7 +38,7 @@ class StepCosts {
     for (Py_ssize_t at = 0; PyDict_Next(PyImport_GetModuleDict(), &at, &name, &module) != 0;)
       if (PyModule_Check(module)) raise_module(plain_text(name), module);
     for (NodeId node = process_root + 1; node < graph_.tracked_begin; ++node)
-      if (graph_.type_of(node).name == "running frame") raise_frame(node, pointer_to(graph_.addresses[node]));
+      if (graph_.type_of(node).name == labels::running_frame) raise_frame(node, pointer_to(graph_.addresses[node]));
     raise_frame_objects();
   }
 

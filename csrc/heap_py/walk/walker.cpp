@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/labels.hpp"
 #include "heap_py/interpreter/interpreter.h"
 #include "heap_py/walk/step_costs.hpp"
 
@@ -193,7 +194,7 @@ void Walker::add_roots() {
   roots_.process = builder_.add_type({"process", NodeKind::root, 0, 1});
   roots_.interpreter = builder_.add_type({"interpreter", NodeKind::root, 0, 0});
   roots_.thread = builder_.add_type({"thread", NodeKind::root, 0, 2});
-  roots_.frame = builder_.add_type({"running frame", NodeKind::root, 0, 4});
+  roots_.frame = builder_.add_type({labels::running_frame, NodeKind::root, 0, 4});
   types_.add_native_rows();
   builder_.add(8, roots_.process);  // stands at no address
   builder_.add(address_of(PyInterpreterState_Get()), roots_.interpreter);

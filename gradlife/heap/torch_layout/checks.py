@@ -11,6 +11,23 @@ from dataclasses import dataclass
 
 from gradlife import _heap
 from gradlife.heap.torch_layout.fields import BORROWERS, are_counts_coupled, are_nodes_coupled, context_owns_node
+from gradlife.heap.torch_layout.labels import (
+    HOOKS,
+    ITS_IMPL,
+    ITS_WRAPPER,
+    MEMORY_OF,
+    METADATA,
+    NEXT_EDGE,
+    PACK_HOOK,
+    PACKED,
+    POST_ACCUMULATE_HOOKS,
+    PREHOOKS,
+    SAVED_ACCUMULATOR,
+    SAVED_GRAD_FN,
+    TENSOR_HOOKS,
+    UNPACK_HOOK,
+    VARIABLE,
+)
 from gradlife.heap.torch_layout.offset_search import node_behind, node_of_context
 from gradlife.heap.torch_layout.specimens import CONTEXT_TUPLES, Toys
 
@@ -46,7 +63,7 @@ def references(shown: object, known: dict[tuple[str, int], tuple[object, tuple[s
 
 def of_wrappers(toys: Toys) -> Checks:
     """Check the references from Python objects to the C++ objects behind them."""
-    impl = "its C++ object", -1
+    impl = ITS_IMPL, -1
     leaf, storage, node = toys.leaf, toys.storage, toys.node
     tensor_fields = ("impl_in_wrapper", "tensor_type", "tensor_class")
     yield from references(leaf, {impl: (leaf._cdata, tensor_fields)})
@@ -54,9 +71,9 @@ def of_wrappers(toys: Toys) -> Checks:
     yield from references(storage, {impl: (storage._cdata, storage_fields)})
     node_fields = ("node_in_wrapper", "node_wrapper_type", "node_class")
     yield from references(node, {impl: (node_behind(node), node_fields)})
-    yield Check(("tensor_hooks_in_wrapper",), "tensor hooks", _heap._torch_label(leaf, leaf._backward_hooks))
+    yield Check(("tensor_hooks_in_wrapper",), TENSOR_HOOKS, _heap._torch_label(leaf, leaf._backward_hooks))
     posted = _heap._torch_label(leaf, leaf._post_accumulate_grad_hooks)
-    yield Check(("post_accumulate_hooks_in_wrapper",), "post-accumulate hooks", posted)
+    yield Check(("post_accumulate_hooks_in_wrapper",), POST_ACCUMULATE_HOOKS, posted)
     others = [base for base in (dict, object, int) if _heap._torch_references(base())]
     yield Check(("tensor_type", "storage_type", "context_type", "node_wrapper_type"), [], others)
 
@@ -71,7 +88,7 @@ def of_contexts(toys: Toys) -> Checks:
     yield from references(
         ctx,
         {
-            ("its C++ object", -1): (owned, node_fields),
+            (ITS_IMPL, -1): (owned, node_fields),
             ("saved_tensors", 0): (toys.leaf._cdata, saved),
             ("saved_tensors", 1): (toys.result._cdata, saved),
         },
@@ -80,7 +97,7 @@ def of_contexts(toys: Toys) -> Checks:
     for name in CONTEXT_TUPLES:
         yield Check((f"{name.removesuffix('_tensors')}_in_context",), name, toys.labels_in_forward.get(name))
     by_name = description_of(node) if node is not None else {}
-    yield Check(node_fields, id(ctx), by_name.get(("its wrapper", -1)))
+    yield Check(node_fields, id(ctx), by_name.get((ITS_WRAPPER, -1)))
 
 
 def of_tensors(toys: Toys) -> Checks:
@@ -93,21 +110,21 @@ def of_tensors(toys: Toys) -> Checks:
         {
             ("storage", -1): (toys.storage._cdata, ("storage_in_impl", "storage_class")),
             ("grad", -1): (leaf.grad._cdata, ("grad_in_meta", *meta)),
-            ("tensor hooks", -1): (
+            (TENSOR_HOOKS, -1): (
                 id(leaf._backward_hooks),
                 ("hooks_in_meta", "tensor_hook_class", "dict_in_hook", *meta),
             ),
-            ("post-accumulate hooks", -1): (
+            (POST_ACCUMULATE_HOOKS, -1): (
                 id(leaf._post_accumulate_grad_hooks),
                 ("post_accumulate_hook_in_meta", "post_accumulate_hook_class", "dict_in_hook", *meta),
             ),
-            ("its wrapper", -1): (id(leaf) if is_coupled else None, coupled),
+            (ITS_WRAPPER, -1): (id(leaf) if is_coupled else None, coupled),
         },
     )
     lone = toys.torch.ones(2, device="cpu")
-    yield Check(coupled, None, description_of(lone._cdata).get(("its wrapper", -1)))
+    yield Check(coupled, None, description_of(lone._cdata).get((ITS_WRAPPER, -1)))
     held = toys.storage
-    result = description_of(held._cdata).get(("its wrapper", -1))
+    result = description_of(held._cdata).get((ITS_WRAPPER, -1))
     yield Check(
         ("wrapper_in_storage", "are_counts_coupled", "count_in_target"), id(held) if is_coupled else None, result
     )
@@ -139,31 +156,31 @@ def of_nodes(toys: Toys) -> Checks:
     """Check the references from a node to its neighbours, its hooks and what it saved."""
     node, leaf = node_behind(toys.node), toys.leaf._cdata
     edges = ("edges_in_node", "edge_bytes")
-    accumulator = description_of(node).get(("next edge", 0)) if node is not None else None
+    accumulator = description_of(node).get((NEXT_EDGE, 0)) if node is not None else None
     wrapper = id(toys.node) if are_nodes_coupled(toys) else None
     yield from references(
         node,
         {
-            ("next edge", 0): (accumulator, (*edges, "accumulator_class")),
+            (NEXT_EDGE, 0): (accumulator, (*edges, "accumulator_class")),
             ("self", -1): (leaf, ("slots_in_node", "saved_names", "tensor_class")),
-            ("metadata", -1): (id(toys.node.metadata), ("metadata_in_node", "dict_in_metadata", "metadata_class")),
-            ("its wrapper", -1): (wrapper, ("wrapper_in_node", "are_nodes_coupled", "count_in_target")),
+            (METADATA, -1): (id(toys.node.metadata), ("metadata_in_node", "dict_in_metadata", "metadata_class")),
+            (ITS_WRAPPER, -1): (wrapper, ("wrapper_in_node", "are_nodes_coupled", "count_in_target")),
         },
     )
     fields = ("variable_in_accumulator", "accumulator_class", *edges)
-    yield Check(fields, {("variable", -1): leaf}, without_wrapper(accumulator))
+    yield Check(fields, {(VARIABLE, -1): leaf}, without_wrapper(accumulator))
     result, hooks, prehooks = toys.hooked
     outcome = description_of(node_behind(result.grad_fn))
-    yield Check(("hooks_in_node", "hook_class", "dict_in_hook"), id(hooks), outcome.get(("hooks", -1)))
-    yield Check(("prehooks_in_node", "prehook_class", "dict_in_hook"), id(prehooks), outcome.get(("prehooks", -1)))
+    yield Check(("hooks_in_node", "hook_class", "dict_in_hook"), id(hooks), outcome.get((HOOKS, -1)))
+    yield Check(("prehooks_in_node", "prehook_class", "dict_in_hook"), id(prehooks), outcome.get((PREHOOKS, -1)))
     of_tensor = ("tensor_hooks_in_node", "tensor_hook_class", "dict_in_hook")
-    yield Check(of_tensor, id(result._backward_hooks), outcome.get(("tensor hooks", -1)))
+    yield Check(of_tensor, id(result._backward_hooks), outcome.get((TENSOR_HOOKS, -1)))
     yield from of_saved_names(toys)
 
 
 def without_wrapper(address: int | None) -> dict[tuple[str, int], int]:
     """Everything about a node but its wrapper and hooks."""
-    inner = {"its wrapper", "tensor hooks", "post-accumulate hooks"}
+    inner = {ITS_WRAPPER, TENSOR_HOOKS, POST_ACCUMULATE_HOOKS}
     return (
         {key: value for key, value in description_of(address).items() if key[0] not in inner}
         if address is not None
@@ -178,8 +195,8 @@ def of_saved_names(toys: Toys) -> Checks:
     found = {key: outcome.get(key) for key in (("self", -1), ("other", -1))}
     yield Check(("saved_names", "tensor_class"), {("self", -1): leaf, ("other", -1): result}, found)
     fields = ("edges_in_node", "edge_bytes", "node_class", "accumulator_class")
-    yield Check(fields, {0, 1}, {index for label, index in outcome if label == "next edge"})
-    yield Check(fields, node_behind(toys.node), outcome.get(("next edge", 1)))
+    yield Check(fields, {0, 1}, {index for label, index in outcome if label == NEXT_EDGE})
+    yield Check(fields, node_behind(toys.node), outcome.get((NEXT_EDGE, 1)))
     picked = description_of(node_behind(toys.picked.grad_fn))
     yield Check(("saved_names", "slot_bytes", "tensor_class"), toys.indices._cdata, picked.get(("indices", 0)))
 
@@ -188,16 +205,16 @@ def of_saved(toys: Toys) -> Checks:
     """Check the references from a node to packed data, and to the tensor that it was packed from."""
     node = node_behind(toys.packed_leaf.grad_fn)
     result = description_of(node)
-    holders = {"pack hook": toys.pack, "unpack hook": toys.unpack, "packed": toys.packed}
+    holders = {PACK_HOOK: toys.pack, UNPACK_HOOK: toys.unpack, PACKED: toys.packed}
     for label, known in holders.items():
         fields = (f"{label.split()[0]}_in_hooks", "hooks_in_slot", "saved_hooks_class")
         yield Check(fields, id(known), result.get((label, -1)))
     accumulator = ("accumulator_in_slot", "undefined_class", "accumulator_class")
-    yield Check(accumulator, result.get(("next edge", 0)), result.get(("saved accumulator", -1)))
-    yield Check(accumulator, None, result.get(("saved grad_fn", -1)))
+    yield Check(accumulator, result.get((NEXT_EDGE, 0)), result.get((SAVED_ACCUMULATOR, -1)))
+    yield Check(accumulator, None, result.get((SAVED_GRAD_FN, -1)))
     result = description_of(node_behind(toys.packed_result.grad_fn))
     yield Check(
-        ("grad_fn_in_slot", "undefined_class", "node_class"), node_behind(toys.node), result.get(("saved grad_fn", -1))
+        ("grad_fn_in_slot", "undefined_class", "node_class"), node_behind(toys.node), result.get((SAVED_GRAD_FN, -1))
     )
 
 
@@ -212,18 +229,18 @@ def of_memory(toys: Toys) -> Checks:
     """Check the reference from a storage to the owner of foreign memory."""
     places = ("closures", "code_in_function", "owner_in_function", "function_deleter", "deleter_in_storage")
     fields = (*places, "context_in_storage", "data_in_storage", "storage_class")
-    own = "its wrapper", -1
+    own = ITS_WRAPPER, -1
     for sort, make in BORROWERS.items():
         if sort == "object of an array" and "numpy" not in sys.modules:
             continue
         tensor, address = make(toys)
         storage = tensor.untyped_storage()
         by_name = {key: value for key, value in description_of(storage._cdata).items() if key != own}
-        yield Check(fields, {("memory of", -1): address}, by_name)
+        yield Check(fields, {(MEMORY_OF, -1): address}, by_name)
     of_part = ("context_in_storage", "data_in_storage", "storage_class")
     part = toys.part
-    yield Check(of_part, toys.big_storage._cdata, description_of(part._cdata).get(("memory of", -1)))
-    yield Check(of_part, None, description_of(toys.big_storage._cdata).get(("memory of", -1)))
+    yield Check(of_part, toys.big_storage._cdata, description_of(part._cdata).get((MEMORY_OF, -1)))
+    yield Check(of_part, None, description_of(toys.big_storage._cdata).get((MEMORY_OF, -1)))
 
 
 def of_descriptions(toys: Toys) -> Checks:

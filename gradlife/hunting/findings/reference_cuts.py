@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gradlife.heap.torch_layout.labels import HOOK_TABLE, RUNNING_FRAME
 from gradlife.model.hunt import Finding, FindingKind
 from gradlife.model.trace import Hop, Lifetime, Step
 from gradlife.patterns.matching.pattern import Case
@@ -18,7 +19,7 @@ ITEMS, DETACH, CLEAR, HOOKS = "items", "detach", "clear", "hooks"
 CHAINS = frozenset({"GL403", "GL404", "GL408"})
 
 #: References from a Python object to a table of its hooks.
-HOOK_TABLES = frozenset({"_backward_hooks", "_post_accumulate_grad_hooks", "hook table"})
+HOOK_TABLES = frozenset({"_backward_hooks", "_post_accumulate_grad_hooks", HOOK_TABLE})
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def cut_at(how: str, root: str, steps: tuple[Step, ...], step: int, text: str) -
 
 def root_of(step: Step) -> str:
     """Return the root of the path, if another process can find it again."""
-    if step.kind == "root" and step.object == "running frame":
+    if step.kind == "root" and step.object == RUNNING_FRAME:
         return "frame " + step.detail.partition(" (")[0]
     return f"module {step.detail}" if step.object == "module" else ""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradlife import _heap
+from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.hunting.snapshots.survivors import Births
 
 #: Kinds of nodes that have items. A root may have some: the interpreter's exit callbacks are in no Python object.
@@ -14,7 +15,7 @@ HOLDERS = {"python", "root"}
 
 #: A frame's variables hold unrelated objects, and often the newest item of a container. So do the global variables of a
 #: module.
-FRAME = ("root", "running frame")
+FRAME = ("root", RUNNING_FRAME)
 
 #: Objects between two survivors that may look old because they reuse an address: a tensor, its dict, an item.
 MOST_MISSED = 4

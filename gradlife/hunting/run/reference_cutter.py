@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from gradlife.errors import UsageError
+from gradlife.heap.torch_layout.labels import ARGUMENT, HOOK_TABLE, ITS_IMPL
 from gradlife.hunting.findings.reference_cuts import CLEAR, DETACH, HOOKS, ITEMS, Cut, cut_of
 from gradlife.model.hunt import Finding
 
@@ -149,7 +150,7 @@ def follow(start: Any, hops: Hops) -> Any:
 def next_object(at: Any, relation: str, label: str, index: int) -> Any:
     """Return the object that one reference leads to."""
     if relation == "local":
-        return at.f_locals[label.removeprefix("argument ")]
+        return at.f_locals[label.removeprefix(ARGUMENT)]
     if relation == "internal" and label == "f_locals":
         return at.f_locals
     if relation == "dict_value":
@@ -158,11 +159,11 @@ def next_object(at: Any, relation: str, label: str, index: int) -> Any:
         return at[index]
     if relation == "cell":
         return at.cell_contents
-    if label == "its C++ object":
+    if label == ITS_IMPL:
         return at
     if relation in {"attribute", "slot"}:
         return object.__getattribute__(at, label)
-    return getattr(at, "_backward_hooks" if label == "hook table" else label.partition(":")[0])
+    return getattr(at, "_backward_hooks" if label == HOOK_TABLE else label.partition(":")[0])
 
 
 def key_of(container: Any, label: str) -> Any:

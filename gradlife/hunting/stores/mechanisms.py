@@ -6,6 +6,16 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from gradlife.heap.torch_layout.labels import (
+    HOOK_TABLE,
+    HOOKS,
+    PACK_HOOK,
+    PACKED,
+    POST_ACCUMULATE_HOOKS,
+    PREHOOKS,
+    TENSOR_HOOKS,
+    UNPACK_HOOK,
+)
 from gradlife.hunting.stores.place import IN_FILE, INSIDE, Place, PlaceKind, place_at
 from gradlife.hunting.stores.place_statements import assigns
 from gradlife.hunting.stores.statements import Fits, Function, Scope, called, calls, parts
@@ -29,11 +39,11 @@ REGISTRATIONS: dict[str, tuple[str, ...]] = {
     "_optimizer_step_post_hooks": ("register_step_post_hook",),
     "_global_optimizer_pre_hooks": ("register_optimizer_step_pre_hook",),
     "_global_optimizer_post_hooks": ("register_optimizer_step_post_hook",),
-    "tensor hooks": ("register_hook",),
-    "hooks": ("register_hook",),
-    "prehooks": ("register_prehook",),
-    "hook table": ("register_hook", "register_prehook", "register_multi_grad_hook"),
-    "post-accumulate hooks": ("register_post_accumulate_grad_hook",),
+    TENSOR_HOOKS: ("register_hook",),
+    HOOKS: ("register_hook",),
+    PREHOOKS: ("register_prehook",),
+    HOOK_TABLE: ("register_hook", "register_prehook", "register_multi_grad_hook"),
+    POST_ACCUMULATE_HOOKS: ("register_post_accumulate_grad_hook",),
 }
 
 #: Methods that make a log record.
@@ -75,7 +85,7 @@ def at_step(steps: Sequence[Step], number: int) -> Iterator[Fits]:
         place = place_at(step)
         if place is not None:
             yield partial(sets_on_ctx, place=place)
-    if "packed" in labels or "pack hook" in labels or "unpack hook" in labels:
+    if PACKED in labels or PACK_HOOK in labels or UNPACK_HOOK in labels:
         yield partial(is_call, names=("saved_tensors_hooks", "register_hooks"))
 
 

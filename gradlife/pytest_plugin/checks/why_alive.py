@@ -10,6 +10,7 @@ from typing import Any
 from gradlife import _heap
 from gradlife.heap.graph import Reference, moved_to
 from gradlife.heap.scan import OWN_FOLDER
+from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.findings.diagnosis import finding
 from gradlife.hunting.findings.leak_trace import held_trace, lost_trace, own_cycle_trace
@@ -20,9 +21,6 @@ from gradlife.hunting.snapshots.retained import dominators
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Lifetime, Trace
-
-#: The label of a frame whose function has not returned.
-RUNNING = "running frame"
 
 #: Types that keep the variables of a suspended function, and the attribute that shows that it runs.
 GENERATORS = {"generator": "gi_running", "coroutine": "cr_running", "async_generator": "ag_running"}
@@ -88,7 +86,7 @@ class Heap:
 
 def is_running(graph: _heap.Graph, node: int) -> bool:
     """Is this the frame of a function that has not returned?"""
-    return graph.kind_and_type(node) == ("root", RUNNING)
+    return graph.kind_and_type(node) == ("root", RUNNING_FRAME)
 
 
 def is_executing(graph: _heap.Graph, node: int) -> bool:

@@ -6,6 +6,13 @@ import pytest
 
 from gradlife import _heap
 from gradlife.heap.graph import KINDS, RELATIONS, HeapGraph, gap, is_a, is_native, moved_to
+from gradlife.patterns.matching.path_tokens import NATIVE_WORDS
+
+#: Labels of what is no reference of a tensor or a grad node, or that a fold replaces before a pattern sees it.
+OF_OTHERS = {"its_impl", "memory_of", "tensor_hooks", "post_accumulate_hooks", "running_frame", "argument"} | {
+    "thread_dicts",
+    "cached_arguments",
+}
 
 
 class Holder:
@@ -46,6 +53,11 @@ def test_kinds_and_relations_are_declared_once(held: tuple[HeapGraph, int, Holde
     assert {kind for _, kind, _, _ in graph.census()} <= set(KINDS)
     assert {"attribute", "dict_value", "native", "root"} < set(RELATIONS)
     assert len(set(RELATIONS)) == len(RELATIONS)
+
+
+def test_labels_are_declared_once_and_patterns_know_those_of_grad_nodes() -> None:
+    assert len(set(_heap.LABELS.values())) == len(_heap.LABELS)
+    assert {name for name, text in _heap.LABELS.items() if text not in NATIVE_WORDS} == OF_OTHERS
 
 
 def test_a_reference_says_what_it_is_derived_from_and_whether_it_is_of_cpp() -> None:

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/counters.hpp"
+#include "base/labels.hpp"
 #include "base/pyref.hpp"
 
 namespace gradlife::heap {
@@ -59,9 +60,9 @@ void EngineProvider::expand_python(PyObject* object, ReferenceSink& sink) {
   const void* managed = engine_.object_behind(object);
   if (managed == nullptr || !engine_.wrapper_owns(object)) return;
   if (engine_.outlives_references(object))
-    sink.keeper(managed, type_of(managed), "its C++ object");
+    sink.keeper(managed, type_of(managed), labels::its_impl);
   else
-    sink.native(managed, type_of(managed), "its C++ object");
+    sink.native(managed, type_of(managed), labels::its_impl);
   const char* label;
   if (const void* other = engine_.goes_with(object, &label)) sink.native(other, type_of(other), label);
   expand_latent(object, sink);
@@ -160,7 +161,7 @@ Label EngineProvider::describe_edge(PyObject* source, PyObject* target) {
     LabelSearch wanted{target};
     search(engine_, managed, wanted);
     if (wanted.label == nullptr && wanted.node != nullptr) search(engine_, wanted.node, wanted);
-    return {Relation::native, wanted.label != nullptr ? wanted.label : "hook table"};
+    return {Relation::native, wanted.label != nullptr ? wanted.label : labels::hook_table};
   }
   if (static_cast<Kind>(engine_.kind(managed)) != Kind::tensor) return {};
   if (!engine_.knows_type(Py_TYPE(target))) return {};

@@ -1,5 +1,6 @@
 #include "heap_py/providers/numpy/provider.hpp"
 
+#include "base/labels.hpp"
 #include "heap_py/interpreter/module_names.hpp"
 #include "heap_py/memory/dlpack.hpp"
 #include "heap_py/memory/object_check.hpp"
@@ -82,7 +83,7 @@ void NumpyProvider::expand_capsule(PyObject* capsule, ReferenceSink& sink) {
   Address structure, maker;
   const DLPack sort = dlpack_of(reader, capsule, &structure);
   if (read_maker(reader, structure, sort, &maker) && is_object_at(reader, maker))
-    sink.python(reinterpret_cast<PyObject*>(maker), Relation::native, "memory of");
+    sink.python(reinterpret_cast<PyObject*>(maker), Relation::native, labels::memory_of);
 }
 
 void NumpyProvider::expand_python(PyObject* object, ReferenceSink& sink) {

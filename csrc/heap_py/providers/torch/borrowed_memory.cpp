@@ -1,5 +1,6 @@
 // Whose memory a storage uses where it is not its own: what came from a buffer or an array, through DLPack, or is a
 // part of another storage.
+#include "base/labels.hpp"
 #include "heap_py/memory/dlpack.hpp"
 #include "heap_py/providers/torch/provider.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 
 void* pointer_to(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
 
-constexpr const char* label = "memory of";
+constexpr const char* label = labels::memory_of;
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 #include "heap_py/providers/torch/classes.hpp"
+#include "base/labels.hpp"
 
 namespace gradlife::heap {
 namespace {
@@ -28,13 +29,13 @@ const KnownClass& TorchClasses::of_vtable(uint64_t vtable) {
 const char* hooks_label(TorchClass what) {
   switch (what) {
     case TorchClass::tensor_hook:
-      return "tensor hooks";
+      return labels::tensor_hooks;
     case TorchClass::prehook:
-      return "prehooks";
+      return labels::prehooks;
     case TorchClass::hook:
-      return "hooks";
+      return labels::hooks;
     case TorchClass::post_accumulate_hook:
-      return "post-accumulate hooks";
+      return labels::post_accumulate_hooks;
     default:
       return nullptr;
   }

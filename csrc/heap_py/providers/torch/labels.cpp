@@ -1,6 +1,7 @@
 // Labels of references that the traverse of torch's own types shows.
 #include <algorithm>
 
+#include "base/labels.hpp"
 #include "heap_py/providers/torch/provider.hpp"
 
 namespace gradlife::heap {
@@ -28,7 +29,7 @@ class TableSink final : public ReferenceSink {
 Label TorchProvider::describe_table(Address node, PyObject* table) {
   TableSink sink(table);
   if (node != 0) expand_address(node, sink);
-  return {Relation::native, sink.found != nullptr ? sink.found : "hook table"};
+  return {Relation::native, sink.found != nullptr ? sink.found : labels::hook_table};
 }
 
 // 0: none, or none that is known to be there still.
@@ -57,8 +58,8 @@ Label TorchProvider::describe_edge(PyObject* source, PyObject* target) {
   const auto is_a = [&](const PyTypeObject* base) {
     return base != nullptr && PyType_IsSubtype(Py_TYPE(source), const_cast<PyTypeObject*>(base)) != 0;
   };
-  const Field of_tensor[] = {{layout_.tensor_hooks_in_wrapper, "tensor hooks"},
-                             {layout_.post_accumulate_hooks_in_wrapper, "post-accumulate hooks"}};
+  const Field of_tensor[] = {{layout_.tensor_hooks_in_wrapper, labels::tensor_hooks},
+                             {layout_.post_accumulate_hooks_in_wrapper, labels::post_accumulate_hooks}};
   const Field of_context[] = {{layout_.to_save_in_context, "to_save"},
                               {layout_.saved_for_forward_in_context, "saved_for_forward"},
                               {layout_.non_differentiable_in_context, "non_differentiable"},

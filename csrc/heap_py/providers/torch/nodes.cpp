@@ -1,6 +1,7 @@
 // References of grad nodes: next edges, hooks, and tensors saved for backward.
 #include <algorithm>
 
+#include "base/labels.hpp"
 #include "heap_py/providers/torch/provider.hpp"
 
 namespace gradlife::heap {
@@ -20,13 +21,13 @@ void TorchProvider::expand_node(Address node, const KnownClass& known, Reference
     refer_to_wrapper(sink, node, is_context ? layout_.context_in_node : layout_.wrapper_in_node,
                      is_context ? layout_.node_in_context : layout_.node_in_wrapper);
   else if (is_context)
-    refer_to_object(sink, node, layout_.context_in_node, "its wrapper");
+    refer_to_object(sink, node, layout_.context_in_node, labels::its_wrapper);
   expand_edges(node, sink);
   Address target;
   if (known.what != TorchClass::accumulator)
     expand_saved(node, known, sink);
   else if (read(node, layout_.variable_in_accumulator, &target))
-    refer(sink, target, "variable");
+    refer(sink, target, labels::variable);
   expand_hooks(node, known, sink);
   expand_shapes(node, sink);
 }
@@ -39,7 +40,8 @@ void TorchProvider::expand_edges(Address node, ReferenceSink& sink) {
   if (!read(node, layout_.edges_in_node + word_bytes, &end) || end < begin || end - begin > largest_vector) return;
   std::vector<uint64_t> words((end - begin) / word_bytes);
   if (words.empty() || !reader_.read(begin, words.data(), words.size() * word_bytes)) return;
-  for (size_t i = 0; i < words.size(); i += step) refer(sink, words[i], "next edge", static_cast<int64_t>(i / step));
+  for (size_t i = 0; i < words.size(); i += step)
+    refer(sink, words[i], labels::next_edge, static_cast<int64_t>(i / step));
 }
 
 void TorchProvider::expand_hooks(Address node, const KnownClass& known, ReferenceSink& sink) {
@@ -65,7 +67,7 @@ void TorchProvider::expand_shapes(Address node, ReferenceSink& sink) {
     const Address shape = begin + i * layout_.shape_bytes;
     if (read(shape, layout_.sort_in_shape, &sort) && (sort & 0xFF) == 1 &&
         read(shape, layout_.sizes_in_shape, &sizes) && class_of(sizes).what == TorchClass::tensor)
-      refer(sink, sizes, "input metadata");
+      refer(sink, sizes, labels::input_metadata);
   }
 }
 
@@ -97,8 +99,8 @@ void TorchProvider::expand_slot(const uint64_t* slot, const char* name, int64_t 
   if (class_of(slot[0]).what == TorchClass::tensor) refer(sink, slot[0], name, index);
   expand_holder(at(layout_.hooks_in_slot), sink);
   const Address node = at(layout_.grad_fn_in_slot), accumulator = at(layout_.accumulator_in_slot);
-  if (is_node(class_of(node).what)) refer(sink, node, "saved grad_fn");
-  if (is_node(class_of(accumulator).what)) refer(sink, accumulator, "saved accumulator");
+  if (is_node(class_of(node).what)) refer(sink, node, labels::saved_grad_fn);
+  if (is_node(class_of(accumulator).what)) refer(sink, accumulator, labels::saved_accumulator);
 }
 
 void TorchProvider::expand_slots(const std::vector<uint64_t>& words, const char* name, ReferenceSink& sink) {
@@ -115,7 +117,7 @@ void TorchProvider::expand_saved_tensor(PyObject* object, ReferenceSink& sink) {
   if (!read(address, layout_.slot_in_saved_tensor, &slot)) return;
   std::vector<uint64_t> words(layout_.slot_bytes / word_bytes);
   if (reader_.read(slot, words.data(), words.size() * word_bytes) && is_slot(words, 0))
-    expand_slot(words.data(), "saved tensor", -1, sink);
+    expand_slot(words.data(), labels::saved_tensor, -1, sink);
 }
 
 // Fields that a class of nodes adds to the common ones: slots, lists of slots, lists of tensors. A slot without a
@@ -162,7 +164,7 @@ void TorchProvider::expand_saved(Address node, const KnownClass& known, Referenc
   // Other nodes hold nodes by their edges; what else points at one in them does not own it.
   if (known.name != "CopySlices") return;
   for (size_t i = layout_.slots_in_node / word_bytes; i < words.size(); ++i)
-    if (is_node(class_of(words[i]).what)) refer(sink, words[i], "replayed operation");
+    if (is_node(class_of(words[i]).what)) refer(sink, words[i], labels::replayed_operation);
 }
 
 void TorchProvider::refer_to_all(ReferenceSink& sink, const std::vector<uint64_t>& tensors, const char* name) {
@@ -174,11 +176,11 @@ void TorchProvider::refer_to_all(ReferenceSink& sink, const std::vector<uint64_t
 void TorchProvider::expand_holder(Address holder, ReferenceSink& sink) {
   const TorchClass what = class_of(holder).what;
   if (const char* label = hooks_label(what)) refer_to_object(sink, holder, layout_.dict_in_hook, label);
-  if (what == TorchClass::metadata) refer_to_object(sink, holder, layout_.dict_in_metadata, "metadata");
+  if (what == TorchClass::metadata) refer_to_object(sink, holder, layout_.dict_in_metadata, labels::metadata);
   if (what != TorchClass::saved_hooks) return;
-  refer_to_object(sink, holder, layout_.pack_in_hooks, "pack hook");
-  refer_to_object(sink, holder, layout_.unpack_in_hooks, "unpack hook");
-  refer_to_object(sink, holder, layout_.packed_in_hooks, "packed");
+  refer_to_object(sink, holder, layout_.pack_in_hooks, labels::pack_hook);
+  refer_to_object(sink, holder, layout_.unpack_in_hooks, labels::unpack_hook);
+  refer_to_object(sink, holder, layout_.packed_in_hooks, labels::packed);
 }
 
 // A node's Python object shows its hooks.

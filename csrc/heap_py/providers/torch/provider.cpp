@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/labels.hpp"
 #include "heap_py/memory/allocation_size.hpp"
 #include "heap_py/memory/object_check.hpp"
 
@@ -154,8 +155,8 @@ void TorchProvider::expand_python(PyObject* object, ReferenceSink& sink) {
 void TorchProvider::refer_to_impl(ReferenceSink& sink, Address impl, bool is_tensor) {
   const KnownClass& known = class_of(impl);
   if (is_tensor && !layout_.are_counts_coupled && known.what == TorchClass::tensor)
-    return sink.keeper(pointer_to(impl), row_of(known, NodeKind::tensor, impl), "its C++ object");
-  refer(sink, impl, "its C++ object");
+    return sink.keeper(pointer_to(impl), row_of(known, NodeKind::tensor, impl), labels::its_impl);
+  refer(sink, impl, labels::its_impl);
 }
 
 // The tensors of save_for_backward are in a vector inside the context itself. Its node is shown only where that knows
@@ -164,7 +165,7 @@ void TorchProvider::expand_context(PyObject* context, ReferenceSink& sink) {
   Address node, back;
   if (layout_.context_owns_node && read(address_of(context), layout_.node_in_context, &node) &&
       read(node, layout_.context_in_node, &back) && back == address_of(context))
-    refer(sink, node, "its C++ object");
+    refer(sink, node, labels::its_impl);
   std::vector<uint64_t> saved;
   if (layout_.saved_in_context != TorchLayout::absent &&
       read_vector(address_of(context) + layout_.saved_in_context, saved) && has_slots(saved))
@@ -196,7 +197,7 @@ void TorchProvider::refer_to_wrapper(ReferenceSink& sink, Address object, uint32
                                      uint32_t object_in_wrapper) {
   Address wrapper;
   if (count_of(object) >= 2 && wrapper_of(object, wrapper_offset, object_in_wrapper, &wrapper))
-    sink.coupled(static_cast<PyObject*>(pointer_to(wrapper)), "its wrapper");
+    sink.coupled(static_cast<PyObject*>(pointer_to(wrapper)), labels::its_wrapper);
 }
 
 void TorchProvider::expand_tensor(Address impl, const KnownClass& known, ReferenceSink& sink) {
