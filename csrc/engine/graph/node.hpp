@@ -195,8 +195,8 @@ class Node : public Managed {
 
   // True if an object of the embedding language represents this node (a custom Function's context), and which
   // one: nullptr once it is gone. Other nodes get wrappers.
-  virtual bool has_own_object() const { return false; }
-  virtual Object* own_object() const { return nullptr; }
+  virtual bool has_own_face() const { return false; }
+  virtual Object* own_face() const { return nullptr; }
 
   uint64_t sequence_nr() const { return sequence_nr_; }
   void set_sequence_nr(uint64_t number) { sequence_nr_ = number; }
