@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from gradlife.heap.graph import HeapGraph
-from gradlife.heap.ownership_links import ARGUMENT
 from gradlife.heap.program_modules import MAIN
 from gradlife.heap.steps import merged_steps
+from gradlife.heap.torch_layout.labels import ARGUMENT
 
 #: Words for a reference that an expression of the program has as well.
 IN_EXPRESSIONS = re.compile(r"\.\w+|\[.*\]")

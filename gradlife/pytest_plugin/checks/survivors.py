@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife import _heap
+from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.hunting.findings.builder import garbage_finding, growth_finding, worst_first
 from gradlife.hunting.findings.diagnosis import versions
 from gradlife.hunting.growth import caches
@@ -23,7 +24,7 @@ from gradlife.model.hunt import UNKNOWN_CODE, Explained, Finding, FindingKind
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.patterns import diagnose
 from gradlife.pytest_plugin.checks.native_survivors import LEAST
-from gradlife.pytest_plugin.checks.why_alive import RUNNING, Heap, heap_of_now
+from gradlife.pytest_plugin.checks.why_alive import Heap, heap_of_now
 
 #: Types whose attributes keep what belongs to a model: gradients, moments.
 OPTIMIZER = "torch.optim.optimizer.Optimizer"
@@ -107,7 +108,7 @@ def is_of_runner(graph: _heap.Graph, group: Group, fresh: set[int]) -> bool:
     if any(node in fresh and graph.type(node) == "module" for node in path):
         return True
     rows = graph.path_steps(group.tops[0])
-    starts = rows[0].kind == "root" and rows[0].type == RUNNING and rows[0].detail in running_here()
+    starts = rows[0].kind == "root" and rows[0].type == RUNNING_FRAME and rows[0].detail in running_here()
     last = max((at for at, row in enumerate(rows) if row.type.startswith(RUNNERS)), default=-1)
     is_fixture = 0 <= last < len(rows) - 1 and any("cached_result" in row.label for row in rows[last : last + 2])
     return (starts or last >= 0) and not is_fixture
