@@ -37,7 +37,7 @@ def test_systems_come_with_what_they_are_the_reference_first_and_its_imitation_b
 
 
 def test_the_matrix_has_a_row_a_story_and_a_verdict_a_system() -> None:
-    assert part(report_text(seven_systems()), "What became") == [
+    assert part(report_text(seven_systems()), "When the subject") == [
         "                                   mini  mini   mini   mini  mini    mini",
         "                            torch  torch torch  torch  torch oneflow oneflow",
         "                            2.13.0 2.13  1.1    1.2    1.10  0.8     0.9",
@@ -66,13 +66,13 @@ def test_words_and_marks_of_the_matrix_are_explained_if_they_occur() -> None:
 
 
 def test_a_twin_that_goes_wrong_gets_a_row_of_its_own() -> None:
-    rows = part(report_text(troubled()), "What became")
+    rows = part(report_text(troubled()), "When the subject")
     row = next(line for line in rows if "+ ctx_keeps_detached_" in line)
     assert row.split()[2:] == ["del", "del", "raised", "crash", "del", "del", "del"]
 
 
 def test_in_full_every_twin_has_a_row() -> None:
-    rows = part(report_text(seven_systems(), 120, in_full=True), "What became")
+    rows = part(report_text(seven_systems(), 120, in_full=True), "When the subject")
     assert [line.split()[:2] for line in rows if "+" in line] == [["+", "ctx_keeps_detached_output"]]
 
 
