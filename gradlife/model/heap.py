@@ -45,7 +45,7 @@ class HeldVariable:
 
 @dataclass(frozen=True, slots=True)
 class LibraryShare:
-    """What is reached by the modules of one library first."""
+    """The objects that the modules of one library reach first."""
 
     name: str
     objects: int

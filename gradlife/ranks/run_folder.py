@@ -35,7 +35,7 @@ HINT = "an empty folder for each run: --run-folder FOLDER"
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where the ranks of a run leave their files."""
+    """The folder in which the ranks of a run leave their files."""
 
     path: str
     is_private: bool = False  # removed when the last rank has left

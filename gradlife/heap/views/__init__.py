@@ -1,1 +1,1 @@
-"""What is shown of a snapshot: the program's objects, a map, tables; and how one browses it."""
+"""Views of a snapshot: the program's objects, a map, tables, and lists to browse."""

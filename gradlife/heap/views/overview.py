@@ -38,7 +38,7 @@ def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: in
 
 
 def program_view(snapshot: Snapshot, name: str) -> HeapView:
-    """What the program's variables hold, libraries with a line each, and cyclic parts that no root reaches."""
+    """Show what the program's variables hold, a line per library, and cyclic parts that no root reaches."""
     objects = ProgramObjects(snapshot)
     view = overview(snapshot, name, types=0, cycles=0)
     cycles = [one for one in snapshot.unreached_cycles(MOST_CYCLES) if objects.is_of_program(one)]

@@ -17,7 +17,7 @@ from gradlife.heap.views.variable_names import is_internal, name_on_path, with_r
 from gradlife.model.heap import Cycle, HeldVariable, LibraryShare
 from gradlife.model.trace import Lifetime
 
-#: Parts of a variable that are told apart, levels of them, and objects that several hold together.
+#: Parts of a variable that are listed, their levels, and objects that several parts hold together.
 PARTS, DEPTH, SHARED = 24, 8, 2_000
 
 #: A variable is shown by its largest part if that retains so much of it.

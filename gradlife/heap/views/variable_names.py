@@ -1,4 +1,4 @@
-"""What a program calls an object: ``trainer.losses``, ``data.cache['x']``, ``batch in step()``."""
+"""Names of objects as the program writes them: ``trainer.losses``, ``data.cache['x']``, ``batch in step()``."""
 
 from __future__ import annotations
 

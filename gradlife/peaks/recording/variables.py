@@ -17,7 +17,7 @@ from gradlife.hunting.snapshots.creation_recorder import foreign_files, library_
 
 
 class Kind(StrEnum):
-    """What kind of place holds a tensor."""
+    """The kind of place that holds a tensor."""
 
     LOCAL = "local"
     GENERATOR = "generator"  # a variable of a generator that waits
