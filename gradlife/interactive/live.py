@@ -1,4 +1,4 @@
-"""A session inside the program that is hunted in: it has stopped at a step's end, and its objects are at hand."""
+"""A session inside the hunted program, which has stopped at the end of a step."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LivePatient:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The heap as it is now: the program does not go on meanwhile."""
+        """Take a snapshot. The program does not run meanwhile."""
         if self._snapshot is None:
             self._snapshot = snapshot()
         return self._snapshot
@@ -66,14 +66,14 @@ class LivePatient:
             raise UsageError("the program has ended: there was no more than this", "a longer run")
 
     def cut(self, finding: Finding) -> str:
-        """Has the suspect reference taken away whenever the program has made it anew."""
+        """Cut the suspect reference, again whenever the program makes a new one."""
         cutter = cutter_of(finding)
         self.cuts.append(cutter)
         return cutter.promise
 
 
 def program_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame that is neither gradlife's nor a library's."""
+    """Return the innermost frame that is neither gradlife's nor a library's."""
     while frame is not None:
         file = frame.f_code.co_filename
         is_library = f"{os.sep}site-packages{os.sep}" in file or file.startswith((OWN_FOLDER, sys.base_prefix + os.sep))
@@ -90,7 +90,7 @@ class Talk:
         self.has_begun = False
 
     def __call__(self, hunt: Hunt, report_of: Callable[[], HuntReport]) -> Iterator[int]:
-        """A session at the first leak. Yields how many steps the program is to take before it comes back."""
+        """Open a session at the first leak. Yield the steps that the program takes before it returns to the session."""
         report = report_of()
         rounds: tuple[Round, ...] = ()
         cuts: list[Cutter] = []
@@ -111,7 +111,7 @@ class Talk:
             rounds += (Round(count, minus(take_snapshot(hunt.steps).totals, before.totals)),)
 
     def after_the_end(self, hunt: Hunt, report: HuntReport) -> None:
-        """A session on what is left of a program that was too short for one."""
+        """Open a session after the end of a program that was too short for one."""
         if report.findings:
             patient = LivePatient(hunt, report, (), [], is_over=True)
             with history():

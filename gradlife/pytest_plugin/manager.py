@@ -78,7 +78,7 @@ class Manager:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
-        """A test that is tried once more has left nothing yet: what the last try left, with its exception, is old."""
+        """Count the objects of an earlier try of the same test, with its exception, as old."""
         item.user_properties[:] = others(item.user_properties)
         self._failed = ""
         if not is_swept(item):
@@ -94,7 +94,7 @@ class Manager:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
-        """Count what a fixture makes that outlives the test as not the test's."""
+        """Do not count objects of a fixture with a wider scope as the test's."""
         if fixturedef.scope == "function" or not self._sweep.is_open:
             return (yield)
         with self._sweep.sparing():
@@ -102,7 +102,7 @@ class Manager:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Runs a test on its terms."""
+        """Run a test as its marker or the options say."""
         terms = item.stash.get(TERMS, None)
         if terms is not None and os.getpid() != self._process:
             pytest.fail(FORKED, pytrace=False)
@@ -149,7 +149,7 @@ class Manager:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Sends the result along with the report."""
+        """Attach the result to the report."""
         report = yield
         checked = item.stash.get(CHECKED, None)
         if checked is not None and checked.phase == report.when:
@@ -158,18 +158,18 @@ class Manager:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Notes that a subtest failed while its test goes on."""
+        """Note that a subtest failed while its test continues."""
         if report.failed:
             self._failed = report.nodeid
 
     def pytest_unconfigure(self) -> None:
-        """The session is over."""
+        """End the session."""
         self._sweep.close()
 
     # --- one test -----------------------------------------------------------------------------------------------------
 
     def _conclude_lifetimes(self, item: pytest.Item, repeats: Repeats) -> None:
-        """The test has returned: what its fixture `lifetimes` expects to be freed must be, also by its other fixtures."""
+        """Check what `lifetimes` expects to be freed after the test. Other fixtures must not hold it either."""
         lifetimes = (getattr(item, "funcargs", None) or {}).get(FIXTURE)
         if lifetimes is not None and lifetimes.is_waiting:
             with self.fixtures.named():
@@ -179,11 +179,11 @@ class Manager:
                     raise Leaked(str(error)) from None
 
     def _has_failed(self, item: pytest.Item) -> bool:
-        """Did a `unittest.TestCase`, or a subtest, fail, or end otherwise than by passing? They do not raise it."""
+        """Return whether a `unittest.TestCase` or a subtest did not pass. They do not raise."""
         return bool(getattr(item, "_excinfo", None)) or self._failed == item.nodeid
 
     def _try(self, item: pytest.Item, terms: Terms, repeats: Repeats) -> None:
-        """Runs the test again and again."""
+        """Run the test repeatedly."""
         if self._has_failed(item):
             return
         with self.fixtures.named():
@@ -191,7 +191,7 @@ class Manager:
         self._conclude(item, terms, found)
 
     def _sweep_call(self, item: pytest.Item, terms: Terms, repeats: Repeats, before: set[int]) -> None:
-        """The test has returned: where it left something, its own fixtures are torn down now, to see whether they have it."""
+        """Look for survivors after the test. If there are any, tear down its fixtures to see whether they hold them."""
         if self._has_failed(item):
             return
         item.stash[CHECKED] = plain(item, terms)
@@ -202,13 +202,13 @@ class Manager:
                 self._judge_rest(item, terms, "call")
 
     def _sweep_teardown(self, item: pytest.Item, terms: Terms) -> None:
-        """The fixtures are gone: what is left now outlives the test."""
+        """Look for survivors after the fixtures are gone."""
         if self._sweep.carriers():
             forget(item)
         self._judge_rest(item, terms, "teardown")
 
     def _judge_rest(self, item: pytest.Item, terms: Terms, phase: str) -> None:
-        """Judges what is left of the test, if there is anything."""
+        """Judge the survivors of the test, if there are any."""
         shown = self._sweep.carriers()
         found = self._judged() if shown else None
         if found is None or not found.findings:
@@ -221,7 +221,7 @@ class Manager:
 
     @contextmanager
     def _seeing(self, item: pytest.Item, terms: Terms, phase: str) -> Iterator[None]:
-        """Report that nothing can be measured, if so, as the result of the test."""
+        """Report as the result of the test if nothing can be measured."""
         try:
             yield
         except Blind:
@@ -233,7 +233,7 @@ class Manager:
             return self._sweep.judged(native_survivors)
 
     def _conclude(self, item: pytest.Item, terms: Terms, found: Checked) -> None:
-        """Notes what came of a test, and fails it."""
+        """Note the result of a test, and fail it if it leaks."""
         findings = [one.finding for one in found.entries]
         entries = sorted_out(findings, item.nodeid, terms, self.baseline)
         checked = replace(found, place=place_of(item), how=terms.how, mode=terms.mode, entries=entries)
@@ -250,7 +250,7 @@ def is_swept(item: pytest.Item) -> bool:
 
 
 def plain(item: pytest.Item, terms: Terms) -> Checked:
-    """A test of which nothing is left."""
+    """Return the result of a test without survivors."""
     return Checked(item.nodeid, place=place_of(item), how=terms.how, mode=terms.mode)
 
 
@@ -261,7 +261,7 @@ def place_of(item: pytest.Item) -> str:
 
 
 def with_findings(checked: Checked, found: Outliving) -> Checked:
-    """A test with what outlives it."""
+    """Return the result of a test with its survivors."""
     verdict = Verdict.LEAK if found.findings else Verdict.CLEAN
     return replace(checked, verdict=verdict, entries=tuple(map(Entry, found.findings)), explained=found.explained)
 
@@ -275,5 +275,5 @@ def properties(checked: Checked) -> Iterator[tuple[str, object]]:
 
 
 def others(known: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
-    """Properties of others: those of an earlier run of a test that is run again are not true any more."""
+    """Return the properties of other plugins. Those of an earlier run of the same test are outdated."""
     return (one for one in known if not one[0].startswith(PROPERTY))

@@ -25,7 +25,7 @@ from gradlife.runner.api import TIME_LIMIT, OnProgress, Plan, select_stories, te
 from gradlife.runner.compare import compare
 from gradlife.scenario import matches
 
-#: The probe of a difference that is none of a reading: how the story ended.
+#: The probe of a difference in how the story ended, not in a reading.
 ENDING = "ending"
 
 
@@ -34,7 +34,7 @@ class Reason:
     """A reason why some readings of some releases differ from their profile's. All fields but `because` are fnmatch
     patterns.
 
-    there: the release's reading, or the end of the story there.
+    there: the reading of the release, or how the story ended there.
     """
 
     on: str  # space-separated, of profiles
@@ -59,7 +59,7 @@ class Reason:
 
 @functools.cache
 def reasons() -> tuple[Reason, ...]:
-    """The reasons that hold for more than one story; those of a single one stand in the story (`Differs`)."""
+    """Return the reasons that hold for several stories. A reason for one story is in the story (`Differs`)."""
     text = resources.files(__package__).joinpath("reasons.toml").read_text(encoding="utf-8")
     return tuple(Reason(**row) for row in tomllib.loads(text).get("reason", ()))
 
@@ -85,7 +85,7 @@ def fidelity(
 
 
 def nearest_profile(release: Backend) -> str:
-    """The profile that a release is compared with: its own, or the last one before it."""
+    """Return the profile that a release is compared with: its own, or that of the last release before it."""
     if release.name.startswith("mini:"):
         raise UsageError(f"{release.name} is a profile itself", "a release: torch, torch@INTERPRETER, recorded:NAME")
     known = profile_names()
@@ -106,7 +106,7 @@ def numbers(name: str) -> tuple[int, ...]:
 
 
 def nearness(release: Backend, mini: MiniBackend, runs: Iterable[ScenarioRun], plan: Plan) -> Nearness:
-    """One release beside its profile."""
+    """Compare one release with its profile."""
     both = tuple(run for run in runs if run.system in (release.name, mini.name))
     systems = (mini.describe(), release.describe())
     scenarios = tuple(story.info for story in plan.stories)
@@ -126,16 +126,16 @@ def nearness(release: Backend, mini: MiniBackend, runs: Iterable[ScenarioRun], p
 
 
 def differing(comparisons: Iterable[Comparison]) -> Iterator[Difference]:
-    """The readings that are not the same, and those that only one has though both came to their end."""
+    """Yield the readings that differ, and those that only one of two finished runs has."""
     for one in comparisons:
         if one.status in (Status.DIFFERS, Status.EXPECTED):
             yield Difference(*one.key, one.value, one.other, one.reason)
 
 
 def endings(report: RunReport, mini: str, release: Backend) -> Iterator[Difference]:
-    """The stories that came to their end in one of the two only.
+    """Yield the stories that finished on one of the two only.
 
-    Those about the engine alone are left out, and those that were recorded with the engine's ending as well as another.
+    Stories about the engine alone are left out, and those for which the recording has the engine's ending, too.
     """
     runs = {(run.scenario, run.system): run for run in report.runs}
     recorded = release.stories if isinstance(release, RecordedBackend) else {}
@@ -151,7 +151,7 @@ def endings(report: RunReport, mini: str, release: Backend) -> Iterator[Differen
 
 
 def one_sided(comparisons: Iterable[Comparison], report: RunReport) -> Iterator[Difference]:
-    """Readings that one of the two took and the other did not, though both ran the story to its end."""
+    """Yield the readings that only one of the two has, though both finished the story."""
     result = Counter(run.scenario for run in report.runs if isinstance(run, RunOk))
     for one in comparisons:
         is_missed = one.value is MISSING or one.other is MISSING
@@ -171,7 +171,7 @@ def ended(run: ScenarioRun) -> str:
 
 
 def explained(one: Difference, profile: str) -> Difference:
-    """The difference with its reason, if one is known."""
+    """Return the difference with its reason, if one is known."""
     known = () if one.is_explained else (reason for reason in reasons() if reason.covers(profile, one))
     found = next(iter(known), None)
     return one if found is None else replace(one, reason=found.because)

@@ -8,7 +8,7 @@
 namespace gradlife::heap {
 
 struct Block : AddressRange {
-  bool is_free = false;  // given back: what stands in it is stale
+  bool is_free = false;  // freed: its content is stale
   uint64_t bytes() const { return last - first; }
 };
 
@@ -21,8 +21,8 @@ class PythonBlocks {
   MemoryReader reader_;
 };
 
-// malloc marks the blocks in a thread's cache with a key in their second word: seen on one of ours. A cache that has
-// just been filled has no room for it, and leaves the word as it is; when asked again it has. 0: there is no cache.
+// Returns the key that malloc writes into the second word of blocks in a thread's cache, as seen on one of ours. A full
+// cache writes no key; a second call then finds it. 0: there is no cache.
 uint64_t find_cache_key();
 
 // malloc's blocks (glibc). A heap's chunks follow each other without a gap, so one walk from its first finds the exact
@@ -35,7 +35,7 @@ class MallocBlocks {
  private:
   struct Heap : AddressRange {
     explicit Heap(ScanArena& arena) : samples(arena.memory()) {}
-    bool is_whole = false;         // the walk may be believed
+    bool is_whole = false;         // the walk reached the end of the heap
     ScanVector<uint32_t> samples;  // every 32nd chunk's start, in words of 16 bytes from the heap's
   };
   const Heap* heap_of(Address address);

@@ -25,7 +25,7 @@ struct TypeRow {
   NodeKind kind;
   Address address;  // of the Python type object, 0 for others
   uint8_t
-      step_cost;  // of a path's step onto a node of this type: people can act on a variable, not on an internal table
+      step_cost;  // the cost of a path's step onto such a node: people can act on a variable, not on an internal table
   std::string bases = {};  // of a Python type: its method resolution order between itself and object, a name a line
 };
 
@@ -51,7 +51,7 @@ struct Edges {
 struct LatentReference {
   NodeId wrapper, target;
   NodeId between[2];   // the second `no_node` where there is one only
-  uint32_t owners[2];  // that each of them has beside those now
+  uint32_t owners[2];  // the other owners that each of them has now
 };
 static_assert(sizeof(LatentReference) == 24, "as it stands in files");
 
@@ -75,7 +75,7 @@ struct Graph {
   Buffer<LatentReference> latent;
   size_t tracked_begin = 0;  // nodes [tracked_begin, tracked_end) are known to the collector
   size_t tracked_end = 0;
-  bool is_partial = false;  // there was more than was looked at
+  bool is_partial = false;  // only a part of the heap was read
 
   size_t size() const { return addresses.size(); }
   const TypeRow& type_of(NodeId node) const { return type_rows[types[node]]; }

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from gradlife.hunting.process.memory_limits import system_limit, usage
 from gradlife.model.hunt import Finding, FindingKind, Severity
 
-#: A job of so many steps is a usual one: a leak that reaches the memory limit earlier would end it.
+#: Steps of a usual job. A leak that reaches the memory limit earlier would end it.
 HORIZON = 100_000
 
-#: Plain data of Python's below so many bytes a step is minor.
+#: Plain Python data below this many bytes per step is minor.
 LEAST_PLAIN_BYTES = 4096
 
 #: Retained memory that does not grow is a note below this share of the peak.
 LEAST_SHARE = 0.05
 
-#: A process may have some thousand of these open at a time, whatever they weigh.
+#: Types with a limit of some thousand per process, whatever their size.
 HANDLES = frozenset(
     {
         "_io.BufferedReader",
@@ -31,7 +31,7 @@ HANDLES = frozenset(
     }
 )
 
-#: Hooks and handlers that are added again and again: each step runs all of them, and takes longer than the one before.
+#: Codes of hooks and handlers that pile up: each step runs all of them and takes longer than the one before.
 RUN_EACH_STEP = frozenset({"GL355", "GL526", "GL605", "GL612"})
 
 #: The dict of `threading` that holds the running threads. Each has a stack.
@@ -47,24 +47,24 @@ class Room:
 
 
 def room_now(peak: float, limit: int | None = None) -> Room:
-    """The memory around this process."""
+    """Measure the memory around this process."""
     resident, _ = usage(os.getpid())
     return Room(max(0, (limit or system_limit()) - resident), peak)
 
 
 def graded(findings: Iterable[Finding], room: Room) -> list[Finding]:
-    """The findings with their severity."""
+    """Return the findings with their severity."""
     return [with_severity(one, room) for one in findings]
 
 
 def with_severity(one: Finding, room: Room) -> Finding:
-    """A finding with its severity, and the steps until memory runs out where a usual job has as many."""
+    """Return a finding with its severity, and the steps until memory runs out if a usual job takes that many."""
     steps = steps_to_limit(one, room)
     return replace(one, severity=severity_of(one, steps, room.peak), steps_to_limit=steps)
 
 
 def steps_to_limit(one: Finding, room: Room) -> int | None:
-    """Steps until memory runs out at the rate of a finding; None where that is out of reach."""
+    """Return the steps until memory runs out at the rate of a finding; None if a usual job ends earlier."""
     rate = max(one.per_step.bytes, one.per_step.retained_bytes)
     if one.kind in {FindingKind.RETAINED, FindingKind.NEEDS_GC} or rate * HORIZON < room.free or rate <= 0:
         return None
