@@ -302,6 +302,12 @@ def filters_on_logger(hold: SimpleNamespace) -> Any:
     return batches[3]
 
 
+@case("GL902", GROWTH, plain_list)
+def handles_in_list(hold: SimpleNamespace) -> Any:
+    hold.kept = [same_as("torch._C._distributed_c10d.Work") for _ in range(9)]
+    return hold.kept[4]
+
+
 @case("GL805", GROWTH, plain_list)
 def capsules_in_list(hold: SimpleNamespace) -> Any:
     hold.kept = [torch.utils.dlpack.to_dlpack(torch.ones(3)) for _ in range(9)]

@@ -109,6 +109,16 @@ NATIVE_PATHS = (
     ),
     Pattern(
         "GL902",
+        "handles of distributed operations pile up",
+        "{holder} has {count} handles of torch.distributed. Each keeps the tensors of its operation until it is dropped.",
+        "Wait for each operation, and drop its handle.",
+        "while {holder_code}:\n    {holder_code}.pop().wait()",
+        paths=("@ {growing} {inside}~ =distributed$",),
+        kinds=frozenset({FindingKind.GROWTH}),
+        example="state .works → list [41] → Work",
+    ),
+    Pattern(
+        "GL902",
         "a distributed operation was never waited for",
         "{holder} is a handle of torch.distributed. It keeps the tensors of its operation until someone waits for it.",
         "Wait for the operation, and drop the handle.",
