@@ -36,6 +36,11 @@ def quiet(torch: Any) -> Iterator[None]:
         yield
 
 
+def is_initializing(module: Any) -> bool:
+    """Is a module being imported: by another thread, or by what is looked at?"""
+    return getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
 def same(tensor: Any) -> Any:
     """Packs nothing."""
     return tensor.detach()
@@ -78,7 +83,7 @@ class Controls:
         What is planted early, in the midst of a round, is not planted again at its end.
         """
         torch = sys.modules.get("torch")
-        if torch is None or not hasattr(torch, "autograd"):
+        if torch is None or not hasattr(torch, "autograd") or is_initializing(torch):
             return
         if self._function is None:
             self._function = planted_function(torch)

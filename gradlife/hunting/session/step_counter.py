@@ -58,6 +58,9 @@ class Counter:
             except MemoryError:  # a snapshot's own: the program must not die of it
                 self._hunt.shortage = SHORTAGE
                 self.left = -1
+            except Exception as error:
+                self._hunt.shortage = f"the hunt itself failed: {type(error).__name__}: {error}"
+                self.left = -1
         if self.left < 0:
             self.is_done = True
             self.on_done()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
+
+from gradlife.hunting.steps.repeated_calls import is_importing
 
 Step = Callable[[], object]
 
@@ -16,6 +19,11 @@ WARMUP_SECONDS = 2.0
 
 #: How a step is called in a report.
 STEP_NAME = f"{INTERVAL:g} s of time"
+
+
+def is_any_importing() -> bool:
+    """Does a thread import a module? Half of one would be looked at; a busy machine takes long for a large one."""
+    return any(map(is_importing, sys._current_frames().values()))
 
 
 class Intervals(threading.Thread):
@@ -30,11 +38,12 @@ class Intervals(threading.Thread):
     def run(self) -> None:
         """Wait until the program has started, then step."""
         while not self._over.wait(INTERVAL):
-            if time.monotonic() - self._quiet_since() > WARMUP_SECONDS:
+            if time.monotonic() - self._quiet_since() > WARMUP_SECONDS and not is_any_importing():
                 break
         step = self._begin(STEP_NAME) if not self._over.is_set() else None
         while step is not None and not self._over.wait(INTERVAL):
-            step()
+            if not is_any_importing():
+                step()
 
     def stop(self) -> None:
         """Step no more."""

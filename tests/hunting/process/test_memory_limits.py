@@ -85,7 +85,13 @@ def test_a_program_that_is_killed_leaves_the_stock_that_was_taken_near_the_limit
     assert "activations" in errors
 
 
-def test_a_look_that_finds_no_memory_is_reported_and_the_rest_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "trouble"),
+    [(MemoryError(), SHORTAGE), (ValueError("no such node"), "the hunt itself failed: ValueError: no such node")],
+)
+def test_a_look_that_fails_is_reported_and_the_rest_is_judged(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, trouble: str
+) -> None:
     kept: list[object] = []
     taken = 0
 
@@ -93,10 +99,10 @@ def test_a_look_that_finds_no_memory_is_reported_and_the_rest_is_judged(monkeypa
         nonlocal taken
         taken += 1
         if taken > 5:
-            raise MemoryError
+            raise error
         return take_snapshot(*words, **named)
 
     monkeypatch.setattr(method, "take_snapshot", scarce)
     report = gradlife.hunt(lambda: kept.append(torch.ones(100)), steps=90)
-    assert report.trouble == SHORTAGE
+    assert report.trouble == trouble
     assert (report.verdict, len(report.rounds)) == (HuntVerdict.LEAK, 3)

@@ -1,0 +1,30 @@
+"""Steps of equal time."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from gradlife.hunting.steps.intervals import is_any_importing
+
+
+def test_an_import_of_another_thread_is_seen_while_it_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gates = ModuleType("gates")
+    gates.begun, gates.end = threading.Event(), threading.Event()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "gates", gates)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "imported_slowly.py").write_text("import gates\ngates.begun.set()\ngates.end.wait()\n")
+    thread = threading.Thread(target=__import__, args=("imported_slowly",))
+    thread.start()
+    gates.begun.wait()
+    try:
+        assert is_any_importing()
+    finally:
+        gates.end.set()
+        thread.join()
+    assert not is_any_importing()
+    del sys.modules["imported_slowly"]
