@@ -18,6 +18,7 @@ __all__ = [
     "device_memory",
     "diff",
     "hunt",
+    "on_oom",
     "open_snapshot",
     "peak",
     "refs",
@@ -61,8 +62,10 @@ def __getattr__(name):  # type: ignore[no-untyped-def]
         return importlib.import_module("gradlife.devices.live").device_memory
     if name == "serve":
         return importlib.import_module("gradlife.attach.server").serve
+    if name == "on_oom":
+        return importlib.import_module("gradlife.hunting.run.on_oom").on_oom
     if name == "watch":
-        return importlib.import_module("gradlife.cli.watch_report").watch
+        return importlib.import_module("gradlife.cli.watching.watch_report").watch
     if name in _IN_HUNTING:
         return getattr(importlib.import_module("gradlife.hunting.run.api"), name)
     if name == "peak":

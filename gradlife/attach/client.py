@@ -22,6 +22,9 @@ from gradlife.errors import UsageError
 from gradlife.hunting.run.running import Progress, Terms
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport
+from gradlife.model.look import Look
+from gradlife.model.peak import codec as peak_codec
+from gradlife.model.peak.report import PeakReport
 from gradlife.output import reason
 
 #: Seconds that a process has to call back once the expression is run: it imports gradlife first.
@@ -31,9 +34,10 @@ PATIENCE = 60.0
 class Session:
     """A process that is attached to. Leaving the block detaches."""
 
-    def __init__(self, channel: Channel, target: Target | None, stopped_seconds: float = 0.0) -> None:
+    def __init__(self, channel: Channel, target: Target | None, stopped_seconds: float = 0.0, title: str = "") -> None:
         self._channel = channel
         self._target = target
+        self._title = title
         self.stopped_seconds = stopped_seconds  # under a debugger; 0 without one
         self.pid = 0
         try:
@@ -57,7 +61,7 @@ class Session:
     @property
     def title(self) -> str:
         """The process, as reports name it."""
-        return self._target.title if self._target is not None else f"process {self.pid}"
+        return self._title or (self._target.title if self._target is not None else f"process {self.pid}")
 
     def hunt(self, terms: Terms, command: str, heard: Callable[[Progress], object]) -> HuntReport:
         """Hunt in the process. ``command`` is what the report tells to type for more."""
@@ -65,6 +69,36 @@ class Session:
         while "progress" in (message := self._next()):
             heard(Progress(**message["progress"]))
         return hunt_codec.loads(message["report"])
+
+    def peak(self, terms: Terms, heard: Callable[[Progress], object]) -> PeakReport:
+        """Record a few steps of the process, and report the peak of its memory."""
+        self._channel.send(do="peak", target=self.title, terms=asdict(terms))
+        while "progress" in (message := self._next()):
+            heard(Progress(**message["progress"]))
+        return peak_codec.loads(message["report"])
+
+    def follow(
+        self,
+        terms: Terms,
+        every: float,
+        command: str,
+        *,
+        progress: Callable[[Progress], object],
+        look: Callable[[Look], object],
+        report: Callable[[HuntReport], object],
+    ) -> None:
+        """Watch the process until it ends or its time is up: a report after each round, a look ``every`` so many seconds."""
+        self._channel.send(do="follow", target=self.title, command=command, terms=asdict(terms), every=every)
+        while (message := self._channel.receive()) is not None:
+            if "progress" in message:
+                progress(Progress(**message["progress"]))
+            elif "look" in message:
+                look(Look.from_json(message["look"]))
+            elif "interim" in message:
+                report(hunt_codec.loads(message["interim"]))
+            else:
+                report(hunt_codec.loads(checked(message)["report"]))
+                return
 
     def snapshot(self, path: Path, *, labels: bool = True, user_text: bool = False, native: bool = False) -> Message:
         """Have the process write a snapshot; returns its ``objects`` and the ``pause_seconds`` of the program."""
@@ -85,9 +119,14 @@ class Session:
         message = self._channel.receive()
         if message is None:
             raise AttachError(f"{self.title} has ended or closed the connection", "pgrep -af python")
-        if "error" in message:
-            raise error_of({**message, "hint": message.get("hint") or hint_for(message)})
-        return message
+        return checked(message)
+
+
+def checked(message: Message) -> Message:
+    """The message, if it is no error."""
+    if "error" in message:
+        raise error_of({**message, "hint": message.get("hint") or hint_for(message)})
+    return message
 
 
 def hint_for(message: dict[str, Any]) -> str:
@@ -130,12 +169,12 @@ def accepted(listener: socket.socket, target: Target) -> socket.socket:
     return connection
 
 
-def connect(path: str, target: Target | None = None) -> Session:
-    """Attach by a socket that a process listens at; UsageError where none does."""
+def connect(path: str, target: Target | None = None, title: str = "") -> Session:
+    """Attach by a socket that a process listens at; UsageError where none does. ``title`` is what reports call it."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(path)
     except OSError as error:
         connection.close()
         raise UsageError(f"nothing answers at {path}: {reason(error)}", "gradlife.serve() in the program") from None
-    return Session(Channel(connection), target)
+    return Session(Channel(connection), target, title=title)

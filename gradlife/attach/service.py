@@ -20,8 +20,12 @@ from gradlife.attach.protocol import VERSION, AttachError, Channel, Gone
 from gradlife.errors import GradlifeError, UsageError
 from gradlife.heap import snapshot as take_snapshot
 from gradlife.hunting.process.forked import CAN_FORK, end, read_answer, start_copy
+from gradlife.hunting.run.following import Follow
 from gradlife.hunting.run.running import Progress, RunningHunt, Terms
 from gradlife.model import hunt_codec
+from gradlife.model.hunt import HuntReport
+from gradlife.model.look import Look
+from gradlife.model.peak import codec as peak_codec
 
 
 def answer_all(channel: Channel) -> None:
@@ -42,6 +46,10 @@ def answer(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
     """Do one thing; the last line of its answer."""
     if request.get("do") == "hunt":
         return hunted(request, channel)
+    if request.get("do") == "follow":
+        return followed(request, channel)
+    if request.get("do") == "peak":
+        return peaked(request, channel)
     if request.get("do") == "snapshot":
         return recorded(Path(request["path"]), **request["options"])
     raise UsageError(
@@ -57,6 +65,34 @@ def hunted(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
 
     hunt = RunningHunt(request["target"], request["command"], Terms(**request["terms"]))
     return {"report": hunt_codec.dumps(hunt.run(tell))}
+
+
+def followed(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+    """Watch until the other side goes, with a line for each report and each measurement."""
+
+    def tell(progress: Progress) -> None:
+        channel.send(progress=asdict(progress))
+
+    def report(found: HuntReport) -> None:
+        channel.send(interim=hunt_codec.dumps(found))
+
+    def look(found: Look) -> None:
+        channel.send(look=asdict(found))
+
+    every = request["every"]
+    hunt = RunningHunt(request["target"], request["command"], Terms(**request["terms"]), every)
+    return {"report": hunt_codec.dumps(Follow(hunt, every, report, look).run(tell))}
+
+
+def peaked(request: dict[str, Any], channel: Channel) -> dict[str, Any]:
+    """Record a few steps; a line of progress each second."""
+
+    def tell(progress: Progress) -> None:
+        channel.send(progress=asdict(progress))
+
+    from gradlife.peaks.run.running import RunningPeak  # now: most who attach want no peak
+
+    return {"report": peak_codec.dumps(RunningPeak(request["target"], Terms(**request["terms"])).run(tell))}
 
 
 def recorded(path: Path, *, labels: bool, user_text: bool, native: bool) -> dict[str, Any]:

@@ -9,22 +9,27 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 
 from rich.console import Console
 
 from gradlife.attach.client import Session, attach, connect
+from gradlife.attach.protocol import AttachError
 from gradlife.cli.addresses import address_or_type
 from gradlife.cli.formats import Outputs, add_formats
 from gradlife.cli.hunt import WRITERS, Show, add_fail_on, finish, number, size
 from gradlife.cli.open import ask
 from gradlife.cli.pages import Why, print_why
+from gradlife.cli.peak import WRITERS as PEAK_WRITERS
+from gradlife.cli.watching.follow import EVERY, Follower, add_follow, duration, refuse_without_follow
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.parent import Result
 from gradlife.hunting.run.running import Progress, Terms
-from gradlife.model.hunt import SECOND
+from gradlife.model.hunt import SECOND, HuntReport
 from gradlife.output import OutputFile
+from gradlife.reports.peak.terminal import print_peak
 from gradlife.reports.theme import make_console
 from gradlife.reports.values import counted
 
@@ -40,7 +45,8 @@ Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error, or atta
 3 could not tell, or the process went away.
 """
 
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+#: Seconds of a hunt where nothing else is said.
+USUAL_SECONDS = 300.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inject", default="", metavar="FOLDER", help="where gradlife is, if the process does not have it"
     )
+    parser.add_argument("--peak", action="store_true", help="record a few steps, as gradlife peak does; no hunt")
     parser.add_argument("--snapshot", metavar="FILE", help="write the heap of the process to a file, and do not hunt")
     parser.add_argument(
         "--why", metavar="WHAT", help="tell why an object is alive: a type, a name or an address; no hunt"
@@ -63,15 +70,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for",
         dest="seconds",
         type=duration,
-        default=300.0,
         metavar="TIME",
-        help="answer after this time at most: 90s, 5m, 2h (5m)",
+        help="answer after this time at most: 90s, 5m, 2h (5m; with --follow: never)",
     )
     parser.add_argument("--step-on", default="", metavar="MODULE:FUNCTION", help="a step is one call of this")
     parser.add_argument(
         "--memory-limit", type=size, metavar="SIZE", help="the limit, where it is not the machine's: 8G"
     )
     parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
+    add_follow(parser)
     add_fail_on(parser)
     add_formats(
         parser,
@@ -87,18 +94,13 @@ def process_number(text: str) -> int:
     return int(text)
 
 
-def duration(text: str) -> float:
-    """``90s``, ``5m`` or ``2h`` in seconds."""
-    found = re.fullmatch(r"([0-9]{1,6})([smh]?)", text)
-    if found is None or int(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time: 90s, 5m, 2h")
-    return float(int(found[1]) * UNITS[found[2]])
-
-
 def run(args: argparse.Namespace) -> int:
     """Attach, do what was asked for, detach."""
     if (args.pid is None) == (args.socket is None):
         raise UsageError("name one process", "gradlife attach PID, or gradlife attach --socket PATH")
+    refuse_without_follow(args)
+    if args.peak:
+        return peak(args)
     if args.snapshot is not None:
         return keep_snapshot(args)
     if args.why is not None or args.interactive:
@@ -116,7 +118,7 @@ def opened(args: argparse.Namespace) -> Session:
 
 def hunt(args: argparse.Namespace) -> int:
     """Hunt in the process; the report is that of `gradlife hunt`."""
-    terms = Terms(args.steps, args.seconds, args.step_on, args.memory_limit)
+    terms = Terms(args.steps, args.seconds or (inf if args.follow else USUAL_SECONDS), args.step_on, args.memory_limit)
     command = f"gradlife attach {args.pid}" if args.pid is not None else f"gradlife attach --socket {args.socket}"
     with (
         Outputs(args, {name: WRITERS[name] for name in WRITERS if hasattr(args, name)}) as outputs,
@@ -124,9 +126,31 @@ def hunt(args: argparse.Namespace) -> int:
     ):
         outputs.load()
         with Status() as status:
-            report = session.hunt(terms, command, status.show)
+            report = reported(args, session, terms, command, status)
+        if report is None:
+            raise AttachError(f"{session.title} has ended before enough was seen", f"{command} --for 30m")
         show = Show(args, is_script=False, is_stdout_taken=outputs.is_stdout_taken)
         return finish(Result(0, report, was_killed=False), show, outputs, args.fail_on)
+
+
+def peak(args: argparse.Namespace) -> int:
+    """Record a few steps of the process; the report is that of `gradlife peak`."""
+    terms = Terms(None, args.seconds or USUAL_SECONDS, args.step_on)
+    with Outputs(args, PEAK_WRITERS) as outputs, opened(args) as session:
+        with Status() as status:
+            report = session.peak(terms, status.show)
+        print_peak(make_console(sys.stderr if outputs.is_stdout_taken else sys.stdout), report, args.full)
+        outputs.write(report)
+    return report.exit_status
+
+
+def reported(
+    args: argparse.Namespace, session: Session, terms: Terms, command: str, status: Status
+) -> HuntReport | None:
+    """The report of a hunt, or the last one of many."""
+    if not args.follow:
+        return session.hunt(terms, command, status.show)
+    return Follower(args).follow(session, terms, args.every or EVERY, command, status.show)
 
 
 def keep_snapshot(args: argparse.Namespace) -> int:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
 from gradlife.cli.late_options import take_late_options
-from gradlife.errors import EXIT_FOUND, GradlifeError, UsageError, shortened
+from gradlife.cli.watching.follow import add_follow, follow_program, refuse_without_follow
+from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
@@ -95,6 +96,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify", metavar="BEFORE", help="compare with a report from before a fix; TARGET may be a report, too"
     )
+    add_follow(parser)
     add_fail_on(parser)
     parser.add_argument(
         "--at-rss",
@@ -160,7 +162,10 @@ def run(args: argparse.Namespace) -> int:
     if before is not None and args.target.endswith(".json"):
         refuse_formats(Outputs(args, WRITERS).formats)
         return compare(before, read_report(args.target))
+    refuse_without_follow(args)
     target = parse(args.target, tuple(args.arguments))
+    if args.follow:
+        return followed(args)
     settings = Settings(
         args.target,
         tuple(args.arguments),
@@ -206,6 +211,22 @@ def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs:
 def has_ranks(folder: str) -> bool:
     """Has the program started ranks?"""
     return any(name.startswith("rank-") for name in os.listdir(folder))
+
+
+def followed(args: argparse.Namespace) -> int:
+    """Watch the program as long as it runs; the report is that of its end."""
+    with Outputs(args, WRITERS) as outputs:
+        result = follow_program(args, args.target)
+        if result.report is None:
+            return result.status or say_too_short()
+        show = Show(args, is_script=True, is_stdout_taken=outputs.is_stdout_taken)
+        return finish(result, show, outputs, args.fail_on)
+
+
+def say_too_short() -> int:
+    """The exit status of a program that ended before anything could be told."""
+    print("gradlife: could not tell: the program ended before enough was seen", file=sys.stderr)
+    return EXIT_COULD_NOT_TELL
 
 
 def refuse_formats(names: list[str]) -> None:

@@ -13,6 +13,7 @@ import pytest
 from attachable import ASLEEP, running
 from gradlife.attach import processes
 from gradlife.attach.processes import find_target, refuse_debugging
+from gradlife.cli import main
 from gradlife.errors import UsageError
 from processes import comes_true
 
@@ -112,3 +113,13 @@ def test_another_kind_of_processor_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     with pytest.raises(UsageError, match="not known on riscv64"):
         refuse_debugging(5)
+
+
+@pytest.mark.parametrize("command", [["attach", "1"], ["hunt", "train.py"]])
+@pytest.mark.parametrize("option", [["--every", "1s"], ["--findings", "f"], ["--state", "f"], ["--metrics", "9100"]])
+def test_options_of_follow_are_refused_without_it(
+    command: list[str], option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [command[0], *option, *command[1:]]
+    assert main(words) == 2
+    assert f"{option[0]} is an option of --follow (try: --follow {option[0]})" in capsys.readouterr().err

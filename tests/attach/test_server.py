@@ -21,6 +21,7 @@ from gradlife.attach.server import Server, serve
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.running import Terms
+from gradlife.model.look import Look
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peers are known on Linux")
 
@@ -149,3 +150,21 @@ def test_a_function_that_is_not_loaded_is_a_usage_error_of_the_client(door: Serv
     with connect(door.path) as session, pytest.raises(UsageError) as caught:
         session.hunt(Terms(step_on="no.such:step"), "gradlife attach 1", lambda progress: None)
     assert str(caught.value) == "the process has not loaded no.such (try: --step-on module:function)"
+
+
+@pytest.mark.whole
+def test_a_process_is_followed_until_it_is_let_go(door: Server) -> None:
+    """It tells what is alive at once, and goes on when the one who watches has gone."""
+    looks: list[Look] = []
+
+    def look(found: Look) -> None:
+        looks.append(found)
+        raise KeyboardInterrupt
+
+    with connect(door.path) as session, pytest.raises(KeyboardInterrupt):
+        session.follow(Terms(), 60.0, "gradlife attach 1", progress=str, look=look, report=str)
+    assert looks[0].live.objects > 1000
+    assert looks[0].resident_bytes > 1 << 20
+    assert len(looks[0].owners) == 8
+    with connect(door.path) as session:
+        assert session.pid == os.getpid()

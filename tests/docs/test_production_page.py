@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -52,9 +53,21 @@ def service_under_load(folder: Path) -> Iterator[int]:
 @pytest.mark.whole
 def test_the_service_is_asked_as_the_page_tells(tmp_path: Path) -> None:
     write_files(PAGE, tmp_path)
-    asked = [shown for shown in commands_of(PAGE) if PID not in shown.command]
+    asked = [shown for shown in commands_of(PAGE) if "service.sock" in shown.command or "heap.glheap" in shown.command]
     with service_under_load(tmp_path):
         assert [run(shown, tmp_path).returncode for shown in asked] == [1, 0, 0, 0]
+
+
+@pytest.mark.torch
+@pytest.mark.whole
+def test_a_slow_leak_is_found_by_watching(tmp_path: Path) -> None:
+    write_files(PAGE, tmp_path)
+    head, _, block = (tmp_path / "watched.py").read_text().partition("with gradlife.watch")
+    loop = textwrap.dedent(block.partition("\n")[2])
+    plain = head.replace("import gradlife\n", "") + loop.replace("leaks.jsonl", "hunt.jsonl")
+    (tmp_path / "unwatched.py").write_text(plain)
+    asked = [shown for shown in commands_of(PAGE) if "watched.py" in shown.command or "leaks.jsonl" in shown.command]
+    assert [run(shown, tmp_path).returncode for shown in asked] == [0, 0, 1]
 
 
 @pytest.mark.torch
@@ -69,3 +82,11 @@ def test_a_process_is_attached_to_by_its_number(tmp_path: Path) -> None:
     [shown] = [one for one in commands_of(PAGE) if PID in one.command]
     with service_under_load(tmp_path) as pid:
         assert run(Shown(shown.command.replace(PID, str(pid)), shown.parts), tmp_path).returncode == 1
+
+
+@pytest.mark.torch
+@pytest.mark.whole
+def test_a_program_that_runs_out_of_memory_leaves_a_report(tmp_path: Path) -> None:
+    write_files(PAGE, tmp_path)
+    asked = [shown for shown in commands_of(PAGE) if "fills.py" in shown.command or "oom.json" in shown.command]
+    assert [run(shown, tmp_path).returncode for shown in asked] == [1, 0]

@@ -45,6 +45,7 @@ ELSEWHERE = {
     "gradlife hunt train.py --lr 0.1": "tests/hunting/steps/test_targets.py: arguments are the script's",
     "gradlife hunt train.py::train_step": "docs/fixing hunts in functions: test_fixing_page.py",
     "gradlife hunt -i train.py": "tests/yardsticks/test_hunting_page.py",
+    "gradlife hunt --follow train.py": "it watches for long: tests/docs/test_production_page.py",
     "gradlife attach 4711": "tests/docs/test_production_page.py",
     "gradlife peak train.py": "tests/docs/test_peak_page.py",
     "gradlife hunt --prove train.py": "tests/hunting/run/test_proving.py",

@@ -15,9 +15,13 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.retained import Kept, dominators, is_of_a_step, storages_of
 from gradlife.hunting.snapshots.step_snapshots import Collect, storage_content, take_snapshot
 from gradlife.model.hunt import Explained
+from gradlife.model.look import Owner
 
 #: Holders that are shown, the largest first.
 MOST = 8
+
+#: Holders that are looked at for each that is shown, where many have the same name.
+MOST_ALIKE = 8
 
 NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory|std::bad_alloc", re.IGNORECASE)
 
@@ -75,3 +79,12 @@ def owners(graph: Any) -> Iterator[Explained]:
     """Yield the objects that retain most of what is alive."""
     for owner in Snapshot(graph, ()).largest(MOST):
         yield Explained("owner of live memory", f"{path_text(owner.steps)}: {owner.type}", owner.retained)
+
+
+def largest_owners(graph: Any) -> list[Owner]:
+    """Return these by name, the largest of each name: items of one list have the same."""
+    found: dict[str, Owner] = {}
+    for owner in Snapshot(graph, ()).largest(MOST_ALIKE * MOST):
+        name = f"{path_text(owner.steps)}: {owner.type}"
+        found.setdefault(name, Owner(name, owner.retained))
+    return [*found.values()][:MOST]

@@ -7,21 +7,18 @@ them, and read in forked copies. Whatever fails here ends the hunt and not the p
 
 from __future__ import annotations
 
-import sys
+import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gradlife.errors import UsageError
 from gradlife.hunting.session.clean_report import About
-from gradlife.hunting.session.method import Hunt
-from gradlife.hunting.session.report import report_of
+from gradlife.hunting.session.method import Hunt, late_length
+from gradlife.hunting.session.report import report_of, with_late_growth, with_late_rounds
 from gradlife.hunting.session.step_counter import Counter
-from gradlife.hunting.steps.backward_passes import BackwardSteps
-from gradlife.hunting.steps.batches import BatchSteps
-from gradlife.hunting.steps.function_calls import CallSteps
-from gradlife.hunting.steps.optimizers import OptimizerSteps
+from gradlife.hunting.steps.running_steps import RunningSteps, Step
 from gradlife.hunting.steps.schedule import schedule_for
 from gradlife.model.hunt import ATTACHED, SECOND, HuntReport
 
@@ -31,7 +28,8 @@ SILENCE = 5.0
 #: Seconds that the end of a hunt waits for the thread that takes the steps, to end it there.
 PATIENCE = 2.0
 
-Step = Callable[[], bool]
+#: Seconds that the longest round of a hunt takes that goes on for days.
+LONGEST = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -55,67 +53,72 @@ class Progress:
 
 
 class RunningHunt:
-    """One hunt; `run` returns its report and leaves the program as it was."""
+    """One hunt; `run` returns its report and leaves the program as it was.
 
-    def __init__(self, target: str, command: str, terms: Terms) -> None:
+    With ``every`` it goes on when it knows enough: each later round takes so many seconds at least.
+    """
+
+    def __init__(self, target: str, command: str, terms: Terms, every: float | None = None) -> None:
         self._target = target
         self._command = command
         self._terms = terms
+        self._every = every
+        self._began = time.monotonic()  # the first step of those that are counted
+        self._first: HuntReport | None = None  # of a hunt that goes on
+        self._judged = 0  # steps of the last snapshot that was judged
         self._lock = threading.RLock()
         self._hunt = self._new_hunt()
         self._counter: Counter | None = None
         self._stepped_by = ""
         self._trouble = ""
         self._done = threading.Event()
-        self._undo: list[Callable[[], object]] = []
+        self._heard: RunningSteps | None = None
 
     def run(self, heard: Callable[[Progress], None], every: float = 1.0) -> HuntReport:
         """Hunt until enough is known or the time is up. ``heard`` is called every so many seconds; what it raises ends the
         hunt. Raises UsageError where `step_on` names no function that is loaded.
         """
+        _under_way.add(self)
         try:
-            listeners = self._listen()
-            self._wait(heard, every, listeners)
-            return self._report()
+            self._heard = RunningSteps(self._begin, self._terms.step_on, waits=self._every is not None)
+            self._wait(heard, every, self._heard)
+            return self._last_report()
         finally:
+            _under_way.discard(self)
             self._leave()
+
+    def stop(self) -> None:
+        """Have `run` return soon."""
+        self._done.set()
+
+    def report_now(self) -> HuntReport | None:
+        """Judge a hunt that goes on; None in its first rounds, and where there was no look since the last time."""
+        with self._lock:
+            hunt, snapshots = self._hunt, [*self._hunt.snapshots]
+            if not hunt.early_snapshots or snapshots[-1].steps == self._judged:
+                return None
+            self._judged = snapshots[-1].steps
+            if self._first is None:
+                self._first = self._report()
+                return self._first
+            first = self._first
+        return with_late_rounds(hunt, snapshots, first, self._terms.memory_limit)
 
     # --- hearing steps ---
 
-    def _listen(self) -> list[OptimizerSteps | BatchSteps | BackwardSteps]:
-        """Attach to what the program steps by; returns what tells whether anything is heard."""
-        if self._terms.step_on:
-            calls = CallSteps(self._terms.step_on, self._begin)
-            if calls.module not in sys.modules:
-                raise UsageError(f"the process has not loaded {calls.module}", "--step-on module:function")
-            calls.attach(sys.modules[calls.module])
-            self._undo.append(calls.detach)
-            return []
-
-        def begin_by_batches(stepped_by: str) -> Step:
-            passes.is_wanted = False
-            return self._begin(stepped_by)
-
-        def begin_by_optimizer(stepped_by: str) -> Step:
-            batches.is_wanted = passes.is_wanted = False
-            return self._begin(stepped_by)
-
-        passes, batches = BackwardSteps(self._begin), BatchSteps(begin_by_batches)
-        optimizers = OptimizerSteps(begin_by_optimizer)
-        places = (
-            ("torch.optim.optimizer", optimizers),
-            ("torch.utils.data.dataloader", batches),
-            ("torch.autograd", passes),
-        )
-        for name, listener in places:
-            if name in sys.modules:
-                listener.attach(sys.modules[name])
-                self._undo.append(listener.detach)
-        return [optimizers, batches, passes]
-
     def _new_hunt(self) -> Hunt:
         schedule = schedule_for(self._terms.steps, is_endless=False)
-        return Hunt(replace(schedule, may_end=False))  # the program goes on
+        hunt = Hunt(replace(schedule, may_end=False))  # the program goes on
+        if self._every is not None:
+            hunt.goes_on = True
+            hunt.late_length = self._late_length
+        return hunt
+
+    def _late_length(self, steps: int) -> int:
+        """A round takes the time that was asked for at least, and a day at most."""
+        assert self._every is not None
+        rate = steps / max(1.0, time.monotonic() - self._began)
+        return max(1, int(rate * self._every), min(late_length(steps), int(rate * LONGEST)))
 
     def _begin(self, stepped_by: str) -> Step:
         """Count from here on; what was counted by something else is given up."""
@@ -127,6 +130,7 @@ class RunningHunt:
                 self._hunt.close()
                 self._hunt = self._new_hunt()
             self._stepped_by = stepped_by
+            self._first, self._judged, self._began = None, 0, time.monotonic()
             self._counter = counter = Counter(self._hunt, self._lock)
             counter.on_done = self._done.set
             return lambda: self._take(counter)
@@ -147,7 +151,7 @@ class RunningHunt:
         self,
         heard: Callable[[Progress], None],
         every: float,
-        listeners: list[OptimizerSteps | BatchSteps | BackwardSteps],
+        steps: RunningSteps,
     ) -> None:
         start = time.monotonic()
         second: Step | None = None
@@ -155,13 +159,21 @@ class RunningHunt:
             now = time.monotonic() - start
             if now > self._terms.seconds:
                 return
-            if listeners and now > SILENCE and not any(one.heard for one in listeners):
+            steps.hear_loaded()
+            if now > SILENCE and steps.is_silent:
                 second = second or self._begin(SECOND)
             if second is not None and self._stepped_by == SECOND:
                 second()
             heard(Progress(self._stepped_by, self._hunt.steps_now, len(self._hunt.snapshots), now))
 
     # --- the end ---
+
+    def _last_report(self) -> HuntReport:
+        """What is known at the end."""
+        if self._first is None:
+            return self._report()
+        with self._lock:
+            return with_late_growth(self._hunt, self._first, self._terms.memory_limit)
 
     def _report(self) -> HuntReport:
         about = About(
@@ -186,8 +198,27 @@ class RunningHunt:
                 time.sleep(0.01)
                 counter.hurry()
             counter.end()
-        for undo in self._undo:
-            undo()
+        if self._heard is not None:
+            self._heard.detach()
         with self._lock:
             self._hunt.close()
             self._hunt.forget()
+
+    def become_copy(self) -> None:
+        """The program has forked: its copy takes no steps of this hunt."""
+        if self._counter is not None:
+            self._counter.left, self._counter.is_done = -1, True
+        self._done.set()
+
+
+_under_way: weakref.WeakSet[RunningHunt] = weakref.WeakSet()
+
+
+def end_in_copy() -> None:
+    """A copy of this process is not hunted in."""
+    for hunt in _under_way:
+        hunt.become_copy()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=end_in_copy)

@@ -112,6 +112,8 @@ def late_growth(
     evidence = without_planted(whole, planted)
     mine = [one for one in rare_growth(hunt, evidence, []) if not is_own(evidence.graph, one.group)]
     found, meant = apart(evidence.graph, mine, hunt.noted)
+    known = {one.fingerprint for one in report.findings}
+    found = [one for one in found if one.fingerprint not in known]
     explained = report.explained or tuple(map(caches.explained, meant))
     if not found:
         return replace(report, explained=explained)

@@ -35,6 +35,11 @@ LATE_SHARE = 0.3
 MOST_LATE_SNAPSHOTS = 16
 
 
+def late_length(steps: int) -> int:
+    """Steps of a late round, by those so far."""
+    return max(LATE_LEAST, int(LATE_SHARE * steps))
+
+
 @dataclass
 class Hunt:
     """A hunt under way."""
@@ -68,6 +73,7 @@ class Hunt:
     on_known: Callable[[], None] = lambda: None  # called when enough is known of what grows with the steps
     goes_on: bool = False  # after that, for what grows on a slower clock: the program may run for long
     early_snapshots: int = 0  # of those by then; 0: it is not known yet
+    late_length: Callable[[int], int] = late_length  # of a round after that, by the steps so far
     on_snapshot: Callable[[int, float, float], None] = lambda steps, began, ended: None  # by a clock that ranks share
     on_long_rounds: Callable[[], None] = lambda: None  # called before the rounds that a rank may not live to see
 
@@ -135,7 +141,7 @@ class Hunt:
 
     def _late_round(self) -> Iterator[int]:
         """Longer than any before, so that there are few of them however long the program runs. Nothing is planted in it."""
-        yield from self._steps(max(LATE_LEAST, int(LATE_SHARE * self.steps)))
+        yield from self._steps(self.late_length(self.steps))
         self.clock.stop()
         if len(self.snapshots) - self.early_snapshots >= MOST_LATE_SNAPSHOTS:
             del self.snapshots[self.early_snapshots + 1 :: 2]

@@ -115,6 +115,19 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
         return replace(report, limits=(limit, *report.limits))
 
 
+def with_late_rounds(
+    hunt: Hunt, snapshots: Sequence[StepSnapshot], report: HuntReport, memory_limit: int | None
+) -> HuntReport:
+    """The report with what the rounds since then show, of a program that runs on. Judged in a forked copy."""
+
+    def work() -> HuntReport:
+        from gradlife.hunting.session.judgement import late_growth
+
+        return late_growth(hunt, snapshots, report, memory_limit)
+
+    return in_fork(work)
+
+
 def has_another_round(hunt: Hunt) -> bool:
     """Were there enough steps since the last snapshot to be one more round?"""
     snapshots = hunt.snapshots

@@ -1,0 +1,156 @@
+"""Watching a process for days: `gradlife attach PID --follow` and `gradlife hunt --follow`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from gradlife.attach.client import Session, connect
+from gradlife.attach.launched import START
+from gradlife.errors import UsageError
+from gradlife.hunting.run.durations import seconds_of
+from gradlife.hunting.run.findings_log import FindingsLog
+from gradlife.hunting.run.parent import Result, passing_on
+from gradlife.hunting.run.running import Progress, Terms
+from gradlife.model.hunt import HuntReport
+from gradlife.model.look import Look
+from gradlife.reports.theme import make_console
+
+if TYPE_CHECKING:
+    from gradlife.reports.formats.prometheus.metrics import Metrics
+
+#: The options that mean nothing without --follow.
+OPTIONS = {"every": "--every", "findings": "--findings", "state": "--state", "metrics": "--metrics"}
+
+#: Seconds between two measurements, where nothing else is said.
+EVERY = 600.0
+
+#: Seconds between two looks for the socket of a program that begins.
+INTERVAL = 0.05
+
+
+def add_follow(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--follow", action="store_true", help="watch for days, in rounds that grow longer by themselves; Ctrl-C ends it"
+    )
+    parser.add_argument(
+        "--every",
+        type=duration,
+        metavar="TIME",
+        help="with --follow: measure so often, and look again no sooner: 30s, 10min, 2h (10min)",
+    )
+    parser.add_argument("--findings", metavar="FILE", help="with --follow: append each finding, as a line of JSON")
+    parser.add_argument(
+        "--state", metavar="FILE", help="with --follow: remember there what was told, for the next time"
+    )
+    parser.add_argument(
+        "--metrics", type=port, metavar="PORT", help="with --follow: answer Prometheus at localhost:PORT/metrics"
+    )
+
+
+def refuse_without_follow(args: argparse.Namespace) -> None:
+    """Raise UsageError where an option of --follow is given without it."""
+    wrong = next((option for name, option in OPTIONS.items() if getattr(args, name) is not None), None)
+    if wrong is not None and not args.follow:
+        raise UsageError(f"{wrong} is an option of --follow", f"--follow {wrong}")
+
+
+def duration(text: str) -> float:
+    """``90s``, ``10min`` or ``2h`` in seconds."""
+    try:
+        return seconds_of(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(f"{error.message}: {error.hint}") from None
+
+
+def port(text: str) -> int:
+    """The number of a port."""
+    if not re.fullmatch(r"[0-9]{1,5}", text) or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+    return int(text)
+
+
+class Follower:
+    """Shows findings as they become sure, writes them, and hands what is measured to Prometheus."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._log = FindingsLog(args.findings, args.state)
+        self._metrics = metrics_at(args.metrics)
+        self._console = make_console(sys.stdout)
+
+    def report(self, report: HuntReport) -> None:
+        """Show what was never told before."""
+        if self._metrics is not None:
+            self._metrics.report(report)
+        fresh = self._log.take(report)
+        if fresh:
+            from gradlife.reports.hunt.first_screen import print_first_screen
+
+            print_first_screen(self._console, replace(report, findings=fresh))
+            sys.stdout.flush()
+
+    def look(self, look: Look) -> None:
+        """Hand it on."""
+        if self._metrics is not None:
+            self._metrics.look(look)
+
+    def follow(
+        self, session: Session, terms: Terms, every: float, command: str, progress: Callable[[Progress], object]
+    ) -> HuntReport | None:
+        """Follow until the process ends, its time is up, or the keyboard interrupts; the last report."""
+        latest: list[HuntReport] = []
+
+        def report(found: HuntReport) -> None:
+            latest[:] = [found]
+            self.report(found)
+
+        try:
+            session.follow(terms, every, command, progress=progress, look=self.look, report=report)
+        except KeyboardInterrupt:
+            print("gradlife: detached", file=sys.stderr)
+        return latest[0] if latest else None
+
+
+def follow_program(args: argparse.Namespace, target: str) -> Result:
+    """Start a program, follow it to its end, and tell how that was. ``target`` is what reports call it."""
+    follower = Follower(args)
+    command = f"gradlife hunt --follow {target}"
+    terms = Terms(args.steps, inf, args.step_on, args.memory_limit)
+    with tempfile.TemporaryDirectory(prefix="gradlife-follow-") as folder, passing_on() as forward:
+        path = os.path.join(folder, "socket")
+        options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        child = subprocess.Popen([sys.executable, *options, "-c", START, path, target, *args.arguments])
+        forward(child)
+        while child.poll() is None and not os.path.exists(path):
+            time.sleep(INTERVAL)
+        report = None
+        if os.path.exists(path):
+            with connect(path, title=target) as session:
+                report = follower.follow(session, terms, args.every or EVERY, command, nobody)
+        status = child.wait()
+    return Result(status if status >= 0 else 128 - status, report, was_killed=status < 0)
+
+
+def nobody(progress: Progress) -> None:
+    """Shows no progress: the screen is the program's."""
+
+
+def metrics_at(port: int | None) -> Metrics | None:
+    """Metrics that Prometheus can ask for at a port."""
+    if port is None:
+        return None
+    from gradlife.reports.formats.prometheus.metrics import Metrics, listen
+
+    made = Metrics()
+    listen(port)
+    return made

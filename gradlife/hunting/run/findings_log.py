@@ -1,0 +1,80 @@
+"""Findings as lines of JSON, each written once: a state file remembers what was written, also by a run before."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from gradlife.errors import UsageError
+from gradlife.hunting.process.rank import write_whole
+from gradlife.model.hunt import Finding, HuntReport
+from gradlife.model.hunt_codec import encode_finding, no_text
+from gradlife.output import reason
+
+#: What the state file is.
+FORMAT = "gradlife.watch/1"
+
+
+class FindingsLog:
+    """Where findings go that are sure by now. Raises UsageError where a file can't be used."""
+
+    def __init__(self, path: str | None = None, state: str | None = None) -> None:
+        self.path = path
+        self._state = state
+        self._told: dict[str, dict[str, Any]] = read_state(state) if state is not None else {}
+        if path is not None:
+            append(path, "")
+
+    def take(self, report: HuntReport) -> tuple[Finding, ...]:
+        """The findings that were never told before; they are written, and remembered."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        fresh = tuple(one for one in report.findings if one.fingerprint not in self._told)
+        for one in report.findings:
+            told = self._told.setdefault(one.fingerprint, {"code": one.code, "title": one.title, "first": now})
+            told["last"] = now
+        if self._state is not None:
+            with suppress(OSError):  # a full disk costs the memory of it, not the program
+                write_whole(self._state, json.dumps({"format": FORMAT, "findings": self._told}, indent=1) + "\n")
+        if self.path is not None and fresh:
+            with suppress(UsageError):
+                append(self.path, "".join(line_of(one, report, now) for one in fresh))
+        return fresh
+
+
+def line_of(finding: Finding, report: HuntReport, now: str) -> str:
+    """A finding as one line of JSON: when and where, then the fields that it has in a report."""
+    steps = sum(one.steps for one in report.rounds) + report.warmup_steps
+    head = {"time": now, "target": report.target, "step": report.stepped_by, "steps": steps}
+    return json.dumps({**head, **encode_finding(finding, no_text)}, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def append(path: str, text: str) -> None:
+    """Add lines to a file, whole or not at all where the disk has room; UsageError where it can't be written."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {reason(error)}", "a file in a folder that is there") from None
+
+
+def read_state(path: str) -> dict[str, dict[str, Any]]:
+    """What a run before has told; nothing where there was none. UsageError where the file is another one."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {reason(error)}", "another file for the state") from None
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise UsageError(f"{path} is no state of gradlife", "another file for the state")
+    found: dict[str, dict[str, Any]] = document["findings"]
+    return found

@@ -1,0 +1,117 @@
+"""Watching a process for days: a hunt that goes on after its first answer, in rounds that grow longer by themselves.
+
+The first rounds are those of every hunt. Each later one takes at least the time that was asked for, then a share of all
+steps so far, a day at most. The hunt looks again after each and reports what grows. In between it only measures what is alive.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.process.memory_limits import usage
+from gradlife.hunting.run.running import Progress, RunningHunt
+from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
+from gradlife.model.hunt import HuntReport, PerStep
+from gradlife.model.look import Look, Owner
+
+#: The name of the thread that watches.
+THREAD = "gradlife"
+
+#: Seconds that leaving a watched block waits for the thread to take back what it changed.
+PATIENCE = 10.0
+
+
+class Follow:
+    """One process that is watched from inside. `run` returns the last report, when it is stopped."""
+
+    def __init__(
+        self,
+        hunt: RunningHunt,
+        every: float,
+        on_report: Callable[[HuntReport], object],
+        on_look: Callable[[Look], object] = lambda look: None,
+    ) -> None:
+        self._hunt = hunt
+        self._every = every  # seconds between two measurements, and of the shortest round
+        self._on_report = on_report
+        self._on_look = on_look
+        self._reported = 0  # snapshots of the last report
+        self._measured = -every  # when it was measured last
+
+    def run(self, heard: Callable[[Progress], object] = lambda progress: None) -> HuntReport:
+        """Watch until the time of the hunt is up, or `stop` is called. What a callback raises ends it."""
+
+        def attend(progress: Progress) -> None:
+            heard(progress)
+            self._report(progress)
+            self._measure(progress)
+
+        return self._hunt.run(attend)
+
+    def stop(self) -> None:
+        """End it soon."""
+        self._hunt.stop()
+
+    def _report(self, progress: Progress) -> None:
+        """Judge again after each round."""
+        if progress.looks == self._reported:
+            return
+        report = self._hunt.report_now()
+        if report is not None:
+            self._reported = progress.looks
+            self._on_report(report)
+
+    def _measure(self, progress: Progress) -> None:
+        """Tell what is alive, as often as was asked for."""
+        if progress.seconds - self._measured >= self._every:
+            self._measured = progress.seconds
+            self._on_look(look_now(progress.steps))
+
+
+def look_now(steps: int) -> Look:
+    """What is alive now, read in a copy of the process."""
+    snapshot = take_snapshot(steps, with_labels=True, collect=Collect.NOTHING)
+
+    def read() -> tuple[PerStep, tuple[Owner, ...]]:
+        from gradlife.hunting.findings.failed_program import largest_owners  # in the copy alone
+
+        return snapshot.totals, tuple(largest_owners(snapshot.graph))
+
+    live, owners = in_fork(read)
+    return Look(time.time(), steps, live, usage(os.getpid())[0], owners)
+
+
+class Watcher:
+    """A block in whose time a thread watches the process: ``with gradlife.watch(every="10 min"):``."""
+
+    def __init__(self, follow: Callable[[], Follow]) -> None:
+        self._make = follow
+        self._follow: Follow | None = None
+        self._thread: threading.Thread | None = None
+        self.report: HuntReport | None = None  # the last one, at the end
+        self.trouble = ""  # why the watching ended before the block
+
+    def __enter__(self) -> Watcher:
+        self._follow = self._make()
+        self._thread = threading.Thread(target=self._watch, args=(self._follow,), name=THREAD, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._follow is not None and self._thread is not None:
+            self._follow.stop()
+            self._thread.join(PATIENCE)
+
+    def _watch(self, follow: Follow) -> None:
+        """Whatever fails here, the program runs."""
+        try:
+            self.report = follow.run()
+        except Exception as error:
+            self.trouble = f"{type(error).__name__}: {error}"

@@ -1,0 +1,191 @@
+"""`gradlife.on_oom(path)`: a report of who has the memory, written before the process dies of having none.
+
+It is written where memory ran out in Python (an exception that nobody caught), where the allocator of a device fails, and
+where little is left of the limit: the kernel kills without a word. Everything is read in forked copies.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+from gradlife import _heap
+from gradlife.errors import UsageError
+from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.process.import_watch import when_imported
+from gradlife.hunting.process.memory_limits import address_limit, system_limit, usage
+from gradlife.hunting.process.oom_reserve import Reserve
+from gradlife.hunting.process.rank import rank_of, write_whole
+from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
+from gradlife.model.hunt import Explained
+from gradlife.model.look import Owner
+from gradlife.model.out_of_memory import Growth, OutOfMemory
+
+#: Seconds between two looks at the process's own memory.
+INTERVAL = 0.5
+
+#: Once it was near the limit it is reported again when so much more is taken.
+MORE = 1.03
+
+#: Types that are shown, those that grew most.
+MOST = 12
+
+#: The observer of PyTorch's allocator on CUDA devices, where this build has one.
+OBSERVE = "_cuda_attach_out_of_memory_observer"
+
+
+class OnOom:
+    """Waits for the end of memory. `close` ends that."""
+
+    def __init__(self, path: str, at: float, limit: int | None) -> None:
+        rank = rank_of(os.environ)
+        self.rank = rank.number if rank is not None else None
+        self.path = path if rank is None else f"{path}.{rank.folder}"
+        self._limit = limit or system_limit()
+        self._next = at  # of the limit: the share at which it is reported
+        self._reserve = Reserve()
+        self._start = take_snapshot(0)
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._closed = threading.Event()
+        self._undo = [hooked(sys, self._main_failed), hooked(threading, self._thread_failed)]
+        when_imported("torch", self._observe)
+        threading.Thread(target=self._watch, name="gradlife", daemon=True).start()
+
+    def close(self) -> None:
+        """Report nothing any more."""
+        self._closed.set()
+        for undo in self._undo:
+            undo()
+
+    # --- the moments ---
+
+    def _main_failed(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        self._failed(error)
+
+    def _thread_failed(self, arguments: Any) -> None:
+        self._failed(arguments.exc_value)
+
+    def _failed(self, error: BaseException | None) -> None:
+        """An exception that nobody caught."""
+        self._reserve.release()
+        from gradlife.hunting.findings.failed_program import is_out_of_memory
+
+        if error is not None and is_out_of_memory(error):
+            self._write(f"{type(error).__name__}: {error}".rstrip(": "), error)
+
+    def _observe(self, torch: Any) -> None:
+        """Hear of failures of the device's allocator before the program does, which may catch them."""
+        attach = getattr(getattr(torch, "_C", None), OBSERVE, None)
+        if attach is not None:
+            attach(self._device_failed)
+
+    def _device_failed(self, device: int, wanted: int, allocated: int, free: int) -> None:
+        if not self._closed.is_set():
+            self._write(f"CUDA out of memory on device {device}: {wanted:,} bytes wanted, {free:,} bytes free")
+
+    def _watch(self) -> None:
+        while not self._closed.wait(INTERVAL):
+            resident, address_space = usage(self._pid)
+            share = max(resident / self._limit, address_space / address_limit())
+            if share >= self._next:
+                self._next = share * MORE
+                self._reserve.release()
+                self._write(f"{share:.0%} of the memory limit is taken")
+
+    # --- the report ---
+
+    def _write(self, cause: str, error: BaseException | None = None) -> None:
+        """Leave the report, the last one in the place of the one before. What fails here must not hide what has failed."""
+        if os.getpid() != self._pid or not self._lock.acquire(blocking=False):
+            return
+        try:
+            write_whole(self.path, self._report(cause, error).dumps())
+            print(f"gradlife: {cause}: who has the memory is in {self.path}", file=sys.stderr, flush=True)
+        except Exception as own:
+            with suppress(OSError, ValueError):
+                print(f"gradlife: {self.path} could not be written: {type(own).__name__}", file=sys.stderr, flush=True)
+        finally:
+            self._lock.release()
+
+    def _report(self, cause: str, error: BaseException | None) -> OutOfMemory:
+        now = take_snapshot(0, with_labels=True, collect=Collect.NOTHING)
+        owners, devices, growth = in_fork(lambda: read(self._start, now))
+        return OutOfMemory(
+            cause=cause,
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+            pid=self._pid,
+            rank=self.rank,
+            resident_bytes=usage(self._pid)[0],
+            limit_bytes=min(self._limit, int(min(address_limit(), 1 << 62))),
+            devices=devices,
+            owners=owners,
+            growth=growth,
+            held=held_by(error),
+        )
+
+
+def held_by(error: BaseException | None) -> tuple[Explained, ...]:
+    """What the frames of the error hold."""
+    if error is None:
+        return ()
+    from gradlife.hunting.findings.failed_program import describe_failure
+
+    return tuple(one for one in describe_failure(error) if one.kind != "owner of live memory")
+
+
+def read(start: StepSnapshot, now: StepSnapshot) -> tuple[tuple[Owner, ...], dict[str, int], tuple[Growth, ...]]:
+    """The largest owners, live bytes by device, and what grew; in a copy of the process."""
+    from gradlife.heap.snapshot import Snapshot
+    from gradlife.hunting.findings.failed_program import largest_owners
+
+    return tuple(largest_owners(now.graph)), Snapshot(now.graph, ()).devices(), grown(start.graph, now.graph)
+
+
+def grown(start: _heap.Graph, now: _heap.Graph) -> tuple[Growth, ...]:
+    """The types of which there are more bytes than before, the largest growth first."""
+    before = {(name, kind): (count, nbytes) for name, kind, count, nbytes in start.census()}
+    found = []
+    for name, kind, count, nbytes in now.census():
+        count_before, bytes_before = before.get((name, kind), (0, 0))
+        if nbytes > bytes_before:
+            found.append(Growth(name, count - count_before, nbytes - bytes_before))
+    return tuple(sorted(found, key=lambda one: -one.bytes)[:MOST])
+
+
+def hooked(module: Any, first: Callable[..., None]) -> Callable[[], None]:
+    """Have the module's `excepthook` call a function first; returns what takes it back."""
+    plain = module.excepthook
+
+    def excepthook(*arguments: Any) -> Any:
+        first(*arguments)
+        return plain(*arguments)
+
+    def undo() -> None:
+        if module.excepthook is excepthook:
+            module.excepthook = plain
+
+    module.excepthook = excepthook
+    return undo
+
+
+def on_oom(path: str | os.PathLike[str], *, at: float = 0.9, limit: int | None = None) -> OnOom:
+    """Write to ``path`` who has the memory when it runs out, and what grew most since this call.
+
+    That is: an uncaught MemoryError or out-of-memory error of PyTorch's, a failure of the CUDA allocator even if the program
+    catches it, and the moment when the share ``at`` of ``limit`` (bytes; without one, that of the machine, the control group or
+    `ulimit -v`) is taken. The file is JSON (``gradlife.oom/1``); a rank adds its number to the name. Costs one snapshot now, a
+    sleeping thread, and with `ulimit -v` 256 MB of address space. Raises UsageError where the file can't be written.
+    """
+    if not 0 < at <= 1:
+        raise UsageError(f"{at!r} is no share of the memory limit", "on_oom(path, at=0.9)")
+    text = os.fspath(path)
+    if not os.access(os.path.dirname(os.path.abspath(text)), os.W_OK):
+        raise UsageError(f"cannot write {text}", "on_oom(path) in a folder that is there")
+    return OnOom(text, at, limit)

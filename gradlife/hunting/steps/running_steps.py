@@ -1,0 +1,88 @@
+"""The steps of a program that runs already: listeners at the modules that it has loaded, and taken away again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+from gradlife.errors import UsageError
+from gradlife.hunting.steps.backward_passes import BackwardSteps
+from gradlife.hunting.steps.batches import BatchSteps
+from gradlife.hunting.steps.function_calls import CallSteps
+from gradlife.hunting.steps.optimizers import OptimizerSteps
+from gradlife.hunting.steps.targets import UnknownFunction
+
+Step = Callable[[], bool]
+Listener = OptimizerSteps | BatchSteps | BackwardSteps | CallSteps
+
+
+class RunningSteps:
+    """Hears optimizers, else batches, else backward passes; or calls of one function.
+
+    ``begin`` is called with the name of a step, as often as a better one is found, and gives what to call for each step.
+    Raises UsageError where the function's module is not loaded, unless it ``waits`` for it.
+    """
+
+    def __init__(self, begin: Callable[[str], Step], step_on: str = "", waits: bool = False) -> None:
+        self._begin = begin
+        self._waits = waits
+        self._undo: list[Callable[[], object]] = []
+        self._unheard: list[tuple[str, Listener]] = []  # of modules that are not loaded yet
+        self._torch: list[OptimizerSteps | BatchSteps | BackwardSteps] = []
+        if step_on:
+            self._hear_calls(step_on)
+        else:
+            self._hear_torch()
+        self.hear_loaded()
+
+    def _hear_calls(self, step_on: str) -> None:
+        calls = CallSteps(step_on, self._begin)
+        if calls.module not in sys.modules and not self._waits:
+            raise UsageError(f"the process has not loaded {calls.module}", "--step-on module:function")
+        self._unheard.append((calls.module, calls))
+
+    def _hear_torch(self) -> None:
+        def begin_by_batches(stepped_by: str) -> Step:
+            passes.is_wanted = False
+            return self._begin(stepped_by)
+
+        def begin_by_optimizer(stepped_by: str) -> Step:
+            batches.is_wanted = passes.is_wanted = False
+            return self._begin(stepped_by)
+
+        passes, batches = BackwardSteps(self._begin), BatchSteps(begin_by_batches)
+        optimizers = OptimizerSteps(begin_by_optimizer)
+        self._torch = [optimizers, batches, passes]
+        places = ("torch.optim.optimizer", "torch.utils.data.dataloader", "torch.autograd")
+        self._unheard += zip(places, self._torch, strict=True)
+
+    def hear_loaded(self) -> None:
+        """Attach to the modules that the program has loaded by now."""
+        for name, listener in [*self._unheard]:
+            module = sys.modules.get(name)
+            if module is None or is_being_imported(module):
+                continue
+            try:
+                listener.attach(module)
+            except UnknownFunction:
+                if not self._waits:
+                    raise
+                continue  # a program that has begun just now defines it soon
+            self._unheard.remove((name, listener))
+            self._undo.append(listener.detach)
+
+    @property
+    def is_silent(self) -> bool:
+        """Is there no sign of anything that torch could tell?"""
+        return bool(self._torch) and not any(one.heard for one in self._torch)
+
+    def detach(self) -> None:
+        """Put everything back."""
+        for undo in self._undo:
+            undo()
+
+
+def is_being_imported(module: ModuleType) -> bool:
+    """Has it begun to run its code, and not ended?"""
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))

@@ -1,0 +1,43 @@
+"""The report that a process leaves when its memory runs out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gradlife._version import __version__
+from gradlife.model.hunt import Explained
+from gradlife.model.look import Owner
+
+FORMAT = "gradlife.oom/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What there is more of than when the program began, by type."""
+
+    type: str
+    objects: int  # more than at the start
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfMemory:
+    """Who has the memory, and what grew most since the start."""
+
+    cause: str  # "MemoryError: ...", "7.4 of 8.0 GiB are resident"
+    time: str
+    pid: int
+    rank: int | None  # of a run with several processes
+    resident_bytes: int
+    limit_bytes: int
+    devices: dict[str, int]  # bytes of live storages by device
+    owners: tuple[Owner, ...]
+    growth: tuple[Growth, ...]
+    held: tuple[Explained, ...]  # by the failed step, and by a device's allocator
+
+    def dumps(self) -> str:
+        """The report as JSON text."""
+        document: dict[str, Any] = {"format": FORMAT, "gradlife": __version__, **asdict(self)}
+        return json.dumps(document, indent=1) + "\n"

@@ -1,0 +1,94 @@
+"""Watching for long: a hunt that goes on, in rounds that grow longer by themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gradlife.hunting.run.running import LONGEST, RunningHunt, Terms
+
+#: Keeps a tensor of a step in a hundred, until a finding was told.
+SLOW = """\
+import threading, time
+import gradlife
+import gradlife.engine as torch
+
+kept, told = [], threading.Event()
+
+def step(number):
+    if number % 100 == 0:
+        kept.append(torch.ones(50))
+
+def tell(finding):
+    print(finding.code, finding.trace.steps[0].via, finding.arrivals is not None)
+    told.set()
+
+with gradlife.watch(every=0.2, step_on="__main__:step", on_finding=tell, state="state") as watching:
+    number = 0
+    while not told.is_set():
+        step(number)
+        number += 1
+        time.sleep(0.0005)
+print(watching.report.verdict, watching.trouble or "no trouble", step.__name__, threading.active_count())
+"""
+
+#: A copy of the program takes steps, too.
+FORKS = """\
+import os, time
+import gradlife
+
+def step():
+    pass
+
+before = step
+with gradlife.watch(every=60, step_on="__main__:step"):
+    while step is before:
+        time.sleep(0.01)
+    if not os.fork():
+        for _ in range(1000):
+            step()
+        os._exit(len(os.listdir("/proc/self/task")))
+    _, status = os.wait()
+print(os.waitstatus_to_exitcode(status), step is before)
+"""
+
+
+def output_of(source: str, folder: Path) -> str:
+    (folder / "program.py").write_text(source)
+    command = [sys.executable, "-W", "ignore", "program.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.whole
+def test_a_leak_of_one_step_in_a_hundred_is_told_once_and_the_program_is_left_as_it_was(tmp_path: Path) -> None:
+    assert output_of(SLOW, tmp_path).splitlines() == [
+        "GL512 global variable 'kept' True",
+        "leak no trouble step 1",
+    ]
+    assert len(json.loads((tmp_path / "state").read_text())["findings"]) == 1
+
+
+@pytest.mark.whole
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no copies of processes here")
+def test_a_copy_that_the_program_forks_is_not_watched(tmp_path: Path) -> None:
+    assert output_of(FORKS, tmp_path) == "1 True\n"
+
+
+def test_late_rounds_take_the_time_that_was_asked_for_and_a_day_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    hunt = RunningHunt("a service", "", Terms(), every=600.0)
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    assert hunt._late_length(1000) == 6000  # ten minutes at ten steps a second
+    now = 100_000.0
+    assert hunt._late_length(1_000_000) == 300_000  # 30 % of all so far
+    now = 10_000_000.0
+    assert hunt._late_length(100_000_000) == 10 * LONGEST

@@ -1,0 +1,134 @@
+"""The report that a process leaves when its memory runs out."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import gradlife
+from gradlife.errors import UsageError
+
+#: Takes memory until there is none.
+FILLS = """\
+import gradlife
+import gradlife.engine as torch
+
+gradlife.on_oom("oom.json", at=1)
+kept = []
+while True:
+    kept.append(torch.ones(250_000))
+"""
+
+#: Waits with much memory until its report is there.
+NEAR = """\
+import os, time
+import gradlife
+import gradlife.engine as torch
+
+kept = [torch.ones(1_000_000) for _ in range(8)]
+watching = gradlife.on_oom("oom.json", at=0.5, limit=60_000_000)
+more = [torch.ones(1_000_000) for _ in range(2)]
+while not os.path.exists(watching.path):
+    time.sleep(0.01)
+"""
+
+ADDRESS_SPACE = 900 << 20
+
+
+def run(source: str, folder: Path, limit: int | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    def limit_memory() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    return subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=folder,
+        env={**os.environ, **environment},
+        preexec_fn=limit_memory,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+
+
+def report_in(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(path.read_text())
+    assert document["format"] == "gradlife.oom/1"
+    return document
+
+
+@pytest.mark.whole
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ulimit -v is obeyed on Linux")
+def test_a_memory_error_under_a_limit_leaves_who_has_the_memory(tmp_path: Path) -> None:
+    done = run(FILLS, tmp_path, ADDRESS_SPACE)
+    assert done.returncode == 1
+    assert "who has the memory is in oom.json\nTraceback (most recent call last):" in done.stderr
+    report = report_in(tmp_path / "oom.json")
+    assert report["cause"].startswith("MemoryError: not enough memory for a storage of 1000000 bytes")
+    assert report["owners"][0]["name"] == "module __main__: global variable 'kept': list"
+    assert report["growth"][0]["type"] == "engine::Storage"
+    assert report["growth"][0]["objects"] * 1_000_000 <= report["owners"][0]["bytes"]
+    assert report["limit_bytes"] == ADDRESS_SPACE
+    assert report["rank"] is None
+
+
+@pytest.mark.whole
+def test_a_process_near_its_limit_says_so_before_it_is_killed(tmp_path: Path) -> None:
+    done = run(NEAR, tmp_path, RANK="1", WORLD_SIZE="2")
+    assert done.returncode == 0, done.stderr
+    report = report_in(tmp_path / "oom.json.rank-00001")
+    assert report["cause"].endswith("% of the memory limit is taken")
+    assert report["rank"] == 1
+    assert report["owners"][0]["name"] == "module __main__: global variable 'kept': list"
+
+
+@pytest.mark.whole
+def test_another_error_leaves_nothing(tmp_path: Path) -> None:
+    done = run('import gradlife\ngradlife.on_oom("oom.json", limit=1 << 50)\nraise ValueError("mine")\n', tmp_path)
+    assert done.stderr.splitlines()[-1] == "ValueError: mine"
+    assert not (tmp_path / "oom.json").exists()
+
+
+@pytest.mark.whole
+def test_an_error_in_a_thread_is_heard(tmp_path: Path) -> None:
+    source = 'import gradlife, threading\ngradlife.on_oom("oom.json", limit=1 << 50)\n'
+    source += "def work():\n    raise RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB')\n"
+    source += "thread = threading.Thread(target=work)\nthread.start()\nthread.join()\n"
+    run(source, tmp_path)
+    assert report_in(tmp_path / "oom.json")["cause"].startswith("RuntimeError: CUDA out of memory.")
+
+
+def test_a_failure_of_the_devices_allocator_is_heard_before_the_program_catches_it(tmp_path: Path) -> None:
+    observers: list[Any] = []
+    watching = gradlife.on_oom(tmp_path / "oom.json", limit=1 << 50)
+    try:
+        watching._observe(SimpleNamespace(_C=SimpleNamespace(_cuda_attach_out_of_memory_observer=observers.append)))
+        watching._observe(SimpleNamespace(_C=SimpleNamespace()))  # a build without CUDA
+        [failed] = observers
+        failed(0, 2_000_000_000, 79_000_000_000, 1_000)
+    finally:
+        watching.close()
+    assert report_in(tmp_path / "oom.json")["cause"] == (
+        "CUDA out of memory on device 0: 2,000,000,000 bytes wanted, 1,000 bytes free"
+    )
+
+
+def test_closing_takes_the_hooks_back(tmp_path: Path) -> None:
+    before = sys.excepthook
+    gradlife.on_oom(tmp_path / "oom.json", limit=1 << 50).close()
+    assert sys.excepthook is before
+
+
+def test_what_cannot_be_done_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot write"):
+        gradlife.on_oom(tmp_path / "missing" / "oom.json")
+    with pytest.raises(UsageError, match="is no share"):
+        gradlife.on_oom(tmp_path / "oom.json", at=90)
