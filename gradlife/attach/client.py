@@ -22,9 +22,9 @@ from gradlife.errors import UsageError
 from gradlife.hunting.run.running import Progress, Terms
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport
-from gradlife.model.look import Look
 from gradlife.model.peak import codec as peak_codec
 from gradlife.model.peak.report import PeakReport
+from gradlife.model.watching.look import Look
 from gradlife.output import reason
 
 #: Seconds that a process has to call back once the expression is run: it imports gradlife first.

@@ -24,8 +24,8 @@ from gradlife.hunting.run.following import Follow
 from gradlife.hunting.run.running import Progress, RunningHunt, Terms
 from gradlife.model import hunt_codec
 from gradlife.model.hunt import HuntReport
-from gradlife.model.look import Look
 from gradlife.model.peak import codec as peak_codec
+from gradlife.model.watching.look import Look
 
 
 def answer_all(channel: Channel) -> None:

@@ -21,7 +21,7 @@ from gradlife.attach.server import Server, serve
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot
 from gradlife.hunting.run.running import Terms
-from gradlife.model.look import Look
+from gradlife.model.watching.look import Look
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peers are known on Linux")
 

@@ -22,7 +22,7 @@ from gradlife.hunting.run.findings_log import FindingsLog
 from gradlife.hunting.run.parent import Result, passing_on
 from gradlife.hunting.run.running import Progress, Terms
 from gradlife.model.hunt import HuntReport
-from gradlife.model.look import Look
+from gradlife.model.watching.look import Look
 from gradlife.reports.theme import make_console
 
 if TYPE_CHECKING:

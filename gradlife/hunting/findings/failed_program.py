@@ -15,7 +15,7 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.retained import Kept, dominators, is_of_a_step, storages_of
 from gradlife.hunting.snapshots.step_snapshots import Collect, storage_content, take_snapshot
 from gradlife.model.hunt import Explained
-from gradlife.model.look import Owner
+from gradlife.model.watching.look import Owner
 
 #: Holders that are shown, the largest first.
 MOST = 8

@@ -17,7 +17,7 @@ from gradlife.hunting.process.memory_limits import usage
 from gradlife.hunting.run.running import Progress, RunningHunt
 from gradlife.hunting.snapshots.step_snapshots import Collect, take_snapshot
 from gradlife.model.hunt import HuntReport, PerStep
-from gradlife.model.look import Look, Owner
+from gradlife.model.watching.look import Look, Owner
 
 #: The name of the thread that watches.
 THREAD = "gradlife"

@@ -24,8 +24,8 @@ from gradlife.hunting.process.oom_reserve import Reserve
 from gradlife.hunting.process.rank import rank_of, write_whole
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.model.hunt import Explained
-from gradlife.model.look import Owner
-from gradlife.model.out_of_memory import Growth, OutOfMemory
+from gradlife.model.watching.look import Owner
+from gradlife.model.watching.out_of_memory import Growth, OutOfMemory
 
 #: Seconds between two looks at the process's own memory.
 INTERVAL = 0.5

@@ -11,7 +11,7 @@ import pytest
 from fabricated_hunts import LOSSES, WAITING, hunt
 from gradlife.errors import UsageError
 from gradlife.model.hunt import PerStep
-from gradlife.model.look import Look, Owner
+from gradlife.model.watching.look import Look, Owner
 from gradlife.reports.formats.prometheus.metrics import Metrics
 from sources import ROOT
 

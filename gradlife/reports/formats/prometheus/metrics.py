@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gradlife.errors import UsageError
 from gradlife.model.hunt import HuntReport, PerStep, Severity
-from gradlife.model.look import Look, growth_of
+from gradlife.model.watching.look import Look, growth_of
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Gauge

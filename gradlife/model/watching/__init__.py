@@ -1,0 +1,1 @@
+"""What is told of a process that is watched for long."""
