@@ -60,6 +60,9 @@ class Hunt:
     suspects: Suspects | None = None  # the last time that they were asked for
     steps: int = 0
     left: Callable[[], int] = lambda: 0  # of the round under way
+    passed: Callable[[], int] = lambda: (
+        0
+    )  # steps of other threads since it was called last, while the plan is under way
     #: The steps by the return of the function that takes them, and the snapshots of that moment.
     at_return: tuple[int, Sequence[StepSnapshot]] | None = None
     afterwards: Callable[[Hunt], Iterator[int]] | None = None  # what may want more steps when enough is known
@@ -146,6 +149,7 @@ class Hunt:
         if len(self.snapshots) - self.early_snapshots >= MOST_LATE_SNAPSHOTS:
             del self.snapshots[self.early_snapshots + 1 :: 2]
         began = time.monotonic()
+        self.count_passed()
         self.snapshots.append(take_snapshot(self.steps, with_labels=True))
         self.on_snapshot(self.steps, began, time.monotonic())
         self.clock.start()
@@ -165,6 +169,10 @@ class Hunt:
     def steps_now(self) -> int:
         """Counted steps, those of the round under way among them."""
         return self.steps + max(0, self._asked_for - max(0, self.left()))
+
+    def count_passed(self) -> None:
+        """Count what other threads did while the one that ended the round was kept: a service answers on."""
+        self.steps += self.passed()
 
     def _steps(self, count: int) -> Iterator[int]:
         if count < 1:
@@ -187,6 +195,7 @@ class Hunt:
     def _take_snapshot(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> None:
         self.clock.stop()
         began = time.monotonic()
+        self.count_passed()
         steps = self.steps - (self.snapshots[-1].steps if self.snapshots else 0)
         collect.run()
         self.malloc.end_round(self.steps)
@@ -290,6 +299,7 @@ class Hunt:
         try:
             yield from self._steps(self.schedule.collector)
             self.clock.stop()
+            self.count_passed()
             now = take_snapshot(self.steps, collect=Collect.NOTHING)
             if in_fork(lambda: is_waiting(start, now)):
                 before = take_snapshot(self.steps, with_labels=True, collect=Collect.NOTHING)
@@ -307,6 +317,7 @@ class Hunt:
         places = self._grown_in_place
         if not places and (self.suspects is None or not self.suspects.fresh_attributes):
             return
+        self.count_passed()
         now = take_snapshot(self.steps, with_labels=True)
         self.note(now)
         wanted, grown_in_place = in_fork(

@@ -24,6 +24,7 @@ class Counter:
         self._hunt = hunt
         self._plan = hunt.plan()
         hunt.left = lambda: self.left + self._rest
+        hunt.passed = self._take_passed
         self._lock = lock or threading.RLock()
         self._gate = threading.RLock()  # threads may step at the same time; a look lets none pass
         self._errand: Callable[[], object] | None = None
@@ -54,7 +55,9 @@ class Counter:
             if self.is_done:  # ended by another thread meanwhile
                 return
             try:
-                self.left = next(self._plan, -1)
+                left = next(self._plan, -1)
+                self._hunt.count_passed()
+                self.left = left
             except MemoryError:  # a snapshot's own: the program must not die of it
                 self._hunt.shortage = SHORTAGE
                 self.left = -1
@@ -64,6 +67,11 @@ class Counter:
         if self.left < 0:
             self.is_done = True
             self.on_done()
+
+    def _take_passed(self) -> int:
+        """Steps that other threads have taken while the plan was under way: they are below zero."""
+        passed, self.left = max(0, -self.left), 0
+        return passed
 
     def end(self) -> None:
         """Count no more and take no look. What the plan has switched on in this thread is switched off."""
