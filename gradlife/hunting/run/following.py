@@ -7,6 +7,7 @@ steps so far, a day at most. The hunt looks again after each and reports what gr
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -70,7 +71,7 @@ class Follow:
         """Tell what is alive, as often as was asked for."""
         if progress.seconds - self._measured >= self._every:
             self._measured = progress.seconds
-            self._on_look(look_now(progress.steps))
+            self._on_look(self._hunt.undisturbed(lambda: look_now(progress.steps)))
 
 
 def look_now(steps: int) -> Look:
@@ -95,6 +96,7 @@ class Watcher:
         self._thread: threading.Thread | None = None
         self.report: HuntReport | None = None  # the last one, at the end
         self.trouble = ""  # why the watching ended before the block
+        self._is_left = False
 
     def __enter__(self) -> Watcher:
         self._follow = self._make()
@@ -105,6 +107,7 @@ class Watcher:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_left = True
         if self._follow is not None and self._thread is not None:
             self._follow.stop()
             self._thread.join(PATIENCE)
@@ -113,5 +116,8 @@ class Watcher:
         """Whatever fails here, the program runs."""
         try:
             self.report = follow.run()
+            self.trouble = self.report.trouble
         except Exception as error:
             self.trouble = f"{type(error).__name__}: {error}"
+        if self.trouble and not self._is_left:
+            print(f"gradlife: the watching has ended: {self.trouble}", file=sys.stderr, flush=True)

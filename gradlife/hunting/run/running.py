@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from gradlife.hunting.session.clean_report import About
 from gradlife.hunting.session.method import Hunt, late_length
@@ -21,6 +22,8 @@ from gradlife.hunting.session.step_counter import Counter
 from gradlife.hunting.steps.running_steps import RunningSteps, Step
 from gradlife.hunting.steps.schedule import schedule_for
 from gradlife.model.hunt import ATTACHED, SECOND, HuntReport
+
+T = TypeVar("T")
 
 #: Seconds without a sign of a step after which seconds are counted.
 SILENCE = 5.0
@@ -90,6 +93,11 @@ class RunningHunt:
     def stop(self) -> None:
         """Have `run` return soon."""
         self._done.set()
+
+    def undisturbed(self, work: Callable[[], T]) -> T:
+        """Do something while no look is taken: two at once would read torch's layout from each other's tensors."""
+        with self._lock:
+            return work()
 
     def report_now(self) -> HuntReport | None:
         """Judge a hunt that goes on; None in its first rounds, and where there was no look since the last time."""
