@@ -41,8 +41,17 @@ threading.Thread(target=gradlife_attached, args=(PATH, FOLDER, TEXT), name="grad
 ADDRESS = "0x" + 16 * "f"
 
 
+def script(path: str, folder: str = "") -> str:
+    """The same as a file, for interpreters that run one on request. It has no text of its own to free."""
+    return named(path, folder) + "TEXT = 0\n" + SOURCE
+
+
+def named(path: str, folder: str) -> str:
+    """The assignments that the code begins with."""
+    return "".join(f"{name} = {value!a}\n" for name, value in (("PATH", path), ("FOLDER", folder)))
+
+
 def expression(path: str, folder: str = "") -> str:
     """The expression, in ASCII. ``path``: a listening socket; ``folder``: where gradlife is, if the process does not know."""
-    names = {"PATH": path, "FOLDER": folder}
-    source = "".join(f"{name} = {value!a}\n" for name, value in names.items()) + SOURCE
+    source = named(path, folder) + SOURCE
     return f"__import__('_thread').start_new_thread(exec, ({source!a}, {{'TEXT': {ADDRESS}}}))"

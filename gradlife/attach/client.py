@@ -14,10 +14,11 @@ from types import TracebackType
 from typing import Any
 
 from gradlife._version import __version__
-from gradlife.attach.bootstrap import expression
+from gradlife.attach.bootstrap import expression, script
 from gradlife.attach.debugger import inject
 from gradlife.attach.processes import Target, find_target
 from gradlife.attach.protocol import VERSION, AttachError, Channel, Message, door_of, error_of, peer_of
+from gradlife.attach.remote_exec import request, runs_on_request
 from gradlife.errors import UsageError
 from gradlife.hunting.run.running import Progress, Terms
 from gradlife.model import hunt_codec
@@ -137,7 +138,8 @@ def hint_for(message: dict[str, Any]) -> str:
 
 
 def attach(pid: int, folder: str = "") -> Session:
-    """Attach to a process: by its own door if it has opened one, else by a debugger.
+    """Attach to a process: by its own door if it has opened one, by its interpreter where that runs code on request
+    (Python 3.14 on both sides), else by a debugger.
 
     ``folder`` is where gradlife is, for a process that does not have it. Raises UsageError for what cannot be attached to,
     AttachError where it was tried in vain.
@@ -151,7 +153,11 @@ def attach(pid: int, folder: str = "") -> Session:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         listener.bind(path)
         listener.listen(1)
-        stopped = inject(target, expression(path, os.path.abspath(folder) if folder else ""))
+        place = os.path.abspath(folder) if folder else ""
+        if runs_on_request(target):
+            request(target, script(path, place), os.path.join(private, "script.py"))
+            return Session(Channel(accepted(listener, target)), target)
+        stopped = inject(target, expression(path, place))
         return Session(Channel(accepted(listener, target)), target, stopped)
 
 
