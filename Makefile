@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs rss fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python upstream
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs rss fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python upstream
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -85,6 +85,9 @@ rss: $(VENV)/.built ## compare the growth that hunts report with that of residen
 
 bench-heap: $(VENV)/.built $(VENV)/.bench ## ask the heap graph, its peers and a bare walk the same questions, in turns
 	$(BIN)/python -m benchmarks.heap $(ARGS)
+
+bench-attach: $(VENV)/.built ## time the clients of a model server before, while and after gradlife attaches to it
+	$(BIN)/python -m benchmarks.attach $(ARGS)
 
 bench-plugin: $(VENV)/.built $(VENV)/.bench ## time suites of tests with the pytest plugin and without, beside pytest-memray
 	$(BIN)/python -m benchmarks.plugin $(ARGS)

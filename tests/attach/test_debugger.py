@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sys
+import sysconfig
+import venv
 from pathlib import Path
 
 import pytest
@@ -105,3 +109,51 @@ def test_what_gdb_says_last_is_the_cause_where_it_says_no_other() -> None:
     assert debugger.cause_of("", ["ptrace: Operation not permitted."]) == "ptrace: Operation not permitted."
     assert debugger.cause_of("failed it ended meanwhile", []) == "it ended meanwhile"
     assert debugger.cause_of("", []) == "gdb said nothing"
+
+
+#: Waits for a worker that takes its time.
+IN_DATA_LOADER = """\
+import threading, time
+import torch
+from torch.utils.data import DataLoader
+
+class Slow(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, at):
+        if at:
+            time.sleep(1000)
+        return torch.zeros(2)
+
+if __name__ == "__main__":
+    batches = iter(DataLoader(Slow(), num_workers=1))
+    next(batches)
+    threading.Timer(0.5, lambda: print("ready", flush=True)).start()
+    next(batches)
+"""
+
+
+@needs_debugger
+@pytest.mark.torch
+@pytest.mark.whole
+def test_a_process_that_waits_for_a_worker_of_a_data_loader_is_attached_to(tmp_path: Path) -> None:
+    with running(IN_DATA_LOADER, tmp_path) as pid:
+        workers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        with attach(pid) as session:
+            taking = session.snapshot(tmp_path / "heap.glheap")
+        for worker in workers:
+            os.kill(int(worker), signal.SIGKILL)
+    assert open_snapshot(tmp_path / "heap.glheap").objects == taking["objects"]
+
+
+@needs_debugger
+@pytest.mark.whole
+def test_a_process_in_a_virtual_environment_of_its_own_gets_gradlife_from_another(tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=False)
+    python = tmp_path / "venv" / "bin" / "python"
+    with running(ASLEEP, tmp_path, python=str(python), PYTHONPATH="") as pid:
+        with pytest.raises(AttachError, match="it cannot import gradlife"):
+            attach(pid)
+        with attach(pid, sysconfig.get_path("purelib")) as session:
+            assert session.pid == pid
+            assert session.snapshot(tmp_path / "heap.glheap")["objects"] > 0

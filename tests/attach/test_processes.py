@@ -123,3 +123,15 @@ def test_options_of_follow_are_refused_without_it(
     words = [command[0], *option, *command[1:]]
     assert main(words) == 2
     assert f"{option[0]} is an option of --follow (try: --follow {option[0]})" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator can run a process as another user")
+def test_a_process_that_runs_as_another_user_is_refused_with_the_command_that_works(tmp_path: Path) -> None:
+    nobody = 65534
+    with subprocess.Popen(["sleep", "1000"], user=nobody) as program:
+        try:
+            told = complaint(program.pid)
+        finally:
+            program.kill()
+    assert told.startswith(f"process {program.pid} runs as ")
+    assert f"gradlife attach {program.pid})" in told

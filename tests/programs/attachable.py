@@ -55,12 +55,12 @@ STUCK = "import ctypes\nprint('ready', flush=True)\nwhile True:\n    ctypes.PyDL
 
 
 @contextmanager
-def running(source: str, folder: Path, **environment: str) -> Iterator[int]:
+def running(source: str, folder: Path, python: str = sys.executable, **environment: str) -> Iterator[int]:
     """The number of a process that runs the program and has said that it is ready."""
     path = folder / "program.py"
     path.write_text(source)
     with subprocess.Popen(
-        [sys.executable, str(path)], stdout=subprocess.PIPE, cwd=folder, env={**os.environ, **environment}
+        [python, str(path)], stdout=subprocess.PIPE, cwd=folder, env={**os.environ, **environment}
     ) as program:
         try:
             assert program.stdout is not None

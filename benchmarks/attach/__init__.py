@@ -1,0 +1,1 @@
+"""A model server under load, while gradlife attaches to it."""

@@ -1,0 +1,76 @@
+"""What clients of a model server see while gradlife attaches to it, hunts, and goes. Run with `make bench-attach`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.attach.load import Clients, Row, row_of, service
+from gradlife.attach.client import Session, attach, connect
+from gradlife.hunting.run.running import Terms
+
+#: Steps of a hunt: as many as it needs to name a holder, and some more.
+TERMS = Terms(steps=120, step_on="__main__:answer")
+
+
+def main() -> int:
+    """Measure by the debugger and by the door, and print both."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=10.0, help="of the phases before and after")
+    parser.add_argument("--clients", type=int, default=2)
+    args = parser.parse_args()
+    table = Table("attached by", "phase", "seconds", "requests/s", "median ms", "p99 ms", "worst ms", "found")
+    for name, door in (("gdb", False), ("gradlife.serve()", True)):
+        for phase, seconds, row, found in phases(door, args.seconds, args.clients):
+            times = [f"{1000 * value:.1f}" for value in (row.median, row.p99, row.worst)]
+            table.add_row(name, phase, f"{seconds:.1f}", f"{row.per_second:.0f}", *times, found)
+            name = ""
+    load = os.getloadavg()[0]
+    Console().print(table, f"{args.clients} clients, load average {load:.1f}, {os.cpu_count()} processors")
+    return 0
+
+
+def phases(door: bool, seconds: float, clients: int) -> Iterator[tuple[str, float, Row, str]]:
+    """Before, during and after; each with its length, and what the hunt found."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "door") if door else ""
+        with service(1, path) as server:
+            asking = Clients(server.port, clients)
+            time.sleep(seconds / 5)
+            yield measured("before", asking, lambda: time.sleep(seconds))
+
+            def visit() -> str:
+                with connect(path) if door else attach(server.pid) as session:
+                    return hunted(session)
+
+            start = time.perf_counter()
+            verdict = visit()
+            end = time.perf_counter()
+            yield "attach, hunt, detach", end - start, row_of(asking.between(start, end), end - start), verdict
+            yield measured("after", asking, lambda: time.sleep(seconds))
+            asking.stop()
+
+
+def measured(phase: str, asking: Clients, wait: Callable[[], object]) -> tuple[str, float, Row, str]:
+    """A phase in which nothing is asked of gradlife."""
+    start = time.perf_counter()
+    wait()
+    end = time.perf_counter()
+    return phase, end - start, row_of(asking.between(start, end), end - start), ""
+
+
+def hunted(session: Session) -> str:
+    """Hunt; the code of what was found first."""
+    report = session.hunt(TERMS, "gradlife attach", lambda progress: None)
+    return next((one.code for one in report.findings), report.verdict.value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

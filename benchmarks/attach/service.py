@@ -1,0 +1,54 @@
+"""A model server of the standard library. Prints its port; keeps the answer of every Nth request.
+
+``python service.py KEEP_EVERY [SOCKET]``: 0 keeps none; with a socket it opens gradlife's door there.
+"""
+
+from __future__ import annotations
+
+import http.server
+import sys
+
+import torch
+
+KEEP_EVERY = int(sys.argv[1])
+
+net = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 256))
+kept: list[torch.Tensor] = []
+answered = 0
+
+
+def answer() -> bytes:
+    """One request: a pass through the network."""
+    global answered
+    answered += 1
+    result = net(torch.randn(8, 256))
+    if KEEP_EVERY and answered % KEEP_EVERY == 0:
+        kept.append(result)
+    return b"%f" % result.sum().item()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers each request with a number."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer."""
+        body = answer()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *words: object) -> None:
+        """Say nothing."""
+
+
+if len(sys.argv) > 2:
+    import gradlife
+
+    gradlife.serve(sys.argv[2])
+torch.set_num_threads(1)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
