@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs rss fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python upstream
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs rss fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python upstream bench-peak
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -91,6 +91,9 @@ bench-attach: $(VENV)/.built ## time the clients of a model server before, while
 
 bench-plugin: $(VENV)/.built $(VENV)/.bench ## time suites of tests with the pytest plugin and without, beside pytest-memray
 	$(BIN)/python -m benchmarks.plugin $(ARGS)
+
+bench-peak: $(VENV)/.built $(VENV)/.bench ## measure what the edits of gradlife peak save, and what its recorded steps cost
+	$(BIN)/python -m benchmarks.peak $(ARGS)
 
 bench-ranks: $(VENV)/.built ## time the snapshots of ranks that train together (ARGS=--faults: ranks that die, hang or leave; --merge: merges)
 	$(BIN)/python -m benchmarks.ranks $(ARGS)

@@ -1,0 +1,1 @@
+"""What gradlife peak predicts beside what is measured, and what its recorded steps cost."""

@@ -1,0 +1,53 @@
+"""Print what is predicted and measured for ten wasteful programs, what ten clean ones are told, and what recording costs.
+
+Run with `make bench-peak`; `ARGS=--savings` leaves the cost out, `ARGS=--cost` the programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.peak.cost import cost_table
+from benchmarks.peak.measured import CLEAN, NOTHING, WASTEFUL, outcomes, peak_of, programs
+
+
+def savings_table() -> tuple[Table, bool]:
+    """What each program is told, and what its edits save; are all right?"""
+    table = Table("program", "edit", "peak", "predicted", "measured", "", title="bytes that an edit saves")
+    is_good = True
+    for path in programs(WASTEFUL):
+        text = path.read_text(encoding="utf-8")
+        report = peak_of(text)
+        for one in outcomes(text, report):
+            is_good &= one.is_right and one.measured > 0
+            numbers = (f"{number:,}" for number in (report.peak_bytes, one.predicted, one.measured))
+            table.add_row(path.stem, one.what, *numbers, "" if one.is_right else "OFF")
+    for path in programs(CLEAN):
+        report = peak_of(path.read_text(encoding="utf-8"))
+        is_good &= report.saved_bytes <= NOTHING * report.peak_bytes
+        told = "; ".join(saving.holder for saving in report.savings) or "nothing to save"
+        table.add_row(path.stem, told, f"{report.peak_bytes:,}", f"{report.saved_bytes:,}", "", "")
+    return table, is_good
+
+
+def main() -> int:
+    """Print the tables; 1 if a prediction is off by more than 3 %, or a clean program is told to save something."""
+    parser = argparse.ArgumentParser(prog="make bench-peak", description=__doc__)
+    parser.add_argument("--savings", action="store_true", help="only the programs")
+    parser.add_argument("--cost", action="store_true", help="only the cost of recorded steps")
+    args = parser.parse_args()
+    console, is_good = Console(width=160), True
+    if not args.cost:
+        table, is_good = savings_table()
+        console.print(table)
+    if not args.savings:
+        console.print(cost_table())
+    return 0 if is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

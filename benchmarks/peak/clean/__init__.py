@@ -1,0 +1,1 @@
+"""Steps in which there is nothing to save."""

@@ -1,0 +1,73 @@
+"""The peak of a program whose text may be edited: loaded, stepped and dropped, so that the next finds nothing of it."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import gradlife
+from gradlife.model.peak.report import LineChange, PeakReport
+from gradlife.peaks.edits.changes import changed
+
+HERE = Path(__file__).parent
+WASTEFUL, CLEAN = HERE / "wasteful", HERE / "clean"
+
+#: The part by which a saving may be off, and the part of the peak that is nothing.
+EXACT, NOTHING = 0.03, 0.02
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One prediction and what was measured."""
+
+    what: str
+    predicted: int
+    measured: int
+
+    @property
+    def is_right(self) -> bool:
+        """Is it within 3 %?"""
+        return abs(self.predicted - self.measured) <= EXACT * max(self.measured, 1)
+
+
+def programs(folder: Path) -> list[Path]:
+    """The programs of a folder."""
+    return sorted(path for path in folder.glob("*.py") if path.stem != "__init__")
+
+
+def peak_of(text: str) -> PeakReport:
+    """Run a program's text, and drop it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "program.py")
+        path.write_text(text, encoding="utf-8")
+        name = f"peak_program_{path.parent.name}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+            return gradlife.peak(module.step)
+        finally:
+            del sys.modules[name]
+            vars(module).clear()
+            gc.collect()
+
+
+def outcomes(text: str, report: PeakReport) -> Iterator[Outcome]:
+    """Each saving that has a diff alone, then all of them together."""
+    together: list[LineChange] = []
+    for saving in report.savings:
+        if saving.is_provable:
+            changes = [change for edit in saving.edits for change in edit.changes]
+            together += changes
+            found = report.peak_bytes - peak_of(changed(text, changes)).peak_bytes
+            yield Outcome("; ".join(edit.text for edit in saving.edits), saving.saved_alone_bytes, found)
+    found = report.peak_bytes - peak_of(changed(text, together)).peak_bytes
+    yield Outcome("together", report.peak_bytes - report.provable_peak_bytes, found)

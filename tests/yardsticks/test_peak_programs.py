@@ -1,0 +1,37 @@
+"""The programs of `make bench-peak`: an edit saves what was predicted, and clean programs are told nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from benchmarks.peak.measured import CLEAN, NOTHING, WASTEFUL, Outcome, outcomes, peak_of, programs
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
+
+
+def test_there_are_ten_programs_of_each_kind() -> None:
+    assert (len(programs(WASTEFUL)), len(programs(CLEAN))) == (10, 10)
+
+
+def test_an_outcome_is_right_within_3_per_cent() -> None:
+    assert Outcome("", 103, 100).is_right
+    assert not Outcome("", 104, 100).is_right
+
+
+@pytest.mark.parametrize("path", programs(WASTEFUL), ids=lambda path: path.stem)
+def test_edits_save_what_was_predicted_alone_and_together(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    found = list(outcomes(text, peak_of(text)))
+    assert len(found) > 1
+    assert [one for one in found if not one.is_right] == []
+
+
+@pytest.mark.parametrize("path", programs(CLEAN), ids=lambda path: path.stem)
+def test_there_is_nothing_to_save_in_a_clean_program(path: Path) -> None:
+    report = peak_of(path.read_text(encoding="utf-8"))
+    assert report.saved_bytes <= NOTHING * report.peak_bytes
+    assert report.savings == ()
