@@ -231,7 +231,7 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, stat
     from gradlife.reports.hunt.fix import print_fix
     from gradlife.reports.theme import make_console
 
-    patched = [one for one in report.findings if one.patch is not None]
+    patched = [one for one in report.findings if one.patch is not None and one.in_workers is None]
     if not patched:
         if report.findings:
             print("gradlife: no change is known to be safe here; the report says what to do", file=sys.stderr)
