@@ -86,6 +86,9 @@ rss: $(VENV)/.built ## compare the growth that hunts report with that of residen
 bench-heap: $(VENV)/.built $(VENV)/.bench ## ask the heap graph, its peers and a bare walk the same questions, in turns
 	$(BIN)/python -m benchmarks.heap $(ARGS)
 
+bench-patch: $(VENV)/.built ## hunt the leaking programs in CORPUS=FOLDER and the planted leaks: are stored lines right, do patches end leaks?
+	$(BIN)/python -m benchmarks.patches $(CORPUS) $(ARGS)
+
 bench-plugin: $(VENV)/.built $(VENV)/.bench ## time suites of tests with the pytest plugin and without, beside pytest-memray
 	$(BIN)/python -m benchmarks.plugin $(ARGS)
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from rich.console import Console
 
 from gradlife.attach.client import Session, attach, connect
-from gradlife.cli.addresses import address_or_type
 from gradlife.cli.formats import Outputs, add_formats
 from gradlife.cli.hunt import WRITERS, Show, add_fail_on, finish, number, size
 from gradlife.cli.open import ask
+from gradlife.cli.options.addresses import address_or_type
 from gradlife.cli.pages import Why, print_why
 from gradlife.errors import UsageError
 from gradlife.heap import open_snapshot

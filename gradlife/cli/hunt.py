@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
-from gradlife.cli.late_options import take_late_options
+from gradlife.cli.options.late_options import take_late_options
 from gradlife.errors import EXIT_CLEAN, EXIT_FOUND, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.rank import rank_of
