@@ -43,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "doctor": {"runner", "backends", "environments", "heap", "hunting", "model", "errors", "_heap"},
     "interactive": {"heap", "hunting", "reports", "patterns", "model", "output", "errors"},
     "reports": {"model", "patterns", "errors"},
+    "mcp_server": {"errors"},
     "pytest_plugin": {
         "runner",
         "backends",
@@ -70,6 +71,7 @@ ALLOWED: dict[str, set[str]] = {
         "peaks",
         "ranks",
         "interactive",
+        "mcp_server",
         "doctor",
         "patterns",
         "engine",

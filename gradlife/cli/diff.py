@@ -7,8 +7,8 @@ import sys
 
 from rich.console import Console
 
-from gradlife.cli.addresses import count
 from gradlife.cli.formats import Outputs, add_svg, picture
+from gradlife.cli.options.addresses import count
 from gradlife.heap import open_snapshot
 from gradlife.model.heap import HeapDiff
 from gradlife.reports.formats.json.document import diff_text

@@ -9,13 +9,14 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gradlife.cli.formats import Outputs, Writer, add_formats
-from gradlife.cli.late_options import take_late_options
+from gradlife.cli.options.late_options import take_late_options
 from gradlife.cli.watching.follow import add_follow, follow_program, refuse_without_follow
-from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError, UsageError, shortened
+from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError, UsageError, shortened
 from gradlife.hunting.process.memory_limits import Memory
 from gradlife.hunting.process.rank import rank_of
 from gradlife.hunting.process.settings import Settings
@@ -112,7 +113,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prove",
         action="store_true",
-        help="run again with the suspect reference cut after each step, and compare rates",
+        help="run again with the patch, or with the suspect reference cut after each step, and compare rates and losses",
+    )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="run again with all patches, and compare rates and losses; no file is changed",
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="with --fix: change the files if the leaks are gone and the losses equal"
     )
     parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
     add_rank_options(parser)
@@ -163,6 +172,8 @@ def run(args: argparse.Namespace) -> int:
         refuse_formats(Outputs(args, WRITERS).formats)
         return compare(before, read_report(args.target))
     refuse_without_follow(args)
+    if args.write and not args.fix:
+        raise UsageError("--write needs --fix", "gradlife hunt --fix --write SCRIPT")
     target = parse(args.target, tuple(args.arguments))
     if args.follow:
         return followed(args)
@@ -176,11 +187,14 @@ def run(args: argparse.Namespace) -> int:
         memory_limit=args.memory_limit,
     )
     rank = rank_of(os.environ, 1 if os.environ.get(VARIABLE) else 2)
-    with Outputs(args, WRITERS) as outputs, open_output(args.export_scenario) as story:
+    with Outputs(args, WRITERS) as outputs, open_output(args.export_scenario) as story, trial_folder(args) as trial:
+        settings = replace(settings, trial=trial)
         show = Show(args, not isinstance(target, FunctionTarget), outputs.is_stdout_taken)
 
         def end(result: Result) -> int:
             status = finish(result, show, outputs, args.fail_on)
+            if args.fix and result.report is not None:
+                status = fixed(result.report, args, settings, status)
             if result.report is not None:
                 export(result.report, story, args.export_scenario)
             if before is not None and result.report is not None:
@@ -206,6 +220,34 @@ def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs:
 
         result = replace(result, report=proven(result.report, settings, quietly(args)))
     return result
+
+
+def trial_folder(args: argparse.Namespace) -> AbstractContextManager[str]:
+    """A folder for what a second run is compared with, where there will be one."""
+    is_compared = args.prove or args.fix
+    return tempfile.TemporaryDirectory(prefix="gradlife-trial-") if is_compared else nullcontext("")
+
+
+def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, status: int) -> int:
+    """Try the patches together, and write them if they end the leaks; the exit status: 0 where that leaves nothing."""
+    if report.ranks:
+        raise UsageError("--fix runs a program of one process", "gradlife hunt --patch FILE, and git apply")
+    from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts, write_texts
+    from gradlife.reports.hunt.fix import print_fix
+    from gradlife.reports.theme import make_console
+
+    patched = [one for one in report.findings if one.patch is not None and one.in_workers is None]
+    if not patched:
+        if report.findings:
+            print("gradlife: no change is known to be safe here; the report says what to do", file=sys.stderr)
+        return status
+    texts = changed_files(patched)
+    found = try_texts(texts, settings, quietly(args))
+    proven = [replace(one, proof=patch_proof(one, found)) for one in patched]
+    is_fixed = all(one.proof is not None and one.proof.is_sufficient for one in proven)
+    written = write_texts(texts) if is_fixed and args.write else []
+    print_fix(make_console(sys.stderr), proven, written, f"gradlife hunt --fix --write {report.target}")
+    return EXIT_CLEAN if written and len(patched) == len(report.findings) else status
 
 
 def has_ranks(folder: str) -> bool:

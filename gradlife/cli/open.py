@@ -7,8 +7,8 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from gradlife.cli.addresses import address_or_type, count
 from gradlife.cli.formats import Outputs, Writer, add_svg, picture
+from gradlife.cli.options.addresses import address_or_type, count
 from gradlife.cli.pages import WHY_WRITERS, Why, print_why, snapshot_page
 from gradlife.devices.allocator_state import allocator_state
 from gradlife.devices.memory_report import report_of

@@ -25,6 +25,7 @@ COMMANDS = {
     "open": "show what a snapshot has: types, what retains most, cycles",
     "why": "tell why an object of a snapshot is alive",
     "diff": "tell what is new, gone and grown between two snapshots",
+    "mcp": "serve hunts and explanations to coding assistants, over the Model Context Protocol",
     "doctor": "tell whether this installation is well, with all that a report of a bug needs",
 }
 

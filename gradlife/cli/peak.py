@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gradlife.cli.formats import Outputs, Writer
 from gradlife.cli.hunt import is_command, is_script, number
-from gradlife.cli.late_options import take_late_options
+from gradlife.cli.options.late_options import take_late_options
 from gradlife.errors import GradlifeError
 from gradlife.hunting.process.settings import Settings
 from gradlife.hunting.steps.targets import MODULE_MARK, FunctionTarget, parse

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gradlife.cli.addresses import address_or_type
 from gradlife.cli.formats import Outputs, Writer, add_svg
+from gradlife.cli.options.addresses import address_or_type
 from gradlife.cli.pages import WHY_WRITERS, Why, print_why, why_dot
 from gradlife.cli.pictures import drawn, picture_kind
 from gradlife.heap import open_snapshot

@@ -91,7 +91,8 @@ class Watched:
 class Lifetimes:
     """The lifetime assertions of a test. It holds none of the objects."""
 
-    def __init__(self, recording: Recording | None = None) -> None:
+    def __init__(self, recording: Recording | None = None, verbosity: int = 0) -> None:
+        self._verbosity = verbosity
         self._recording = recording if recording is not None and recording.is_on else Recording(launcher())
         self._is_own = not self._recording.is_on
         self._recording.start(USUAL)
@@ -155,7 +156,7 @@ class Lifetimes:
         __tracebackhide__ = True
         with self._recording.paused():
             report = growth.hunted(step, rounds, calls, warmup)
-        text = growth.verdict_text(report, cycles)
+        text = growth.verdict_text(report, cycles, self._verbosity)
         if text:
             raise AssertionError(text)
 

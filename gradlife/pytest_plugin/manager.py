@@ -240,7 +240,7 @@ class Manager:
         item.stash[CHECKED] = checked
         item.user_properties[:] = [*others(item.user_properties), *properties(checked)]
         if checked.is_failure and not self._options.update_baseline:
-            raise Leaked(messages.failure(checked))
+            raise Leaked(messages.failure(checked, item.config.get_verbosity()))
 
 
 def is_swept(item: pytest.Item) -> bool:

@@ -80,7 +80,8 @@ def lifetimes(pytestconfig: pytest.Config) -> Iterator[Any]:
     """Assertions about lifetimes: expect_freed, no_growth, identity_stable, watch, count, assert_no_new_tensors."""
     manager = pytestconfig.pluginmanager.get_plugin("gradlife-manager")
     recording = getattr(manager, "recording", None)
-    found = importlib.import_module("gradlife.pytest_plugin.lifetimes").Lifetimes(recording)
+    kind = importlib.import_module("gradlife.pytest_plugin.lifetimes").Lifetimes
+    found = kind(recording, pytestconfig.get_verbosity())
     try:
         yield found
         found.conclude()

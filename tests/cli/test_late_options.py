@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradlife.cli.hunt import add_options, is_script
-from gradlife.cli.late_options import take_late_options
+from gradlife.cli.options.late_options import take_late_options
 from gradlife.cli.parser import Parser
 from gradlife.errors import UsageError
 

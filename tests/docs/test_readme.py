@@ -49,6 +49,7 @@ ELSEWHERE = {
     "gradlife attach 4711": "tests/docs/test_production_page.py",
     "gradlife peak train.py": "tests/docs/test_peak_page.py",
     "gradlife hunt --prove train.py": "tests/hunting/run/test_proving.py",
+    "gradlife hunt --fix --write train.py": "tests/hunting/run/test_fixing.py",
     "gradlife hunt --nproc-per-node 4 train.py": "tests/ranks/test_distributed_hunts.py",
     "gradlife hunt --lines train.py": "tests/hunting/session/test_lines.py",
     "gradlife hunt --export-scenario leak.py train.py": "tests/yardsticks/test_hunting_page.py",

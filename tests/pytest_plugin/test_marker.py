@@ -169,7 +169,7 @@ SUITE = """
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return run_suite(tmp_path_factory.mktemp("marker"), test_suite=SUITE)
+    return run_suite(tmp_path_factory.mktemp("marker"), "-vv", test_suite=SUITE)
 
 
 LEAKY = [

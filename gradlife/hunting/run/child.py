@@ -97,6 +97,7 @@ class Child:
     def run(self) -> int:
         """Runs the target to its end; the status of the process."""
         target = parse(self._settings.target, self._settings.arguments)
+        self._begin_trial()
         InterimReport(self, self._settings.requests).start()
         self._stay_alone()
         hunt_in_workers(self._settings.folder, self._leave_to_worker)
@@ -107,6 +108,7 @@ class Child:
         """Waits for steps in a process that a launcher started. A rank is hunted whether others take steps or not."""
         self._is_launcher = self._is_launched = not self._settings.in_step
         memory = Memory(self._settings.memory_limit) if self._settings.in_step else None
+        self._begin_trial()
         InterimReport(self, self._settings.requests, memory).start()
         self._stay_alone()
         if self._settings.in_step:
@@ -174,6 +176,12 @@ class Child:
             return program.code
         by_time = None if self._is_launcher else functools.partial(self._begin_sampled, is_time=True)
         return sampling.start(self._begin_sampled, by_time, program_of(program.code, program.source))
+
+    def _begin_trial(self) -> None:
+        if self._settings.trial:
+            from gradlife.hunting.run.trial import begin_trial
+
+            begin_trial(self._settings.trial)
 
     # --- copies of this process ---
 

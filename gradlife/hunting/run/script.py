@@ -15,6 +15,7 @@ from importlib.machinery import ModuleSpec
 
 import gradlife
 from gradlife.errors import UsageError
+from gradlife.hunting.process.changed_sources import source_of
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.function_calls import DECORATOR, MAIN, CallSteps
@@ -36,8 +37,7 @@ class Ended:
 def compiled(path: str) -> types.CodeType:
     """The script's code; UsageError where there is none."""
     try:
-        with open(path, "rb") as file:
-            return compile(file.read(), path, "exec", dont_inherit=True)
+        return compile(source_of(path), path, "exec", dont_inherit=True)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {reason(error)}", "the name of a Python script") from None
     except (SyntaxError, ValueError) as error:
@@ -123,8 +123,7 @@ def counted_code(counted: CallSteps, program: Program, is_launcher: bool = False
         when_imported(counted.module, counted.attach)
         return program.code
     program.main.__dict__[DECORATOR] = counted.counting
-    with open(program.source, "rb") as file:
-        source = file.read()
+    source = source_of(program.source)
     try:
         return counted.decorated(source, program.source)
     except UsageError:

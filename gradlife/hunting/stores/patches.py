@@ -95,11 +95,14 @@ def only_statement(place: Place, sources: Sequence[Source], stored: tuple[str, i
 
 
 def holds_scalars(trace: Trace, growth: Growth) -> bool:
-    """Is what the list holds a tensor of one number itself, and that the survivor?"""
+    """Does the list hold tensors of one number, and the survivor as such a tensor or by its graph?"""
     held = container_in(trace.steps, growth.step)
-    if held is None or held != len(trace.steps) - 2 or trace.steps[held].type != "list":
+    if held is None or held + 1 >= len(trace.steps) or trace.steps[held].type != "list":
         return False
-    return is_tensor(trace.steps[-1]) and trace.steps[-1].detail.endswith(SCALAR)
+    item = trace.steps[held + 1]
+    is_survivor = held + 2 == len(trace.steps)
+    is_by_graph = any(hop.label == "grad_fn" for hop in item.hops)
+    return is_tensor(item) and item.detail.endswith(SCALAR) and (is_survivor or is_by_graph)
 
 
 def lies_below(file: str) -> bool:

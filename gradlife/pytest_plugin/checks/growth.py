@@ -24,11 +24,12 @@ def hunted(step: Callable[..., object], rounds: int, calls: int, warmup: int) ->
     return hunt_stepper(Stepper(step), getattr(step, "__qualname__", "a callable"), None, True, schedule)
 
 
-def verdict_text(report: HuntReport, cycles: str) -> str:
+def verdict_text(report: HuntReport, cycles: str, verbosity: int = 0) -> str:
     """Return the message of a failed assertion; empty if nothing grows."""
     if report.verdict is HuntVerdict.INCONCLUSIVE:
         return f"it is unknown whether anything grows: {report.trouble or 'a planted control was misjudged'}"
     found = [one for one in report.findings if cycles == "fail" or not is_waiting(one)]
     if not found:
         return ""
-    return messages.failure(Checked(report.target, entries=tuple(map(Entry, found)))).replace("a run:", "a call:")
+    checked = Checked(report.target, entries=tuple(map(Entry, found)))
+    return messages.failure(checked, verbosity).replace("a run:", "a call:")

@@ -1,16 +1,27 @@
-"""The message of a failing test: the leak in one line, the runs, and the trace from the survivor to its holder."""
+"""The message of a failing test: the leak in one line, then each leak as the first screen of a hunt shows it.
+
+At -vv it has the counted runs, and the trace from the survivor to its holder in sentences.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from gradlife.hunting.findings.leak_trace import FIXTURE
-from gradlife.model.hunt import UNKNOWN_CODE, Finding, FindingKind
+from gradlife.model.hunt import UNKNOWN_CODE, Finding, FindingKind, HuntReport
 from gradlife.model.trace import Step, Trace
 from gradlife.pytest_plugin.outcomes.baseline import SHOWN_DIGITS
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Run
+from gradlife.reports.hunt.first_screen import plain_blocks
 from gradlife.reports.hunt.sentences import amounts, folded, named
 from gradlife.reports.values import counted, size
+
+#: Lines of a message unless more are asked for, and how wide one is.
+LINES, WIDTH = 12, 80
+#: Leaks in it; the headline counts all.
+MOST_LEAKS = 3
+#: The verbosity from which all is told.
+IN_FULL = 2
 
 FATES = {
     FindingKind.GROWTH: "held",
@@ -43,13 +54,27 @@ def quantity(finding: Finding) -> str:
     return f"{amounts(finding.per_step)} a run"
 
 
-def failure(checked: Checked) -> str:
-    """Return the whole message of a failing test."""
-    return "\n".join(failure_lines(checked))
+def failure(checked: Checked, verbosity: int = 0) -> str:
+    """Return the message of a failing test, in so much detail as pytest was asked for."""
+    is_short = verbosity < IN_FULL and checked.guilty
+    return "\n".join(short_lines(checked) if is_short else full_lines(checked))
 
 
-def failure_lines(checked: Checked) -> Iterator[str]:
-    """Yield the headline, the runs, each leak."""
+def short_lines(checked: Checked) -> Iterator[str]:
+    """The headline, then each leak: its cause, the line that stores, the change, the path."""
+    guilty = checked.guilty[:MOST_LEAKS]
+    reasons = (part for one in guilty for part in (one.why, one.finding.diagnosis.library) if part)
+    foot = [*(f"Note: {reason}" for reason in dict.fromkeys(reasons)), "Details: pytest -vv"]
+    yield headline(checked)
+    yield ""
+    report = HuntReport(checked.nodeid, "run", 0, (), tuple(one.finding for one in guilty))
+    yield from plain_blocks(report, WIDTH, LINES - 3 - len(foot))
+    yield ""
+    yield from foot
+
+
+def full_lines(checked: Checked) -> Iterator[str]:
+    """The headline, the runs, each leak."""
     yield headline(checked)
     yield ""
     yield from table(checked.runs)

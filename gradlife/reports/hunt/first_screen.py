@@ -14,7 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from gradlife.model.hunt import ATTACHED, Confidence, Finding, FindingKind, HuntReport, HuntVerdict, Severity
+from gradlife.model.hunt import ATTACHED, Confidence, Finding, FindingKind, HuntReport, HuntVerdict, PerStep, Severity
 from gradlife.model.ranks import Spread
 from gradlife.model.trace import Step, Trace
 from gradlife.reports.hunt.ranks import first_screen_lines, leaking_ranks, who_has
@@ -64,8 +64,7 @@ def screen_lines(report: HuntReport, width: int) -> list[Text]:
         return [*head, *notes, clipped(lead_on(report), width)]
     foot = list(foot_lines(report, width))
     shown = report.findings[:MOST_FINDINGS]
-    blocks = [block(finding, number, report, width) for number, finding in enumerate(shown, 1)]
-    middle = fit(blocks, LINES - len(head) - len(foot) - 1)
+    middle = blocks(report, shown, width, LINES - len(head) - len(foot) - 1)
     return [*head, Text(""), *middle, *foot]
 
 
@@ -117,6 +116,16 @@ def rounded(steps: int) -> int:
     """A number of steps with two figures: more would not be known."""
     unit = int("1".ljust(len(str(steps)) - 1, "0"))
     return steps // unit * unit
+
+
+def plain_blocks(report: HuntReport, width: int, room: int) -> list[str]:
+    """The blocks of a report's findings in at most so many lines, without colours."""
+    return [line.plain.rstrip() for line in blocks(report, report.findings, width, room)]
+
+
+def blocks(report: HuntReport, findings: Sequence[Finding], width: int, room: int) -> list[Text]:
+    """A block for each finding, all in at most so many lines."""
+    return fit([block(finding, number, report, width) for number, finding in enumerate(findings, 1)], room)
 
 
 def fit(blocks: Sequence[Sequence[Text]], room: int) -> list[Text]:
@@ -290,16 +299,19 @@ def details_command(report: HuntReport) -> str:
 
 
 def proof_line(report: HuntReport) -> Text:
-    """The rate after the suspect reference was cut, or the command that measures it."""
-    proof = report.findings[0].proof
+    """The rate with the line changed or the suspect reference cut, or the command that measures it."""
+    first = report.findings[0]
+    proof, is_patched = first.proof, first.patch is not None
     if proof is None:
-        return Text(f"Proof: gradlife hunt --prove {report.target} cuts the reference and measures again")
-    after = amounts(proof.after)
+        how = "changes the line" if is_patched else "cuts the reference"
+        return Text(f"Proof: gradlife hunt --prove {report.target} {how} and measures again")
+    what = "the line changed" if is_patched else "the reference cut"
+    after = "0 B" if proof.after == PerStep() else amounts(proof.after)
     if proof.is_sufficient:
-        return Text.assemble(("Proof: ", GOOD), f"with the reference cut, {after} per step ({proof.cut})")
-    return Text.assemble(
-        ("Not proven: ", NOTE), f"with the reference cut, still {after} per step. {proof.note}".rstrip()
-    )
+        more = f"; {proof.note}" if is_patched and proof.note else "" if is_patched else f" ({proof.cut})"
+        return Text.assemble(("Proof: ", GOOD), f"with {what}, {after} per step{more}")
+    still = "" if proof.after == PerStep() else "still "
+    return Text.assemble(("Not proven: ", NOTE), f"with {what}, {still}{after} per step. {proof.note}".rstrip())
 
 
 def lead_on(report: HuntReport) -> Text:

@@ -68,6 +68,16 @@ def test_no_patch_of_what_is_no_number_or_stands_at_another_place() -> None:
     assert diff(KEPT, TRAINER + "\n    def again(self):\n        self.losses.append(1)\n") is not None
 
 
+def test_a_survivor_in_the_graph_of_a_kept_loss_is_let_go_with_it() -> None:
+    loss = step("torch.Tensor", "internal", "grad_fn", detail="float32 []")
+    kept = trace(variable("trainer"), owned("losses"), LIST, loss, detail="float32 [3]")
+    changed = diff(kept, TRAINER)
+    assert changed is not None
+    assert "+        self.losses.append(loss.item())  # kept\n" in changed
+    beside = step("torch.Tensor", "attribute", "features", detail="float32 []")
+    assert diff(trace(variable("trainer"), owned("losses"), LIST, beside, detail="float32 [3]"), TRAINER) is None
+
+
 def test_no_patch_where_the_line_is_unsure_or_the_pattern_is_another() -> None:
     text = TRAINER.replace("self.total = self.total + loss", "self.losses.append(loss)")
     assert diff(KEPT, text) is None

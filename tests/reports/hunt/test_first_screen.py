@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds
-from gradlife.model.hunt import SECOND, Confidence, Control, HuntReport, Patch, PerStep, Severity, StoredAt
+from gradlife.model.hunt import SECOND, Confidence, Control, HuntReport, Patch, PerStep, Proof, Severity, StoredAt
 from gradlife.reports.hunt.first_screen import LINES, print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
 from printing import printed, widest
@@ -136,12 +136,23 @@ def test_a_cycle_names_its_objects_and_its_advice_is_words_where_it_has_no_code(
 
 
 def test_proof_gives_the_rate_after_the_cut() -> None:
-    assert "Proof: with the reference cut, nothing per step (item of list .history" in screen(
+    assert "Proof: with the reference cut, 0 B per step (item of list .history" in screen(
         hunt(replace(LOSSES, proof=PROVEN))
     )
     failed = replace(PROVEN, is_sufficient=False, after=PROVEN.before, note="still held by a hook")
     text = screen(hunt(replace(LOSSES, proof=failed)), 120)
     assert "Not proven: with the reference cut, still 1 tensor and 65.5 kB per step. still held by a hook\n" in text
+
+
+def test_proof_of_a_patch_gives_the_rate_and_the_losses() -> None:
+    patched = replace(LOSSES, patch=Patch("", ("a(loss)",), ("a(loss.item())",)))
+    assert "Proof: gradlife hunt --prove train.py changes the line and measures again" in screen(hunt(patched))
+    proof = Proof("train.py:41 changed", LOSSES.per_step, PerStep(), True, "400 losses are the same")
+    text = screen(hunt(replace(patched, proof=proof)))
+    assert "Proof: with the line changed, 0 B per step; 400 losses are the same\n" in text
+    failed = replace(proof, is_sufficient=False, note="loss 2 is 0.5 instead of 0.25")
+    text = screen(hunt(replace(patched, proof=failed)))
+    assert "Not proven: with the line changed, 0 B per step. loss 2 is 0.5 instead of 0.25\n" in text
 
 
 def test_clean_is_two_lines_with_what_is_not_covered() -> None:

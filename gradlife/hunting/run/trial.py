@@ -1,0 +1,92 @@
+"""A run that is held against another one: with fixed seeds, with sources changed, and with its losses written down.
+
+A loss is what the program calls `backward` on, where that is a single number.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+import struct
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from gradlife.hunting.process.changed_sources import change_sources
+from gradlife.hunting.process.import_watch import when_imported
+
+SEED = 0
+SOURCES, LOSSES = "sources.json", "losses"
+
+
+def prepare_trial(folder: str, texts: dict[str, str]) -> None:
+    """Write down the sources that a trial is to run with, by the paths of their files."""
+    Path(folder, SOURCES).write_text(json.dumps(texts), encoding="utf-8")
+
+
+def begin_trial(folder: str) -> None:
+    """Set up this process, before the program is loaded."""
+    random.seed(SEED)
+    when_imported("numpy.random", lambda module: module.seed(SEED))
+    when_imported("torch", lambda module: module.manual_seed(SEED))
+    sources = Path(folder, SOURCES)
+    if sources.exists():
+        change_sources(json.loads(sources.read_text(encoding="utf-8")))
+    when_imported("torch.autograd", LossLog(folder).attach)
+
+
+def losses_of(folder: str) -> tuple[float, ...]:
+    """The losses that a trial wrote down; none where several processes had some: their order means nothing."""
+    files = list(Path(folder).glob(f"{LOSSES}.*"))
+    data = files[0].read_bytes() if len(files) == 1 else b""
+    return tuple(value for (value,) in struct.iter_unpack("<d", data[: len(data) // 8 * 8]))
+
+
+class LossLog:
+    """Hears every backward pass of this process, those made within another left out."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._process = os.getpid()
+        self._file = -1
+        self._inside = threading.local()
+
+    def attach(self, autograd: Any) -> None:
+        """Wraps what `Tensor.backward` and `autograd.grad` both call, where this torch has it."""
+        plain = getattr(autograd, "_engine_run_backward", None)
+        if plain is None:
+            return
+
+        @functools.wraps(plain)
+        def run_backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            if getattr(self._inside, "is_now", False) or os.getpid() != self._process:
+                return plain(tensors, *args, **kwargs)
+            self._inside.is_now = True
+            try:
+                self._write(tensors)
+                return plain(tensors, *args, **kwargs)
+            finally:
+                self._inside.is_now = False
+
+        autograd._engine_run_backward = run_backward
+
+    def _write(self, tensors: Any) -> None:
+        values = [*numbers(tensors if isinstance(tensors, (tuple, list)) else (tensors,))]
+        if values and self._file < 0:
+            path = os.path.join(self._folder, f"{LOSSES}.{self._process}")
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if values:
+            os.write(self._file, struct.pack(f"<{len(values)}d", *values))
+
+
+def numbers(tensors: Iterable[Any]) -> Iterable[float]:
+    """The values of tensors that have one; what cannot be read now is left out."""
+    for tensor in tensors:
+        try:
+            if tensor.numel() == 1:
+                yield float(tensor.item())
+        except Exception:  # a tensor of a mode, or of a complex number: the program goes on
+            continue

@@ -1,0 +1,60 @@
+"""Applies a unified diff to a text, as `git apply` does: whole hunks, at their line or where their lines stand now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+HEAD = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
+NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+class NotApplicable(ValueError):
+    """The lines that a diff changes are not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines, with their ends, and those that take their place."""
+
+    line: int  # of the first one, counted from 0
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+def file_of(diff: str) -> str:
+    """The file that a diff of one file changes, from the folder that it is to be applied in."""
+    return diff.partition("--- a/")[2].partition("\n")[0]
+
+
+def patched(text: str, diff: str) -> str:
+    """The changed text. Raises NotApplicable."""
+    lines = text.split("\n")
+    rows = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    shift = 0
+    for hunk in hunks(diff):
+        at = place_of(hunk.old, rows, hunk.line + shift)
+        rows[at : at + len(hunk.old)] = hunk.new
+        shift = at - hunk.line + len(hunk.new) - len(hunk.old)
+    return "".join(rows)
+
+
+def place_of(old: Sequence[str], rows: Sequence[str], near: int) -> int:
+    """Where the lines stand, the nearest place to the expected one."""
+    places = [at for at in range(len(rows) - len(old) + 1) if tuple(rows[at : at + len(old)]) == tuple(old)]
+    if not places:
+        raise NotApplicable(f"line {near + 1} and those around it have changed")
+    return min(places, key=lambda at: abs(at - near))
+
+
+def hunks(diff: str) -> Iterator[Hunk]:
+    """The parts of a diff."""
+    rows = [f"{row}\n" for row in diff.replace(f"\n{NO_NEWLINE}", "\0\n").split("\n")[:-1]]
+    starts = [number for number, row in enumerate(rows) if HEAD.match(row)]
+    for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+        head = HEAD.match(rows[start])
+        body = [row.removesuffix("\0\n") for row in rows[start + 1 : end]]
+        old = tuple(row[1:] for row in body if row[:1] in " -")
+        new = tuple(row[1:] for row in body if row[:1] in " +")
+        yield Hunk(int(head[1]) - 1 if head is not None else 0, old, new)

@@ -1,0 +1,38 @@
+"""The server: the tools under their names, each marked as one that changes nothing."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from gradlife._version import __version__
+from gradlife.errors import GradlifeError
+from gradlife.mcp_server import tools
+
+INSTRUCTIONS = """\
+gradlife finds memory leaks of PyTorch programs. Begin with hunt: it runs the program and names the line that stores
+what leaks (stored_at) and, where one is safe, the change (patch). Apply the patch, then hunt again: the verdict must be
+clean. explain tells what a code such as GL402 means.
+"""
+
+TOOLS = (tools.hunt, tools.why, tools.snapshot, tools.diff, tools.explain)
+
+
+class NoServer(GradlifeError):
+    """The package that speaks the protocol is not installed."""
+
+
+def make_server() -> Any:
+    """A server with all tools. Raises NoServer."""
+    try:
+        kind = importlib.import_module("mcp.server").MCPServer
+        annotations = importlib.import_module("mcp.types").ToolAnnotations
+    except (ImportError, AttributeError):
+        raise NoServer(
+            "gradlife mcp needs the package mcp, version 2 or newer", "pip install 'gradlife[mcp]'"
+        ) from None
+    server = kind("gradlife", instructions=INSTRUCTIONS, version=__version__)
+    for tool in TOOLS:
+        harmless = annotations(readOnlyHint=tool is not tools.snapshot, destructiveHint=False)
+        server.tool(description=tool.__doc__, annotations=harmless)(tool)
+    return server

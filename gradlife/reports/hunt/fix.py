@@ -1,0 +1,53 @@
+"""A fix that was tried: the change, growth before and after, and whether the losses are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from gradlife.model.hunt import Finding, PerStep
+from gradlife.reports.hunt.sentences import amounts
+from gradlife.reports.theme import BAD, GOOD, QUIET, TITLE
+
+INDENT = "   "
+
+
+def print_fix(console: Console, proven: Sequence[Finding], written: Sequence[str], command: str) -> None:
+    """Print the findings that have a patch and its proof, and the files that were changed or the command that does it."""
+    for line in fix_lines(proven, written, command):
+        console.print(line, soft_wrap=True)
+
+
+def fix_lines(proven: Sequence[Finding], written: Sequence[str], command: str) -> Iterator[Text]:
+    """The lines."""
+    yield Text("")
+    for finding in proven:
+        yield from change_lines(finding)
+    notes = dict.fromkeys(one.proof.note for one in proven if one.proof is not None and one.proof.note)
+    yield from (Text.assemble((f"{INDENT}losses  ", QUIET), note) for note in notes)
+    if not all(one.proof is not None and one.proof.is_sufficient for one in proven):
+        yield Text.assemble(("not fixed: ", BAD), "no file was changed")
+    elif written:
+        yield Text.assemble(("fixed: ", GOOD), f"{', '.join(written)} changed")
+    else:
+        yield Text.assemble(("fixed: ", GOOD), f"{command} changes the file")
+
+
+def change_lines(finding: Finding) -> Iterator[Text]:
+    """What one patch changes, and the rates."""
+    patch, proof = finding.patch, finding.proof
+    stored = finding.stored_at
+    yield Text(f"Fix  {stored.file}:{stored.line}" if stored is not None else "Fix", TITLE)
+    if patch is not None:
+        yield from (Text(f"{INDENT}- {line}", BAD) for line in patch.removed)
+        yield from (Text(f"{INDENT}+ {line}", GOOD) for line in patch.added)
+    if proof is not None:
+        yield Text.assemble((f"{INDENT}before  ", QUIET), rate(proof.before))
+        yield Text.assemble((f"{INDENT}after   ", QUIET), rate(proof.after))
+
+
+def rate(per_step: PerStep) -> str:
+    """A rate, as the first screen has it."""
+    return f"{'0 B' if per_step == PerStep() else amounts(per_step)} per step"

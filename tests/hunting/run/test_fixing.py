@@ -1,0 +1,60 @@
+"""`gradlife hunt --fix`: the patch is tried, growth and losses are told, and with --write the file is changed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TRAIN = """\
+import torch
+
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+losses = []
+
+for _ in range(60):
+    loss = model(torch.randn(8, 4)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    losses.append(loss)
+"""
+
+
+def hunt(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gradlife", "hunt", *words], cwd=folder, capture_output=True, text=True, timeout=900
+    )
+
+
+@pytest.mark.whole
+@pytest.mark.torch
+def test_a_fix_is_tried_and_written(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAIN)
+    tried = hunt(tmp_path, "--fix", "train.py")
+    lines = tried.stderr.splitlines()
+    start = lines.index("Fix  train.py:12")
+    assert lines[start + 1 : start + 3] == ["   - losses.append(loss)", "   + losses.append(loss.item())"]
+    assert re.fullmatch(r"   before  .+ tensors? and .+ kB per step", lines[start + 3])
+    assert lines[start + 4 :] == [
+        "   after   0 B per step",
+        "   losses  60 losses are the same",
+        "fixed: gradlife hunt --fix --write train.py changes the file",
+    ]
+    assert (tried.returncode, (tmp_path / "train.py").read_text()) == (1, TRAIN)
+    written = hunt(tmp_path, "--fix", "--write", "train.py")
+    assert (written.returncode, written.stderr.splitlines()[-1]) == (0, "fixed: train.py changed")
+    assert (tmp_path / "train.py").read_text() == TRAIN.replace("append(loss)", "append(loss.item())")
+    assert [path.name for path in tmp_path.iterdir()] == ["train.py"]
+
+
+def test_write_needs_fix(tmp_path: Path) -> None:
+    done = hunt(tmp_path, "--write", "train.py")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "gradlife: error: --write needs --fix (try: gradlife hunt --fix --write SCRIPT)\n",
+    )

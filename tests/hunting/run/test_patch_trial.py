@@ -1,0 +1,140 @@
+"""A patch tried: the rate and the losses of a run with it, beside those of the run before."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gradlife.errors import UsageError
+from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts
+from gradlife.hunting.run.proof import proven
+from gradlife.hunting.stores.patches import patch_of
+from gradlife.model.hunt import (
+    Advice,
+    Diagnosis,
+    Finding,
+    FindingKind,
+    HuntReport,
+    Patch,
+    PerStep,
+    Proof,
+    Round,
+    StoredAt,
+)
+from gradlife.model.trace import Ledger, Lifetime, Trace
+
+RATE = PerStep(2.0, 1.0, 1.0, 0.0, 1000.0)
+TEXT = "kept.append(loss)\n"
+
+
+def finding(patch: Patch | None = None, rate: PerStep = RATE, mark: str = "a") -> Finding:
+    trace = Trace("Tensor", "", Lifetime.HELD, (), (), Ledger(1, ()))
+    named = Diagnosis("GL402", "a list grows", "", Advice(""))
+    stored = StoredAt("train.py", 1, TEXT.strip())
+    return Finding(
+        FindingKind.GROWTH, Lifetime.HELD, named, trace, rate, fingerprint=mark, patch=patch, stored_at=stored
+    )
+
+
+def report(*findings: Finding, rounds: int = 3) -> HuntReport:
+    return HuntReport("train.py", "s", 5, (Round(5, RATE),) * rounds, findings)
+
+
+class Program:
+    """A program that is run in no process: it writes the losses that it is given, one row for each run."""
+
+    def __init__(self, folder: Path, *runs: Sequence[float], after: HuntReport | None = None) -> None:
+        self._runs = [*runs]
+        self._after = after if after is not None else report()
+        self.sources: list[dict[str, str]] = []
+        self.settings = Settings("train.py", trial=str(folder))
+        self._write(str(folder))
+
+    def _write(self, folder: str) -> None:
+        values = self._runs.pop(0)
+        Path(folder, "losses.1").write_bytes(struct.pack(f"<{len(values)}d", *values))
+
+    def run(self, settings: Settings) -> HuntReport:
+        sources = Path(settings.trial, "sources.json")
+        self.sources.append(json.loads(sources.read_text()) if sources.exists() else {})
+        self._write(settings.trial)
+        return self._after
+
+
+def test_equal_losses_and_no_growth_are_a_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(TEXT)
+    patch = patch_of("train.py", TEXT, TEXT.replace("(loss)", "(loss.item())"))
+    program = Program(tmp_path, [1.0, 0.5], [1.0, 0.5, 0.25])
+    [found] = proven(report(finding(patch)), program.settings, program.run).findings
+    assert found.proof == Proof("train.py:1 changed", RATE, PerStep(), True, "2 losses are the same")
+    assert program.sources == [{str(tmp_path / "train.py"): "kept.append(loss.item())\n"}]
+    assert Path("train.py").read_text() == TEXT
+
+
+def test_another_loss_is_no_proof(tmp_path: Path) -> None:
+    program = Program(tmp_path, [1.0, 0.5], [1.0, 0.75], [1.0, 0.5])
+    found = try_texts({}, program.settings, program.run)
+    assert (found.is_same, found.losses) == (False, "loss 2 is 0.75 instead of 0.5")
+    assert not patch_proof(finding(), found).is_sufficient
+
+
+def test_losses_that_differ_by_themselves_say_nothing(tmp_path: Path) -> None:
+    program = Program(tmp_path, [1.0, 0.5], [1.0, 0.75], [1.0, 0.625])
+    found = try_texts({}, program.settings, program.run)
+    assert (found.is_same, found.losses) == (True, "its losses differ from run to run")
+
+
+def test_a_program_without_losses_is_judged_by_its_growth(tmp_path: Path) -> None:
+    program = Program(tmp_path, [], [])
+    found = try_texts({}, program.settings, program.run)
+    assert (found.is_same, found.losses) == (True, "")
+    assert patch_proof(finding(), found).is_sufficient
+
+
+@pytest.mark.parametrize("mark", ["a", "b"])
+def test_growth_that_is_still_there_is_told(tmp_path: Path, mark: str) -> None:
+    program = Program(tmp_path, [float("nan")], [float("nan")], after=report(finding(mark=mark)))
+    proof = patch_proof(finding(), try_texts({}, program.settings, program.run))
+    assert (proof.is_sufficient, proof.after, proof.note) == (False, RATE, "1 loss is the same")
+
+
+def test_a_run_without_rounds_proves_nothing(tmp_path: Path) -> None:
+    program = Program(tmp_path, [], [], after=report(rounds=1))
+    assert not patch_proof(finding(), try_texts({}, program.settings, program.run)).is_sufficient
+
+
+def test_a_file_that_has_changed_since_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text("other\n")
+    with pytest.raises(UsageError, match=r"the patch of train\.py does not fit"):
+        changed_files([finding(patch_of("train.py", TEXT, "kept.append(1)\n"))])
+
+
+CHANGED = """
+import sys
+from pathlib import Path
+
+from gradlife.hunting.process.changed_sources import change_sources, source_of
+
+module = Path("module.py")
+change_sources({str(module): "name = 'changed'"})
+import module as imported, beside
+print(imported.name, beside.name, source_of("module.py"), source_of("beside.py"))
+"""
+
+
+def test_a_changed_source_is_imported_in_the_place_of_its_file_and_of_its_cached_code(tmp_path: Path) -> None:
+    for name in ("module", "beside"):
+        (tmp_path / f"{name}.py").write_text(f"name = '{name}'")
+    compile_all = [sys.executable, "-m", "compileall", "-q", str(tmp_path)]
+    subprocess.run(compile_all, check=True, timeout=900)
+    done = subprocess.run([sys.executable, "-c", CHANGED], cwd=tmp_path, capture_output=True, text=True, timeout=900)
+    assert done.stdout == "changed beside b\"name = 'changed'\" b\"name = 'beside'\"\n", done.stderr

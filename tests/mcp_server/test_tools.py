@@ -1,0 +1,94 @@
+"""What an assistant is told: the line, the change, the words of the commands; and errors as text."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradlife.mcp_server import tools
+from gradlife.mcp_server.server import NoServer, make_server
+from gradlife.mcp_server.tools import ToolFailed
+
+LEAKING = """\
+kept = []
+
+
+def step():
+    kept.append(object())
+"""
+
+
+def test_a_code_is_explained() -> None:
+    assert tools.explain("GL402").startswith("GL402")
+
+
+def test_what_a_command_refuses_is_an_error_with_its_words() -> None:
+    with pytest.raises(ToolFailed, match=r"unknown|no such|GL999"):
+        tools.explain("GL999")
+
+
+def test_a_file_that_is_there_is_never_written_over(tmp_path: Path) -> None:
+    (tmp_path / "heap.glheap").write_text("mine")
+    with pytest.raises(ToolFailed, match=r"heap\.glheap exists"):
+        tools.snapshot("train.py", "heap.glheap", folder=str(tmp_path))
+    assert (tmp_path / "heap.glheap").read_text() == "mine"
+
+
+@pytest.mark.whole
+def test_a_hunt_names_the_line_that_stores(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(LEAKING)
+    found = tools.hunt("program.py::step", folder=str(tmp_path))
+    assert found["verdict"] == "leak"
+    [finding] = found["findings"]
+    assert (finding["stored_at"]["file"], finding["stored_at"]["line"]) == ("program.py", 5)
+    assert (finding["patch"], finding["severity"]) == (None, "minor")
+    assert "kept.append(object())" in found["screen"]
+    assert (tmp_path / "program.py").read_text() == LEAKING
+
+
+@pytest.mark.whole
+def test_two_snapshots_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("names = ['a']\n")
+    first = tools.snapshot("one.py", "one.glheap", folder=str(tmp_path))
+    assert first.startswith("one.glheap: ")
+    path = str(tmp_path / "one.glheap")
+    assert tools.diff(path, path)
+    assert "module" in tools.why(path, "module")
+
+
+def test_without_the_package_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(NoServer, match=r"gradlife mcp needs the package mcp"):
+        make_server()
+
+
+def test_the_server_has_the_five_tools_and_marks_what_they_change() -> None:
+    pytest.importorskip("mcp.server", reason="the package mcp is not installed")
+    listed = asyncio.run(make_server().list_tools())
+    assert [one.name for one in listed] == ["hunt", "why", "snapshot", "diff", "explain"]
+    assert all(one.annotations.destructive_hint is False for one in listed)
+
+
+@pytest.mark.whole
+def test_an_assistant_that_begins_a_session_is_answered() -> None:
+    pytest.importorskip("mcp.server", reason="the package mcp is not installed")
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "gradlife", "mcp"],
+        input=json.dumps(hello) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    answer = json.loads(done.stdout.splitlines()[0])
+    assert (answer["id"], answer["result"]["serverInfo"]["name"]) == (1, "gradlife")
