@@ -88,6 +88,7 @@ bench-heap: $(VENV)/.built $(VENV)/.bench ## ask the heap graph, its peers and a
 
 bench-attach: $(VENV)/.built ## time the clients of a model server before, while and after gradlife attaches to it
 	$(BIN)/python -m benchmarks.attach $(ARGS)
+
 bench-patch: $(VENV)/.built ## hunt the leaking programs in CORPUS=FOLDER and the planted leaks: are stored lines right, do patches end leaks?
 	$(BIN)/python -m benchmarks.patches $(CORPUS) $(ARGS)
 
