@@ -16,6 +16,9 @@ from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError
 #: Seconds that a program may run.
 LIMIT = 900
 
+#: Characters of what a program and its hunt print: the report of a script comes on standard error, of a function on output.
+MOST_TEXT = 8_000
+
 #: Keys of a finding that an assistant needs; the whole report is too long for its memory.
 FINDING_KEYS = (
     "code",
@@ -104,4 +107,6 @@ def command(words: Sequence[str], folder: str = ".", is_program: bool = False) -
         raise ToolFailed(f"it did not run: {error}", "gradlife in a terminal") from None
     if not is_program and done.returncode not in ANSWERS:
         raise ToolFailed(done.stderr.strip() or f"status {done.returncode}", "gradlife --help")
-    return (done.stderr if is_program else done.stdout).strip()
+    if not is_program:
+        return done.stdout.strip()
+    return "\n".join(part for part in (done.stderr.strip(), done.stdout.strip()) if part)[-MOST_TEXT:]
