@@ -100,9 +100,10 @@ def _when_first_is_there(fn: Callable[..., None]) -> Callable[[Tensor], None]:
 
 def node_behind(tensor: Tensor) -> Any:
     """The node of a tensor, that of a leaf from behind a view of it: what its class does to a view shows."""
-    node = tensor.grad_fn
+    node: Any = tensor.grad_fn
     if tensor.requires_grad and node is None:
         with enable_grad():
-            node = tensor.view_as(tensor).grad_fn.next_functions[0][0]
+            node = tensor.view_as(tensor).grad_fn
+        node = node.next_functions[0][0]
     assert node is not None, "Expected gradient function to be set"
     return node
