@@ -100,7 +100,7 @@ def _when_first_is_there(fn: Callable[..., None]) -> Callable[[Tensor], None]:
 
 def node_behind(tensor: Tensor) -> Any:
     """The node of a tensor, that of a leaf from behind a view of it: what its class does to a view shows."""
-    node: Any = tensor.grad_fn
+    node: Any = tensor.grad_fn if tensor.requires_grad else None
     if tensor.requires_grad and node is None:
         with enable_grad():
             node = tensor.view_as(tensor).grad_fn
