@@ -180,3 +180,13 @@ def unlink_quietly(path: str) -> None:
     """Remove a file that may be gone."""
     with contextlib.suppress(OSError):
         os.unlink(path)
+
+
+def visible(name: str) -> str:
+    """Spell out what would move a cursor, end a line, turn the direction of a text or begin a sequence: ``\\x1b``.
+
+    Names come from programs that nobody has checked. Cost: one pass.
+    """
+    if name.isprintable():
+        return name
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in name)

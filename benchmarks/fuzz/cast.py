@@ -66,6 +66,8 @@ def hook(lab: Any, label: str, over: Any = None, does: str = "nothing") -> Calla
         held = over  # noqa: F841 - holding it is all that this does with it
         calls.append(1)
         noted(lab, label, given)
+        if does == "stashes":
+            lab.hold(given)
         # a backward whose hooks run backward whose hooks run backward ends only with the stack
         return None if does == "runs backward" and len(calls) > 1 else hook_answer(does, over, given)
 
@@ -126,6 +128,17 @@ def unpack(lab: Any, label: str, kind: str = "same", over: Any = None) -> Callab
     return unpacking
 
 
+def subclass(lab: Any, name: str = "Sub") -> Any:
+    """Return the subclass of Tensor of this name. `Off` is not asked, `Under` is a subclass of `Sub`."""
+    Tensor = lab.fw.Tensor
+    base = subclass(lab) if name == "Under" else Tensor
+    known = [each for each in base.__subclasses__() if each.__name__ == name]
+    if known:
+        return known[-1]
+    body = {"__torch_function__": lab.fw._C._disabled_torch_function_impl} if name == "Off" else {}
+    return type(name, (base,), body)
+
+
 def custom(
     lab: Any,
     label: str,
@@ -134,29 +147,43 @@ def custom(
     gives: str = "new",
     back: str = "plain",
     over: Any = None,
+    setup: bool = False,
 ) -> Any:
-    """A Function that keeps something on its ctx, saves something, and gives something new, a view, or its input."""
+    """A Function that keeps something on its ctx, saves something, and gives something new, a view, or its input.
+
+    With `setup` it is written in the two-part form.
+    """
+
+    def compute(x: Any) -> Any:
+        if gives == "dirty":
+            x.mul_(2)
+        middle = x * 2
+        y = {"view": x.view_as(x), "part": x[...], "input": x, "dirty": x}.get(gives, middle + 1)
+        return (y, middle) if gives in ("two", "unmaterialized", "marked") else y
+
+    def prepare(ctx: Any, inputs: Any, output: Any) -> None:
+        (x,) = inputs
+        y, middle = output if isinstance(output, tuple) else (output, x * 2)
+        if gives == "dirty":
+            ctx.mark_dirty(x)
+        things = {"input": x, "output": y, "middle": middle, "view": y.view_as(y), "other": over, "itself": ctx}
+        if keep != "nothing":
+            ctx.kept = things[keep]
+        if save in things:
+            ctx.save_for_backward(things[save])
+        elif save == "both":
+            ctx.save_for_backward(x, y)
+        if gives == "unmaterialized":
+            ctx.set_materialize_grads(False)
+        if gives == "marked":
+            ctx.mark_non_differentiable(middle)
 
     class Custom(lab.fw.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
-            if gives == "dirty":
-                x.mul_(2)
-                ctx.mark_dirty(x)
-            middle = x * 2
-            y = {"view": x.view_as(x), "input": x, "dirty": x}.get(gives, middle + 1)
-            things = {"input": x, "output": y, "middle": middle, "view": y.view_as(y), "other": over, "itself": ctx}
-            if keep != "nothing":
-                ctx.kept = things[keep]
-            if save in things:
-                ctx.save_for_backward(things[save])
-            elif save == "both":
-                ctx.save_for_backward(x, y)
-            if gives == "unmaterialized":
-                ctx.set_materialize_grads(False)
-            if gives == "marked":
-                ctx.mark_non_differentiable(middle)
-            return (y, middle) if gives in ("two", "unmaterialized", "marked") else y
+            output = compute(x)
+            prepare(ctx, (x,), output)
+            return output
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
@@ -173,4 +200,7 @@ def custom(
                 del ctx.kept
             return {"none": None, "two": (grad, grad), "same": grad, "text": "text"}.get(back, grad * 2)
 
-    return Custom
+    if not setup:
+        return Custom
+    parts: dict[str, Callable[..., Any]] = {"forward": compute, "setup_context": prepare, "backward": Custom.backward}
+    return type("Custom", (lab.fw.autograd.Function,), {name: staticmethod(part) for name, part in parts.items()})

@@ -90,6 +90,23 @@ def grad(draft: Draft) -> str | None:
 
 
 @rule(1)
+def grad_of_several(draft: Draft) -> str | None:
+    name, one, other = draft.made(), draft.tensor(grad=True), draft.tensor(grad=True)
+    if name is None or one is None or other is None:
+        return None
+    call = f"fw.autograd.grad({name}.sum(), [{one}, {other}], retain_graph=True, allow_unused=True)"
+    kinds = [Kind(draft.tensors[each].dims, False, "grad") for each in (one, other)]
+    first, second = (draft.bind("", kind).split(" ")[0] for kind in kinds)
+    return f"{first}, {second} = {call}" if first != second else f"{first} = {call}[1]"
+
+
+@rule(1)
+def retained_gradient_read(draft: Draft) -> str | None:
+    name = draft.made()
+    return None if name is None else draft.bind(f"{name}.grad", Kind(draft.tensors[name].dims, False, "leaf"))
+
+
+@rule(1)
 def retain_grad(draft: Draft) -> str | None:
     name = draft.made()
     return None if name is None else f"{name}.retain_grad()"
@@ -158,7 +175,8 @@ def asked(draft: Draft) -> str | None:
 
 KEPT = ("nothing", "nothing", "input", "output", "middle", "view", "other", "itself")
 SAVES = ("nothing", "input", "output", "middle", "view", "both", "other")
-GIVES = ("new", "new", "new", "view", "input", "dirty", "two", "unmaterialized", "marked")
+GIVES = ("new", "new", "new", "view", "part", "input", "dirty", "two", "unmaterialized", "marked")
+RETURN_TWO = ("two", "unmaterialized", "marked")
 BACKS = (
     "plain",
     "plain",
@@ -188,6 +206,8 @@ def custom_function(draft: Draft) -> str | None:
     words = [f"{key}={value!r}" for key, value in chosen.items() if value not in ("nothing", "new", "plain")]
     if "other" in (chosen["keep"], chosen["save"]):
         words.append(f"over={draft.pick([*draft.tensors, *draft.nodes])}")
+    if draft.often(0.3):
+        words.append("setup=True")
     call = ", ".join(["lab", draft.label("f"), *words])
-    which = "[0]" if chosen["gives"] in ("two", "unmaterialized", "marked") else ""
+    which = draft.pick(("[0]", "[1]")) if chosen["gives"] in RETURN_TWO else ""
     return draft.bind(f"custom({call}).apply({name}){which}", Kind(draft.tensors[name].dims, True, "custom"))

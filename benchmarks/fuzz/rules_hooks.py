@@ -9,6 +9,7 @@ DOES = (
     "nothing",
     "nothing",
     "nothing",
+    "stashes",
     "scales",
     "raises",
     "returns text",

@@ -14,6 +14,7 @@ NEEDED = {  # what a hook or Function calls besides itself
     "custom": ("noted",),
     "pack": (),
     "unpack": (),
+    "subclass": (),
 }
 NAME = re.compile(r"\b[tnr]\d\b")
 HEAD = '''"""A program that the fuzzer wrote and shrank: what PyTorch shows at each step, its profile must show."""
@@ -44,7 +45,7 @@ def story_of(found: Found, seed: int) -> str:
 def sources(program: Program) -> list[str]:
     """The source of the hooks and Functions that a program uses."""
     text = " ".join(step.text for step in program.steps)
-    used = [name for name in NEEDED if re.search(rf"\b{name}\(lab", text)]
+    used = [name for name in NEEDED if re.search(rf"\b{name}\(lab\b", text)]
     names = dict.fromkeys([*used, *(other for name in used for other in NEEDED[name])])
     scale = [f"SCALE = {cast.SCALE}"] if "scaled" in names else []
     return scale + ["\n" + inspect.getsource(getattr(cast, name)).rstrip() for name in sorted(names)]

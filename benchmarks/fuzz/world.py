@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.fuzz import cast
 from benchmarks.fuzz.program import Program
 
-CAST = {name: getattr(cast, name) for name in ("hook", "pack", "unpack", "custom")}
+CAST = {name: getattr(cast, name) for name in ("hook", "pack", "unpack", "custom", "subclass")}
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 OWN_PLACE = re.compile(r"gradlife\.engine\b(\.tensors)?\.|torch\.(storage\.)?\b")
 PLAIN = frozenset({int, float, bool, str, list, type(None)})
@@ -122,7 +122,8 @@ class World:
 
     def told_binding(self, name: str, obj: Any) -> None:
         if isinstance(obj, self.fw.Tensor):
-            self.notes.append((name, list(obj.shape), obj.requires_grad, self.is_leaf(obj), getattr(obj, "tag", None)))
+            facts = (list(obj.shape), obj.requires_grad, self.is_leaf(obj), getattr(obj, "tag", None))
+            self.notes.append((name, type(obj).__name__, *facts))
         elif obj is None or isinstance(obj, (int, float, str, bool)):
             self.notes.append((name, obj))
             return

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
-from benchmarks.fuzz import rules_graph, rules_hooks, rules_tensors  # each enters its rules
+from benchmarks.fuzz import rules_classes, rules_graph, rules_hooks, rules_tensors  # each enters its rules
 from benchmarks.fuzz.draft import Draft
 from benchmarks.fuzz.grammar import RULES, WEIGHTS
 from benchmarks.fuzz.program import Program, Step
 
-RULE_MODULES = (rules_graph, rules_hooks, rules_tensors)
+RULE_MODULES = (rules_classes, rules_graph, rules_hooks, rules_tensors)
 SHORTEST, LONGEST = 5, 40
 
 

@@ -142,7 +142,7 @@ def ask_everything(heap: Snapshot, folder: Path) -> None:
     from gradlife.cli.pages import snapshot_page
 
     graph = heap._graph
-    arguments = argparse.Namespace(file="x", types=9, largest=9, cycles=9, instances=None, holders=None)
+    arguments = argparse.Namespace(file="x", all=True, types=9, largest=9, cycles=9, instances=None, holders=None)
     heap_text(view_of(heap, arguments)).encode()
     snapshot_page(heap, "x").encode()
     for node in range(graph.node_count):

@@ -44,10 +44,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     __torch_function__ = classmethod(overrides.default_torch_function)
     #: What a tensor can be elsewhere, and none is here.
-    is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_meta = is_nested = property(lambda self: False)
-    is_cuda = is_xpu = is_mps = is_mtia = is_maia = is_ipu = is_xla = is_vulkan = _has_symbolic_sizes_strides = (
-        is_sparse
-    )
+    is_sparse = is_sparse_csr = is_xpu = is_quantized = is_mkldnn = is_meta = is_nested = property(lambda self: False)
+    is_cuda = is_mps = is_mtia = is_maia = is_ipu = is_xla = is_vulkan = _has_symbolic_sizes_strides = is_sparse
 
     @property
     @overrides.asking

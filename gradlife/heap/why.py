@@ -14,6 +14,7 @@ from gradlife.heap.steps import is_half, last_reference, merged_steps, tail_step
 from gradlife.heap.tensors import tensor_facts
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.trace import Ledger, Lifetime, Referrer, Trace
+from gradlife.output import visible
 
 
 def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
@@ -83,7 +84,8 @@ def unknown_ledger(obj: object) -> Ledger:
 
 
 def type_name(obj: object) -> str:
-    return type(obj).__qualname__  # type(), not __class__: that may be a property of the user's
+    """The class's name, as it can be shown."""
+    return visible(type(obj).__qualname__)  # type(), not __class__: that may be a property of the user's
 
 
 def checked_budget(budget: int | None) -> int:

@@ -1,5 +1,8 @@
 #include "engine/backward/views.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "base/host.hpp"
 #include "base/labels.hpp"
 #include "engine/backward/graph_task.hpp"
@@ -15,6 +18,8 @@ thread_local ChangeListener* change_listener = nullptr;
 thread_local bool replays_views = false;
 constexpr const char* leaf_view_text =
     "a view of a leaf Variable that requires grad is being used in an in-place operation.";
+constexpr const char* variable_file = "\"/__w/pytorch/pytorch/torch/csrc/autograd/variable.cpp\"";
+constexpr const char* please_report = ", please report a bug to PyTorch. ";
 
 const char* leaf_text() {
   const Policy& policy = *current_policy();
@@ -125,24 +130,20 @@ const char* creation_text(CreationMeta creation) {
   switch (creation) {
     case CreationMeta::multi_output:
       return " This view is the output of a function that returns multiple views. Such functions do not allow the "
-             "output "
-             "views to be modified inplace. You should replace the inplace operation by an out-of-place one.";
+             "output views to be modified inplace. You should replace the inplace operation by an out-of-place one.";
     case CreationMeta::no_grad:
       return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
-             "moving "
-             "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
-             "tracked) or both outside (if you want the inplace to be tracked).";
+             "moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
+             "to be tracked) or both outside (if you want the inplace to be tracked).";
     case CreationMeta::inference_mode:
       return " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
              "moving both the view and the inplace either both inside the inference_mode block (if you don't want the "
              "inplace to be tracked) or both outside (if you want the inplace to be tracked).";
     case CreationMeta::in_custom_function:
       return " This view was created inside a custom Function (or because an input was returned as-is) and the "
-             "autograd "
-             "logic to handle view+inplace would override the custom backward associated with the custom Function, "
-             "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
-             "the "
-             "custom Function.";
+             "autograd logic to handle view+inplace would override the custom backward associated with the custom "
+             "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+             "output of the custom Function.";
     case CreationMeta::normal:
       break;
   }
@@ -199,26 +200,32 @@ void rebuild_view_node(const Tensor& view) {
   meta.view->attr_version = view->version();
 }
 
-void move_retained_grad(const Tensor& tensor, const NodePtr& old_node) {
+// Since 2.0 the hook is looked for under a number at the old node, which is that at the new one unless `number` is
+// given. An assertion fails if none is there; if another output's is, it is taken.
+void move_retained_grad(const Tensor& tensor, const NodePtr& old_node, std::optional<uint32_t> number) {
   AutogradMeta& meta = *tensor->meta();
-  if (!meta.retains_grad || !old_node) return;
+  const bool is_by_number = has(*current_policy(), traits::one_retains_grad_hook_per_output);
+  if (!meta.retains_grad || (!old_node && !is_by_number)) return;
+  require(static_cast<bool>(old_node), "old_fn INTERNAL ASSERT FAILED at ", variable_file, ":205", please_report);
   auto& hooks = old_node->retains_grad_hooks;
-  for (size_t i = 0; i < hooks.size(); ++i) {
-    if (hooks[i].second != meta.retains_grad) continue;
-    hooks.erase(hooks.begin() + static_cast<std::ptrdiff_t>(i));
-    break;
-  }
-  meta.grad_fn->add_retains_grad_hook(meta.output_nr, meta.retains_grad);
+  const auto found = std::find_if(hooks.begin(), hooks.end(), [&](const auto& entry) {
+    return is_by_number ? entry.first == number.value_or(meta.output_nr) : entry.second == meta.retains_grad;
+  });
+  require(found != hooks.end() || !is_by_number, "out != nullptr INTERNAL ASSERT FAILED at ", variable_file, ":207",
+          please_report);
+  const auto moved = found != hooks.end() ? found->second : meta.retains_grad;
+  if (found != hooks.end()) hooks.erase(found);
+  meta.grad_fn->add_retains_grad_hook(meta.output_nr, moved);
 }
 
 // Hooks of a tensor stay with its old node (since 2.0 its wrapper releases them, too); only retain_grad moves along.
-void leave_hooks_behind(const Tensor& tensor, const NodePtr& old_node) {
-  move_retained_grad(tensor, old_node);
+void leave_hooks_behind(const Tensor& tensor, const NodePtr& old_node, std::optional<uint32_t> number = {}) {
   const auto left = std::move(tensor->meta()->hooks);
   tensor->meta()->hooks.clear();
   const Policy& policy = *current_policy();
   if (has(policy, traits::inplace_change_drops_wrapper_hooks) && tensor->wrapper() != nullptr)
     host().drop_hooks(tensor->wrapper());
+  move_retained_grad(tensor, old_node, number);
 }
 
 }  // namespace
@@ -249,8 +256,9 @@ void rebase_history(const Tensor& changed, const NodePtr& node) {
   const NodePtr old_base_node = base->meta() != nullptr ? base->meta()->grad_fn : NodePtr();
   node->add_input_metadata(*changed);
   const NodePtr copy = make_node<CopySlices>(base, *changed, node);
+  const uint32_t old_number = base->need_meta().output_nr;
   set_history_at(base, copy, 0);
-  leave_hooks_behind(base, old_base_node);
+  leave_hooks_behind(base, old_base_node, old_number);
   grad_fn(changed);
 }
 

@@ -195,11 +195,9 @@ void detach_in_place(const Tensor& tensor) {
   if (tensor->is_inference() || inference_mode()) return;  // no business of autograd's, which alone would do something
   require(tensor->meta() == nullptr || !tensor->meta()->view,
           "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-          "training, and "
-          "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-          "called on "
-          "these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-          "torch/optim/optimizer.py as the solution.");
+          "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+          "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+          "function in torch/optim/optimizer.py as the solution.");
   if (tensor->meta() == nullptr) return;
   AutogradMeta& meta = *tensor->meta();
   const NodePtr dropped = std::move(meta.grad_fn);

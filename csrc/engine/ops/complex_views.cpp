@@ -69,9 +69,8 @@ Tensor view_as_real(const Tensor& a) {
   require(is_complex(a->dtype()), "view_as_real is only supported for complex tensors");
   require(
       !a->is_conjugate(),
-      "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view "
-      "it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
-      "original.");
+      "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it "
+      "as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
   Dims sizes = a->sizes();
   Dims strides = a->strides();
   for (int64_t& stride : strides) stride *= 2;

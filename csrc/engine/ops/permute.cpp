@@ -43,8 +43,7 @@ Tensor permute(const Tensor& a, const Dims& dims) {
   refuse_forbidden_view_of(a);
   require(dims.size() == a->dim(),
           "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-          "ordering of "
-          "dimensions i.e. input.dim() = ",
+          "ordering of dimensions i.e. input.dim() = ",
           a->dim(), " is not equal to len(dims) = ", dims.size());
   Dims sizes(dims.size());
   Dims strides(dims.size());

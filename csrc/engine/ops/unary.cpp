@@ -241,8 +241,7 @@ const UnaryRule reciprocal_rule{node_spec("ReciprocalBackward0", result_field), 
 Tensor neg(const Tensor& a) {
   require(a->dtype() != DType::boolean,
           "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-          "`~` or "
-          "`logical_not()` operator instead.");
+          "`~` or `logical_not()` operator instead.");
   return apply(neg_rule, a);
 }
 Tensor exp(const Tensor& a) { return apply(exp_rule, a); }

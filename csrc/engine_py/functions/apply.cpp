@@ -57,9 +57,18 @@ bool contains(const TensorList& tensors, const Tensor& tensor) {
 struct OutputMarks {
   TensorList dirty;
   TensorList non_differentiable;
+  TensorList saved_by_setup;  // in setup_context, which sees the same tensors as forward's caller
 };
 
-Tensor view_of_itself(const Tensor& tensor) {
+void refuse_saved_by_setup(const Tensor& tensor, const OutputMarks& marks) {
+  require(!contains(marks.saved_by_setup, tensor),
+          "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+          "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or "
+          "setup ctx inside the forward function itself.");
+}
+
+Tensor view_of_itself(const Tensor& tensor, const OutputMarks& marks) {
+  refuse_saved_by_setup(tensor, marks);
   GradMode no_grad(false);
   return make_view(tensor, tensor->sizes(), tensor->strides(), tensor->offset(), CreationMeta::in_custom_function);
 }
@@ -71,13 +80,10 @@ void check_dirty(const Tensor& tensor, bool is_input, Py_ssize_t outputs) {
   require(
       !is_view || outputs == 1,
       "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-      "than one "
-      "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a "
-      "view "
-      "(using .clone() for example) or make your Function only return one Tensor (potentially splitting it into two "
-      "Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations). "
-      "You "
-      "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.");
+      "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
+      "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
+      "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
+      "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.");
   if (!is_input) {
     const Ref warned = checked(PyObject_CallFunction(
         state().warn, "Os", PyExc_UserWarning,
@@ -94,7 +100,7 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
   const bool has_gradient =
       is_executable && node && !contains(marks.non_differentiable, tensor) && is_differentiable(tensor->dtype());
   if (!has_gradient) {
-    if (!requires_grad(tensor)) return is_input && !is_dirty ? view_of_itself(tensor) : tensor;
+    if (!requires_grad(tensor)) return is_input && !is_dirty ? view_of_itself(tensor, marks) : tensor;
     if (is_input) return detach(tensor);
     if (tensor->meta() == nullptr || !tensor->meta()->view) detach_in_place(tensor);
     return tensor;
@@ -105,7 +111,7 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
     rebase_history(tensor, node);
     return tensor;
   }
-  if (is_input) tensor = view_of_itself(tensor);
+  if (is_input) tensor = view_of_itself(tensor, marks);
   set_history(tensor, node);
   return tensor;
 }
@@ -116,6 +122,7 @@ Ref seen_by_its_class(PyObject* output, const TensorList& inputs, const OutputMa
   const bool is_as_is =
       contains(inputs, tensor) && !contains(marks.dirty, tensor) && !contains(marks.non_differentiable, tensor);
   if (!is_as_is || !overrides(output)) return Ref::borrow(output);
+  if (is_recording() || !requires_grad(tensor)) refuse_saved_by_setup(tensor, marks);
   GradMode no_grad(false);
   Ref seen = checked(in_user_code([&] { return PyObject_CallMethod(output, "view_as", "O", output); }));
   if (!is_tensor(seen.get()))
@@ -179,6 +186,14 @@ void check_to_save(PyObject* to_save) {
   }
 }
 
+TensorList saved_tensors_of(const FunctionObject& context) {
+  TensorList tensors;
+  for (PyObject* saved : {context.to_save, context.saved_for_forward})
+    for (Py_ssize_t i = 0; saved != nullptr && PyTuple_Check(saved) && i < PyTuple_GET_SIZE(saved); ++i)
+      if (is_tensor(PyTuple_GET_ITEM(saved, i))) tensors.push_back(unwrap(PyTuple_GET_ITEM(saved, i)));
+  return tensors;
+}
+
 void save_tensors(PyObject* context, const NodePtr& node, const OutputMarks& marks, const Ref& to_save) {
   FunctionObject* object = function_object(context);
   object->has_freed_buffers = false;
@@ -206,10 +221,12 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     custom.is_tensor_input = inputs.is_tensor;
     custom.output_info.clear();
   }
-  const OutputMarks marks{
+  OutputMarks marks{
       marked_tensors(object->dirty_tensors, "dirty_tensors", "mark_dirty can only accept variables, but argument "),
       marked_tensors(object->non_differentiable, "non_differentiable",
-                     "mark_non_differentiable only accepts variable arguments, but got ")};
+                     "mark_non_differentiable only accepts variable arguments, but got "),
+      {}};
+  if (inputs.has_setup_context) marks.saved_by_setup = saved_tensors_of(*object);
   // Since 2.0 it is looked at before anything else, and the context has it no longer if something fails from here on.
   const bool looks_first = has(*object->policy, traits::checks_to_save_first);
   if (is_executable && looks_first) check_to_save(object->to_save);
@@ -272,10 +289,10 @@ bool has_setup_context(Borrowed type) {
 }
 
 // Runs forward without recording.
-Ref run_forward(Borrowed type, Borrowed context, PyObject* const* arguments, Py_ssize_t count) {
+Ref run_forward(Borrowed type, Borrowed context, bool has_setup, PyObject* const* arguments, Py_ssize_t count) {
   GradMode no_grad(false);
   const Ref forward = checked(PyObject_GetAttrString(type, "forward"));
-  if (has_setup_context(type)) {
+  if (has_setup) {
     Ref outputs = checked(call_user_code(forward.get(), arguments, static_cast<size_t>(count)));
     const Ref inputs = checked(PyTuple_New(count));
     for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(arguments[i]));
@@ -309,8 +326,9 @@ void read_class_flags(Borrowed type, FunctionObject* context) {
 PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     Ref bound;
+    const bool has_setup = has_setup_context(type);
     // A setup_context sees the defaults of forward's parameters too.
-    if (has_setup_context(type) || (names != nullptr && PyTuple_GET_SIZE(names) > 0)) {
+    if (has_setup || (names != nullptr && PyTuple_GET_SIZE(names) > 0)) {
       bound = bind_keywords(type, arguments, count, names);
       arguments = PySequence_Fast_ITEMS(bound.get());
       count = PyTuple_GET_SIZE(bound.get());
@@ -320,8 +338,9 @@ PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t 
     read_class_flags(type, function_object(context.get()));
     const NodePtr node = attach_node(context.get());
     UnpackedInputs inputs = unpack_inputs(arguments, count);
+    inputs.has_setup_context = has_setup;
     Py_XSETREF(function_object(context.get())->needs_input_grad, Ref(inputs.needs_input_grad).release());
-    Ref outputs = run_forward(type, context.get(), arguments, count);
+    Ref outputs = run_forward(type, context.get(), has_setup, arguments, count);
     return wrap_outputs(context.get(), node, std::move(inputs), std::move(outputs)).release();
   });
 }

@@ -131,8 +131,7 @@ TensorList PyNode::collect(Borrowed result) const {
     } else if (gradient != Py_None) {
       raise_python(PyExc_RuntimeError,
                    "function %s returned a gradient different than None at position %zd, but the corresponding forward "
-                   "input was "
-                   "not a Variable",
+                   "input was not a Variable",
                    name(), i + 1);
     }
   }

@@ -2,15 +2,12 @@
 // other.
 //
 //   ctx_owns_node         PyTorch up to 1.1: the node is part of its context. Everybody who needs the node gets a
-//   control block
-//                         of its own whose deleter drops a reference to the context.
+//                         control block of its own whose deleter drops a reference to the context.
 //   node_owns_ctx         from 1.2 (PR 22983): the node owns the context; the context points back weakly, and is an
-//   empty shell
-//                         once the node is gone.
+//                         empty shell once the node is gone.
 //   coupled               2.13: the context is the node's wrapper, and the two counts are coupled.
-//   weak_at_construction  rejected in review: the node is made with the context, which points at it weakly: dead at
-//   once. refcount_check        rejected in review (PR 16888): as ctx_owns_node, but the deleter asks the context's
-//   reference count.
+//   weak_at_construction  rejected in review: the node is made with the context, which points at it weakly.
+//   refcount_check        rejected in review (PR 16888): as ctx_owns_node, but the deleter asks the context's count.
 #pragma once
 
 #include <string>
@@ -118,6 +115,7 @@ struct UnpackedInputs {
   EdgeList next_edges;          // taken before forward runs: it may change an input in place
   Ref needs_input_grad;         // tuple of bool
   bool is_executable = false;
+  bool has_setup_context = false;
 };
 UnpackedInputs unpack_inputs(PyObject* const* arguments, Py_ssize_t count);
 Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, Ref outputs);

@@ -24,8 +24,7 @@ void check_may_run(const FunctionObject* object) {
     case LegacyFunctions::refused:
       raise_python(PyExc_RuntimeError,
                    "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
-                   "autograd function "
-                   "with static forward method. (Example: "
+                   "autograd function with static forward method. (Example: "
                    "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)");
     case LegacyFunctions::consumed:
       if (object->was_applied)
@@ -62,8 +61,7 @@ PyObject* function_do_backward(PyObject* self, PyObject* const* arguments, Py_ss
           PyExc_RuntimeError,
           "Legacy autograd function attempted to call backward before forward was called.  This could occur if you "
           "manually called _do_backward on Function.  In any case, this is very naughty!  If you absolutely need this "
-          "to "
-          "work, try porting your code to use non-legacy autograd function, see: "
+          "to work, try porting your code to use non-legacy autograd function, see: "
           "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function");
     const Ref backward = Ref::steal(PyObject_GetAttrString(self, "backward"));
     if (!backward) {

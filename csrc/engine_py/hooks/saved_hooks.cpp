@@ -136,8 +136,7 @@ void pop_default_hooks() {
             "\"../torch/csrc/autograd/python_saved_variable_hooks.cpp\":67, please report a bug to PyTorch. ");
     fail(ErrorKind::runtime,
          "is_initialized && !tls.stack.empty() INTERNAL ASSERT FAILED at \"SavedTensorHooks.cpp\":69, please report a "
-         "bug to "
-         "PyTorch. ");
+         "bug to PyTorch. ");
   }
   const auto popped = std::move(hooks.pairs.back());
   hooks.pairs.pop_back();

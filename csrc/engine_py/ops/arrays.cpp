@@ -120,10 +120,9 @@ void warn_of_read_only() {
   if (state().warn == nullptr) return;
   checked(PyObject_CallFunction(state().warn, "Os", PyExc_UserWarning,
                                 "The given NumPy array is not writable, and PyTorch does not support non-writable "
-                                "tensors. This means writing to this "
-                                "tensor will result in undefined behavior. You may want to copy the array to protect "
-                                "its data or make it writable "
-                                "before converting it to a tensor."));
+                                "tensors. This means writing to this tensor will result in undefined behavior. You may "
+                                "want to copy the array to protect its data or make it writable before converting it "
+                                "to a tensor."));
 }
 
 const char* type_text(DType dtype) {

@@ -154,8 +154,7 @@ PyObject* repeat_method(PyObject* self, PyObject* const* arguments, Py_ssize_t c
     for (Py_ssize_t i = 0; i < count; ++i)
       if (!PyIndex_Check(arguments[i]) && !(count == 1 && is_sequence(arguments[i])))
         raise_python(PyExc_TypeError,
-                     "repeat(): argument 'repeats' must be tuple of ints, but found element of type %.200s at "
-                     "pos %zd",
+                     "repeat(): argument 'repeats' must be tuple of ints, but found element of type %.200s at pos %zd",
                      Py_TYPE(arguments[i])->tp_name, i);
     return wrap(ops::repeat(unwrap(self), parse_sizes(arguments, count))).release();
   });

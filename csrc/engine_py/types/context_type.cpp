@@ -146,10 +146,8 @@ void function_dealloc(PyObject* self) {
         attribute, text_for(*object->policy, texts::hyphen), docs_link);
   raise_python(PyExc_RuntimeError,
                "Legacy autograd function had %s accessed before the function was invoked.  This doesn't make any "
-               "sense: we have no "
-               "idea what the next functions are, because you haven't actually inserted this grad_fn inside a graph.  "
-               "Try invoking "
-               "your function first before accessing this field.",
+               "sense: we have no idea what the next functions are, because you haven't actually inserted this grad_fn "
+               "inside a graph.  Try invoking your function first before accessing this field.",
                attribute);
 }
 

@@ -74,8 +74,7 @@ void check_new_grad(const Tensor& tensor, PyObject* value) {
       "' to a tensor with grad_dtype '", kernels::scalar_type_name(expected),
       "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
       "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
-      "the "
-      "dtypes of a tensor and its gradient may break downstream systems that assume they match.");
+      "the dtypes of a tensor and its gradient may break downstream systems that assume they match.");
   require(gradient->sizes() == tensor->sizes(), "attempting to assign a gradient of size '",
           size_text(gradient->sizes()), "' to a tensor of size '", size_text(tensor->sizes()),
           "'. Please ensure that the gradient and the tensor are the same size");

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "base/labels.hpp"
+#include "base/visible_text.hpp"
 #include "heap_py/interpreter/exception_border.hpp"
 
 namespace gradlife::heap {
@@ -52,7 +53,8 @@ Ref filled(PyTypeObject* type, std::initializer_list<PyObject*> owned) {
 
 PyObject* word(const char* text) { return PyUnicode_InternFromString(text); }
 PyObject* words(std::string_view utf8) {
-  return PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "replace");
+  const std::string shown = visible(utf8);
+  return PyUnicode_DecodeUTF8(shown.data(), static_cast<Py_ssize_t>(shown.size()), "replace");
 }
 PyObject* number(uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
 
@@ -100,7 +102,7 @@ Ref reference(const ValueTypes& types, const Graph& graph, NodeId node, const st
   return filled(types.reference,
                 {number(node), word(kind_name(row.kind)), words(row.name), number(graph.addresses[node]),
                  words(description), word(relation_name(to_next.relation)), words(label),
-                 PyLong_FromLongLong(to_next.index), words(row.bases), words(call)});
+                 PyLong_FromLongLong(to_next.index), text(row.bases).release(), words(call)});
 }
 
 Ref leg(const ValueTypes& types, const Graph& graph, NodeId node, const std::string& description, int64_t unseen,

@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include "base/visible_text.hpp"
 #include "heap_py/interpreter/module_names.hpp"
 
 namespace gradlife::heap {
@@ -35,7 +36,7 @@ std::string type_name(PyTypeObject* type) {
   const std::string_view qualified = plain_text(reinterpret_cast<PyHeapTypeObject*>(type)->ht_qualname);
   const std::string name(qualified.empty() ? std::string_view(type->tp_name) : qualified);
   const std::string module(plain_text(value_named(type->tp_dict, "__module__")));
-  return module.empty() || module == "builtins" ? name : module + "." + name;
+  return visible(module.empty() || module == "builtins" ? name : module + "." + name);
 }
 
 TypeTable::TypeTable(Builder& builder, const std::vector<Provider*>& providers)

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/visible_text.hpp"
 #include "heapgraph/file/checks.hpp"
 
 namespace gradlife::heap {
@@ -191,8 +192,8 @@ class Reader {
         throw FileError("is damaged: a type is of no known kind");
       const char *name = names.data() + ends[i], *stop = names.data() + ends[i + 1];
       if (std::find(name, stop, '\0') != stop) throw FileError("is damaged: the name of a type has a zero byte");
-      graph.type_rows.push_back({std::string(name, stop), static_cast<NodeKind>(info[i].kind), info[i].address,
-                                 static_cast<uint8_t>(info[i].step_cost)});
+      graph.type_rows.push_back({visible({name, static_cast<size_t>(stop - name)}), static_cast<NodeKind>(info[i].kind),
+                                 info[i].address, static_cast<uint8_t>(info[i].step_cost)});
     }
     if (has(Section::type_bases)) read_bases(graph);
   }

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from gradlife import _engine
-from gradlife.engine.autograd.multi_grad_hooks import register_multi_grad_hook
+from gradlife.engine.autograd.multi_grad_hooks import node_behind, register_multi_grad_hook
 from gradlife.engine.autograd.mutation import allow_mutation_on_saved_tensors
 from gradlife.engine.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from gradlife.engine.grad_mode import enable_grad
@@ -83,13 +83,11 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge along which the gradient of ``tensor`` flows. Makes the accumulator of a leaf that has none yet."""
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    is_tensor = isinstance(tensor, Tensor)  # what only looks like one is asked for its node
-    node, output_nr = _engine._gradient_edge(tensor) if is_tensor else (tensor.grad_fn, tensor.output_nr)
-    token = None
+    node, token = node_behind(tensor), None
     if isinstance(node, _engine._FunctionBase):
         with enable_grad():
             token = tensor.view_as(tensor).grad_fn
-    return GradientEdge(node, output_nr, ownership_token=token)
+    return GradientEdge(node, tensor.output_nr, ownership_token=token)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

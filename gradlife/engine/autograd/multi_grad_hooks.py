@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from gradlife import _engine
+from gradlife.engine.grad_mode import enable_grad
 from gradlife.engine.hooks import RemovableHandle
 from gradlife.engine.tensors import Tensor
 
@@ -57,7 +58,7 @@ def _when_all_are_there(tensors: Sequence[Tensor], fn: Callable[..., None]) -> l
     seen: dict[int, int] = {}
     expected = 0
     gradients: dict[int, list[Tensor | None]] = {}
-    nodes = [_node_behind(tensor) for tensor in tensors]
+    nodes = [node_behind(tensor) for tensor in tensors]
     lock = threading.Lock()
 
     def hook_of(index: int) -> Callable[[Tensor], None]:
@@ -97,10 +98,12 @@ def _when_first_is_there(fn: Callable[..., None]) -> Callable[[Tensor], None]:
     return wrapped_fn
 
 
-def _node_behind(tensor: Tensor) -> Any:
-    requires_grad = tensor.requires_grad
-    if not isinstance(tensor, Tensor):  # what only looks like one is asked for its node
-        return tensor.grad_fn
-    node = _engine._gradient_edge(tensor)[0] if requires_grad else None
+def node_behind(tensor: Tensor) -> Any:
+    """The node of a tensor, that of a leaf from behind a view of it: what its class does to a view shows."""
+    node: Any = tensor.grad_fn if tensor.requires_grad else None
+    if tensor.requires_grad and node is None:
+        with enable_grad():
+            node = tensor.view_as(tensor).grad_fn
+        node = node.next_functions[0][0]
     assert node is not None, "Expected gradient function to be set"
     return node

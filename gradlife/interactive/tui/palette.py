@@ -8,6 +8,7 @@ from textual.theme import Theme
 from gradlife.heap.ownership_links import short_type
 from gradlife.heap.views.browsing import HeapNode
 from gradlife.model.trace import Part
+from gradlife.output import visible
 from gradlife.reports.values import size
 
 #: Every colour has a contrast of 4.5 and more on the ground, on the panel and under the cursor.
@@ -96,9 +97,7 @@ def styles_of(theme: str) -> dict[Part, str]:
 def printable(text: str) -> str:
     """A name as it can be shown: what would move the cursor, turn the direction or begin a sequence is spelt out."""
     text = text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "..."
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+    return visible(text)
 
 
 def title(row: HeapNode) -> str:

@@ -24,6 +24,7 @@ import programs_of_dispatch_modes
 import programs_of_early_release
 import programs_of_found
 import programs_of_found_buffers
+import programs_of_found_classes
 import programs_of_found_gradients
 import programs_of_found_refusals
 import programs_of_gradchecks
@@ -49,6 +50,7 @@ PROGRAMS: list[Program] = [
     *programs_of_early_release.PROGRAMS,
     *programs_of_found.PROGRAMS,
     *programs_of_found_buffers.PROGRAMS,
+    *programs_of_found_classes.PROGRAMS,
     *programs_of_found_gradients.PROGRAMS,
     *programs_of_found_refusals.PROGRAMS,
     *programs_of_lifetimes.PROGRAMS,
