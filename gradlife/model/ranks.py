@@ -102,9 +102,9 @@ class FindingRanks:
 class CopyOnRead:
     """Memory that a forked worker copies because reading a Python object writes its reference count."""
 
-    bytes: int  # private pages that it got while it was watched
+    bytes: int  # private pages that it got while it was watched, and that the holder's items can explain
     per_step: float  # bytes
-    holder: str  # "dataset.names"; empty where no container stands out
+    holder: str  # "dataset.names"
     items: int  # in it
     share: float  # of the pages of these items, that the worker has copied so far
 

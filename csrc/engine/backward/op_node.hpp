@@ -34,13 +34,6 @@ inline SavedValue saved(const Scalar& value) {
 }
 inline SavedValue saved(bool value) { return saved(Scalar::boolean(value)); }
 inline SavedValue saved(int64_t value) { return saved(Scalar(value)); }
-// Text that lives as long as the process.
-inline SavedValue saved_text(const char* text) {
-  SavedValue result;
-  result.type = SavedValue::Type::text;
-  result.text = text;
-  return result;
-}
 inline SavedValue saved(const Dims& sizes) {
   SavedValue result;
   result.type = SavedValue::Type::sizes;

@@ -178,7 +178,6 @@ class Node : public Managed {
   virtual SavedValue saved_value(size_t field) const;
   // Drops what was saved ("buffers freed"); edges and hooks stay.
   virtual void release_variables();
-  bool is_released() const { return released_; }
 
   // The node's bytes, set at construction: freed memory is given to the next node of the same size.
   void settle(size_t bytes) {

@@ -169,9 +169,9 @@ PyObject* get_metadata(PyObject* self, void*) {
           PyExc_RuntimeError,
           "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has "
           "already been deallocated.  The most likely reason this occurred is because you assigned x.grad_fn to a "
-          "local "
-          "variable and then let the original variable get deallocated.  Don't do that!  If you really have no way of "
-          "restructuring your code so this is the case, please file an issue reporting that you are affected by this.");
+          "local variable and then let the original variable get deallocated.  Don't do that!  If you really have no "
+          "way of restructuring your code so this is the case, please file an issue reporting that you are affected by "
+          "this.");
     return node_metadata(*node).release();
   });
 }

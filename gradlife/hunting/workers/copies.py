@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Any
 
@@ -36,14 +37,21 @@ Moments = Sequence[tuple[int, PrivateMemory]]
 
 
 def copy_on_read(moments: Moments, roots: Mapping[str, Any]) -> CopyOnRead | None:
-    """Copies by a worker, from its memory after each snapshot; None where there are too few. ``roots``: where it reads."""
+    """Copies by a worker, from its memory after each snapshot. ``roots``: where it reads.
+
+    None where there are too few, and where no container within reach explains them: other writes copy pages, too. Of the
+    growth only what the pages of that container's items can be is counted.
+    """
     copied = [copies(before, after) for (_, before), (_, after) in pairwise(moments)]
     if sum(each >= LEAST_ROUND for each in copied) < LEAST_ROUNDS or sum(copied) < LEAST_BYTES:
         return None
-    steps = moments[-1][0] - moments[0][0]
     pid = os.getpid()
-    holder, items, share = in_fork(lambda: most_copied(roots, pid))
-    return CopyOnRead(sum(copied), sum(copied) / max(1, steps), holder, items, share)
+    most = in_fork(lambda: most_copied(roots, pid))
+    explained = min(sum(copied), most.bytes)
+    if explained < LEAST_BYTES:
+        return None
+    steps = max(1, moments[-1][0] - moments[0][0])
+    return CopyOnRead(explained, explained / steps, most.name, most.items, most.share)
 
 
 def copies(before: PrivateMemory, after: PrivateMemory) -> int:
@@ -51,25 +59,41 @@ def copies(before: PrivateMemory, after: PrivateMemory) -> int:
     return max(0, (after.private - before.private) - max(0, after.resident - before.resident))
 
 
-def most_copied(roots: Mapping[str, Any], pid: int) -> tuple[str, int, float]:
-    """The container of whose items a process has copied most: its name, its items, the share of their pages.
+@dataclass(frozen=True)
+class CopiedContainer:
+    """A container, and how much of its items' memory a process has copied."""
+
+    name: str = ""
+    items: int = 0
+    share: float = 0.0  # of the items' pages
+    bytes: int = 0  # at most: items that were not looked up may share pages
+
+
+def most_copied(roots: Mapping[str, Any], pid: int) -> CopiedContainer:
+    """The container of whose items a process has copied most.
 
     Called in a copy of that process: what reading the items writes is the copy's own.
     """
-    best = ("", 0, 0.0)
+    best = CopiedContainer()
     for name, found in containers(roots):
-        share = private_share(pid, pages_of(found)) or 0.0
-        if share * len(found) > best[1] * best[2]:
-            best = (name, len(found), share)
+        pages = pages_of(found)
+        share = private_share(pid, pages) or 0.0
+        nbytes = int(share * len(pages) * stride_of(found) * os.sysconf("SC_PAGE_SIZE"))
+        if nbytes > best.bytes:
+            best = CopiedContainer(name, len(found), share, nbytes)
     return best
+
+
+def stride_of(container: Any) -> int:
+    """Return the distance between items that are looked up."""
+    return max(1, len(container) // MOST_ITEMS)
 
 
 def pages_of(container: Any) -> set[int]:
     """The pages that items of a container begin in, read once, so that this process has copies of its own."""
     values = chain(container, container.values()) if isinstance(container, dict) else container
-    stride = max(1, len(container) // MOST_ITEMS)
     pages: set[int] = set()
-    for item in islice(values, 0, None, stride):
+    for item in islice(values, 0, None, stride_of(container)):
         pages.add(page_of(id(item)))
         if isinstance(item, (tuple, list)):
             pages.update(page_of(id(part)) for part in item[:4])

@@ -46,8 +46,8 @@ def copy_words(row: WorkerRow) -> str:
     copied = row.copied
     if copied is None:
         return ""
-    what = f"the {copied.items:,} items of {copied.holder}" if copied.holder else "Python objects"
-    share = f" ({copied.share:.0%} of their pages so far)" if copied.holder else ""
+    what = f"the {copied.items:,} items of {copied.holder}"
+    share = f" ({copied.share:.0%} of their pages so far)"
     return (
         f"not a leak: {name_of(row)} made {size(copied.bytes)} private, {size(round(copied.per_step))} per {row.step}: "
         f"reading {what} writes their reference counts, and so copies pages shared with the parent{share}; {CURE}"

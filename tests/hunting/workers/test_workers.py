@@ -88,13 +88,21 @@ def test_pages_that_became_private_without_becoming_resident_were_copied() -> No
     assert copies(start, PrivateMemory(9 << 20, 100 << 20)) == 0
 
 
+STEADY = [(5 * at, PrivateMemory(at << 20, 100 << 20)) for at in range(5)]
+
+
 def test_copies_count_where_they_come_in_every_round() -> None:
-    steady = [(5 * at, PrivateMemory(at << 20, 100 << 20)) for at in range(5)]
-    once = [(5 * at, PrivateMemory((at > 0) << 22, 100 << 20)) for at in range(5)]
-    found = copy_on_read(steady, {})
+    read = {"dataset": [[number] for number in range(40_000)]}  # in this process all of it is private
+    found = copy_on_read(STEADY, read)
     assert found is not None
-    assert (found.bytes, found.per_step, found.holder) == (4 << 20, (4 << 20) / 20, "")
-    assert copy_on_read(once, {}) is None
+    assert (found.bytes, found.per_step, found.holder, found.items) == (4 << 20, (4 << 20) / 20, "dataset", 40_000)
+    once = [(5 * at, PrivateMemory((at > 0) << 22, 100 << 20)) for at in range(5)]
+    assert copy_on_read(once, read) is None
+
+
+def test_copies_that_no_container_explains_are_not_called_copies_by_reading() -> None:
+    assert copy_on_read(STEADY, {}) is None
+    assert copy_on_read(STEADY, {"dataset": [0] * 40_000}) is None  # one object: one page
 
 
 def test_large_containers_are_found_by_the_expression_that_leads_to_them() -> None:
