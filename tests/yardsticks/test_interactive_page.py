@@ -45,7 +45,7 @@ def test_commands_come_with_what_they_print(tmp_path: Path) -> None:
     ((name, program),) = [(note.removeprefix("file: "), text) for note, _, text in BLOCKS if note.startswith("file: ")]
     (tmp_path / name).write_text(program, encoding="utf-8")
     commands = list(shown("sh"))
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command, lines in commands:
         environment = {**os.environ, "PATH": PATH, "COLUMNS": "120"}
         done = subprocess.run(

@@ -7,7 +7,9 @@ there has the right C++ class. A field that was not found or turned out wrong is
 from __future__ import annotations
 
 import _thread
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -99,6 +101,18 @@ MOST_TRIES = 3
 
 _state: dict[str, Any] = {}
 
+#: Held while the layout is found: the other threads wait for it. A signal handler of the same thread does not.
+_lock = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """Make a lock for a forked child, where the thread that held it does not run."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
 
 def ensure_calibrated() -> tuple[str, ...]:
     """Calibrates for the torch that this process has loaded, once; imports nothing. Returns what could not be found."""
@@ -107,8 +121,10 @@ def ensure_calibrated() -> tuple[str, ...]:
         return ()
     known = torch, "numpy" in sys.modules  # what takes over an array's memory is found on an array
     if _state.get("known") != known:
-        _state["known"] = known
-        _state["limits"] = calibrate(torch)
+        with _lock:
+            if _state.get("known") != known:
+                _state["limits"] = calibrate(torch)
+                _state["known"] = known
     return tuple(_state["limits"])
 
 

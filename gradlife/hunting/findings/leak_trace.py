@@ -139,11 +139,15 @@ def tensor_around(graph: _heap.Graph, node: int) -> int:
     """The Python tensor that alone holds a C++ object or a grad node, if one does; else the node itself.
 
     A tensor that each step replaces often stands where another one stood: then what is in it is new, and it passes for old.
+    A tensor that another one holds is not in that: a gradient, a base.
     """
     at: int | None = node
     names = tensor_type_names()
     while at is not None and graph.kind(at) in INSIDE_TENSORS:
-        at = graph.dominator(at)
+        above = graph.dominator(at)
+        if above is not None and graph.kind(at) == graph.kind(above) == "tensor":
+            return node
+        at = above
     return at if at is not None and graph.type(at) in names else node
 
 

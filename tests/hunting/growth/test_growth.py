@@ -304,7 +304,7 @@ def test_an_array_of_8_kb_for_each_step_grows() -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        pytest.param(lambda number: [0.5 * number] * 200, id="a list"),
+        pytest.param(lambda number: [0.5 * number] * 50, id="a list"),
         pytest.param(lambda number: numpy.full(32, 0.5 * number), id="an array"),
     ],
 )

@@ -123,5 +123,5 @@ def test_no_container_is_named_where_it_gathers_in_none() -> None:
         samples[number].loaded = torch.ones(8)
 
     (one,) = findings(evidence(step, *LENGTHS))
-    report: Any = type("Report", (), {"rounds": ()})()
+    report: Any = type("Report", (), {"rounds": (), "step": "step"})()
     assert not any(line.startswith("Stored in") for line in problem(one, report))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import pickle
 import sys
 
 import pytest
@@ -11,7 +12,7 @@ import gradlife
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.model.hunt import FindingKind, HuntVerdict
 from gradlife.reports.hunt.sentences import problem
-from leftovers import run_in_child
+from leftovers import run_script
 
 pytest.importorskip("torch")
 
@@ -30,19 +31,33 @@ def libc() -> ctypes.CDLL:
     return found
 
 
-def hunt_of_malloc(frees: bool) -> gradlife.HuntReport:
-    c = libc()
+#: A hunt in an interpreter of its own: what other tests left in this one would be judged, too.
+HUNT = """
+import ctypes, pickle, sys
+import gradlife
+c = ctypes.CDLL(None)
+c.malloc.restype = ctypes.c_void_p
+c.malloc.argtypes, c.free.argtypes = [ctypes.c_size_t], [ctypes.c_void_p]
 
-    def step() -> None:
-        block = c.malloc(SIZE)
-        if frees:
-            c.free(block)
+def step():
+    block = c.malloc(int(sys.argv[1]))
+    if sys.argv[2] == "frees":
+        c.free(block)
 
-    return gradlife.hunt(step, steps=120)
+report = gradlife.hunt(step, steps=120)
+print(pickle.dumps(report).hex())
+"""
+
+
+def hunt_of_malloc(ending: str) -> gradlife.HuntReport:
+    done = run_script(HUNT, str(SIZE), ending)
+    assert done.returncode == 0, done.stderr
+    report: gradlife.HuntReport = pickle.loads(bytes.fromhex(done.stdout.splitlines()[-1]))
+    return report
 
 
 def test_memory_that_c_code_forgets_is_a_leak_without_an_object() -> None:
-    report = run_in_child(hunt_of_malloc, False)
+    report = hunt_of_malloc("forgets")
     (one,) = report.findings
     assert (report.verdict, one.kind, one.code) == (HuntVerdict.LEAK, FindingKind.NATIVE, "GL806")
     assert one.per_step.bytes == pytest.approx(SIZE, rel=0.05)
@@ -51,7 +66,7 @@ def test_memory_that_c_code_forgets_is_a_leak_without_an_object() -> None:
 
 @pytest.mark.whole
 def test_memory_that_c_code_frees_is_clean() -> None:
-    assert run_in_child(hunt_of_malloc, True).verdict is HuntVerdict.CLEAN
+    assert hunt_of_malloc("frees").verdict is HuntVerdict.CLEAN
 
 
 def test_a_round_is_measured_from_after_its_first_step() -> None:

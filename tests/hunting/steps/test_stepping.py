@@ -21,6 +21,9 @@ class Planned:
             yield length
             self.done += 1
 
+    def count_passed(self) -> None:
+        """No other thread takes steps."""
+
 
 class Short:
     """A plan whose snapshot finds no memory."""
@@ -31,6 +34,9 @@ class Short:
     def plan(self) -> Iterator[int]:
         yield 2
         raise MemoryError
+
+    def count_passed(self) -> None:
+        """No other thread takes steps."""
 
 
 def counter_of(planned: Any) -> Counter:
