@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import tempfile
@@ -93,10 +92,7 @@ def run(args: argparse.Namespace) -> int:
 def run_proof(settings: Settings) -> Result:
     """Run the program, and once more with its edits."""
     with tempfile.TemporaryDirectory(prefix="gradlife-proof-") as folder:
-        path = os.path.join(folder, "plain.json")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("{}")
-        first = run_program(replace(settings, edited=path), lambda report: None)
+        first = run_program(replace(settings, trial=folder), lambda report: None)
         if first.report is None or not first.report.peak_bytes:
             return first
         again = proven(

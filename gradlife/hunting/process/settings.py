@@ -18,7 +18,6 @@ class Settings:
     is_interactive: bool = False  # a session at the first leak
     memory_limit: int | None = None  # bytes; None: the system's
     cut: str = ""  # a reference that is cut after each step, to prove that it is the cause
-    edited: str = ""  # a file with other texts of the program's files, to prove what they save
     trial: str = ""  # a folder: seeds are fixed, sources in it run in the place of files, losses are written into it
     folder: str = ""  # where reports are left
     channel: int = -1  # a descriptor: a line for each report that was left

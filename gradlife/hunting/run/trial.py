@@ -1,4 +1,4 @@
-"""A run that is held against another one: with fixed seeds, with sources changed, and with its losses written down.
+"""A run that is compared with another one: with fixed seeds, with sources changed, and with its losses written down.
 
 A loss is what the program calls `backward` on, where that is a single number.
 """
@@ -10,10 +10,12 @@ import json
 import os
 import random
 import struct
+import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gradlife.hunting.process.changed_sources import change_sources
 from gradlife.hunting.process.import_watch import when_imported
@@ -82,11 +84,18 @@ class LossLog:
             os.write(self._file, struct.pack(f"<{len(values)}d", *values))
 
 
-def numbers(tensors: Iterable[Any]) -> Iterable[float]:
-    """The values of tensors that have one; what cannot be read now is left out."""
-    for tensor in tensors:
-        try:
-            if tensor.numel() == 1:
-                yield float(tensor.item())
-        except Exception:  # a tensor of a mode, or of a complex number: the program goes on
-            continue
+def numbers(tensors: Iterable[Any]) -> Iterator[float]:
+    """Yield the values of tensors that have one; what cannot be read now is left out."""
+    with without_modes():
+        for tensor in tensors:
+            try:
+                if tensor.numel() == 1:
+                    yield float(tensor.item())
+            except Exception:  # a tensor of a mode, or of a complex number: the program goes on
+                continue
+
+
+def without_modes() -> AbstractContextManager[None]:
+    """Return a block in which no mode hears of operations: neither the program's, nor one that records."""
+    block = getattr(sys.modules.get("torch.utils._python_dispatch"), "_disable_current_modes", nullcontext)
+    return cast(AbstractContextManager[None], block())

@@ -176,14 +176,6 @@ def whole_outputs(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] |
     return [one for one in outputs if covers_its_storage(one)]
 
 
-def number_in(tensor: Any) -> float | None:
-    """The number that a tensor of one element has, read behind the recorder's back; None for another tensor."""
-    from torch.utils._python_dispatch import _disable_current_modes
-
-    with _disable_current_modes():
-        return float(tensor.detach()) if getattr(tensor, "numel", int)() == 1 else None
-
-
 def covers_its_storage(tensor: Any) -> bool:
     """Has the storage nothing but this tensor's elements, once each?"""
     try:

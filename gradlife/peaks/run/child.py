@@ -12,6 +12,7 @@ from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.settings import Settings, load_settings
 from gradlife.hunting.run.child import guarded
 from gradlife.hunting.run.script import Ended, counted_code, prepared, run_script
+from gradlife.hunting.run.trial import begin_trial, losses_of
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.function_calls import CallSteps
 from gradlife.hunting.steps.listening import hear_torch
@@ -20,7 +21,6 @@ from gradlife.model.peak import codec
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.recording.torch import Contexts
 from gradlife.peaks.run.api import peak_of
-from gradlife.peaks.run.edited_program import edited_program
 from gradlife.peaks.run.session import PeakSession
 
 #: The name of the report's file, and what is written to the channel when it is there.
@@ -36,13 +36,12 @@ class PeakChild:
         self._session: PeakSession | None = None
         self._steps = 0
         self._pid = os.getpid()
-        self._edited = edited_program(settings.edited) if settings.edited else None
 
     def run(self) -> int:
         """Runs the target to its end; the status of the process."""
         when_imported("torch.optim.optimizer", self._contexts.attach)
-        if self._edited is not None:
-            self._edited.install()
+        if self._settings.trial:
+            begin_trial(self._settings.trial)
         target = parse(self._settings.target, self._settings.arguments)
         if isinstance(target, FunctionTarget):
             return self._run_function(target)
@@ -62,10 +61,8 @@ class PeakChild:
         else:
             hear_torch(self._begin, self._begin)
         program = prepared(target)
-        code = self._edited.code(program.source) if self._edited is not None else None
-        if counted is not None:
-            code = counted_code(counted, program)
-        return run_script(code or program.code, program.main)
+        code = counted_code(counted, program) if counted is not None else program.code
+        return run_script(code, program.main)
 
     def _begin(self, stepped_by: str) -> Callable[[], object]:
         """Record steps of this kind, unless the report is known."""
@@ -98,8 +95,8 @@ class PeakChild:
         self._write(replace(report, script_status=ended.status))
 
     def _write(self, report: PeakReport) -> None:
-        if self._edited is not None:
-            report = replace(report, losses=tuple(self._edited.losses))
+        if self._settings.trial:
+            report = replace(report, losses=tuple(loss.hex() for loss in losses_of(self._settings.trial)))
         path = os.path.join(self._settings.folder, REPORT)
         with open(f"{path}.partial", "w", encoding="utf-8") as file:
             file.write(codec.dumps(report))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
 
 from gradlife.hunting.process.settings import Settings
+from gradlife.hunting.run.trial import prepare_trial
 from gradlife.model.peak.report import LineChange, PeakReport, Proof
 from gradlife.peaks.edits.changes import changed
 from gradlife.peaks.sources.program import source_of
@@ -23,10 +23,10 @@ def proven(report: PeakReport, settings: Settings, folder: str, run: Run) -> Pea
     sources = edited_sources(report)
     if not sources:
         return replace(report, proof=Proof(0, report.peak_bytes, report.peak_bytes, trouble=NOTHING))
-    path = os.path.join(folder, "edited.json")
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(sources, file)
-    return replace(report, proof=compared(report, run(replace(settings, edited=path))))
+    edited = os.path.join(folder, "edited")
+    os.mkdir(edited)
+    prepare_trial(edited, sources)
+    return replace(report, proof=compared(report, run(replace(settings, trial=edited))))
 
 
 def edited_sources(report: PeakReport) -> dict[str, str]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import ast
-import os
-import tokenize
+import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+
+from gradlife.hunting.process import changed_sources
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 #: The name of the frame that runs a module.
 MODULE = "<module>"
-
-
-#: Texts that the program runs instead of what is in its files, by absolute paths.
-EDITED: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -51,10 +48,7 @@ class Spot:
 def source_of(file: str) -> Source | None:
     """The source of a file; None if it cannot be read."""
     try:
-        text = EDITED.get(os.path.abspath(file))
-        if text is None:
-            with tokenize.open(file) as stream:
-                text = stream.read()
+        text = importlib.util.decode_source(changed_sources.source_of(file))
         return Source(file, text, ast.parse(text))
     except (OSError, ValueError, SyntaxError):
         return None

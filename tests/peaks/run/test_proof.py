@@ -13,7 +13,6 @@ from fabricated_peaks import REPORT, SAVING
 from gradlife.hunting.process.settings import Settings
 from gradlife.model.peak import codec
 from gradlife.model.peak.report import Edit, LineChange, Proof
-from gradlife.peaks.run.edited_program import EditedProgram
 from gradlife.peaks.run.proof import compared, edited_sources, proven
 from gradlife.reports.peak.words import proof_words
 
@@ -52,15 +51,6 @@ def test_the_words_of_a_proof() -> None:
     assert proof_words(proof) == "proven with 2 edits: 20 MB to 15 MB, predicted 15.1 MB; 12 losses equal"
     assert proof_words(replace(proof, losses_equal=False)).endswith("; 12 losses NOT equal")
     assert proof_words(replace(proof, losses=0)).endswith("; no loss to compare")
-
-
-def test_an_edited_file_is_compiled_under_its_own_name(tmp_path: Path) -> None:
-    file = str(tmp_path / "train.py")
-    edited = EditedProgram({file: "x = 2\n"})
-    code = edited.code(file)
-    assert code is not None
-    assert code.co_filename == file
-    assert edited.code(str(tmp_path / "other.py")) is None
 
 
 TRAIN = """\
