@@ -1,7 +1,7 @@
 """gradlife: what keeps this object alive, and should it?
 
-Importing this package costs little: torch, rich and the compiled engine are loaded only where
-they are used. Like everything the child worker imports, it stays in the Python 3.7 subset.
+Importing this package is cheap: torch, rich and the compiled engine are imported only when used. Like everything the
+child worker imports, it stays in the Python 3.7 subset.
 """
 
 import importlib
@@ -28,22 +28,22 @@ __all__ = [
     "why",
 ]
 
-#: What needs the compiled walk.
+#: Names that need the compiled walk.
 _IN_HEAP = ("census", "diff", "open_snapshot", "refs", "snapshot", "why")
 
-#: What runs a program step by step.
+#: Names that run a program step by step.
 _IN_HUNTING = ("hunt",)
 
 
 def _html_of(value: object) -> str:
-    """Return the HTML that a notebook shows for a report, a trace, a snapshot or a difference. Values themselves know
-    no reports.
+    """Return the HTML that a notebook shows for a report, a trace, a snapshot or a difference. Values themselves do not
+    import reports.
     """
     return importlib.import_module("gradlife.reports.html.fragments").fragment(value)  # type: ignore[no-any-return]
 
 
 def _html_of_snapshot(snapshot: object) -> str:
-    """Return the HTML that a notebook shows for a snapshot: the largest owners, and the types that take most."""
+    """Return the HTML that a notebook shows for a snapshot: the largest owners and types."""
     return _html_of(importlib.import_module("gradlife.heap.views.overview").summary(snapshot))
 
 
@@ -53,9 +53,7 @@ def _text_of_devices(report: object) -> str:
 
 
 def __getattr__(name):  # type: ignore[no-untyped-def]
-    """Import the functions that need the compiled walk when they are first used: ``gradlife.why(obj)``,
-    ``gradlife.refs(obj)``.
-    """
+    """Import functions that need the compiled walk on first use: ``gradlife.why(obj)``, ``gradlife.refs(obj)``."""
     if name in _IN_HEAP:
         return getattr(importlib.import_module("gradlife.heap"), name)
     if name == "device_memory":

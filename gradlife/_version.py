@@ -1,3 +1,3 @@
-"""The version of gradlife, written here and nowhere else."""
+"""The version of gradlife, written only here."""
 
 __version__ = "0.1.0"

@@ -1,6 +1,6 @@
 """The errors of gradlife, in words for the user.
 
-Each error is one line that says what happened, followed by the remedy. Its class decides the exit status of the
+Each error is one line that says what happened, followed by the remedy. Its class determines the exit status of the
 command (0 clean, 1 found, 2 usage, 3 inconclusive).
 """
 
@@ -15,7 +15,7 @@ EXIT_COULD_NOT_TELL = 3
 
 
 class GradlifeError(Exception):
-    """Something went wrong that gradlife can name; `hint` is what to try: a command, a name, a few words."""
+    """An error with a one-line message; `hint` is what to try: a command, a name, a few words."""
 
     exit_status = EXIT_COULD_NOT_TELL
 
@@ -48,22 +48,22 @@ class UnknownNameError(UsageError):
 
 
 class ScenarioError(UsageError):
-    """A file that is no scenario, or a scenario that contradicts itself or another one."""
+    """The file is not a scenario, or a scenario contradicts itself or another one."""
 
 
 class OutputError(UsageError):
-    """A report that can't be written where it was asked for."""
+    """A report cannot be written to the requested place."""
 
 
 class MissingDependencyError(UsageError):
-    """An optional package is needed and absent; the hint is the command that installs it."""
+    """An optional package is missing; the hint is the command that installs it."""
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed", f"pip install 'gradlife[{extra}]'")
 
 
 class ExtensionMissingError(GradlifeError, ImportError):
-    """The compiled part of gradlife is absent: a checkout that was never built."""
+    """The compiled part of gradlife is missing: the checkout was never built."""
 
     def __init__(self, extension: str) -> None:
         super().__init__(
@@ -72,12 +72,12 @@ class ExtensionMissingError(GradlifeError, ImportError):
 
 
 def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
-    """The names among `known` that look most like `name`, best first."""
-    import difflib  # only a failing command needs it
+    """Return the names in `known` most similar to `name`, best first."""
+    import difflib  # imported here: only a failing command needs it
 
     return difflib.get_close_matches(name, sorted(set(known)), n=limit, cutoff=0.5)
 
 
 def shortened(text: str, limit: int = 80) -> str:
-    """`text` cut to `limit` characters, so that an error stays one readable line."""
+    """Cut `text` to `limit` characters, so that an error stays one readable line."""
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,6 +1,6 @@
-"""Files that a report goes to: checked before anything runs, and replaced whole or not at all.
+"""Output files of reports: checked before anything runs, and replaced atomically.
 
-The summary of a job of GitHub's is the exception: what other steps of the job's script have written there stays.
+A GitHub job summary is the exception: earlier content from other steps of the job is kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradlife.errors import EXIT_COULD_NOT_TELL, OutputError
 
 STDOUT = "-"
 
-#: Names the file in which GitHub's runner looks for the summary of a step, in Markdown.
+#: The variable with the file of a step's summary on GitHub, in Markdown.
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
@@ -30,8 +30,8 @@ class LostOutputError(OutputError):
 class OutputFile:
     """A file to be written at the end of a run; entering it proves that it can be.
 
-    An ordinary file is written beside its place and moved there, so that neither a failed run nor a full disk costs
-    the report that was there before.
+    An ordinary file is written beside its destination and then moved, so that neither a failed run nor a full disk
+    destroys an earlier report.
     """
 
     def __init__(self, path: str) -> None:
@@ -61,7 +61,7 @@ class OutputFile:
         self.fill(lambda descriptor: write_all(descriptor, text.encode("utf-8")), "another place, or -")
 
     def fill(self, write: Callable[[int], None], hint: str = "another place") -> None:
-        """Have the whole file written to its descriptor."""
+        """Write the file through a function that receives its descriptor."""
         try:
             write(self._descriptor)
             self._close()
@@ -78,7 +78,7 @@ class OutputFile:
             return
         target = os.path.realpath(self.path)
         if mode is not None:
-            os.close(os.open(target, os.O_WRONLY))  # a read-only file is not to be replaced
+            os.close(os.open(target, os.O_WRONLY))  # never replace a read-only file
         self._descriptor, self._partial = tempfile.mkstemp(
             prefix=f".{os.path.basename(target)}.", suffix=".partial", dir=os.path.dirname(target)
         )
@@ -91,19 +91,19 @@ class OutputFile:
 
 
 class AppendedFile(OutputFile):
-    """A file to which a report is added: other commands write to it, too, and the one who reads it holds it open."""
+    """A file to which a report is appended, because other commands write to it, too, and its reader holds it open."""
 
     def _open(self) -> None:
         file_mode(self.path)
         self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
 
     def write(self, text: str) -> None:
-        """Add the text, apart from what is there."""
+        """Append the text, after a blank line if the file has content."""
         super().write("\n" * (os.fstat(self._descriptor).st_size > 0) + text)
 
 
 class OutputStream:
-    """Standard output in the place of a file."""
+    """Standard output in place of a file."""
 
     def __enter__(self) -> OutputStream:
         return self
@@ -114,7 +114,7 @@ class OutputStream:
         pass
 
     def write(self, text: str) -> None:
-        """Write the whole text and see it off."""
+        """Write the whole text and flush it."""
         try:
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -125,14 +125,14 @@ class OutputStream:
 
 
 class NoOutput(OutputStream):
-    """The writer for no requested output."""
+    """The writer for an output that was not requested."""
 
     def write(self, text: str) -> None:
         """Drop the text."""
 
 
 def open_output(path: str | None) -> OutputFile | OutputStream:
-    """The output that `--json PATH` asks for."""
+    """Open the output that `--json PATH` requests."""
     if path is None:
         return NoOutput()
     if path == STDOUT:
@@ -141,13 +141,13 @@ def open_output(path: str | None) -> OutputFile | OutputStream:
 
 
 def is_summary(path: str) -> bool:
-    """Is this the summary of the step that this process is a part of?"""
+    """Whether this is the summary file of the current GitHub step."""
     summary = os.environ.get(SUMMARY_VARIABLE)
     return bool(summary) and os.path.realpath(path) == os.path.realpath(summary or "")
 
 
 def file_mode(path: str) -> int | None:
-    """The mode of an existing file, None if there is none; a folder is refused."""
+    """Return the mode of an existing file, None if there is none. Refuses a folder."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -158,14 +158,14 @@ def file_mode(path: str) -> int | None:
 
 
 def default_mode() -> int:
-    """The mode of a file that the user would have made."""
+    """Return the mode of a file that the user would create."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of the data, however many calls that takes."""
+    """Write all of the data, in as many calls as needed."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -177,15 +177,15 @@ def reason(error: OSError) -> str:
 
 
 def unlink_quietly(path: str) -> None:
-    """Remove a file that may be gone."""
+    """Remove a file if it exists."""
     with contextlib.suppress(OSError):
         os.unlink(path)
 
 
 def visible(name: str) -> str:
-    """Spell out what would move a cursor, end a line, turn the direction of a text or begin a sequence: ``\\x1b``.
+    """Escape characters that move a cursor, end a line, change text direction or start an escape sequence: ``\x1b``.
 
-    Names come from programs that nobody has checked. Cost: one pass.
+    Names come from unchecked programs. Cost: one pass.
     """
     if name.isprintable():
         return name

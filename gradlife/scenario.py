@@ -33,14 +33,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Callable, Iterable
 
-#: Name of the list that a scenario file's globals collect its scenarios in, in the order in which they are written.
+#: The global variable in which a scenario file collects its scenarios, in file order.
 COLLECTED = "__gradlife_scenarios__"
 
-#: The process a scenario runs in: a child forked from a warm server, or an interpreter of its own.
+#: The process a scenario runs in: a child forked from a warm server, or its own interpreter.
 ISOLATIONS = ("fork", "fresh")
 
 
-#: The circumstances that a story may run in, with what each needs of the framework (see `scenario`).
+#: The contexts that a story may run in, with the features that each needs (see `scenario`).
 CONTEXTS = {
     "plain": "",
     "no_grad": "",
@@ -53,28 +53,28 @@ CONTEXTS = {
 }
 
 EVERYWHERE = "*"
-NAMED_ONLY = ("micrograd",)  # imitates no release of a framework: a declaration speaks of it only by its name
+NAMED_ONLY = ("micrograd",)  # imitates no release: a declaration must give its full name
 
 
 def matches(patterns: str, *names: str) -> bool:
-    """Does one of the space-separated fnmatch patterns match one of the names?"""
+    """Whether one of the space-separated fnmatch patterns matches one of the names."""
     return any(fnmatchcase(name, pattern) for pattern in patterns.split() for name in names)
 
 
 def speaks_of(on: str, system: str, profile: str) -> bool:
-    """Is a declaration for these patterns about the system?"""
+    """Whether a declaration with these patterns applies to the system."""
     return matches(on, system, profile) and not (on == EVERYWHERE and profile in NAMED_ONLY)
 
 
 def profile_name(framework: str, version: str) -> str:
-    """The profile that a real release answers for: `torch-2.13` for torch 2.13.0+cpu."""
+    """Return the profile of a real release: `torch-2.13` for torch 2.13.0+cpu."""
     numbers = re.findall(r"\d+", version)[:2]
     return "-".join(part for part in (framework.rpartition(".")[2], ".".join(numbers)) if part)
 
 
 @dataclass(frozen=True)
 class Expect:
-    """A declared reading. Of several for one (subject, probe, stage) the first that matches the system counts."""
+    """A declared reading. If several match a (subject, probe, stage), the first that applies to the system counts."""
 
     subject: str
     value: Any
@@ -85,7 +85,7 @@ class Expect:
     within: str = EVERYWHERE  # space-separated fnmatch patterns of the contexts, where a story runs in several
 
     def applies_to(self, system: str, profile: str) -> bool:
-        """Does this declaration speak about the system?"""
+        """Whether this declaration applies to the system."""
         return speaks_of(self.on, system, profile)
 
 
@@ -95,16 +95,16 @@ class Differs:
 
     subject: str
     probe: str = "*"
-    between: str = "*"  # two space-separated patterns of system or profile names, or one that stands for both
+    between: str = "*"  # two space-separated patterns of system or profile names, or one for both
     because: str = ""
     stage: str = "*"
 
     def covers(self, subject: str, probe: str, stage: str) -> bool:
-        """Does this declaration speak about the reading?"""
+        """Whether this declaration covers the reading."""
         return fnmatchcase(subject, self.subject) and fnmatchcase(probe, self.probe) and fnmatchcase(stage, self.stage)
 
     def speaks_of(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
-        """Is this about these two systems, each given as (full name, profile name), in either order?"""
+        """Whether this is about these two systems, each given as (full name, profile name), in either order."""
         first, _, second = self.between.strip().partition(" ")
         second = second.strip() or first
         return (matches(first, *one) and matches(second, *other)) or (matches(first, *other) and matches(second, *one))
@@ -113,8 +113,8 @@ class Differs:
 class Lab:
     """The argument of a scenario: the framework, weak watches of objects, and the stages of the story.
 
-    The lab never keeps a subject alive and never changes what it measures; the cyclic collector is off for the whole
-    story, except where `collect` or a stage with all names gone calls it.
+    The lab never keeps a subject alive and never changes what it measures. The cyclic collector is off for the whole
+    story, except during `collect` and a stage with all names gone.
     """
 
     fw: Any  #: the framework under torch's public names
@@ -125,28 +125,29 @@ class Lab:
     def watch(self, name: str, obj: Any) -> None:
         """Watch an object weakly from now on, under this name.
 
-        A tensor's storage becomes a second subject, `NAME.storage`. An object that takes no weak reference gets a
-        canary in its `metadata` or among its attributes; where that is not possible either, it is inconclusive.
+        A tensor's storage becomes a second subject, `NAME.storage`. An object that accepts no weak reference gets a
+        canary in its `metadata` or among its attributes; if it accepts neither, it is inconclusive.
         """
         raise NotImplementedError
 
     def watch_first(self, name: str, obj: Any) -> None:
-        """Watch the first object that is given under this name: a segment under a checkpoint is computed twice."""
+        """Watch the first object given under this name: a segment under a checkpoint is computed twice."""
         raise NotImplementedError
 
     def forward(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call the function as the story's context wants it: under no_grad, under a checkpoint, in a thread, compiled."""
+        """Call the function in the story's context: under no_grad, under a checkpoint, in a thread, compiled."""
         raise NotImplementedError
 
     def backward(self, output: Any) -> None:
-        """Run backward from the sum of an output; a context may skip it, or have it broken off by an exception."""
+        """Run backward from the sum of an output; a context may skip it, or break it off with an exception."""
         raise NotImplementedError
 
     def stage(self, name: str, all_names_gone: bool = False) -> None:
         """Take the readings of every subject now.
 
-        all_names_gone declares that the story holds no name of any subject any more, so each gets its lifetime
-        verdict: `del`, `gc`, `held` (by what `hold` was given) or `never`. The collector runs then, after the readings.
+        all_names_gone declares that the story has dropped every name of every subject, so each gets its lifetime
+        verdict: `del`, `gc`, `held` (by objects passed to `hold`) or `never`. The collector then runs after the
+        readings.
         """
         raise NotImplementedError
 
@@ -155,20 +156,20 @@ class Lab:
         raise NotImplementedError
 
     def release(self) -> None:
-        """Drop everything that `hold` was given."""
+        """Drop everything that was passed to `hold`."""
         raise NotImplementedError
 
     def identity(self, name: str, getter: Callable[[], Any], setter_attr: bool = True) -> None:
-        """Ask whether the getter gives one and the same Python object for one C++ object, at once.
+        """Test whether the getter always returns the same Python object for one C++ object.
 
         Readings (probe `identity`, subject `NAME.aspect`): `distinct ids` of 8 reads with nothing held, `distinct ids
-        apart` with other tensors made and kept between, `is same`, `type`, `attribute kept` after every name went
+        apart` with other tensors made and kept between, `is same`, `type`, `attribute kept` after every name is dropped
         (skipped with setter_attr=False), `weak reference kept`.
         """
         raise NotImplementedError
 
     def value(self, name: str, value: Any) -> None:
-        """Record a plain value of the story: a scalar, text, a list of them; a tensor is recorded by its numbers."""
+        """Record a plain value of the story: a scalar, a text or a list of them; a tensor by its numbers."""
         raise NotImplementedError
 
     def attempt(self, name: str, action: Callable[[], Any]) -> Any:
@@ -176,7 +177,7 @@ class Lab:
         raise NotImplementedError
 
     def refcount(self, name: str, obj: Any) -> None:
-        """Record the Python reference count of an object that has a name, beyond a control object that has one too."""
+        """Record the Python reference count of a named object beyond that of a named control object."""
         raise NotImplementedError
 
     def collect(self) -> None:
@@ -184,18 +185,18 @@ class Lab:
         raise NotImplementedError
 
     def tensor(self, n: int = 4, requires_grad: bool = False) -> Any:
-        """A new float32 tensor of n ones."""
+        """Make a float32 tensor of n ones."""
         raise NotImplementedError
 
     def bytes_alive(self, name: str) -> int | None:
-        """Bytes of a watched tensor's storage if it is alive, 0 if it is dead, None if that is unknown."""
+        """Return the bytes of a watched tensor's storage if it is alive, 0 if it is dead, None if unknown."""
         raise NotImplementedError
 
     def at_exit(self, text: str) -> None:
-        """Write a line of the story to standard error, past Python's buffers: how stories about exit leave a trace.
+        """Write a line to standard error, bypassing Python's buffers: stories about interpreter exit report this way.
 
-        Such lines become readings of probe `exit` in scenarios with isolation="fresh". A `__del__` or an atexit
-        function may call it however late.
+        These lines become readings of probe `exit` in scenarios with isolation="fresh". A `__del__` or an atexit
+        function may call it, however late.
         """
         raise NotImplementedError
 
@@ -204,7 +205,7 @@ Story = Callable[[Lab], None]
 
 
 class Scenario:
-    """One lifetime story with what is declared about it. Made by `scenario` and `Scenario.fixed`."""
+    """One lifetime story and its declarations. Made by `scenario` and `Scenario.fixed`."""
 
     def __init__(
         self,
@@ -259,9 +260,9 @@ class Scenario:
         needs: str | None = None,
         isolation: str | None = None,
     ) -> Callable[[Story], Scenario]:
-        """Decorate the repaired story: the same but for the fix, each the other's control.
+        """Decorate the fixed story: the same except for the fix, so that each is the other's control.
 
-        origin, needs and isolation are those of the leaking story unless given.
+        origin, needs and isolation default to those of the leaking story.
         """
 
         def decorate(function: Story) -> Scenario:
@@ -293,16 +294,16 @@ def scenario(
     isolation: str = "fork",
     contexts: str = "",
 ) -> Callable[[Story], Scenario]:
-    """Decorate a story, a function of one `Lab`, whose docstring tells it.
+    """Decorate a story, a function of one `Lab`; its docstring is the story's text.
 
-    needs: space-separated words for what the framework must offer, else the scenario is not available there: `hooks`
-    (saved_tensors_hooks), `numpy`, `engine` (the mini engine only), `legacy` (instances of a Function may be called),
-    `cxx_metadata`, `checkpoint_by_hooks`, `compile`, `ctx_attributes`, `none_gradients` (of a Function's backward),
+    needs: space-separated features of the framework, without which the scenario is not available: `hooks`
+    (saved_tensors_hooks), `numpy`, `engine` (the mini engine only), `legacy` (instances of a Function can be called),
+    `cxx_metadata`, `checkpoint_by_hooks`, `compile`, `ctx_attributes`, `none_gradients` (from a Function's backward),
     `node_hooks`, `tensor_attributes`, `tensor_weakrefs`, `module_hook_handles`, `added_param_groups`,
     `param_group_items`, or a dotted name under the framework such as `autograd.graph.save_on_cpu`.
 
-    contexts: space-separated names of CONTEXTS. The story becomes a scenario for each, `NAME[CONTEXT]`, and says by
-    `Lab.forward` and `Lab.backward` what is done in the context. The first of them is returned.
+    contexts: space-separated names of CONTEXTS. The story becomes one scenario per context, `NAME[CONTEXT]`, and uses
+    `Lab.forward` and `Lab.backward` for the parts that depend on the context. The first scenario is returned.
     """
 
     def decorate(function: Story) -> Scenario:
@@ -324,7 +325,7 @@ def within_contexts(
     needs: str,
     isolation: str,
 ) -> Scenario:
-    """A scenario for each context; the first of them."""
+    """Make a scenario for each context, and return the first."""
     unknown = [context for context in contexts.split() if context not in CONTEXTS]
     if unknown:
         raise ValueError(

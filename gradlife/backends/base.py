@@ -11,17 +11,17 @@ from gradlife.model.system import SystemInfo
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """Instructions to load the framework in a child: the module to import, the engine profile, the interpreter."""
+    """How a child loads the framework: the module to import, the engine profile, the interpreter."""
 
     module: str
     profile: str | None = None
-    interpreter: str = ""  # path of another one; empty: this one
+    interpreter: str = ""  # path of another interpreter; empty: this one
     abi: str = ""  # of another interpreter
-    is_threaded: bool = False  # its framework starts threads: a copy of the process would lack them
+    is_threaded: bool = False  # the framework starts threads, which a forked process would lack
 
 
 class Backend(Protocol):
-    """Something that can run a scenario."""
+    """A system that can run a scenario."""
 
     @property
     def name(self) -> str:
@@ -39,5 +39,5 @@ class Backend(Protocol):
 
 
 def this_platform() -> str:
-    """Name of the operating system and the machine's architecture."""
+    """Return the operating system and the machine's architecture."""
     return f"{platform.system()} {platform.machine()}"

@@ -1,4 +1,4 @@
-"""A framework in another interpreter: `torch@PATH`, `oneflow@NAME` of a registered environment."""
+"""A framework in another interpreter: `torch@PATH`, or `oneflow@NAME` for a registered environment."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gradlife.errors import UnknownNameError, UsageError
 from gradlife.model.system import SystemInfo
 from gradlife.scenario import profile_name
 
-#: Stands between the framework and its interpreter.
+#: Separates the framework from its interpreter.
 MARK = "@"
 
 
 class ChildBackend:
-    """The framework that another interpreter has. Making one starts that interpreter and imports the framework once."""
+    """The framework of another interpreter. Creating a backend starts that interpreter once and imports the framework."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -30,7 +30,7 @@ class ChildBackend:
 
     @property
     def profile(self) -> str:
-        """Named after the release: `torch-1.1`."""
+        """The release as a profile name: `torch-1.1`."""
         return profile_name(self._framework, self._interpreter.version)
 
     def describe(self) -> SystemInfo:
@@ -39,6 +39,6 @@ class ChildBackend:
         return SystemInfo(self.name, self.profile, self._framework, found.version, found.python, found.platform)
 
     def worker_spec(self) -> WorkerSpec:
-        """Import the framework there."""
+        """Return how to import the framework there."""
         found = self._interpreter
         return WorkerSpec(self._framework, interpreter=found.path, abi=found.abi, is_threaded=found.is_threaded)

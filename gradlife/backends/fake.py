@@ -1,8 +1,8 @@
-"""A framework of a few lines, for tests of everything around frameworks.
+"""A tiny framework, for tests of everything around frameworks.
 
-This module is the backend and the framework that its children import: tensors that are plain Python objects, with a
-storage each and no autograd. Two profiles of it tell one lifetime story differently: in `fake-leaky` every tensor has a
-reference that nobody gives back.
+This module is both the backend and the framework that its children import: tensors are plain Python objects with a
+storage and no autograd. One lifetime story differs between its two profiles: in `fake-leaky` every tensor has a
+reference that is never released.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class FakeBackend:
         self.name = "fake" if profile == PROFILES[0] else f"fake:{profile}"
 
     def describe(self) -> SystemInfo:
-        """A framework of this name and version."""
+        """Return a framework of this name and version."""
         return SystemInfo(self.name, self.profile, "fake", __version__, platform.python_version(), this_platform())
 
     def worker_spec(self) -> WorkerSpec:
@@ -46,7 +46,7 @@ class Storage:
         self.size = size
 
     def nbytes(self) -> int:
-        """Four bytes a number."""
+        """The size: four bytes per number."""
         return 4 * self.size
 
 
@@ -59,7 +59,7 @@ class Tensor:
         self.grad_fn = None
 
     def untyped_storage(self) -> Storage:
-        """The same storage at each call."""
+        """Return the same storage at each call."""
         return self._storage
 
     def requires_grad_(self) -> Tensor:
@@ -72,7 +72,7 @@ class Tensor:
 
 
 def ones(size: int) -> Tensor:
-    """A new tensor, with a reference too many under the leaky profile."""
+    """Make a new tensor, with one extra reference under the leaky profile."""
     tensor = Tensor(size)
     if _in_force[0] == "fake-leaky":
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(tensor))
@@ -80,5 +80,5 @@ def ones(size: int) -> Tensor:
 
 
 def set_default_profile(profile: str) -> None:
-    """Put a profile in force for this process."""
+    """Set the profile of this process."""
     _in_force[0] = profile

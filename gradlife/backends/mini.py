@@ -26,30 +26,30 @@ class MiniBackend:
         check_spec(spec)
 
     def describe(self) -> SystemInfo:
-        """The engine is of gradlife's own version."""
+        """Return the system; the engine has gradlife's version."""
         return SystemInfo(self.name, self.profile, MODULE, __version__, platform.python_version(), this_platform())
 
     def worker_spec(self) -> WorkerSpec:
-        """Import the engine and put the profile in force."""
+        """Return how to import the engine and set the profile."""
         return WorkerSpec(MODULE, self.spec)
 
 
 def profile_names() -> tuple[str, ...]:
-    """The engine's profiles."""
-    from gradlife import engine  # a compiled extension; only naming a mini backend needs it
+    """Return the engine's profiles."""
+    from gradlife import engine  # a compiled extension that only mini backends need
 
     return tuple(engine.profiles())
 
 
 def axes() -> Mapping[str, Sequence[str]]:
-    """The engine's policy axes, with their values."""
+    """Return the engine's policy axes with their values."""
     from gradlife import engine
 
     return engine.AXES
 
 
 def policies_of(profile: str) -> Mapping[str, str]:
-    """The policy of a profile on each axis."""
+    """Return a profile's policy on each axis."""
     from gradlife import engine
 
     return engine.profiles()[profile].axes

@@ -1,6 +1,6 @@
-"""A release that is not here: readings that were taken of it elsewhere, from a file.
+"""Recorded readings of a release that need not be installed, from a file.
 
-`recorded:torch-1.1.0` is one of those that come with gradlife, `recorded:FILE` any file that `gradlife record` wrote.
+`recorded:torch-1.1.0` is one that comes with gradlife; `recorded:FILE` is any file that `gradlife record` wrote.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gradlife.model.system import SystemInfo
 PREFIX = "recorded:"
 SUFFIX = ".json"
 
-#: The releases that the atlas is made of: what changed the lifetime of anything changed between two of them.
+#: The releases of the atlas: every known lifetime change lies between two of them.
 ATLAS = (
     "torch-1.1.0",
     "torch-1.2.0",
@@ -37,7 +37,7 @@ ATLAS = (
 
 
 class RecordedBackend:
-    """Readings from a file. It tells the stories that it has, and runs nothing."""
+    """Readings from a file. Has recorded stories and runs nothing."""
 
     def __init__(self, source: str) -> None:
         self.name = PREFIX + source
@@ -46,15 +46,15 @@ class RecordedBackend:
 
     @property
     def profile(self) -> str:
-        """The profile that the recorded release answers for."""
+        """The profile of the recorded release."""
         return self.recording.system.profile
 
     def describe(self) -> SystemInfo:
-        """The system that was recorded, where and with what it was."""
+        """Return the recorded system and its platform."""
         return replace(self.recording.system, name=self.name)
 
     def worker_spec(self) -> WorkerSpec:
-        """Raise an error: a recording cannot run anything."""
+        """Raise: a recording cannot run anything."""
         raise UsageError(f"{self.name} is a recording: it runs nothing", "a story that it has, or another backend")
 
     @cached_property
@@ -63,7 +63,7 @@ class RecordedBackend:
         return {story.scenario: story for story in self.recording.stories}
 
     def renewal(self, stories: Iterable[str] = ()) -> str:
-        """The command that records these stories anew, into the same file; all of them, if none is named."""
+        """Return the command that renews these stories in the same file; all of them if none is named."""
         words = ["gradlife", "record", *stories, "--backend", self.recording.backend, "-o", shown(self.file)]
         return " ".join(words)
 
@@ -74,32 +74,32 @@ def folder() -> Path:
 
 
 def recording_names() -> tuple[str, ...]:
-    """The recordings that come with gradlife: PyTorch's releases, then OneFlow's, then others, each oldest first."""
+    """Return the recordings that come with gradlife: PyTorch's, then OneFlow's, then others, each oldest first."""
     return tuple(sorted((file.stem for file in folder().glob("*" + SUFFIX)), key=release_order))
 
 
 def missing_recordings() -> tuple[str, ...]:
-    """The releases of the atlas that gradlife comes without."""
+    """Return the releases of the atlas without a recording in gradlife."""
     known = recording_names()
     return tuple(name for name in ATLAS if name not in known)
 
 
 def command_for(name: str) -> str:
-    """The commands that make a recording of a release of the atlas."""
+    """Return the commands that record a release of the atlas."""
     framework, _, version = name.partition("-")
     made = f"gradlife env add {name} --python PYTHON {framework}=={version}"
     return f"{made} && gradlife record --backend {framework}@{name} -o {shown(folder() / (name + SUFFIX))}"
 
 
 def release_order(name: str) -> tuple[int, str, tuple[int, ...]]:
-    """Sorts systems by framework, PyTorch first, and by the numbers of the release."""
+    """Return a sort key: framework, PyTorch first, then the numbers of the release."""
     framework = re.split(r"-(?=\d)", name)[0]
     rank = {"torch": 0, "oneflow": 1}.get(framework, 2)
     return rank, framework, tuple(int(number) for number in re.findall(r"\d+", name))
 
 
 def file_of(source: str) -> Path:
-    """The file that a recording is in: one of a name, or of a path."""
+    """Return a recording's file, given a name or a path."""
     packaged = folder() / (source + SUFFIX)
     if source in recording_names():
         return packaged
@@ -111,7 +111,7 @@ def file_of(source: str) -> Path:
 
 
 def read(file: Path) -> Recording:
-    """Read a recording; raise UsageError with the file's name and the place of the first fault."""
+    """Read a recording. Raises UsageError with the file's name and the first error's place."""
     try:
         return loads(file.read_text("utf-8"))
     except OSError as error:
@@ -127,6 +127,6 @@ def read(file: Path) -> Recording:
 
 
 def shown(file: Path) -> str:
-    """A path as short as it can be said from here."""
+    """Shorten a path as seen from the current folder."""
     path = file.resolve()
     return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else str(file)

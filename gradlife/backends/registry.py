@@ -28,7 +28,7 @@ DEFAULT_BACKENDS = (
 #: The system that the others are compared with.
 DEFAULT_AGAINST = "torch"
 
-#: Used where PyTorch is not installed: the recorded readings of the release that gradlife is tested with.
+#: Used if PyTorch is not installed: the recorded readings of the release that gradlife is tested with.
 STAND_IN = RECORDED + "torch-2.13.0"
 
 
@@ -40,10 +40,10 @@ def default_backends() -> tuple[str, ...]:
 
 
 def backend_names() -> tuple[str, ...]:
-    """Every name that `get_backend` knows, mutants apart."""
+    """Return every name that `get_backend` knows, except mutants."""
     try:
         profiles = profile_names()
-    except (GradlifeError, ImportError):  # an engine that was not built has none
+    except (GradlifeError, ImportError):  # an engine that was not built has no profiles
         profiles = ()
     fakes = tuple(f"fake:{profile}" for profile in FAKE_PROFILES[1:])
     recordings = (RECORDED + name for name in recording_names())
@@ -51,7 +51,7 @@ def backend_names() -> tuple[str, ...]:
 
 
 def get_backend(name: str) -> Backend:
-    """The backend of this name; an error with the nearest names if there is none."""
+    """Return the backend of this name. Raises an error with the nearest names if there is none."""
     kind, _, rest = name.partition(":")
     if kind == "recorded" and rest:
         return RecordedBackend(rest)
@@ -63,7 +63,7 @@ def get_backend(name: str) -> Backend:
         if kind == "fake" and rest:
             return FakeBackend(rest)
     except UnknownNameError as error:
-        if error.kind != "profile":  # an axis, or a value of one
+        if error.kind != "profile":  # an axis or a value of one
             raise
     if name == "torch":
         return TorchBackend()
@@ -74,5 +74,5 @@ def get_backend(name: str) -> Backend:
 
 
 def get_backends(names: Iterable[str]) -> tuple[Backend, ...]:
-    """The backends of these names, each once."""
+    """Return the backends of these names, each once."""
     return tuple(get_backend(name) for name in dict.fromkeys(names))

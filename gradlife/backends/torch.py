@@ -15,12 +15,12 @@ MODULE = "torch"
 
 
 def is_installed() -> bool:
-    """Is PyTorch installed beside gradlife? It is not imported for that."""
+    """Whether PyTorch is installed beside gradlife. Does not import it."""
     return importlib.util.find_spec(MODULE) is not None
 
 
 class TorchBackend:
-    """The PyTorch that is installed beside gradlife, in this interpreter."""
+    """The PyTorch installed in this interpreter."""
 
     name = "torch"
 
@@ -34,13 +34,13 @@ class TorchBackend:
 
     @property
     def profile(self) -> str:
-        """Named after the release: `torch-2.13`."""
+        """The release as a profile name: `torch-2.13`."""
         return profile_name(MODULE, self.version)
 
     def describe(self) -> SystemInfo:
-        """The installed release, from its metadata."""
+        """Return the installed release, from its metadata."""
         return SystemInfo(self.name, self.profile, MODULE, self.version, platform.python_version(), this_platform())
 
     def worker_spec(self) -> WorkerSpec:
-        """Import torch."""
+        """Return how to import torch."""
         return WorkerSpec(MODULE)

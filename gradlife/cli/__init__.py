@@ -1,7 +1,7 @@
 """The command line: `gradlife COMMAND ...`.
 
 Each command is a module of this package with two functions, `add_arguments(parser)` and `run(args)`, and is imported
-only when it is used. Every error that has a name ends here, as one line on standard error and an exit status.
+only when used. Every `GradlifeError` ends here as one line on standard error and an exit status.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     open_missing_streams()
     forgive_narrow_encodings()
     try:
-        # No `list(...)` here: once that command is imported, the name means its module.
+        # not `list(...)`: once that command is imported, the name means its module
         status = dispatch([*(sys.argv[1:] if arguments is None else arguments)])
         sys.stdout.flush()
         return status
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def one_line(error: GradlifeError) -> str:
-    """The error as the one line that a user sees."""
+    """Format an error as the one line that a user sees."""
     text = f"gradlife: error: {error.message}"
     if error.hint:
         text += f" (try: {error.hint.removeprefix('try: ')})"
@@ -58,13 +58,13 @@ def one_line(error: GradlifeError) -> str:
 
 
 def say(line: str) -> None:
-    """Write a line to standard error, quietly where nobody listens any more."""
+    """Write a line to standard error; ignore a closed stream."""
     with contextlib.suppress(OSError, ValueError):
         print(line, file=sys.stderr, flush=True)
 
 
 def open_missing_streams() -> None:
-    """Let the null device take the place of closed standard streams, so that no file gets one of their numbers."""
+    """Replace closed standard streams by the null device, so that no file gets one of their descriptors."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -75,7 +75,7 @@ def open_missing_streams() -> None:
 
 
 def forgive_narrow_encodings() -> None:
-    """A character that a terminal cannot show becomes a question mark, not a traceback."""
+    """Print a question mark instead of a traceback for a character that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -83,7 +83,7 @@ def forgive_narrow_encodings() -> None:
 
 
 def abandon_stdout() -> None:
-    """Let the flush at interpreter exit go nowhere: the reader (`| head`) has gone, which is no error."""
+    """Discard output at interpreter exit: the reader (`| head`) has gone, which is not an error."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`gradlife attach`: look into a process that is already running, and let it go."""
+"""`gradlife attach`: inspect a running process, then detach."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error, or atta
 3 could not tell, or the process went away.
 """
 
-#: Seconds of a hunt where nothing else is said.
+#: Default length of a hunt, in seconds.
 USUAL_SECONDS = 300.0
 
 
@@ -88,14 +88,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def process_number(text: str) -> int:
-    """The number of a process."""
+    """Parse a process number."""
     if not re.fullmatch(r"[0-9]{1,9}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of a process")
     return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Attach, do what was asked for, detach."""
+    """Attach, do what was requested, detach."""
     if (args.pid is None) == (args.socket is None):
         raise UsageError("name one process", "gradlife attach PID, or gradlife attach --socket PATH")
     refuse_without_follow(args)
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def opened(args: argparse.Namespace) -> Session:
-    """The process, attached to."""
+    """Attach to the process."""
     session = connect(args.socket) if args.socket is not None else attach(args.pid, args.inject)
     under = f", {session.stopped_seconds:.1f} s under the debugger" if session.stopped_seconds else ""
     print(f"gradlife: attached to {session.title}{under}", file=sys.stderr)
@@ -147,14 +147,14 @@ def peak(args: argparse.Namespace) -> int:
 def reported(
     args: argparse.Namespace, session: Session, terms: Terms, command: str, status: Status
 ) -> HuntReport | None:
-    """The report of a hunt, or the last one of many."""
+    """Return the report of a hunt, or the last of several."""
     if not args.follow:
         return session.hunt(terms, command, status.show)
     return Follower(args).follow(session, terms, args.every or EVERY, command, status.show)
 
 
 def keep_snapshot(args: argparse.Namespace) -> int:
-    """Write the heap of the process to a file."""
+    """Write the process's heap to a file."""
     with OutputFile(args.snapshot) as output, taken(args) as path:
         output.fill(lambda descriptor: copy(path, descriptor))
     print(f"gradlife: gradlife open {args.snapshot}", file=sys.stderr)
@@ -162,7 +162,7 @@ def keep_snapshot(args: argparse.Namespace) -> int:
 
 
 def ask_snapshot(args: argparse.Namespace) -> int:
-    """Tell why an object of the process is alive, or open a prompt on its heap."""
+    """Explain why an object of the process is alive, or open a prompt on its heap."""
     with taken(args) as path:
         if args.interactive:
             return ask(str(path))
@@ -173,7 +173,7 @@ def ask_snapshot(args: argparse.Namespace) -> int:
 
 @contextmanager
 def taken(args: argparse.Namespace) -> Iterator[Path]:
-    """A snapshot of the process, gone with the block; the process is let go as soon as it is written."""
+    """Take a snapshot of the process for this block; detach as soon as it is written."""
     with tempfile.TemporaryDirectory(prefix="gradlife-snapshot-") as folder:
         path = Path(folder) / "process.glheap"
         with opened(args) as session:
@@ -184,13 +184,13 @@ def taken(args: argparse.Namespace) -> Iterator[Path]:
 
 
 def copy(path: Path, descriptor: int) -> None:
-    """Copies a file to a descriptor."""
+    """Copy a file to a descriptor."""
     with path.open("rb") as source, open(descriptor, "wb", closefd=False) as goal:
         shutil.copyfileobj(source, goal, 1 << 20)
 
 
 class Status:
-    """One line that tells how far the hunt is, for people only."""
+    """A status line with the progress of a hunt, for people only."""
 
     def __init__(self) -> None:
         self._console: Console = make_console(sys.stderr)
@@ -206,7 +206,7 @@ class Status:
             self._status.stop()
 
     def show(self, progress: Progress) -> None:
-        """Show it."""
+        """Show the progress."""
         if self._status is None:
             return
         by = (

@@ -1,4 +1,4 @@
-"""`gradlife open FILE --tui`: the application that goes through a snapshot; loaded for it alone."""
+"""`gradlife open FILE --tui`: the terminal application for a snapshot; imported only for this option."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PRINTING = ("all", "types", "largest", "cycles", "instances", "holders", "why", 
 
 
 def browse(args: argparse.Namespace) -> int:
-    """Runs the application. Raises UsageError where that makes no sense."""
+    """Run the application. Raises UsageError for options that it does not support."""
     others = [f"--{name}" for name in PRINTING if getattr(args, name, None) not in (None, False)]
     if others:
         raise UsageError(f"--tui shows everything, and takes no {others[0]}", f"gradlife open {args.file} --tui")

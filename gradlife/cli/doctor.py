@@ -1,4 +1,4 @@
-"""`gradlife doctor`: is this installation well? Everything that a report of a bug needs."""
+"""`gradlife doctor`: check the installation and print what a bug report needs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Examine, print, write."""
+    """Run the checks, print the result and write it to files."""
     with Outputs(args, {"json": checkup_text, "svg": picture(print_checkup, "gradlife doctor")}) as outputs:
         checkup = examine()
         if not outputs.is_stdout_taken:

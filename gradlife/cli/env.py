@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what is asked for."""
+    """Run the chosen subcommand."""
     if args.action is None:
         raise UsageError("gradlife env needs to know what to do", "gradlife env add, list or remove")
     {"add": run_add, "list": run_list, "remove": run_remove}[args.action](args)
@@ -45,14 +45,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_add(args: argparse.Namespace) -> None:
-    """Make an environment and say what it has."""
+    """Make an environment and print what it has."""
     info = info_of(add(args.name, args.python or sys.executable, args.packages))
     print(f"{info.name}: {info.framework} {info.version} on Python {info.python}, {size(info.bytes)}")
     print(f"gradlife run --backend {info.framework}@{info.name}")
 
 
 def run_list(args: argparse.Namespace) -> None:
-    """Print the environments, or write them."""
+    """Print the environments, or write them to a file."""
     writers = {"json": environments_text, "svg": picture(print_environments, "gradlife env list")}
     with Outputs(args, writers) as outputs:
         environments = listed()

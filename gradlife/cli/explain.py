@@ -1,4 +1,4 @@
-"""`gradlife explain`: one story in full, or what a pattern is."""
+"""`gradlife explain`: one story in full, or the meaning of a pattern."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gradlife.runner.expectations import applicable
 
 PREFIX = "mini:"
 
-#: Unless systems are named: the one whose ownership trees are shown, and with which the others are compared.
+#: Default system whose ownership trees are shown and with which others are compared.
 SHOWN_IN_FULL = "mini:torch-2.13"
 
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tell the story, or the pattern."""
+    """Explain the story or the pattern."""
 
     def show(console: Console, tell: Callable[[Console], None]) -> None:
         tell(console)
@@ -68,7 +68,7 @@ def printer_for(args: argparse.Namespace) -> Callable[[Console], None]:
 
 
 def stories_about(code: str) -> list[ScenarioInfo]:
-    """The built-in stories with a pattern; UnknownNameError of a code that no pattern has."""
+    """Return the built-in stories with a pattern. Raises UnknownNameError for an unknown code."""
     known = api.select()
     codes = sorted({*SENTENCES, *(story.pattern for story in known if story.pattern)})
     if code not in codes:
@@ -77,7 +77,7 @@ def stories_about(code: str) -> list[ScenarioInfo]:
 
 
 def find(name: str) -> tuple[Story, Sequence[Story]]:
-    """The story of this name, and all those among which its twins are."""
+    """Return the story of this name, and the stories that include its twins."""
     chosen = discover([name])
     if len(chosen) > 1:
         names = ", ".join(story.info.name for story in chosen[:3])
@@ -87,14 +87,14 @@ def find(name: str) -> tuple[Story, Sequence[Story]]:
 
 
 def fix_of(story: Story, twin: Story) -> Fix:
-    """A twin, and how it differs from the story."""
+    """Return a twin and its difference from the story."""
     leaking = body_lines(str(story.path), story.info.name)
     fixed = body_lines(str(twin.path), twin.info.name)
     return Fix(twin.info, source_diff(leaking, fixed) if leaking and fixed else ())
 
 
 def try_out(name: str, backends: Sequence[str] | None) -> tuple[RunReport | None, str]:
-    """The story run on the mini engine, or on the systems asked for; or why that is not possible."""
+    """Run the story on the mini engine or the given systems; or return why that is not possible."""
     if backends:
         return api.run([name], backends=backends, with_owners=True), ""
     mini = [system for system in DEFAULT_BACKENDS if system.startswith(PREFIX)]
@@ -112,5 +112,5 @@ def declared_by_profile(story: ScenarioInfo) -> list[tuple[str, tuple[Declared, 
 
 
 def system_of(profile: str) -> SystemInfo:
-    """The system that a declaration about a profile is about."""
+    """Return the system that a declaration about a profile applies to."""
     return SystemInfo(PREFIX + profile, profile, "", "", "", "")

@@ -1,4 +1,4 @@
-"""The files that one report goes to, each in a format of its own: opened before the work begins, written after it."""
+"""The output files of a report, one per format: opened before the work begins, written after it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_formats(parser: argparse.ArgumentParser, **helps: str) -> None:
     )
 
 
-#: Makes the text of a format: a function, or its name as module:function.
+#: Returns the text of a format: a function, or its name as module:function.
 Writer = Callable[..., str | bytes] | str
 
 
@@ -43,7 +43,7 @@ def add_svg(parser: argparse.ArgumentParser) -> None:
 
 
 def picture(show: Callable[[Console, Any], object], title: str) -> Writer:
-    """Makes the text of `--svg`: what a function prints of a report on a console."""
+    """Return the writer of `--svg`, which draws what a function prints of a report on a console."""
 
     def write(report: Any) -> str:
         from gradlife.reports.svg import svg_of
@@ -54,10 +54,10 @@ def picture(show: Callable[[Console, Any], object], title: str) -> Writer:
 
 
 class Outputs:
-    """The files that `--FORMAT FILE` options name. Entering it proves that every file can be written.
+    """The files named by `--FORMAT FILE` options. Entering it proves that every file can be written.
 
-    `writers` has a function for each option that makes the text, or its name as module:function, which is loaded only
-    if the option is used.
+    `writers` has for each option the function that returns the text, or its name as module:function, which is imported
+    only if the option is used.
     """
 
     def __init__(self, args: argparse.Namespace, writers: Mapping[str, Writer]) -> None:
@@ -68,7 +68,7 @@ class Outputs:
 
     @property
     def is_stdout_taken(self) -> bool:
-        """Does one of them go to standard output, where then nothing else belongs?"""
+        """Whether one of them goes to standard output, which must then have nothing else."""
         return STDOUT in self._paths.values()
 
     @property
@@ -78,7 +78,7 @@ class Outputs:
 
     def __enter__(self) -> Outputs:
         refuse_twice(self._paths)
-        with self._stack:  # those that were opened are closed where another can't be
+        with self._stack:  # close those already opened if another cannot be opened
             for name, path in self._paths.items():
                 output: OutputFile | OutputStream = open_output(path)
                 self._stack.enter_context(output)
@@ -92,7 +92,7 @@ class Outputs:
         self._stack.close()
 
     def write(self, report: Any, **options: Any) -> None:
-        """Write each; one that can't be written costs no other, and is raised when all are."""
+        """Write each file. An error does not stop the others; it is raised at the end."""
         lost: list[LostOutputError] = []
         for name, output in self._open.items():
             try:
@@ -112,18 +112,18 @@ class Outputs:
         return found
 
     def known(self, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep the options that the format's function takes."""
+        """Return the options that the format's function accepts."""
         taken = inspect.signature(self.writer(name)).parameters
         return {option: value for option, value in options.items() if option in taken}
 
     def load(self) -> None:
-        """Load all writers that will be needed."""
+        """Import all writers that will be needed."""
         for name in self._paths:
             self.writer(name)
 
 
 def put(output: OutputFile | OutputStream, made: str | bytes) -> None:
-    """Write a text, or a picture."""
+    """Write a text or a picture."""
     if isinstance(made, str):
         output.write(made)
     elif isinstance(output, OutputFile):
@@ -131,12 +131,12 @@ def put(output: OutputFile | OutputStream, made: str | bytes) -> None:
 
 
 def refuse_twice(paths: Mapping[str, str]) -> None:
-    """Raise if two formats go to one place."""
+    """Raise if two formats have the same destination."""
     seen: dict[str, str] = {}
     for name, path in paths.items():
         place = path if path == STDOUT else os.path.realpath(path)
         if os.path.exists(place) and not os.path.isfile(place):
-            continue  # a pipe or a terminal takes one after the other
+            continue  # a pipe or a terminal accepts several in a row
         if place in seen:
             where = "standard output" if path == STDOUT else path
             raise UsageError(f"--{seen[place]} and --{name} both go to {where}", "a file for each")

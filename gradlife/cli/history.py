@@ -1,4 +1,4 @@
-"""`gradlife history`: what a story read in one recorded release after the other, and when it changed."""
+"""`gradlife history`: a story's readings in successive recorded releases, and when they changed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table and what changed, or write it."""
+    """Print the table and the changes, or write them to a file."""
 
     def show(console: Console, found: History) -> None:
         print_history(console, found, args.stage_detail or bool(args.keyword))

@@ -1,4 +1,4 @@
-"""`gradlife hunt`: run a program, find what grows, and tell who holds it."""
+"""`gradlife hunt`: run a program, find what grows, and say who holds it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error; 3 could
 script that fails itself keeps its own.
 """
 
-#: What makes each format.
+#: The writer of each format.
 WRITERS: dict[str, Writer] = {
     "json": "gradlife.reports.formats.json.document:hunt_text",
     "junit": "gradlife.reports.formats.junit.hunt:hunt_junit",
@@ -55,10 +55,10 @@ WRITERS: dict[str, Writer] = {
     "svg": "gradlife.cli.hunt:drawn",
 }
 
-#: A cycle that waits for the collector counts as found.
+#: Count a cycle that waits for the collector as found.
 NEEDS_GC = "needs-gc"
 
-#: Any leak counts, the least severe, too.
+#: Count leaks of any severity.
 LEAK = "leak"
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -128,7 +128,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_fail_on(parser: argparse.ArgumentParser) -> None:
-    """Declare the option that decides what fails."""
+    """Declare the option that decides which findings fail."""
     parser.add_argument(
         "--fail-on",
         choices=[*Severity, LEAK, NEEDS_GC],
@@ -139,14 +139,14 @@ def add_fail_on(parser: argparse.ArgumentParser) -> None:
 
 
 def number(text: str) -> int:
-    """A number of steps."""
+    """Parse a number of steps."""
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of steps")
     return int(text)
 
 
 def share(text: str) -> float:
-    """``90%`` as a part of one."""
+    """Parse ``90%`` as a fraction of one."""
     found = re.fullmatch(r"([0-9]{1,3})%?", text)
     if found is None or not 0 < int(found[1]) <= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is no percentage")
@@ -154,7 +154,7 @@ def share(text: str) -> float:
 
 
 def size(text: str) -> int:
-    """``8G`` in bytes."""
+    """Parse ``8G`` as bytes."""
     found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]+)?)\s*([kKmMgGtT]?)(?:i?[bB])?", text)
     if found is None or float(found[1]) == 0:
         raise argparse.ArgumentTypeError(f"{shortened(text)!r} is no size: 500M, 8G")
@@ -162,7 +162,7 @@ def size(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Hunt, show the report, write it; or hold it against one from before."""
+    """Hunt, show the report and write it; or compare it with an earlier one."""
     if args.is_module:
         args.target = MODULE_MARK + args.target
     elif not is_command(args.target):
@@ -207,7 +207,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs: Outputs) -> Result:
-    """Run the program in one process, and prove what it shows; ranks that the program starts are merged."""
+    """Run the program in one process and prove the findings; ranks that the program starts are merged."""
     hears = nobody if args.prove else show.answer
     memory = Memory(args.memory_limit, args.at_rss)
     with tempfile.TemporaryDirectory(prefix="gradlife-hunt-") as folder:
@@ -223,13 +223,13 @@ def run_alone(args: argparse.Namespace, settings: Settings, show: Show, outputs:
 
 
 def trial_folder(args: argparse.Namespace) -> AbstractContextManager[str]:
-    """A folder for what a second run is compared with, where there will be one."""
+    """Make a temporary folder if the run will be compared with a second one."""
     is_compared = args.prove or args.fix
     return tempfile.TemporaryDirectory(prefix="gradlife-trial-") if is_compared else nullcontext("")
 
 
 def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, status: int) -> int:
-    """Try the patches together, and write them if they end the leaks; the exit status: 0 where that leaves nothing."""
+    """Try the patches together, and write them if they end the leaks. Return 0 if no leak is left."""
     if report.ranks:
         raise UsageError("--fix runs a program of one process", "gradlife hunt --patch FILE, and git apply")
     from gradlife.hunting.run.patch_trial import changed_files, patch_proof, try_texts, write_texts
@@ -251,12 +251,12 @@ def fixed(report: HuntReport, args: argparse.Namespace, settings: Settings, stat
 
 
 def has_ranks(folder: str) -> bool:
-    """Has the program started ranks?"""
+    """Whether the program has started ranks."""
     return any(name.startswith("rank-") for name in os.listdir(folder))
 
 
 def followed(args: argparse.Namespace) -> int:
-    """Watch the program as long as it runs; the report is that of its end."""
+    """Watch the program as long as it runs, and report at its end."""
     with Outputs(args, WRITERS) as outputs:
         result = follow_program(args, args.target)
         if result.report is None:
@@ -266,44 +266,44 @@ def followed(args: argparse.Namespace) -> int:
 
 
 def say_too_short() -> int:
-    """The exit status of a program that ended before anything could be told."""
+    """Return the exit status of a program that ended before there was a result."""
     print("gradlife: could not tell: the program ended before enough was seen", file=sys.stderr)
     return EXIT_COULD_NOT_TELL
 
 
 def refuse_formats(names: list[str]) -> None:
-    """Raise where a comparison of two reports is asked for in a format of one."""
+    """Raise if a comparison of two reports is requested in a single report's format."""
     if names:
         raise UsageError(f"--verify of two reports has no --{names[0]}", "gradlife hunt --verify BEFORE SCRIPT")
 
 
 def load_reports(outputs: Outputs) -> None:
-    """Load the report modules while the program runs: at the end that would take as long as a snapshot."""
+    """Import the report modules while the program runs: at the end that would take as long as a snapshot."""
     for name in ("first_screen", "terminal"):
         importlib.import_module(f"gradlife.reports.hunt.{name}")
     outputs.load()
 
 
 def is_script(target: str) -> bool:
-    """Is it a program with a command line of its own, not a function or a report?"""
+    """Whether it is a program with its own command line, not a function or a report."""
     if "::" in target or target.endswith(".json"):
         return False
     return target.endswith(".py") or (os.path.isfile(target) and is_run_itself(target))
 
 
 def is_run_itself(path: str) -> bool:
-    """Is a file the program, and not a console script that has its name?"""
+    """Whether an existing file is the program, instead of a console script of the same name."""
     found = parse(path)
     return isinstance(found, ScriptTarget) and found.path == path
 
 
 def is_command(target: str) -> bool:
-    """Is it the name of a console script, which has a command line of its own?"""
+    """Whether it is the name of a console script, which has its own command line."""
     return not target.endswith(".json") and ":" not in target and not is_script(target)
 
 
 def export(report: HuntReport, story: OutputFile | OutputStream | NoOutput, path: str | None) -> None:
-    """Write the worst leak as a scenario, or say in a line why not."""
+    """Write the worst leak as a scenario, or print why that is not possible."""
     if path is None:
         return
     from gradlife.hunting.findings.scenario_file import NoScenario, export_first
@@ -316,16 +316,16 @@ def export(report: HuntReport, story: OutputFile | OutputStream | NoOutput, path
 
 
 def nobody(report: HuntReport) -> None:
-    """Shows nothing yet: the report is not complete."""
+    """Show nothing yet: the report is incomplete."""
 
 
 def quietly(args: argparse.Namespace) -> Callable[[Settings], HuntReport | None]:
-    """Another hunt of the same program, of which only the report is wanted."""
+    """Hunt the same program again for the report alone."""
     return lambda settings: Guard(settings, Memory(args.memory_limit, args.at_rss), nobody, is_quiet=True).run().report
 
 
 def read_report(path: str) -> HuntReport:
-    """A report that an earlier hunt left."""
+    """Read an earlier hunt's report."""
     try:
         with open(path, encoding="utf-8") as file:
             return hunt_codec.loads(file.read())
@@ -336,7 +336,7 @@ def read_report(path: str) -> HuntReport:
 
 
 def compare(before: HuntReport, after: HuntReport) -> int:
-    """Tell what became of each leak; the exit status."""
+    """Show what became of each leak. Return the exit status."""
     from gradlife.model.fix_verification import verify
     from gradlife.reports.hunt.verification import print_verification
     from gradlife.reports.theme import make_console
@@ -347,7 +347,7 @@ def compare(before: HuntReport, after: HuntReport) -> int:
 
 
 def drawn(report: HuntReport, in_full: bool = False) -> str:
-    """Return the report as it is drawn in an SVG picture."""
+    """Return the report for an SVG picture."""
     from gradlife.reports.svg import svg_of
 
     return svg_of(lambda console: print_report(console, report, in_full), f"gradlife hunt {report.target}")
@@ -365,16 +365,16 @@ def print_report(console: Console, report: HuntReport, in_full: bool) -> None:
 
 
 class Show:
-    """The display of the report: once, as soon as it is known."""
+    """The display of the report: shown once, as soon as it is known."""
 
     def __init__(self, args: argparse.Namespace, is_script: bool, is_stdout_taken: bool) -> None:
         self.in_full = args.full
         self._annotates = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
         self._stream = sys.stderr if is_script or is_stdout_taken else sys.stdout
-        self.verdict: HuntVerdict | None = None  # of what was shown last
+        self.verdict: HuntVerdict | None = None  # of the report shown last
 
     def answer(self, report: HuntReport) -> None:
-        """Show it."""
+        """Show the report."""
         from gradlife.reports.theme import make_console
 
         print_report(make_console(self._stream), report, self.in_full)
@@ -382,7 +382,7 @@ class Show:
         self.verdict = report.verdict
 
     def annotate(self, report: HuntReport, is_strict: bool) -> None:
-        """Print annotations for GitHub, if they are wanted: at the end, when the report is complete."""
+        """Print annotations for GitHub if requested: at the end, when the report is complete."""
         if self._annotates:
             from gradlife.reports.formats.github.annotations import hunt_annotations
 
@@ -391,7 +391,7 @@ class Show:
 
 
 def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
-    """Show what was not shown yet, write the files, and tell the exit status."""
+    """Show what was not shown yet, write the files, and return the exit status."""
     report = result.report
     if report is None:
         if result.status:
@@ -407,17 +407,17 @@ def finish(result: Result, show: Show, outputs: Outputs, fail_on: str) -> int:
 
 
 def show_merged(report: HuntReport, show: Show, outputs: Outputs, fail_on: str) -> int:
-    """Show and write the report of several ranks; the exit status of all of them."""
+    """Show and write the report of several ranks. Return their common exit status."""
     return finish(Result(report.script_status or 0, report, was_killed=False), show, outputs, fail_on)
 
 
 def severity_of(fail_on: str) -> Severity:
-    """The least severity that fails."""
+    """Return the least severity that fails."""
     return {NEEDS_GC: Severity.MAJOR, LEAK: Severity.MINOR}.get(fail_on) or Severity(fail_on)
 
 
 def status_of(report: HuntReport, fail_on: str) -> int:
-    """The report's own status; `needs-gc` may count as found."""
+    """Return the report's own status; `needs-gc` may count as found."""
     if fail_on == NEEDS_GC and report.verdict is HuntVerdict.NEEDS_GC:
         return EXIT_FOUND
     return report.exit_status

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the list, or write it."""
+    """Print the list, or write it to a file."""
     with Outputs(args, {"json": list_text, "svg": picture(print_list, "gradlife list")}) as outputs:
         stories = api.select(args.paths, args.keyword)
         if not outputs.is_stdout_taken:

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the assistant hangs up."""
+    """Serve until the assistant disconnects."""
     from gradlife.mcp_server.server import make_server
 
     make_server().run("stdio")

@@ -1,4 +1,4 @@
-"""`gradlife merge`: one report from those that the ranks of a run left in a folder."""
+"""`gradlife merge`: merge the reports that the ranks of a run left in a folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge, show, write; the exit status."""
+    """Merge, show and write the report. Return the exit status."""
     with Outputs(args, {name: writer for name, writer in WRITERS.items() if name != "patch"}) as outputs:
         show = Show(args, is_script=False, is_stdout_taken=outputs.is_stdout_taken)
         return show_merged(merge(reports_in(args.folder), args.world_size), show, outputs, args.fail_on)

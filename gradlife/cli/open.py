@@ -1,4 +1,4 @@
-"""`gradlife open`: what a snapshot file has."""
+"""`gradlife open`: show what a snapshot file holds."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from gradlife.reports.formats.json.document import heap_text
 from gradlife.reports.heap.tables import print_heap
 from gradlife.reports.theme import make_console
 
-#: Rows of each table where none of them is asked for.
+#: Rows of each table if no table is requested.
 ROWS = 8
 
-#: Options of `gradlife open` that ask for objects, which the file of an allocator does not have.
+#: Options about objects, which an allocator's file does not have.
 OBJECTS_ONLY = ("types", "largest", "cycles", "instances", "holders", "why", "interactive", "tui", "html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments. Each table can be asked for alone, with as many rows as wanted."""
+    """Declare the command's arguments. Each table can be requested alone, with a number of rows."""
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -53,11 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show the tables, or why one object is alive, or ask for questions."""
+    """Show the tables, explain an object, or start the prompt."""
     if is_pickle(args.file):
         return show_device_memory(args)
     if args.tui:
-        from gradlife.cli.browse import browse  # loads Textual
+        from gradlife.cli.browse import browse  # imports Textual
 
         return browse(args)
     if args.interactive:
@@ -96,7 +96,7 @@ def show_why(args: argparse.Namespace) -> int:
 
 
 def show_tables(args: argparse.Namespace) -> int:
-    """Show the tables that are asked for."""
+    """Show the requested tables."""
     snapshots: list[Snapshot] = []
     writers: dict[str, Writer] = {
         "json": heap_text,
@@ -113,7 +113,7 @@ def show_tables(args: argparse.Namespace) -> int:
 
 
 def ask(file: str) -> int:
-    """A session; the prompt's module is loaded for it alone."""
+    """Start a session; the prompt's module is imported only here."""
     from gradlife.interactive.heap_source import SavedPatient
     from gradlife.interactive.session import Session
     from gradlife.interactive.terminal import history
@@ -125,7 +125,7 @@ def ask(file: str) -> int:
 
 
 def view_of(snapshot: Snapshot, args: argparse.Namespace) -> HeapView:
-    """The tables that are asked for; without any, what the program holds, and with ``--all`` everything in short."""
+    """Return the requested tables; by default what the program holds, and with ``--all`` a short version of everything."""
     asked = (args.types, args.largest, args.cycles, args.instances, args.holders)
     is_all = args.all or (all(one is None for one in asked) and not snapshot.has_labels)
     if all(one is None for one in asked) and not is_all:

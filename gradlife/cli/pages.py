@@ -1,4 +1,4 @@
-"""Answers of a snapshot, on the terminal and in files: why an object is alive, and the whole as a page."""
+"""Answers about a snapshot, on the terminal and in files: why an object is alive, and the whole snapshot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradlife.reports.heap.why import render_trace
 
 @dataclass(frozen=True)
 class Why:
-    """The question why an object of a snapshot is alive; answered when it is asked."""
+    """The question why an object of a snapshot is alive; computed on demand."""
 
     snapshot: Snapshot
     file: str
@@ -41,12 +41,12 @@ def print_why(console: Console, why: Why) -> None:
 
 
 def why_json(why: Why) -> str:
-    """The trace as JSON."""
+    """Return the trace as JSON."""
     return trace_text(why.trace)
 
 
 def why_page(why: Why) -> str:
-    """The trace as a page, with what is round the object."""
+    """Return the trace as a page, with the object's neighbourhood."""
     from gradlife.heap.views.heap_map import object_map
     from gradlife.reports.html.why import why_page as page
 
@@ -60,7 +60,7 @@ def why_dot(why: Why) -> str:
     return dot_text(why.around)
 
 
-#: What makes each format of an answer.
+#: The writer of each format.
 WHY_WRITERS: Mapping[str, Writer] = {
     "json": why_json,
     "html": why_page,
@@ -70,7 +70,7 @@ WHY_WRITERS: Mapping[str, Writer] = {
 
 
 def snapshot_page(snapshot: Snapshot, file: str) -> str:
-    """The whole snapshot, as far as it fits on a page."""
+    """Return a snapshot as a page, as far as it fits."""
     from gradlife.heap.views.heap_map import heap_map
     from gradlife.heap.views.overview import overview
     from gradlife.reports.html.heap import heap_page

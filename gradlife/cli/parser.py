@@ -1,4 +1,4 @@
-"""The commands by name, and the parser, which loads the module of the command that is used and no other."""
+"""The commands by name, and the parser, which imports only the module of the command that is used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NoReturn
 from gradlife._version import __version__
 from gradlife.errors import UnknownNameError, UsageError
 
-#: The purpose of each command. The module of a command has its name.
+#: The purpose of each command. A command's module has its name.
 COMMANDS = {
     "run": "run lifetime stories on several systems and compare what they see",
     "record": "keep what a system reads in a file, to compare with where the system is not available",
@@ -31,14 +31,14 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaint is one line, like every other error of gradlife."""
+    """An argument parser whose errors are one line, like every other error of gradlife."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, f"{self.prog} --help")
 
 
 def dispatch(arguments: list[str]) -> int:
-    """Parse the arguments, run the command that they name, and return its exit status."""
+    """Parse the arguments, run the command, and return its exit status."""
     args = make_parser(command_of(arguments)).parse_args(arguments)
     if args.command is None:
         raise UsageError("no command given", "gradlife --help")
@@ -46,7 +46,7 @@ def dispatch(arguments: list[str]) -> int:
 
 
 def command_of(arguments: list[str]) -> str | None:
-    """The command named by the arguments: the first that is no option."""
+    """Return the command in the arguments: the first that is not an option."""
     command = next((word for word in arguments if not word.startswith("-")), None)
     if command is not None and command not in COMMANDS:
         raise UnknownNameError("command", command, COMMANDS, hint="gradlife --help")
@@ -54,7 +54,7 @@ def command_of(arguments: list[str]) -> str | None:
 
 
 def make_parser(command: str | None) -> Parser:
-    """A parser that knows all commands by name and the arguments of one."""
+    """Make a parser that knows all commands by name, and the arguments of one."""
     parser = Parser(
         prog="gradlife",
         description="What keeps this object alive, and should it? Lifetime stories, run on several engines.",
@@ -75,7 +75,7 @@ def make_parser(command: str | None) -> Parser:
 
 
 def command_module(name: str) -> CommandModule:
-    """The module of a command, imported now."""
+    """Import a command's module."""
     module: CommandModule = importlib.import_module(f"gradlife.cli.{name}")  # type: ignore[assignment]
     return module
 
@@ -89,5 +89,5 @@ class CommandModule:
 
     @staticmethod
     def run(args: argparse.Namespace) -> int:
-        """Run the command; the exit status."""
+        """Run the command and return the exit status."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""`gradlife peak`: record a few steps, and tell what of the peak is held longer than it is used."""
+"""`gradlife peak`: record a few steps, and report what is held at the peak longer than it is used."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def percentage(text: str) -> float:
-    """``5%`` or ``5 %`` or ``5`` as a number."""
+    """Parse ``5%``, ``5 %`` or ``5`` as a number."""
     found = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?)\s*%?", text)
     if found is None or float(found[1]) > 100:
         raise argparse.ArgumentTypeError(f"{text!r} is no percentage")
@@ -68,7 +68,7 @@ def percentage(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Record, show the report, write it; the exit status."""
+    """Record, show and write the report. Return the exit status."""
     if args.is_module:
         args.target = MODULE_MARK + args.target
     elif not is_command(args.target):
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_proof(settings: Settings) -> Result:
-    """Run the program, and once more with its edits."""
+    """Run the program, then again with its edits."""
     with tempfile.TemporaryDirectory(prefix="gradlife-proof-") as folder:
         first = run_program(replace(settings, trial=folder), lambda report: None)
         if first.report is None or not first.report.peak_bytes:
@@ -111,7 +111,7 @@ class Show:
         self._is_shown = False
 
     def show(self, report: PeakReport) -> None:
-        """Print it, unless that was done."""
+        """Print the report, unless that was done."""
         if self._is_shown:
             return
         self._is_shown = True

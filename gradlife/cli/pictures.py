@@ -1,4 +1,4 @@
-"""Pictures of a neighbourhood, drawn by graphviz where it is there."""
+"""Pictures of a neighbourhood, drawn by graphviz if installed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import subprocess
 from gradlife.errors import UsageError
 from gradlife.output import LostOutputError
 
-#: Kinds of pictures that graphviz draws, by how their files end.
+#: Kinds of pictures that graphviz draws, by file suffix.
 KINDS = ("png", "svg", "pdf")
 
-#: Seconds that a picture may take.
+#: Time limit for a picture, in seconds.
 TIME_LIMIT = 60
 
 
 def picture_kind(path: str) -> str:
-    """The kind of picture that a file is to have; UsageError where graphviz is not there, or draws none such."""
+    """Return a picture's kind by its file name. Raises UsageError without graphviz or for other kinds."""
     kind = path.rpartition(".")[2].lower()
     if kind not in KINDS:
         raise UsageError(
@@ -28,7 +28,7 @@ def picture_kind(path: str) -> str:
 
 
 def drawn(text: str, kind: str) -> bytes:
-    """The picture, as graphviz draws it."""
+    """Draw the picture with graphviz."""
     try:
         done = subprocess.run(
             ["dot", f"-T{kind}"], input=text.encode("utf-8"), capture_output=True, timeout=TIME_LIMIT, check=False

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, for people only: it is not there where that is no terminal."""
+"""A progress bar on standard error, shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradlife.runner.api import Progress as RunProgress
 
 
 class ProgressBar:
-    """The progress of a run: the story that ended last, and the number of stories that failed."""
+    """The progress of a run: the latest finished story, and the number of failed stories."""
 
     def __init__(self) -> None:
         self._bar = Progress(
@@ -37,7 +37,7 @@ class ProgressBar:
         self._bar.stop()
 
     def show(self, progress: RunProgress) -> None:
-        """Move the bar."""
+        """Advance the bar."""
         text = "starting"
         if progress.run is not None:
             self._failures += progress.run.is_failure

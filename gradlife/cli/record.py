@@ -1,4 +1,4 @@
-"""`gradlife record`: keep what a system reads in a file that others can compare with, without having the system."""
+"""`gradlife record`: keep a system's readings in a file, for comparisons without that system."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gradlife.runner import api
 from gradlife.runner.discover import Story
 from gradlife.runner.recordings import make_recording, recorded_name, refuse_other_system
 
-#: Each story runs so often, by default: a reading that is not always the same shows itself.
+#: Default number of runs of each story: a reading that varies shows itself.
 ROUNDS = 3
 
 EPILOG = """\
@@ -55,14 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def rounds(text: str) -> int:
-    """A number of rounds, at least one."""
+    """Parse a positive number of rounds."""
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 1000")
     return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tell the stories in several rounds and write what they agree on."""
+    """Run the stories in several rounds and write the readings on which they agree."""
     _, paths = apart((), args.paths)
     backend = get_backend(args.backend)
     if isinstance(backend, RecordedBackend):
@@ -90,7 +90,7 @@ def to_be_kept(args: argparse.Namespace, backend: Backend) -> Recording | None:
 
 
 def tell(stories: Sequence[Story], backend: Backend, args: argparse.Namespace) -> list[tuple[ScenarioRun, ...]]:
-    """The runs of each round."""
+    """Return the runs of each round."""
     plan = api.Plan(tuple(stories), (backend,), args.time_limit, ())
     with ProgressBar() as bar:
         return [api.tell(plan, bar.show) for _ in range(args.rounds)]

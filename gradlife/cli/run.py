@@ -1,4 +1,4 @@
-"""`gradlife run`: run lifetime stories on several systems and compare what they see."""
+"""`gradlife run`: run lifetime stories on several systems and compare their readings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gradlife.reports.theme import make_console
 from gradlife.runner import api
 from gradlife.runner.fidelity import fidelity
 
-#: The function that writes each format.
+#: The writer of each format.
 WRITERS: dict[str, Writer] = {
     "json": run_text,
     "html": "gradlife.reports.html.run:run_page",
@@ -38,10 +38,10 @@ WRITERS: dict[str, Writer] = {
     "sarif": "gradlife.reports.formats.sarif.findings:run_sarif",
 }
 
-#: Stories that --timeline draws at once; more would be no drawing that anybody reads.
+#: Most stories that --timeline draws; more would be unreadable.
 TIMELINE_LIMIT = 4
 
-#: Said where the default systems are not those of a machine with PyTorch.
+#: Printed if the default systems are not those of a machine with PyTorch.
 STANDS_IN = f"PyTorch is not installed here; {STAND_IN} stands in for it (pip install 'gradlife[torch]')"
 
 EPILOG = """\
@@ -98,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def seconds(text: str) -> float:
-    """A time in seconds, more than none."""
+    """Parse a positive time in seconds."""
     try:
         value = float(text)
     except ValueError:
@@ -109,7 +109,7 @@ def seconds(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the stories, print the report, write it in other formats."""
+    """Run the stories, print the report, and write it in other formats."""
     backends, paths = apart(args.backend or (), args.paths)
     if args.fidelity:
         return run_fidelity(args, backends, paths)
@@ -122,18 +122,18 @@ def run(args: argparse.Namespace) -> int:
         return deliver(run_stories(args, backends, paths), outputs, presentation)
 
 
-#: Prefixes of systems whose names end in the name of a file.
+#: Prefixes of systems whose names end in a file name.
 SYSTEMS = (PREFIX, *(f"{framework}@" for framework in FRAMEWORKS))
 
 
 def apart(backends: Sequence[str], paths: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Backends and paths, distinguished where `--backend A B PATH` took a path for a backend."""
+    """Separate backends from paths, if `--backend A B PATH` took a path for a backend."""
     taken = [name for name in backends if is_path(name)]
     return [name for name in backends if name not in taken], [*paths, *taken]
 
 
 def is_path(name: str) -> bool:
-    """Is this the name of a file rather than that of a system?"""
+    """Whether this names a file, not a system."""
     file = name.partition("::")[0]
     return os.path.exists(file) or (file.endswith(".py") and not file.startswith(SYSTEMS))
 
@@ -165,7 +165,7 @@ def run_stories(args: argparse.Namespace, backends: list[str], paths: list[str])
 
 
 def matrix_keyword(paths: Sequence[str], keyword: str) -> str:
-    """An expression for those of the stories that run in several contexts: their names have the context in brackets."""
+    """Return an expression for the stories with several contexts: their names have the context in brackets."""
     if not any(story.context for story in api.select(paths, keyword)):
         raise UsageError("none of these stories runs in several contexts", "gradlife run --matrix")
     return f"({keyword}) and [" if keyword else "["
@@ -207,7 +207,7 @@ def refuse_crowd(count: int) -> None:
 
 @dataclass(frozen=True)
 class Presentation:
-    """The form in which a report is shown."""
+    """How a report is shown."""
 
     every_story: bool
     every_stage: bool
@@ -217,19 +217,21 @@ class Presentation:
 
 
 def deliver(report: RunReport, outputs: Outputs, presentation: Presentation) -> int:
-    """Show the report and write it; neither failing takes the other along."""
+    """Show the report and write it; a failure of one does not stop the other."""
     if outputs.is_stdout_taken:
         return write_to_stdout(report, outputs, presentation)
     try:
         show(report, presentation, sys.stdout)
     finally:
-        outputs.write(report, with_drawings=presentation.timeline)  # also where nobody reads what is shown: `| head`
+        outputs.write(
+            report, with_drawings=presentation.timeline
+        )  # even if the reader of the output has gone: `| head`
     return report.exit_status
 
 
 def write_to_stdout(report: RunReport, outputs: Outputs, presentation: Presentation) -> int:
-    """Write one format alone to standard output; the report goes to standard error if that is somebody's terminal or all
-    there is.
+    """Write one format to standard output. The report goes to standard error if that is a terminal or if writing
+    fails.
     """
     try:
         outputs.write(report, with_drawings=presentation.timeline)
@@ -251,7 +253,7 @@ def show(report: RunReport, presentation: Presentation, stream: TextIO) -> None:
 
 
 def print_parts(console: Console, report: RunReport, presentation: Presentation) -> None:
-    """Print what was asked for of it."""
+    """Print the requested parts of the report."""
     if presentation.timeline:
         print_timelines(console, report)
     if presentation.matrix:
@@ -263,6 +265,6 @@ def print_parts(console: Console, report: RunReport, presentation: Presentation)
 
 
 def annotate(report: RunReport, stream: TextIO) -> None:
-    """Print annotations, which GitHub takes from either stream."""
+    """Print annotations, which GitHub reads from either stream."""
     for line in run_annotations(report):
         print(line, file=stream)

@@ -1,4 +1,4 @@
-"""`gradlife snapshot`: run a script and keep the heap as it is at its end."""
+"""`gradlife snapshot`: run a script and keep its heap at its end."""
 
 from __future__ import annotations
 
@@ -47,13 +47,15 @@ def run(args: argparse.Namespace) -> int:
             f"{args.script} is a function, which gradlife snapshot does not call", "a script, or -m module"
         )
     program = prepared(target)
-    gc.collect()  # the snapshot is of the script, not of what parsing the command left behind
+    gc.collect()  # so that the snapshot has the script's objects, not the parser's leftovers
     with OutputFile(args.output) as output, open_output(args.html) as page:
         status = run_script(program.code, program.main).status
         snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
         snapshot.write_to(output, labels=not args.no_labels)
         if args.html is not None:
-            from gradlife.cli.pages import snapshot_page  # now, so that the snapshot has none of its modules
+            from gradlife.cli.pages import (
+                snapshot_page,
+            )  # imported only now, so that the snapshot has none of its modules
 
             page.write(snapshot_page(snapshot, args.output))
     print(f"gradlife: {counted(snapshot.objects, 'object')} in {args.output}", file=sys.stderr)

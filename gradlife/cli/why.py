@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def drawing(path: str | None) -> dict[str, Writer]:
-    """Return the function that draws the picture, if one is wanted; refuse at once if it cannot be drawn."""
+    """Return the function that draws the picture, if requested; refuse at once if it cannot be drawn."""
     if path is None:
         return {}
     kind = picture_kind(path)

@@ -1,6 +1,6 @@
-"""PyTorch's own description of a caching allocator (`torch.cuda.memory._snapshot`) as values.
+"""Convert PyTorch's description of a caching allocator (`torch.cuda.memory._snapshot`) to values.
 
-The format is that of torch 2.0 and later; blocks of 1.12 to 1.13 have no address and keep their stack in a history.
+The format is that of torch 2.0 and later; in 1.12 to 1.13 blocks have no address and keep their stack in a history.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from gradlife.devices.plain_pickle import REMEDY, AllocatorFileError
 from gradlife.model.device.memory import AllocatorState, Block, BlockState, FailedRequest, Frame, Segment
 
-#: torch's names of the states of a block. It calls the second one either way, in different places.
+#: torch's names for block states. It uses two spellings of the second one.
 STATES = {
     "active_allocated": BlockState.USED,
     "active_pending_free": BlockState.WAITING,
@@ -19,12 +19,12 @@ STATES = {
     "inactive": BlockState.FREE,
 }
 
-#: Frames of a stack that are kept.
+#: Frames kept of a stack.
 MOST_FRAMES = 64
 
 
 def allocator_state(snapshot: Any, kind: str = "cuda") -> AllocatorState:
-    """Return the state that torch describes. Raises AllocatorFileError where it is no such description."""
+    """Convert the state that torch describes. Raises AllocatorFileError for anything else."""
     try:
         segments = tuple(segment_of(one) for one in listed(snapshot["segments"]))
         failed = tuple(failed_requests(snapshot.get("device_traces", ())))
@@ -35,7 +35,7 @@ def allocator_state(snapshot: Any, kind: str = "cuda") -> AllocatorState:
 
 
 def segment_of(raw: Mapping[str, Any]) -> Segment:
-    """Return one segment with its blocks."""
+    """Convert one segment with its blocks."""
     address = whole(raw["address"])
     return Segment(
         whole(raw.get("device", 0)),
@@ -49,7 +49,7 @@ def segment_of(raw: Mapping[str, Any]) -> Segment:
 
 
 def blocks_of(raw: list[Any], address: int) -> Iterator[Block]:
-    """The blocks of a segment that begins at an address."""
+    """Yield the blocks of a segment that starts at an address."""
     for one in raw:
         nbytes = whole(one["size"])
         state = STATES[one["state"]]
@@ -64,7 +64,7 @@ def blocks_of(raw: list[Any], address: int) -> Iterator[Block]:
 
 
 def requested(raw: Mapping[str, Any], nbytes: int) -> int:
-    """The bytes that a block was asked for."""
+    """Return the requested size of a block."""
     history = raw.get("history")
     if history:
         return min(nbytes, whole(history[0]["real_size"]))
@@ -72,27 +72,27 @@ def requested(raw: Mapping[str, Any], nbytes: int) -> int:
 
 
 def frames_of(raw: Mapping[str, Any]) -> tuple[Frame, ...]:
-    """The stack of an allocation, innermost first."""
+    """Convert the stack of an allocation, innermost first."""
     history = raw.get("history")
     frames = listed(history[0].get("frames", ()) if history else raw.get("frames") or ())
     return tuple(frame_of(one) for one in frames[:MOST_FRAMES])
 
 
 def frame_of(raw: Mapping[str, Any]) -> Frame:
-    """One frame; torch says ``??`` for the file of code without a source."""
+    """Convert one frame; torch uses ``??`` for code without a source file."""
     file = printable(str(raw["filename"]))
     return Frame("" if file == "??" else file, whole(raw["line"]), printable(str(raw["name"])))
 
 
 def printable(text: str) -> str:
-    """A name with escapes for what a terminal would act on: control characters, marks that turn the direction."""
+    """Escape characters that a terminal acts on: control characters, marks that change text direction."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def failed_requests(traces: Any) -> Iterator[FailedRequest]:
-    """The requests that failed, from the history of each device."""
+    """Return the failed requests from each device's history."""
     for device, entries in enumerate(listed(traces)):
         for entry in listed(entries):
             if entry["action"] == "oom":
@@ -100,20 +100,20 @@ def failed_requests(traces: Any) -> Iterator[FailedRequest]:
 
 
 def pool_of(raw: Any) -> tuple[int, int]:
-    """The number of a pool, which has two parts."""
+    """Return the number of a pool, which has two parts."""
     first, second = raw
     return whole(first), whole(second)
 
 
 def listed(raw: Any) -> list[Any]:
-    """The items of a list or tuple; TypeError for anything else."""
+    """Return the items of a list or tuple. Raises TypeError for anything else."""
     if not isinstance(raw, (list, tuple)):
         raise TypeError(f"{type(raw).__name__} where a list belongs")
     return list(raw)
 
 
 def whole(raw: Any) -> int:
-    """A whole number that is not negative; TypeError or ValueError for anything else."""
+    """Return a non-negative integer. Raises TypeError or ValueError for anything else."""
     if not isinstance(raw, int):
         raise TypeError(f"{type(raw).__name__} where a number belongs")
     if raw < 0:

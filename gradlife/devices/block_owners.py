@@ -1,4 +1,4 @@
-"""Who owns each block: by the storage that stands in it, by the library that allocated it, or by the line that did."""
+"""Find the owner of each block: the storage in it, the library that allocated it, or the allocating line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradlife.model.device.memory import Block, BlockOwner, BlockState, Frame, OwnerKind, Segment
 
-#: Libraries that keep memory of their own, by a part of a function's name in the allocation's stack.
+#: Libraries that keep their own memory, by a part of a function's name in the allocation's stack.
 LIBRARIES = (
     ("CUDABlasLtWorkspace", "cuBLASLt workspace"),
     ("getNewWorkspace", "cuBLAS workspace"),
@@ -24,7 +24,7 @@ LIBRARIES = (
     ("triton", "Triton scratch memory"),
 )
 
-#: Frames from the allocation outwards in which a library's name counts: further out stands the operation that runs.
+#: Innermost frames in which a library's name counts: further out is the operation that runs.
 NEAREST = 12
 
 #: Folders of installed packages.
@@ -43,12 +43,12 @@ class Owned:
     place: Frame | None = None
 
 
-#: Addresses of storages' memory on the device, with who holds them.
+#: Holders of storages by their address on the device.
 Holders = Mapping[int, str]
 
 
 def owner_of(segment: Segment, block: Block, holders: Holders) -> Owned:
-    """Return the owner of a block that is not free."""
+    """Return the owner of a block in use."""
     place = program_frame(block.frames)
     if block.state is BlockState.WAITING:
         return Owned(OwnerKind.STREAM, f"freed, waits for streams (made on {segment.stream:#x})", place)
@@ -66,7 +66,7 @@ def owner_of(segment: Segment, block: Block, holders: Holders) -> Owned:
 
 
 def library_of(frames: Sequence[Frame]) -> str:
-    """The library that allocated for itself; empty where the program did."""
+    """Return the library that allocated for itself; empty if the program did."""
     for frame in frames[:NEAREST]:
         for part, name in LIBRARIES:
             if part.lower() in frame.function.lower() and not frame.file.endswith(".py"):
@@ -75,7 +75,9 @@ def library_of(frames: Sequence[Frame]) -> str:
 
 
 def program_frame(frames: Iterable[Frame]) -> Frame | None:
-    """The innermost line of the program: of its own files, else of a package but torch, else of torch's Python."""
+    """Return the innermost line of the program: in its own files, else in a package other than torch, else in torch's
+    Python.
+    """
     python = [frame for frame in frames if frame.file.endswith(".py") or frame.file.startswith("<")]
     own = [frame for frame in python if not any(part in frame.file for part in PACKAGES)]
     others = [frame for frame in python if not any(f"{part}torch/" in frame.file for part in PACKAGES)]
@@ -83,7 +85,7 @@ def program_frame(frames: Iterable[Frame]) -> Frame | None:
 
 
 def grouped(owned: Iterable[tuple[Block, Owned]]) -> tuple[BlockOwner, ...]:
-    """Blocks by owner, the largest first."""
+    """Group blocks by owner, the largest first."""
     rows: dict[tuple[OwnerKind, str], list[tuple[Block, Owned]]] = {}
     for block, owner in owned:
         rows.setdefault((owner.kind, owner.text), []).append((block, owner))
@@ -95,5 +97,5 @@ def grouped(owned: Iterable[tuple[Block, Owned]]) -> tuple[BlockOwner, ...]:
 
 
 def largest_place(row: list[tuple[Block, Owned]]) -> Frame | None:
-    """The line that allocated the largest block of an owner."""
+    """Return the line that allocated an owner's largest block."""
     return max(row, key=lambda one: (one[0].bytes, -one[0].address))[1].place

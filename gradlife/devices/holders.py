@@ -1,4 +1,4 @@
-"""Who holds each storage on a device, from the heap graph."""
+"""Find the holder of each storage on a device with the heap graph."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from gradlife.hunting.process.forked import in_fork
 from gradlife.model.peak.report import Owner
 from gradlife.peaks.recording.holders import Held, holders_of
 
-#: By device (``cuda:0``) and by the address of a storage's memory: who holds it.
+#: Holders by device (``cuda:0``) and address of the storage's memory.
 HoldersOfDevices = dict[str, dict[int, str]]
 
-#: A place in a container, which tells nothing about the container.
+#: An index in a container, which does not identify the container.
 PLACE = re.compile(r"\[\d+\]")
 
 
 def holders_of_devices() -> HoldersOfDevices:
     """Return who holds each storage on a device.
 
-    Freezes the heap in a forked copy of the process: some 0.5 s and 100 MB a million objects, and some 0.1 ms a storage.
-    The copy touches no device.
+    Freezes the heap in a forked copy of the process: some 0.5 s and 100 MB per million objects, and some 0.1 ms per
+    storage. The copy does not use the device.
     """
     ensure_calibrated()
     return in_fork(read_holders)
 
 
 def read_holders() -> HoldersOfDevices:
-    """The same in this process, whose frames it changes: in a forked copy alone."""
+    """Read the holders in this process. Changes its frames, so call it only in a forked copy."""
     graph = _heap.freeze(True, True, OWN_FOLDER)
     storages: dict[int, tuple[str, int]] = {}
     for node in range(graph.node_count):
@@ -48,8 +48,8 @@ def read_holders() -> HoldersOfDevices:
 
 
 def words(held: Held) -> str:
-    """Name an owner: what the storages are for, or the variable that holds them with others of its kind."""
-    others = [one for one in held.holders if "of AccumulateGrad" not in one.text]  # it keeps every leaf
+    """Name an owner: the role of its storages, or the variable that holds them with others of their kind."""
+    others = [one for one in held.holders if "of AccumulateGrad" not in one.text]  # a graph keeps every leaf
     held = Held(others or held.holders)
     if held.owner is not Owner.NAMED:
         return held.owner.value

@@ -12,7 +12,7 @@ SOURCE = "this process"
 
 
 def device_memory() -> DeviceReport:
-    """Return who owns the memory of each device that this process uses, every block of its caching allocator included.
+    """Return who owns the memory of each device that this process uses, for every block of its caching allocator.
 
     Allocates nothing on a device. Cost: one freeze of the heap in a forked copy, see `holders_of_devices`.
     """
@@ -24,6 +24,6 @@ def device_memory() -> DeviceReport:
 
 
 def of_kind(holders: HoldersOfDevices, kind: str) -> dict[int, Holders]:
-    """The holders by the number of the device, for devices of one kind."""
+    """Return the holders by device number, for one kind of device."""
     pairs = ((device.partition(":"), found) for device, found in holders.items())
     return {int(number or 0): found for (name, _, number), found in pairs if name == kind}

@@ -1,4 +1,4 @@
-"""The report of a caching allocator's state: bytes by owner, and what its free memory is worth."""
+"""Report on a caching allocator's state: bytes by owner, and which owners pin free memory."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NO_HISTORY = (
     "The allocator recorded no stacks: call torch.cuda.memory._record_memory_history() at the start of the program"
 )
 
-#: Addresses of memory by device, with who holds it.
+#: Holders by device and address.
 HoldersByDevice = Mapping[int, Holders]
 
 
 def report_of(source: str, state: AllocatorState, holders: HoldersByDevice | None = None) -> DeviceReport:
-    """Return who owns the memory of each device. ``holders``: of the storages of this process, where they are known."""
+    """Return who owns the memory of each device. ``holders``: of this process's storages, if known."""
     devices = sorted({segment.device for segment in state.segments} | {one.device for one in state.failed})
     limits = () if state.has_history or holders or not state.segments else (NO_HISTORY,)
     return DeviceReport(source, tuple(memory_of(state, number, holders or {}) for number in devices), limits)
@@ -59,15 +59,15 @@ def memory_of(state: AllocatorState, number: int, holders: HoldersByDevice) -> D
 
 
 def total(blocks: Sequence[Block]) -> int:
-    """Bytes of blocks."""
+    """Sum the bytes of blocks."""
     return sum(block.bytes for block in blocks)
 
 
 def pins_of(owned: Sequence[tuple[Segment, Block, Owned]]) -> tuple[Pin, ...]:
-    """The owners whose blocks keep segments with free memory, those that keep most first.
+    """Return the owners whose blocks pin partly free segments, the largest pin first.
 
-    A segment with several owners counts for each: it is given back when the last of them is gone. Expandable segments
-    give back single pages and are left out.
+    A segment with several owners counts for each: it is returned when the last of them is gone. Expandable segments
+    return single pages and are left out.
     """
     blocks: dict[str, list[Block]] = defaultdict(list)
     kept: dict[str, dict[int, int]] = defaultdict(dict)

@@ -1,4 +1,4 @@
-"""Read a pickle of plain containers, numbers and texts: nothing in it is looked up or called."""
+"""Read a pickle of plain containers, numbers and texts, without importing or calling anything that it names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NoReturn
 
 from gradlife.errors import UsageError
 
-#: How every pickle of protocol 2 and later begins.
+#: The first byte of every pickle of protocol 2 and later.
 MARK = b"\x80"
 
 REMEDY = "a file that torch.cuda.memory._dump_snapshot wrote"
 
 
 class AllocatorFileError(UsageError):
-    """A file that holds no state of a caching allocator."""
+    """The file has no state of a caching allocator."""
 
 
 class PlainUnpickler(pickle.Unpickler):
@@ -27,12 +27,12 @@ class PlainUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it asks for {module}.{name}; only plain containers are read")
 
     def persistent_load(self, pid: Any) -> NoReturn:
-        """Refuse every reference to something outside."""
+        """Refuse every external reference."""
         raise pickle.UnpicklingError("it refers to something outside of the file")
 
 
 def is_pickle(path: str) -> bool:
-    """Does the file begin as a pickle does? False where it cannot be read, and for anything but a regular file."""
+    """Whether the file begins like a pickle. False if it cannot be read or is not a regular file."""
     try:
         if not os.path.isfile(path):
             return False
@@ -43,9 +43,9 @@ def is_pickle(path: str) -> bool:
 
 
 def read_pickle(path: str) -> Any:
-    """Return what a pickle holds. Cost: some 5 s and 3 GB for a file of 1 GB.
+    """Return the contents of a pickle. Cost: some 5 s and 3 GB for a file of 1 GB.
 
-    Raises AllocatorFileError where the file cannot be read, is damaged, or has more than plain containers.
+    Raises AllocatorFileError if the file cannot be read, is damaged, or has anything but plain containers.
     """
     try:
         with open(path, "rb") as file:
@@ -54,6 +54,6 @@ def read_pickle(path: str) -> Any:
         raise AllocatorFileError(f"cannot read {path}: {error.strerror}", REMEDY) from None
     except MemoryError:
         raise AllocatorFileError(f"{path} does not fit into memory", "a machine with more memory") from None
-    except Exception as error:  # a damaged pickle raises nearly anything
+    except Exception as error:  # a damaged pickle may raise almost anything
         words = str(error) or type(error).__name__
         raise AllocatorFileError(f"{path} is no plain pickle: {words}", REMEDY) from None

@@ -8,14 +8,14 @@ from typing import Any
 from gradlife.devices.allocator_state import allocator_state
 from gradlife.model.device.memory import AllocatorState
 
-#: Kinds of devices whose allocator torch describes. A backend of somebody's own is asked for its name.
+#: Kinds of devices whose allocator torch describes. A registered private backend is added by its name.
 KINDS = ("cuda", "xpu")
 
 
 def allocator_states() -> list[AllocatorState]:
-    """Return the state of every caching allocator that is in use here. Nothing is initialized, nothing is allocated.
+    """Return the state of every caching allocator in use. Initializes and allocates nothing.
 
-    Cost: what `torch.cuda.memory._snapshot` takes, some 10 microseconds a block.
+    Cost: that of `torch.cuda.memory._snapshot`, some 10 microseconds per block.
     """
     torch = sys.modules.get("torch")
     if torch is None:
@@ -26,7 +26,7 @@ def allocator_states() -> list[AllocatorState]:
 
 
 def snapshot_function(device_module: Any) -> Any:
-    """Return the function that describes a device's allocator; None where the device is not in use, or has none."""
+    """Return the function that describes a device's allocator; None if the device is not in use or has none."""
     is_initialized = getattr(device_module, "is_initialized", None)
     if is_initialized is None or not is_initialized():
         return None

@@ -1,1 +1,1 @@
-"""Is this installation well? What a report of a bug needs to say, found out without a traceback, whatever is broken."""
+"""Check the installation, and collect what a bug report needs, without a traceback however broken it is."""

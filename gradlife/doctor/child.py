@@ -1,4 +1,6 @@
-"""Asking a process of its own: a torch that hangs, raises or crashes as it is imported is a sign, not the end of the doctor."""
+"""Run checks in a child process, so that a torch that hangs, raises or crashes at import is a sign instead of the end
+of the doctor.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ from gradlife.model.checkup import Health, Sign, decode
 
 SECTION = "PyTorch"
 
-#: Importing torch from a cold disk on a busy machine takes half a minute.
+#: Seconds: importing torch from a cold disk on a busy machine takes half a minute.
 TIME_LIMIT = 180.0
 
-#: The child has this process's path: what is importable here is importable there, and nothing else.
+#: The child has this process's import path and nothing else.
 PROGRAM = """\
 import json, sys
 sys.path[:] = json.loads(sys.argv[2])
@@ -25,7 +27,7 @@ from gradlife.doctor.child_main import main
 main(int(sys.argv[1]))
 """
 
-#: Characters of what the child printed last that are shown where it died.
+#: Last characters of the child's output that are shown if it died.
 LAST_PRINTED = 300
 
 
@@ -53,12 +55,12 @@ def ask_child(time_limit: float = TIME_LIMIT) -> Iterator[Sign]:
 
 
 def read_signs(lines: Iterable[str]) -> Generator[Sign, None, str]:
-    """The signs that the child tells; returns what it was about at the end."""
+    """Yield the child's signs; return its last stage."""
     stage = "starting"
     for line in lines:
         try:
             item = json.loads(line)
-        except ValueError:  # cut off amid a line
+        except ValueError:  # a truncated line
             break
         if "stage" in item:
             stage = item["stage"]
@@ -78,7 +80,7 @@ def ending(status: int) -> str:
 
 
 def ended_badly(stage: str, how: str, printed: list[bytes]) -> Sign:
-    """A child that did not come to its end."""
+    """Return the sign for a child that did not finish."""
     lines = b"".join(printed).decode("utf-8", "replace").split("\n")
     last = " / ".join(line.strip() for line in lines if line.strip())[-LAST_PRINTED:]
     text = f"{stage}: {how}" + (f"; printed last: {last}" if last else "")

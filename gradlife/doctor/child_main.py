@@ -1,4 +1,4 @@
-"""The doctor's child: imports torch, looks at what it lets us read, and hunts for a leak that it planted."""
+"""The doctor's child: import torch, check what is readable, and hunt for a planted leak."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradlife.model.checkup import Health, Sign, encode
 
 
 def main(descriptor: int) -> None:
-    """Tell each sign as soon as it is known: a line each, and one for each stage that begins."""
+    """Send each sign as soon as it is known, one per line, and one line for each stage that begins."""
     with open(descriptor, "w", encoding="utf-8") as lines:
 
         def tell(item: dict[str, Any]) -> None:
@@ -38,9 +38,9 @@ STAGES: dict[str, Callable[[], Iterable[Sign]]] = {
 
 
 def checked(stage: str, look: Callable[[], Iterable[Sign]]) -> Iterable[Sign]:
-    """The signs of one stage; what it raises is one."""
+    """Yield the signs of one stage; an exception becomes a sign."""
     try:
         yield from look()
-    except BaseException as error:  # a half-imported torch raises what it likes, SystemExit too
+    except BaseException as error:  # a half-imported torch may raise anything, even SystemExit
         remedy = "report this, with all that stands here"
         yield Sign("PyTorch", stage, one_line(error), Health.BROKEN, remedy)

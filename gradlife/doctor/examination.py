@@ -1,4 +1,4 @@
-"""Everything that `gradlife doctor` looks at, in the order in which it is shown."""
+"""All checks of `gradlife doctor`, in report order."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gradlife.model.checkup import Checkup, Health, Sign
 
 SELF_CHECK = "Self check"
 
-#: A leaking story and its repaired twin, on a profile of the engine on which the first is never freed.
+#: A leaking story and its fixed twin, on an engine profile in which the leak is never freed.
 STORY, TWIN, SYSTEM = "ctx_keeps_output", "ctx_keeps_detached_output", "mini:torch-1.1"
 
 
 def examine() -> Checkup:
-    """Look at everything. Takes some seconds: a process of its own imports torch and hunts for a planted leak."""
+    """Run all checks. Takes some seconds: a child process imports torch and hunts for a planted leak."""
     return Checkup(tuple(signs()))
 
 
 def signs() -> Iterator[Sign]:
-    """Yield the signs of each part of the examination; a part that fails is a sign itself."""
+    """Yield the signs of each part; a part that fails becomes a sign itself."""
     yield from guarded("Versions", installation.versions)
     built = list(guarded("Installation", installation.extensions))
     yield from built
@@ -35,7 +35,7 @@ def signs() -> Iterator[Sign]:
 
 
 def guarded(section: str, look: Callable[[], Iterator[Sign]]) -> Iterator[Sign]:
-    """The signs of one part; what it raises is shown as a sign, for a broken installation can break anything."""
+    """Yield the signs of one part; an exception becomes a sign, since a broken installation can break anything."""
     try:
         yield from look()
     except Exception as error:
@@ -44,7 +44,7 @@ def guarded(section: str, look: Callable[[], Iterator[Sign]]) -> Iterator[Sign]:
 
 
 def lab() -> Iterator[Sign]:
-    """The lab's self check: a story that leaks, and its twin that does not, in children, watched by the heap graph."""
+    """Yield the lab's self-check: a leaking story and its clean twin, run in children and judged by the heap graph."""
     run = importlib.import_module("gradlife.runner.api").run
     report = run([STORY, TWIN], backends=[SYSTEM], against=None)
     verdicts = {name: verdicts_of(report, name) for name in (STORY, TWIN)}
@@ -58,7 +58,7 @@ def lab() -> Iterator[Sign]:
 
 
 def verdicts_of(report: RunReport, name: str) -> list[str]:
-    """Return the verdicts on a story's subjects, if they are known."""
+    """Return the verdicts on a story's subjects, if known."""
     values = (
         one.value
         for one in report.readings

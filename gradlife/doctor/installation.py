@@ -58,16 +58,16 @@ def platform_health() -> tuple[Health, str]:
 
 
 def requirements() -> list[str]:
-    """The packages that gradlife does not run without, as its own metadata name them."""
+    """Return the required packages, as listed in gradlife's metadata."""
     try:
         declared = importlib.metadata.requires("gradlife") or []
-    except importlib.metadata.PackageNotFoundError:  # run from its sources, never installed
+    except importlib.metadata.PackageNotFoundError:  # run from source, never installed
         return []
     return [re.split(r"[^A-Za-z0-9._-]", line)[0] for line in declared if "extra ==" not in line]
 
 
 def required(name: str) -> Sign:
-    """A package that gradlife imports."""
+    """Check a required package."""
     try:
         importlib.import_module(name.lower().replace("-", "_"))
     except BaseException as error:
@@ -77,15 +77,15 @@ def required(name: str) -> Sign:
 
 
 def version_of(name: str) -> str:
-    """The installed version, without importing it; empty if there is none, or none that can be read."""
+    """Return the installed version without importing the package; empty if missing or unreadable."""
     try:
         return str(importlib.metadata.version(name))
-    except Exception:  # damaged metadata raise whatever they like
+    except Exception:  # damaged metadata may raise anything
         return ""
 
 
 def extensions() -> Iterator[Sign]:
-    """The compiled parts."""
+    """Check the compiled extensions."""
     for name, what in EXTENSIONS.items():
         try:
             yield extension_sign(importlib.import_module(name), what)
@@ -96,7 +96,7 @@ def extensions() -> Iterator[Sign]:
 
 
 def extension_sign(module: ModuleType, what: str) -> Sign:
-    """One that could be loaded."""
+    """Return the sign of a loaded extension."""
     file = module.__file__ or ""
     build = getattr(module, "_build", "")
     size = f", {os.path.getsize(file):,} bytes" if os.path.exists(file) else ""
@@ -106,7 +106,7 @@ def extension_sign(module: ModuleType, what: str) -> Sign:
 
 
 def is_editable() -> bool:
-    """Is gradlife used where its sources are?"""
+    """Whether gradlife runs from its source tree."""
     try:
         direct = importlib.metadata.distribution("gradlife").read_text("direct_url.json")
     except Exception:
@@ -115,7 +115,7 @@ def is_editable() -> bool:
 
 
 def system_files() -> Iterator[Sign]:
-    """Check which files of /proc can be read. Reading one's own needs no ptrace permission, unlike a debugger."""
+    """Check which files of /proc can be read. A process may read its own files without ptrace permission."""
     if sys.platform != "linux":
         yield Sign(MACHINE, "/proc", f"not on {sys.platform}", Health.ABSENT)
         return
@@ -124,7 +124,7 @@ def system_files() -> Iterator[Sign]:
     yield Sign(MACHINE, "permission to trace (ptrace)", "not needed: only this process is read")
 
 
-#: The information that is lost where a file cannot be read.
+#: What is lost if a file cannot be read.
 PROC_FILES = {
     "/proc/self/maps": "where memory is: no native holder can be searched for",
     "/proc/self/pagemap": "which pages are there: a search of memory takes longer",
@@ -133,7 +133,7 @@ PROC_FILES = {
 
 
 def proc_sign(path: str, lost: str) -> Sign:
-    """One file of /proc."""
+    """Check one file of /proc."""
     try:
         with open(path, "rb", buffering=0) as file:
             file.read(8)
@@ -144,5 +144,5 @@ def proc_sign(path: str, lost: str) -> Sign:
 
 
 def one_line(error: BaseException) -> str:
-    """An exception in a line, without the name of the user's folder."""
+    """Format an exception as one line, without the user's home folder."""
     return " ".join(f"{type(error).__name__}: {error}".replace(os.path.expanduser("~") + os.sep, "~/").split())[:300]

@@ -1,4 +1,4 @@
-"""Signs of what gradlife can read in this process: torch's C++ objects, and memory that holds native references."""
+"""Signs of what gradlife can read in this process: torch's C++ objects, and memory with native references."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradlife.model.checkup import Health, Sign
 
 SECTION, MACHINE = "What this torch lets us read", "This machine"
 
-#: The fields of torch's objects that every answer relies on.
+#: The fields of torch's objects that every answer needs.
 NEEDED = {
     *("tensors", "grad nodes", "what stands behind a tensor", "what stands behind a grad_fn", "storages of tensors"),
     *("grad_fn of tensors", "next edges", "which tensors nodes have saved", "ctx objects", "bytes of storages"),
@@ -23,7 +23,7 @@ REMEDY = "use a release of PyTorch that gradlife was tested with (2.13), or repo
 
 
 def layout() -> Iterator[Sign]:
-    """Each kind of reference in torch's objects: found on toys and checked on them, or not to be seen in this release."""
+    """Check each kind of reference in torch's objects: calibrated and verified, or not readable in this release."""
     if sys.modules.get("torch") is None:
         return
     limits = ensure_calibrated()
@@ -44,7 +44,7 @@ def layout() -> Iterator[Sign]:
 
 
 def memory() -> Iterator[Sign]:
-    """Can memory be searched for who holds a reference, and for C++ objects that nothing reaches?"""
+    """Check the memory searches: for native holders, and for unreachable C++ objects."""
     probe = object()
     is_readable = _heap._read_word(id(probe)) is not None
     text = "process_vm_readv works" if is_readable else "process_vm_readv is refused, or not there"
@@ -57,7 +57,7 @@ def memory() -> Iterator[Sign]:
 
 
 def tried(name: str, work: Callable[[], str]) -> Sign:
-    """A way to look at memory, tried out."""
+    """Try one way to read memory."""
     try:
         result = work()
     except (RuntimeError, OSError, MemoryError) as error:

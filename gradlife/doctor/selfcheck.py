@@ -1,4 +1,4 @@
-"""The hunt's self check: a leak that is planted has to be found, and its clean twin has to be clean."""
+"""The hunt's self-check: a planted leak must be found, and its clean twin must be clean."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradlife.model.hunt import HuntReport, HuntVerdict
 
 SECTION = "Self check"
 
-#: A program of its own, for what stands in gradlife's files is hidden from every hunt.
+#: A separate program, because objects of gradlife's own files are hidden from every hunt.
 WITH_TORCH = """
 import torch
 weight, history = torch.ones(4, requires_grad=True), []
@@ -41,7 +41,7 @@ def planted() -> Iterator[Sign]:
 
 
 def judged(name: str, report: HuntReport, text: str, expected: HuntVerdict) -> Sign:
-    """Was a hunt right, its own controls among it?"""
+    """Whether a hunt was right, including its own controls."""
     wrong = [control.name for control in report.controls if not control.is_right]
     text += f"; wrong controls: {', '.join(wrong)}" if wrong else f"; {len(report.controls)} controls right"
     if report.verdict is expected:

@@ -17,7 +17,7 @@ REINSTALL = "pip install --force-reinstall gradlife; in a checkout, git status g
 
 
 def recordings() -> Iterator[Sign]:
-    """The built-in stories, and each recording that ships, read whole: its seal is checked."""
+    """Check the built-in stories, and every shipped recording with its seal."""
     try:
         yield Sign(SUPPLIES, "stories", f"{len(select())} built in")
     except GradlifeError as error:
@@ -40,7 +40,7 @@ def recording_sign(name: str) -> Sign:
 
 
 def environments() -> Iterator[Sign]:
-    """The registered environments."""
+    """Check the registered environments."""
     found = registered()
     yield from map(environment_sign, found)
     if not found:

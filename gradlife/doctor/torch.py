@@ -1,4 +1,4 @@
-"""The torch that is here: is it one, does it import, and has it the names that gradlife uses?"""
+"""Check torch: is it PyTorch, does it import, and does it have the names that gradlife uses?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REINSTALL = "pip install --force-reinstall torch; without PyTorch, gradlife run 
 
 
 def imported() -> Iterator[Sign]:
-    """Import it, and tell which it is."""
+    """Import torch and describe it."""
     if sys.modules.get("torch", ...) is None:
         yield Sign(SECTION, "torch", "kept out of this Python: sys.modules['torch'] is None", Health.ABSENT)
         return
@@ -42,24 +42,24 @@ def imported() -> Iterator[Sign]:
 
 
 def broken(error: BaseException) -> Sign:
-    """A torch that raises."""
+    """Return the sign of a torch that raises."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
-        del sys.modules[name]  # halves of it
+        del sys.modules[name]  # drop half-imported modules
     remedy = RENAME if is_shadowed() else REINSTALL
     return Sign(SECTION, "torch", f"cannot be imported: {one_line(error)}", Health.BROKEN, remedy)
 
 
 def is_shadowed() -> bool:
-    """Is what would be imported a lone file, which PyTorch is not?"""
+    """Whether the import would find a lone file, which is not PyTorch."""
     try:
         spec = importlib.util.find_spec("torch")
-    except Exception:  # a broken finder, or a package without a place
+    except Exception:  # a broken finder, or a package without a location
         return False
     return spec is not None and spec.submodule_search_locations is None
 
 
 def described(torch: Any, version: str) -> str:
-    """The version and what it was built for."""
+    """Describe the version and its build."""
     build = getattr(torch, "version", None)
     cuda, hip = getattr(build, "cuda", None), getattr(build, "hip", None)
     parts = [version, f"CUDA {cuda}" if cuda else f"ROCm {hip}" if hip else "for the CPU"]
@@ -68,7 +68,7 @@ def described(torch: Any, version: str) -> str:
 
 
 def names() -> Iterator[Sign]:
-    """Names of torch's, public and private, that gradlife reads: each is tried out."""
+    """Try the names of torch, public and private, that gradlife reads."""
     torch = sys.modules.get("torch")
     if torch is None:
         return
@@ -84,13 +84,13 @@ def names() -> Iterator[Sign]:
 
 
 def result_of(torch: Any) -> Any:
-    """A product of leaves."""
+    """Make a product of leaves."""
     leaf = torch.ones(2, device="cpu", requires_grad=True)
     return leaf * leaf
 
 
 def context_of(torch: Any) -> Any:
-    """The ctx of a custom Function that saved its input."""
+    """Return the ctx of a custom Function that saved its input."""
 
     def forward(ctx: Any, x: Any) -> Any:
         ctx.save_for_backward(x)
@@ -106,7 +106,7 @@ def context_of(torch: Any) -> Any:
 
 
 def hooked(torch: Any) -> Any:
-    """A leaf with hooks of both kinds, which must be in its lists."""
+    """Make a leaf with hooks of both kinds, and find them in its lists."""
     leaf = torch.ones(2, device="cpu", requires_grad=True)
     leaf.register_hook(id)
     leaf.register_post_accumulate_grad_hook(id)
@@ -114,7 +114,7 @@ def hooked(torch: Any) -> Any:
 
 
 def packed(torch: Any) -> None:
-    """A tensor that is packed as it is saved."""
+    """Make a tensor that is packed when saved."""
     seen: list[Any] = []
 
     def pack(tensor: Any) -> Any:
@@ -127,19 +127,19 @@ def packed(torch: Any) -> None:
 
 
 def step_hooks(torch: Any) -> None:
-    """A hook of all optimizers, put on and taken off."""
+    """Add a hook of all optimizers and remove it."""
     importlib.import_module("torch.optim.optimizer").register_optimizer_step_post_hook(lambda *_: None).remove()
 
 
 def quiet_modes(torch: Any) -> None:
-    """Keep the program's modes from seeing the objects that gradlife plants."""
+    """Hide the objects that gradlife plants from the program's modes."""
     with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), torch.inference_mode(False):
         result_of(torch)
 
 
 Look = Callable[[Any], Any]
 
-#: By name: does gradlife rely on it, what is lost without, and how it is tried.
+#: By name: whether gradlife relies on it, what is lost without it, and how it is tried.
 NAMES: dict[str, tuple[bool, str, Look]] = {
     "grad_fn.next_functions": (
         False,

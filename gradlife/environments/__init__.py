@@ -1,1 +1,1 @@
-"""Other Python interpreters: their versions and frameworks, and virtual environments for old releases."""
+"""Other Python interpreters and their frameworks, and virtual environments for old releases."""

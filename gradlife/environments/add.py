@@ -1,4 +1,4 @@
-"""Adds and removes environments. Repeating an interrupted addition continues it."""
+"""Add and remove environments. Repeating an interrupted addition continues it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ REMOVING = ".removing-"
 
 
 def add(name: str, base: str, packages: Sequence[str]) -> Environment:
-    """Make a virtual environment of this name from an interpreter, a path or a command, with these packages in it.
+    """Make a virtual environment of this name from an interpreter (path or command) with these packages.
 
-    It takes what pip takes: minutes, and up to 7 GB for a build with CUDA. Repeating a finished call returns at once,
+    Takes as long as pip: minutes, and up to 7 GB for a build with CUDA. Repeating a finished call returns at once;
     repeating an interrupted one continues it. `UsageError` if the name is taken or a package is not available.
     """
     folder = environment_folder(name)
@@ -59,7 +59,7 @@ def check_packages(packages: Sequence[str]) -> None:
 
 
 def find_python(base: str) -> str:
-    """Return the interpreter of a path, of a virtual environment's folder or of a command."""
+    """Return the interpreter given by a path, a virtual environment's folder or a command."""
     if os.sep in base or base.startswith("~"):
         return interpreter_at(Path(os.path.expanduser(base)).absolute())
     found = shutil.which(base)
@@ -69,7 +69,7 @@ def find_python(base: str) -> str:
 
 
 def same_or_refused(known: Environment, wanted: Environment) -> Environment:
-    """Return the existing environment, if it is the wanted one; refuse otherwise."""
+    """Return the existing environment if it is the requested one; refuse otherwise."""
     if (known.packages, known.python) == (wanted.packages, wanted.python):
         return known
     has = f"{' '.join(known.packages)} on Python {known.python}"
@@ -105,7 +105,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def ask_for_framework(environment: Environment) -> Interpreter:
-    """Import the framework of a filled environment, to prove that it can be imported."""
+    """Import the framework of a new environment, to prove that it works."""
     there = ask(environment.interpreter, name=environment.name).frameworks
     if not there:
         raise UsageError(
@@ -122,7 +122,7 @@ def filled(environment: Environment, found: Interpreter) -> Environment:
 
 
 def remove(name: str) -> None:
-    """Remove the environment of this name with all that is in it."""
+    """Remove the environment of this name with its files."""
     folder = environment_folder(name)
     if not (folder / FILE).exists():
         names = [environment.name for environment in environments()]
@@ -132,7 +132,7 @@ def remove(name: str) -> None:
 
 
 def take_away(folder: Path) -> None:
-    """Rename a folder and remove it, so that no partial environment keeps the name."""
+    """Rename a folder, then remove it, so that no partial environment keeps the name."""
     if folder.is_symlink():
         folder.unlink()
         return

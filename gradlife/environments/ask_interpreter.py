@@ -1,4 +1,4 @@
-"""Asks an interpreter what it is and which framework it has. Whatever it does instead of answering is one line."""
+"""Ask an interpreter for its version and frameworks. Any failure becomes a one-line error."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ from gradlife.environments import probe_script
 from gradlife.environments.child_lines import LineReader, Silence, last_line
 from gradlife.errors import UsageError, shortened
 
-#: Seconds within which an interpreter must answer and a framework must be imported.
+#: Seconds for an interpreter to answer and for a framework's import.
 START_LIMIT = 20.0
 IMPORT_LIMIT = 180.0
 
-#: Seconds within which an interpreter must end after it has closed its answer pipe.
+#: Seconds for an interpreter to end after it closed its answer pipe.
 END_LIMIT = 5.0
 
-#: The oldest Python that the child's side of a run works on.
+#: The oldest Python that the worker supports.
 OLDEST_PYTHON = (3, 7)
 
-#: One thread each: a process that has more cannot be forked safely.
+#: Limits to one thread: a process with several threads cannot be forked safely.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 #: Environment variables of a child that runs stories.
 CHILD_VARIABLES = {**ONE_THREAD, "PYTHONFAULTHANDLER": "1"}
 
-#: Variables that would lend one interpreter the packages of another.
+#: Variables that would give an interpreter another one's packages.
 FOREIGN_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__")
 
 
 class InterpreterError(UsageError):
-    """An interpreter that does not start, is too old, or lacks the framework that it was chosen for."""
+    """The interpreter does not start, is too old, or lacks the requested framework."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """The description that an interpreter gives of itself."""
+    """An interpreter's description of itself."""
 
     path: str
     python: str  # its version
     platform: str
     abi: str
-    frameworks: tuple[str, ...] = ()  # that are there, where none was asked for by name
+    frameworks: tuple[str, ...] = ()  # installed frameworks, if none was requested by name
     framework: str = ""
     version: str = ""  # of the framework
-    is_threaded: bool = False  # does the framework start threads of its own when it is imported?
+    is_threaded: bool = False  # whether the framework starts threads when it is imported
 
 
 def ask(path: str, framework: str = "", name: str = "") -> Interpreter:
-    """Start an interpreter, have it import a framework if one is named, and tell what it says.
+    """Start an interpreter, let it import a framework if one is named, and return its answer.
 
-    name is what the interpreter is called in errors, its path by default. `InterpreterError` for everything else than an
-    answer, at the latest after START_LIMIT and IMPORT_LIMIT seconds.
+    name is the interpreter's name in errors, by default its path. Raises `InterpreterError` if there is no answer
+    within START_LIMIT and IMPORT_LIMIT seconds.
     """
     with Conversation(path, framework, name or path) as talk:
         facts = talk.interpreter()
@@ -69,9 +69,9 @@ def ask(path: str, framework: str = "", name: str = "") -> Interpreter:
 
 
 def child_environment(path: str) -> dict[str, str]:
-    """The environment of another interpreter: its own packages only, with the libraries that their wheels bring.
+    """Return the environment variables for another interpreter: only its own packages, with their wheels' libraries.
 
-    OneFlow's wheels look for cuDNN where the loader does, not where nvidia's wheels put it.
+    OneFlow's wheels expect cuDNN on the loader's path, not where nvidia's wheels put it.
     """
     environment = {key: value for key, value in os.environ.items() if key not in FOREIGN_VARIABLES}
     brought = sorted(map(str, Path(path).absolute().parent.parent.glob("lib/python3*/site-packages/nvidia/*/lib")))
@@ -98,7 +98,7 @@ class Conversation:
                 stderr=theirs_output,
                 pass_fds=(theirs,),
                 env={**child_environment(path), **ONE_THREAD},
-                cwd=self._folder.name,  # OneFlow leaves a log where it is started
+                cwd=self._folder.name,  # OneFlow writes a log where it is started
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -120,7 +120,7 @@ class Conversation:
         self._folder.cleanup()
 
     def interpreter(self) -> tuple[str, str, str]:
-        """Version, platform and ABI of the interpreter, if it is one that can tell stories."""
+        """Return the version, platform and ABI of the interpreter, if it can run stories."""
         try:
             facts = self._answer(START_LIMIT)
             version, implementation = tuple(facts["version"]), facts["implementation"]
@@ -138,14 +138,14 @@ class Conversation:
         return found
 
     def frameworks(self) -> list[str]:
-        """The frameworks that could be imported."""
+        """Return the frameworks that can be imported."""
         try:
             return [str(name) for name in self._answer(START_LIMIT)["there"]]
         except (Silence, ValueError, KeyError, TypeError):
             return []
 
     def version_of(self, framework: str) -> tuple[str, bool]:
-        """The version of the framework, if it is the one that was asked for, and whether it starts threads."""
+        """Return the version of the requested framework, and whether it starts threads."""
         try:
             facts = self._answer(IMPORT_LIMIT)
         except Silence as silence:
@@ -180,7 +180,7 @@ class Conversation:
         return f"{what}: {ending(code)}" + (f": {words}" if words else "")
 
     def _not_imported(self, framework: str, facts: Mapping[str, Any]) -> InterpreterError:
-        """The error of a framework that is absent, or does not import."""
+        """Return the error for a framework that is absent or fails to import."""
         there = [str(name) for name in facts.get("there", ())]
         if framework in there:
             return self._error(f"does not import {framework}: {facts['error']}", import_hint(str(facts["error"])))
@@ -194,7 +194,7 @@ class Conversation:
 
 
 def question_text() -> str:
-    """Return the program for the interpreter. It uses nothing from the folder that it starts in."""
+    """Return the program for the interpreter. It imports nothing from the current folder."""
     prelude = "import sys\nsys.path[:] = [entry for entry in sys.path if entry]\n"
     return prelude + Path(probe_script.__file__).read_text(encoding="utf-8")
 

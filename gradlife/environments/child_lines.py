@@ -1,4 +1,4 @@
-"""Reads what a child says on a descriptor of its own while it may print as much as it likes."""
+"""Read what a child sends on its own descriptor, while draining its output."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import os
 import select
 import time
 
-#: Bytes at the end of a child's output that are kept.
+#: Bytes kept from the end of a child's output.
 TAIL_LIMIT = 4096
 
-#: The longest line that is waited for.
+#: The longest accepted line.
 LINE_LIMIT = 1024 * 1024
 
 CHUNK = 65536
 
 
 class Silence(Exception):
-    """No complete line came: the child ended, sent nothing in time, or sent a line that is too long."""
+    """No complete line came: the child ended, sent nothing in time, or sent too long a line."""
 
     def __init__(self, is_late: bool = False) -> None:
         super().__init__(is_late)
@@ -25,9 +25,9 @@ class Silence(Exception):
 
 
 class LineReader:
-    """Whole lines from one descriptor; what comes from the other, the child's output, is dropped but for its end.
+    """Read whole lines from one descriptor and drain the other, the child's output, keeping its end.
 
-    Both descriptors are the reader's from then on: `close` closes them.
+    The reader owns both descriptors: `close` closes them.
     """
 
     def __init__(self, descriptor: int, output: int) -> None:
@@ -40,7 +40,7 @@ class LineReader:
             os.set_blocking(each, False)
 
     def line(self, limit: float) -> bytes:
-        """The next line, without its end; `Silence` if none comes within limit seconds."""
+        """Return the next line without its end. Raises `Silence` if none comes within limit seconds."""
         deadline = time.monotonic() + limit
         while b"\n" not in self._buffer:
             if len(self._buffer) > LINE_LIMIT:
@@ -51,7 +51,7 @@ class LineReader:
         return line
 
     def exactly(self, size: int, limit: float) -> bytes:
-        """The next size bytes."""
+        """Return the next size bytes."""
         deadline = time.monotonic() + limit
         while len(self._buffer) < size:
             self._wait(deadline)
@@ -60,10 +60,10 @@ class LineReader:
         return data
 
     def last_words(self) -> str:
-        """The end of what the child printed until now."""
+        """Return the end of the child's output so far."""
         while self._output in self._open and select.select([self._output], [], [], 0)[0]:
             if len(self._read(self._output)) == CHUNK:
-                break  # it does not stop: these are words enough
+                break  # stop although it still prints: this is enough
         return self._tail.decode("utf-8", "replace").strip()
 
     def close(self) -> None:
@@ -100,6 +100,6 @@ class LineReader:
 
 
 def last_line(text: str) -> str:
-    """The last line that says something."""
+    """Return the last nonempty line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""

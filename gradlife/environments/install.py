@@ -1,4 +1,4 @@
-"""Makes a virtual environment and has pip fill it; what goes wrong is shown in pip's last words, with a remedy."""
+"""Make a virtual environment and let pip fill it; a failure shows pip's last lines and a remedy."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gradlife.environments.places import python_of
 from gradlife.environments.shown_command import Shown, run_shown
 from gradlife.errors import EXIT_COULD_NOT_TELL, UsageError, shortened
 
-#: Number of pip's last lines that are shown.
+#: Number of pip's last lines shown.
 LINES = 3
 
-#: Messages of pip, each with its remedy. The first match counts.
+#: Messages of pip with their remedies. The first match counts.
 REMEDIES = (
     (("no space left",), "free some space, and type it again: it continues where it stopped"),
     (
@@ -28,12 +28,12 @@ REMEDIES = (
     (("invalid requirement",), "a package as pip takes it: torch==1.1.0"),
 )
 
-#: Remedies from this one on say that something else must be asked for.
+#: Remedies from this one on mean that the request is wrong.
 FIRST_MISTAKE = 2
 
 
 class InstallError(UsageError):
-    """Something could not be installed; a mistake in what was asked for has the exit status of one."""
+    """Something could not be installed. A wrong request has the exit status of a usage error."""
 
     def __init__(self, message: str, hint: str, is_mistake: bool) -> None:
         super().__init__(message, hint)
@@ -42,7 +42,7 @@ class InstallError(UsageError):
 
 
 def make_virtual_environment(base: str, folder: Path) -> None:
-    """A virtual environment with pip in this folder, unless there is one that works."""
+    """Make a virtual environment with pip in this folder, unless a working one exists."""
     python = str(python_of(folder))
     if has_pip(python):
         return
@@ -53,7 +53,7 @@ def make_virtual_environment(base: str, folder: Path) -> None:
 
 
 def has_pip(python: str) -> bool:
-    """Does this interpreter start, and has it pip?"""
+    """Whether this interpreter starts and has pip."""
     try:
         command = [python, "-m", "pip", "--version"]
         return not subprocess.run(command, capture_output=True, env=child_environment(python)).returncode
@@ -62,7 +62,7 @@ def has_pip(python: str) -> bool:
 
 
 def install(python: str, packages: Sequence[str]) -> None:
-    """Have pip install packages, which it checks by its own rules."""
+    """Let pip install packages, which it checks by its own rules."""
     command = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--", *packages]
     shown = run_shown(command, child_environment(python))
     if shown.exit_code != 0:
@@ -81,7 +81,7 @@ def install_error(shown: Shown, packages: Sequence[str]) -> InstallError:
 
 
 def words_of(shown: Shown) -> str:
-    """The last lines of a command, those that pip calls errors if it does."""
+    """Return the last lines of a command, preferring those that pip marks as errors."""
     errors = [line for line in shown.lines if line.startswith("ERROR:")]
     lines = (errors or shown.lines)[-LINES:]
     return " / ".join(shortened(line, 200) for line in lines) or f"exit code {shown.exit_code}"

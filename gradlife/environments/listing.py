@@ -15,7 +15,7 @@ def listed() -> tuple[EnvironmentInfo, ...]:
 
 
 def info_of(environment: Environment) -> EnvironmentInfo:
-    """One environment as it is listed."""
+    """Describe one environment."""
     return EnvironmentInfo(
         name=environment.name,
         is_ready=environment.is_ready,
@@ -39,4 +39,4 @@ def _files(folder: str) -> Iterator[os.stat_result]:
             try:
                 yield os.lstat(os.path.join(place, name))
             except OSError:
-                continue  # gone meanwhile
+                continue  # removed meanwhile

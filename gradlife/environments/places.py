@@ -8,14 +8,14 @@ from pathlib import Path
 
 from gradlife.errors import UsageError, shortened
 
-#: Names the folder for all that gradlife keeps between runs.
+#: The variable with the folder for everything that gradlife keeps between runs.
 FOLDER_VARIABLE = "GRADLIFE_HOME"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
 def environments_folder() -> Path:
-    """The folder with a folder for each environment: in $GRADLIFE_HOME, else in the user's data folder."""
+    """Return the folder of all environments: in $GRADLIFE_HOME, else in the user's data folder."""
     home = os.environ.get(FOLDER_VARIABLE)
     if home:
         return Path(home).absolute() / "environments"
@@ -25,7 +25,7 @@ def environments_folder() -> Path:
 
 
 def environment_folder(name: str) -> Path:
-    """The folder of an environment of this name, whether it is there or not."""
+    """Return the folder of an environment of this name, which may not exist."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{shortened(name)!r} is no name for an environment",
@@ -35,5 +35,5 @@ def environment_folder(name: str) -> Path:
 
 
 def python_of(folder: Path) -> Path:
-    """The interpreter of a virtual environment."""
+    """Return the interpreter of a virtual environment."""
     return folder / "bin" / "python"

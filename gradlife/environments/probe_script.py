@@ -1,7 +1,7 @@
-"""The program that describes an interpreter and its framework, run by `-c`. Python 2 understands it, too.
+"""The program that describes an interpreter and its framework, run by `-c`. It also runs on Python 2.
 
-Arguments: the descriptor to answer on, and the framework's module; empty to only list what is installed. Each answer
-is a JSON object on a line.
+Arguments: the descriptor for answers, and the framework's module, or empty to list the installed frameworks. Each
+answer is a JSON object on one line.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -14,7 +14,7 @@ import sys
 #: The frameworks that gradlife has stories for.
 FRAMEWORKS = ("torch", "oneflow")
 
-#: An error's text may be a page.
+#: Most characters of an error's text.
 TEXT_LIMIT = 400
 
 
@@ -32,14 +32,14 @@ def interpreter_facts():
 
 
 def frameworks_there():
-    """The frameworks that could be imported here, found without importing one."""
+    """Return the frameworks that could be imported, without importing one."""
     import importlib.util
 
     return [name for name in FRAMEWORKS if importlib.util.find_spec(name) is not None]
 
 
 def framework_facts(module):
-    """Import a framework and tell what it calls itself."""
+    """Import a framework and return its name and version."""
     try:
         __import__(module)
         fw = sys.modules[module]
@@ -51,7 +51,7 @@ def framework_facts(module):
 
 
 def thread_count():
-    """Threads of this process, where the system tells."""
+    """Return the number of threads of this process, if the system knows it."""
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:
@@ -59,7 +59,7 @@ def thread_count():
 
 
 def own_name(fw):
-    """The framework's own name: one that stands in for another (`oneflow.mock_torch`) keeps it, or its tensors do."""
+    """Return the framework's own name: a stand-in (`oneflow.mock_torch`) keeps it, or its tensors do."""
     tensor_of = str(getattr(getattr(fw, "Tensor", None), "__module__", "")).partition(".")[0]
     return tensor_of if tensor_of in FRAMEWORKS else str(fw.__name__).partition(".")[0]
 

@@ -16,11 +16,11 @@ FILE = "gradlife.json"
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A virtual environment under a name, with what it was asked to have and what it turned out to have."""
+    """A named virtual environment, with the requested and the installed versions."""
 
     name: str
     base: str  # the interpreter that it was made from
-    packages: tuple[str, ...]  # as they were asked for
+    packages: tuple[str, ...]  # as requested
     python: str  # the version
     framework: str = ""  # empty until it is ready
     version: str = ""
@@ -37,12 +37,12 @@ class Environment:
 
     @property
     def is_ready(self) -> bool:
-        """Was everything installed?"""
+        """Whether everything is installed."""
         return bool(self.framework)
 
 
 def write_record(environment: Environment) -> None:
-    """Keep what is known of an environment, whole or not at all."""
+    """Write an environment's record atomically."""
     file = environment.folder / FILE
     partial = file.with_suffix(".partial")
     partial.write_text(json.dumps(asdict(environment), indent=1) + "\n", encoding="utf-8")
@@ -50,7 +50,7 @@ def write_record(environment: Environment) -> None:
 
 
 def read_record(name: str) -> Environment | None:
-    """Read the record of the environment of this name; None if there is none, or if it cannot be read."""
+    """Read the record of the environment of this name; None if it is missing or unreadable."""
     try:
         content = json.loads((environment_folder(name) / FILE).read_text(encoding="utf-8"))
         values = {field.name: content[field.name] for field in fields(Environment)}
@@ -74,7 +74,7 @@ def _records() -> Iterator[Environment]:
 
 
 def interpreter_of(place: str) -> str:
-    """The path of the interpreter that a path, the folder of a virtual environment, or a registered name stands for."""
+    """Return the path of an interpreter given by a path, a virtual environment's folder, or a registered name."""
     if os.sep in place or place.startswith("~"):
         return interpreter_at(Path(os.path.expanduser(place)).absolute())
     known = environments()
@@ -86,14 +86,14 @@ def interpreter_of(place: str) -> str:
 
 
 def interpreter_at(path: Path) -> str:
-    """The interpreter that a path stands for: itself, or that of the virtual environment in this folder."""
+    """Return the interpreter at a path: the file itself, or that of a virtual environment's folder."""
     if path.is_dir() and not python_of(path).exists():
         raise UsageError(f"{path} is a folder without bin/python", "the path of a Python interpreter")
     return str(python_of(path) if path.is_dir() else path)
 
 
 def ready(environment: Environment) -> Environment:
-    """The environment, if its making came to its end."""
+    """Return the environment if it is complete."""
     if environment.is_ready:
         return environment
     words = " ".join(environment.packages)

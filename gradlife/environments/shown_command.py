@@ -1,4 +1,4 @@
-"""Runs a command whose progress somebody watches, and keeps the end of what it says."""
+"""Run a command with visible progress, and keep the end of its output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-#: Bytes of the output that are kept.
+#: Bytes of output kept.
 TAIL_LIMIT = 16384
 
 #: Seconds between two checks whether a silent command has ended.
@@ -32,10 +32,10 @@ class Shown:
 
 
 def run_shown(command: Sequence[str], environment: Mapping[str, str], to: TextIO | None = None) -> Shown:
-    """Run a command to its end and pass on what it says to a stream, standard error by default, as it comes.
+    """Run a command and pass its output to a stream, standard error by default, as it comes.
 
-    On a terminal the command believes that it writes to one, and draws its progress bars. Whoever interrupts this ends the
-    command and all that it started.
+    On a terminal the command sees a terminal and draws its progress bars. An interruption kills the command and
+    everything that it started.
     """
     stream = to or sys.stderr
     reading, writing = pty.openpty() if stream.isatty() else os.pipe()
@@ -55,7 +55,7 @@ def run_shown(command: Sequence[str], environment: Mapping[str, str], to: TextIO
 
 
 def pass_on(descriptor: int, stream: TextIO, process: subprocess.Popen[bytes]) -> bytes:
-    """Pass all output on until its end, or the process's where somebody else keeps it open, and give the end of it."""
+    """Pass output on until it ends, or until the process ends if another one keeps the output open. Return its end."""
     tail = bytearray()
     while True:
         if not select.select([descriptor], [], [], POLL)[0]:
@@ -67,14 +67,14 @@ def pass_on(descriptor: int, stream: TextIO, process: subprocess.Popen[bytes]) -
             break
         tail += data
         del tail[:-TAIL_LIMIT]
-        with contextlib.suppress(OSError, ValueError):  # nobody watches any more
+        with contextlib.suppress(OSError, ValueError):  # the reader has gone
             stream.write(data.decode("utf-8", "replace"))
             stream.flush()
     return bytes(tail)
 
 
 def read_some(descriptor: int) -> bytes:
-    """Read what there is; empty at the end, which a terminal reports as an error."""
+    """Read available data; empty at the end, which a terminal reports as an error."""
     try:
         return os.read(descriptor, 4096)
     except OSError:
@@ -82,7 +82,7 @@ def read_some(descriptor: int) -> bytes:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Leave nothing of a command behind."""
+    """Kill everything left of a command."""
     if process.returncode is None:
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -90,6 +90,6 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def lines_of(output: bytes) -> tuple[str, ...]:
-    """The lines that say something, without what only moves a cursor."""
+    """Return the nonempty lines, without cursor movements."""
     text = _CONTROL.sub("", output.decode("utf-8", "replace")).replace("\r", "\n")
     return tuple(line.strip() for line in text.splitlines() if line.strip())

@@ -1,4 +1,4 @@
-"""Count the objects of the collector by type: cheap enough to repeat at every step of a loop."""
+"""Count the collector's objects by type, cheaply enough for every step of a loop."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gradlife.heap.diff import EXAMPLES
 from gradlife.heap.graph import HeapGraph
 from gradlife.model.heap import HeapDiff, LargeObject, TypeChange, TypeCount
 
-#: A row of the extension: type, kind, new, gone, grown (count and bytes each), and nodes of some new objects.
+#: A row of the extension: type, kind, counts and bytes of new, gone and grown objects, and nodes of some new objects.
 ChangeRow = tuple[str, str, tuple[int, int], tuple[int, int], tuple[int, int], list[int]]
 
 
 class Census:
-    """The objects that the collector knew at one moment, by type: numbers and addresses, no object is held.
+    """Counts by type of the objects that the collector knew at one moment. Holds only numbers and addresses, no object.
 
-    What it does not know, numbers, text, C++ objects and bytes of any, is in a `Snapshot`.
+    Numbers, text, C++ objects and bytes are not counted; a `Snapshot` has them.
     """
 
     __slots__ = ("_graph",)
@@ -34,23 +34,23 @@ class Census:
         return self._graph.tracked_count
 
     def types(self) -> tuple[TypeCount, ...]:
-        """Counts by type, the most frequent first. Bytes are not counted, and 0."""
+        """Return counts by type, the most frequent first. Bytes are 0: they are not measured."""
         rows: Counter[tuple[str, str]] = Counter()
         for name, kind, count, _ in self._graph.census():
             rows[name, kind] += count
         return tuple(TypeCount(*key, count, 0) for key, count in rows.most_common() if key[1] != "root")
 
     def changes(self) -> HeapDiff:
-        """Return what is new and gone by now: counts by type, and some new objects of each type by address.
+        """Return the objects that are new or gone now: counts by type, and addresses of some new objects of each type.
 
         An object that was freed and replaced at its address by another of its type counts as the same.
         """
-        # No closure in here: its cells would be new objects.
+        # no closure here: its cells would be new objects
         return diff_of(*_heap.census(self._graph, EXAMPLES, (self,)))
 
 
 def diff_of(graph: HeapGraph, rows: Sequence[ChangeRow], details: dict[int, str]) -> HeapDiff:
-    """Return the extension's differences as a value, the types that grew most first."""
+    """Convert the extension's differences to a value, the types that grew most first."""
     changes = [
         TypeChange(name, kind, *new, *gone, *grown, tuple(new_object(graph, node, details[node]) for node in nodes))
         for name, kind, new, gone, grown, nodes in rows
@@ -60,13 +60,13 @@ def diff_of(graph: HeapGraph, rows: Sequence[ChangeRow], details: dict[int, str]
 
 
 def new_object(graph: HeapGraph, node: int, detail: str) -> LargeObject:
-    """A new object by its type and address; how it is held is a question of its own, `gradlife.why`."""
+    """Return a new object by type and address. `gradlife.why` explains how it is held."""
     found = graph.describe(node)
     return LargeObject(found.type, found.kind, detail, found.address, 0, 0, ())
 
 
 def census() -> Census:
-    """Counts the objects that the collector knows, some 0.1 s a million; runs no code of the program.
+    """Count the objects that the collector knows. Takes some 0.1 s per million; runs no code of the program.
 
     ``before = gradlife.census()``, and after a step ``before.changes()``.
     """

@@ -1,4 +1,4 @@
-"""Two graphs compared: object by object where they are of one process, and by the places where objects are held."""
+"""Compare two graphs: object by object if they are of one process, and by the places where objects are held."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gradlife.heap.steps import merged_steps
 from gradlife.model.heap import HeapDiff, PathChange, TypeChange
 from gradlife.model.trace import Step
 
-#: New objects of each type that are shown with their path.
+#: New objects of each type that are shown with a path.
 EXAMPLES = 3
 
-#: Places that are shown, those that changed most. The rest changed by less.
+#: Places shown; the others changed less.
 PATHS = 200
 
 NUMBERS = re.compile(r"\[[-(\d][^\]]*\]")
@@ -30,7 +30,7 @@ def compare(before: HeapGraph, after: HeapGraph, *, by_identity: bool) -> HeapDi
 
 
 def changed_objects(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
-    """Types of which objects came, went or grew."""
+    """Return the types of new, gone or grown objects."""
     rows = _heap.compare_objects(before, after, EXAMPLES)
     return [
         TypeChange(name, kind, *new, *gone, *grown, tuple(large_object(after, node) for node in nodes))
@@ -40,7 +40,7 @@ def changed_objects(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
 
 
 def changed_counts(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
-    """Types of which there are more or fewer, of two processes."""
+    """Return the types whose counts differ between two processes."""
     counts: Counter[tuple[str, str]] = Counter()
     sizes: Counter[tuple[str, str]] = Counter()
     for graph, sign in ((before, -1), (after, 1)):
@@ -55,7 +55,7 @@ def changed_counts(before: HeapGraph, after: HeapGraph) -> list[TypeChange]:
 
 
 def changed_paths(before: HeapGraph, after: HeapGraph) -> list[PathChange]:
-    """Places at which there is more or less, those that changed most first."""
+    """Return the places whose contents changed, the largest change first."""
     rows = sorted(_heap.compare_paths(before, after), key=lambda row: (-abs(row[1][1] - row[0][1]), row[2]))
     found = []
     for old, new, node, is_after in rows[:PATHS]:
@@ -66,7 +66,7 @@ def changed_paths(before: HeapGraph, after: HeapGraph) -> list[PathChange]:
 
 
 def path_text(steps: tuple[Step, ...]) -> str:
-    """A path on one line, numbers left out: ``module train: global variable 'losses'[*]``."""
+    """Format a path on one line without numbers: ``module train: global variable 'losses'[*]``."""
     if not steps:
         return ""
     words = [NUMBERS.sub("[*]", step.via) for step in steps[:-1]]

@@ -1,4 +1,4 @@
-"""Snapshot files: written whole or not at all, and read with distrust."""
+"""Read and write snapshot files: writes are atomic, and reads check everything."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from gradlife.errors import UsageError
 from gradlife.heap.graph import HeapGraph
 from gradlife.output import reason
 
-#: A file's metadata: a key, a tab and a value on each line.
+#: A file's metadata: one key, tab and value per line.
 Notes = tuple[tuple[str, str], ...]
 
 REMEDY = "take it again: gradlife snapshot -o FILE script.py"
 
 
 class SnapshotFileError(UsageError):
-    """A file that is no snapshot that this gradlife can read."""
+    """The file is not a snapshot that this gradlife can read."""
 
 
 def read_file(path: str) -> HeapGraph:
-    """The graph in a file, checked from end to end. Raises SnapshotFileError."""
+    """Read a file's graph and check all of it. Raises SnapshotFileError."""
     try:
-        # A pipe that nobody writes to would make a plain open wait for ever.
+        # a plain open of a pipe without a writer would wait forever
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else str(error)
@@ -43,11 +43,11 @@ def read_file(path: str) -> HeapGraph:
 
 
 def packed_notes(notes: Notes) -> str:
-    """Notes as they stand in a file."""
+    """Encode notes for a file."""
     return "".join(f"{key}\t{' '.join(value.split())}\n" for key, value in notes)
 
 
 def unpacked_notes(text: str) -> Notes:
-    """Notes out of a file, whatever stands there."""
+    """Decode a file's notes, whatever they contain."""
     pairs = (line.partition("\t") for line in text.splitlines())
     return tuple((key, value) for key, mark, value in pairs if mark)

@@ -16,7 +16,7 @@ QUOTE = "'"
 
 
 def fold(links: Links, at: int) -> Fold:
-    """Return how many references from `at` on are shown as one step, and the words for that step."""
+    """Return how many references from `at` on form one step, and the words for it."""
     for attempt in FOLDS:
         found = attempt(links, at)
         if found is not None:
@@ -36,7 +36,7 @@ def fold_dict_of_names(links: Links, at: int) -> Fold | None:
 
 
 def fold_interpreter_dict(links: Links, at: int) -> Fold | None:
-    """The interpreter -> the dict of a module that it keeps by itself -> value."""
+    """interpreter -> a module dict that it keeps itself -> value."""
     if (
         links[at].kind != "root"
         or links[at].label not in {"sys", "builtins"}
@@ -47,7 +47,7 @@ def fold_interpreter_dict(links: Links, at: int) -> Fold | None:
 
 
 def fold_frame_dict(links: Links, at: int) -> Fold | None:
-    """The frame of a module or class body keeps its variables in a dict."""
+    """frame -> the dict of variables of a module or class body -> value."""
     if links[at].label != "f_locals" or not follows(links, at + 1, "dict_value"):
         return None
     kind = "global" if links[at].detail.startswith("<module>") else "local"
@@ -69,7 +69,7 @@ def fold_default(links: Links, at: int) -> Fold | None:
 
 
 def fold_wrapper(links: Links, at: int) -> Fold | None:
-    """wrapper -> its C++ object -> what that refers to."""
+    """wrapper -> its C++ object -> a referent of that."""
     if links[at].label != ITS_IMPL or at + 1 >= len(links):
         return None
     taken, via = fold(links, at + 1)
@@ -89,7 +89,7 @@ def fold_cell_variable(links: Links, at: int) -> Fold | None:
 
 
 def fold_traceback(links: Links, at: int) -> Fold | None:
-    """exception -> traceback of each caller -> frame: shown as ``.__traceback__``, which leads to the frame."""
+    """exception -> traceback of each caller -> frame, shown as ``.__traceback__``."""
     end = at + (links[at].label == "__traceback__")
     while end < len(links) and links[end].label == "tb_next":
         end += 1
@@ -117,12 +117,12 @@ def fold_thread_local(links: Links, at: int) -> Fold | None:
 
 
 def fold_buffer(links: Links, at: int) -> Fold | None:
-    """memoryview -> the buffer that memoryviews share -> the object whose memory it shows."""
+    """memoryview -> the buffer that memoryviews share -> the owner of the memory."""
     return (2, ".obj") if [link.label for link in links[at : at + 2]] == ["obj", "obj"] else None
 
 
 def fold_cached_arguments(links: Links, at: int) -> Fold | None:
-    """lru_cache -> key -> argument; -> dict -> key -> argument, where it keeps every result."""
+    """lru_cache -> key -> argument, or -> dict -> key -> argument if unbounded."""
     is_cache = links[at].label == "cache" and links[at].type == "functools._lru_cache_wrapper"
     if is_cache and follows(links, at + 1, "dict_value"):
         return 2, "a cached result"
@@ -139,7 +139,7 @@ def fold_queued_items(links: Links, at: int) -> Fold | None:
 
 
 def fold_call_argument(links: Links, at: int) -> Fold | None:
-    """thread -> tuple of arguments -> value: by the parameter of the function that it is for, too."""
+    """thread -> tuple of arguments -> value, named after the parameter."""
     if at == 0 or not links[at - 1].call or links[at].relation != "item":
         return None
     function, _, names = links[at - 1].call.removesuffix(")").partition("(")
@@ -172,6 +172,6 @@ FOLDS: tuple[Callable[[Links, int], Fold | None], ...] = (
 
 
 def name_at(label: str, index: int) -> str:
-    """The name of one item of a tuple whose label lists the names of all."""
+    """Return the name of one tuple item, given a label that lists the names of all."""
     names = label.partition(":")[2].split(",")
     return names[index] if 0 <= index < len(names) else str(index)

@@ -1,4 +1,4 @@
-"""Fold the tables inside modules, optimizers, tensors and grad nodes: ``_parameters['weight']`` is shown as ``.weight``."""
+"""Fold internal tables of modules, optimizers, tensors and grad nodes: ``_parameters['weight']`` becomes ``.weight``."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NATIVE_HOOKS = {
     HOOKS: "node hook",
     HOOK_TABLE: "hook",
 }
-#: Labels of references to internal tables, which a report does not show.
+#: Labels of references to internal tables, which reports leave out.
 TABLES = MEMBER_TABLES | MODULE_HOOKS.keys() | OPTIMIZER_HOOKS.keys() | NATIVE_HOOKS.keys()
 
 
@@ -76,14 +76,14 @@ def fold_native_hook(links: Links, at: int) -> Fold | None:
 
 
 def fold_borrowed_memory(links: Links, at: int) -> Fold | None:
-    """tensor -> storage -> the owner of the memory that the storage uses."""
+    """tensor -> storage -> the owner of borrowed memory."""
     if links[at].label != "storage" or not follows(links, at + 1, "native") or links[at + 1].label != MEMORY_OF:
         return None
     return 2, f"its storage {OWNER_WORDS}"
 
 
 def fold_module(links: Links, at: int) -> Fold | None:
-    """module -> one of its tables -> item. A container such as Sequential is folded into the same step."""
+    """module -> one of its tables -> item. A container such as Sequential becomes part of the same step."""
     if not is_a(links[at], MODULES):
         return None
     found = attribute_at(links, at)
@@ -108,7 +108,7 @@ def fold_container(links: Links, at: int) -> Fold | None:
 
 
 def member_words(entry: str) -> str:
-    """``'weight'`` is .weight, ``'0'`` is [0]: as in `model.layers[0].weight`."""
+    """Format a member: ``'weight'`` is .weight, ``'0'`` is [0], as in `model.layers[0].weight`."""
     name = entry.strip("'")
     if name.isdigit():
         return f"[{name}]"
@@ -138,7 +138,7 @@ def fold_optimizer(links: Links, at: int) -> Fold | None:
 
 
 def fold_group(links: Links, at: int, taken: int) -> Fold:
-    """param_groups -> a group -> its parameters, or another of its values."""
+    """param_groups -> a group -> a parameter or another value of the group."""
     words = f".param_groups[{links[at].index}][{links[at + 1].label}]"
     if links[at + 1].label == "'params'" and follows(links, at + 2, "item"):
         return taken + 3, f"{words}[{links[at + 2].index}]"
@@ -146,7 +146,9 @@ def fold_group(links: Links, at: int, taken: int) -> Fold:
 
 
 def key_words(label: str) -> str:
-    """The key of an optimizer's state: ``<torch.nn.parameter.Parameter float32 [2, 3]>`` is Parameter float32 [2, 3]."""
+    """Format the key of an optimizer's state: ``<torch.nn.parameter.Parameter float32 [2, 3]>`` is Parameter float32
+    [2, 3].
+    """
     if not label.startswith("<"):
         return label
     type_, space, detail = label.strip("<>").partition(" ")
@@ -154,7 +156,7 @@ def key_words(label: str) -> str:
 
 
 def fold_global_hook(links: Links, at: int) -> Fold | None:
-    """Hooks of all modules or optimizers: in a global variable of the library."""
+    """a library's global variable -> a hook of all modules or optimizers."""
     found = attribute_at(links, at) if links[at].type == "module" else None
     tables = {"module": GLOBAL_MODULE_HOOKS, "optimizer": GLOBAL_OPTIMIZER_HOOKS}.get(last_name(links[at]), {})
     if found is None or found[1] not in tables or not follows(links, at + found[0], "dict_value"):

@@ -1,4 +1,4 @@
-"""The lifetime verdicts of many objects at once, by their addresses, so that asking holds none of them."""
+"""The lifetime verdicts of many objects, given by address so that no reference to them is held."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gradlife.heap.torch_layout.torch import ensure_calibrated
 def lifetimes_at(addresses: Sequence[int]) -> list[str | None]:
     """Return the `Lifetime` of the living objects at these addresses; None for one that is not in the graph.
 
-    One native walk of the whole heap, some 0.1 s in a process with PyTorch. Nothing is hidden: the caller's own
-    frames are roots like all others.
+    Walks the whole heap once, some 0.1 s in a process with PyTorch. Nothing is hidden: the caller's own frames are
+    roots like all others.
     """
     ensure_calibrated()
     if not addresses:

@@ -1,7 +1,7 @@
-"""Count live C++ objects by class, including those that nothing in Python reaches.
+"""Count live C++ objects by class, including those unreachable from Python.
 
-The heap graph begins at Python's objects, so what only C++ holds, or nothing at all, is in none of its tables. The census
-looks at memory instead: each block of malloc's that begins with a vtable is an object of that class.
+The heap graph begins at Python's objects, so objects that only C++ holds, and leaked ones, are missing from it. The
+census reads memory instead: each malloc block that begins with a vtable pointer is an object of that class.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from gradlife import _heap
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.model.heap import TypeCount
 
-#: Fields of torch's layout that are read here.
+#: Fields of torch's layout that the census uses.
 FIELDS = ("count_in_target", "bytes_in_storage", "device_in_storage", "how they are laid out")
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceStorages:
-    """The storages on one device, "cuda:0", and the bytes of what they hold."""
+    """The storages on one device, "cuda:0", and the bytes of their contents."""
 
     device: str
     count: int
@@ -28,11 +28,11 @@ class DeviceStorages:
 
 @dataclass(frozen=True, slots=True)
 class NativeCensus:
-    """The C++ objects of one moment. `TypeCount.bytes` are those of their own blocks, without a storage's content."""
+    """The C++ objects at one moment. `TypeCount.bytes` is the size of their own blocks, without storages' contents."""
 
-    classes: tuple[TypeCount, ...]  # by name; the kind is the family
+    classes: tuple[TypeCount, ...]  # by name; `kind` is the family
     storages: tuple[DeviceStorages, ...]
-    limits: tuple[str, ...]  # what could not be seen, a sentence each
+    limits: tuple[str, ...]  # what could not be read, one sentence each
 
     def count(self, family: str) -> int:
         """Objects of a family: "tensor", "storage", "grad_node", "autograd_meta", "hook" or "script"."""
@@ -43,9 +43,9 @@ class NativeCensus:
         return sum(row.count for row in self.classes if row.type == name)
 
     def since(self, earlier: NativeCensus) -> tuple[TypeCount, ...]:
-        """Return what became more or fewer, as differences, the largest growth first.
+        """Return the changes since an earlier census, the largest growth first.
 
-        Objects have no birthdays: one freed and one made since cancel out.
+        Objects are counted, not identified: one freed and one made cancel out.
         """
         before = {(row.type, row.kind): row for row in earlier.classes}
         now = {(row.type, row.kind): row for row in self.classes}
@@ -59,18 +59,18 @@ class NativeCensus:
 
 
 def native_census() -> NativeCensus:
-    """Counts every C++ object that has a vtable and a block of its own from malloc.
+    """Count every C++ object that has a vtable and its own malloc block.
 
-    Takes some 0.3 s a GB of memory in blocks and 50 ns an object, and once in a process with PyTorch 0.5 s more; memory is
-    only read, and no object of the program is touched. Exact for what happens on this thread; what other threads make and
-    free meanwhile may be seen or not. Objects without a vtable, in static memory, or inside of others are not counted.
+    Takes some 0.3 s per GB in blocks and 50 ns per object, and 0.5 s once in a process with PyTorch. Memory is only
+    read; no object of the program is touched. Exact for this thread; objects that other threads make or free meanwhile
+    may be missed. Objects without a vtable, in static memory, or inside others are not counted.
 
-    Raises RuntimeError where it can't work: other than Linux with glibc and its malloc, or a kernel that forbids it.
+    Raises RuntimeError on systems other than Linux with glibc's malloc, or if the kernel forbids it.
     """
     unseen = ensure_calibrated()
     rows, devices, lost, _, _ = _heap.native_census()
     merged: dict[tuple[str, str], tuple[int, int]] = {}
-    for name, family, count, nbytes in rows:  # each library may have a vtable of its own for one class
+    for name, family, count, nbytes in rows:  # each library may have its own vtable for one class
         known = merged.get((name, family), (0, 0))
         merged[name, family] = (known[0] + count, known[1] + nbytes)
     classes = (TypeCount(*key, *numbers) for key, numbers in merged.items())
@@ -82,17 +82,17 @@ def native_census() -> NativeCensus:
 
 
 def lost_heaps(count: int) -> tuple[str, ...]:
-    """Return the limit as text."""
+    """Return the limit about unread malloc arenas."""
     if not count:
         return ()
     return (f"C++ objects in {count} of malloc's heaps, which other threads changed faster than they can be read",)
 
 
 def native_objects(name: str) -> tuple[int, ...]:
-    """The addresses of the C++ objects of the class of this full name, in order.
+    """Return the addresses of the C++ objects of the class with this full name, in order.
 
-    Two questions without a change between them have the same answer. An address in both of two answers may be one object,
-    or a new one where the old one stood. `Snapshot` and the heap graph know an object of torch's by the same address.
+    Repeated calls without a change between them agree. An address in two answers may be one object, or a new one at the
+    same place. `Snapshot` and the heap graph identify torch objects by the same address.
     """
     ensure_calibrated()
     return tuple(_heap.native_objects(name))

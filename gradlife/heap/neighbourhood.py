@@ -13,11 +13,11 @@ from gradlife.heap.torch_layout.labels import ITS_WRAPPER
 from gradlife.model.neighbourhood import Neighbour, Neighbourhood, Role, Tie
 from gradlife.model.trace import Lifetime, Step
 
-#: Referrers of the target, and its referents, that are drawn at most; the rest is counted.
+#: Most referrers and referents of the target that are drawn; the rest is counted.
 MOST_REFERRERS = 8
 MOST_REFERENTS = 8
 
-#: Objects drawn at the beginning and at the end of a long path.
+#: Objects drawn at either end of a long path.
 FIRST_STEPS, LAST_STEPS = 8, 16
 
 #: Depth of the search for referents: through the object's dict, or through its C++ object.
@@ -26,7 +26,7 @@ DEEPEST = 3
 #: The node number of references that nothing in the heap explains.
 UNSEEN = -1
 
-#: A step, and the number of its object in the graph.
+#: A step with the node number of its object.
 Numbered = tuple[int, Step]
 
 
@@ -62,7 +62,7 @@ class Picture:
         )
 
     def add(self, steps: Sequence[Numbered], role: Role, suspects: Sequence[Step] = ()) -> None:
-        """Add the objects of a path, each with its reference to the next. The middle of a long path is only counted."""
+        """Add the objects of a path with their references. The middle of a long path is only counted."""
         left_out = len(steps) - FIRST_STEPS - LAST_STEPS
         for number, (node, step) in enumerate(steps):
             if left_out > 1 and number >= FIRST_STEPS and number < FIRST_STEPS + left_out:
@@ -77,7 +77,7 @@ class Picture:
                 self.tie(node, steps[number + 1][0], step.via, is_suspect, is_native)
 
     def meet(self, node: int, step: Step, role: Role) -> None:
-        """Add an object. One that was added before keeps its role."""
+        """Add an object. An object added before keeps its role."""
         node = self.shown(node)
         if node in self._neighbours:
             return
@@ -87,25 +87,23 @@ class Picture:
         )
 
     def tie(self, source: int, target: int, via: str, is_suspect: bool, is_native: bool) -> None:
-        """Add a reference, once. It is suspect if it is suspect on any path."""
+        """Add a reference once. It is suspect if it is suspect on any path."""
         key = (source, target, via) = (self.shown(source), self.shown(target), via)
         known = self._ties.get(key)
         self._ties[key] = Tie(source, target, via, is_suspect or (known is not None and known.is_suspect), is_native)
 
     def shown(self, node: int) -> int:
-        """Return the node that is drawn for this one."""
+        """Return the node that represents this one in the drawing."""
         return self._shown if node == self._target else node
 
     def bare(self, node: int) -> Step:
-        """Return the step of an object without a path to it."""
+        """Return an object's step without a path."""
         found = self._graph.steps_along([node])
         own = self._graph.describe(node)
         return step_of(found[-1], "") if found else Step(short_type(own.type), "", own.kind, "", "unknown")
 
     def add_referrers(self, found: Story) -> None:
-        """Add the referrers of the target, each with a path from a root to it, and the number of unexplained
-        references.
-        """
+        """Add the target's referrers, each with a path from a root, and the count of unexplained references."""
         pairs = list(zip(found["owners"], found["referrers"], strict=True))[:MOST_REFERRERS]
         for above, step in pairs:
             owner, via = last_reference((*above, step))
@@ -114,7 +112,7 @@ class Picture:
             path = self._graph.path(owner.node)
             if path and self._target not in path:
                 self.add(numbered(self._graph.steps_along([*path, self._target])), Role.PATH)
-            else:  # it is reachable only through the target, or not at all
+            else:  # reachable only through the target, or unreachable
                 self.meet(owner.node, step_of(owner, via), Role.PATH)
                 self.tie(owner.node, self._target, via, False, is_native(owner))
         unseen = found["references"] - found["referrer_count"]
@@ -131,7 +129,7 @@ class Picture:
         return len(rows)
 
     def referents_of(self, above: list[int]) -> Iterator[tuple[int, ...]]:
-        """Yield paths from the target to its referents. Its dict and its C++ object are never at the end."""
+        """Yield paths from the target to its referents. Its own dict and C++ object are passed through, never ends."""
         for node in self._graph.referents(above[-1]):
             links = self._graph.steps_along([*above, node])
             if is_class(links[-1]) or node in above:
@@ -143,7 +141,7 @@ class Picture:
 
 
 def numbered(links: References, whole: bool = False) -> list[Numbered]:
-    """Return the steps of a path with their node numbers, from its module on; all of them if `whole`."""
+    """Return the steps of a path with node numbers, from its module on, or all of them if `whole`."""
     steps: list[Numbered] = []
     at = 0 if whole else skip_to_module(links)
     while at < len(links):
@@ -157,7 +155,7 @@ def numbered(links: References, whole: bool = False) -> list[Numbered]:
 
 
 def numbered_ring(raw: References) -> list[Numbered]:
-    """Return the steps of a cycle with their node numbers. The last refers to the first."""
+    """Return the steps of a cycle with node numbers. The last refers to the first."""
     return list(ring_steps(raw))
 
 
@@ -173,7 +171,7 @@ def ring_steps(raw: References) -> Iterator[Numbered]:
 
 
 def is_class(link: Reference) -> bool:
-    """Return whether the object is a type. Every object refers to its type, so a drawing leaves types out."""
+    """Whether the object is a type. Every object refers to its type, so a drawing omits types."""
     return is_a(link, frozenset({"type"}))
 
 

@@ -1,4 +1,4 @@
-"""Objects of a frozen graph as they are shown in tables."""
+"""Table rows for objects of a frozen graph."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradlife.model.heap import LargeObject
 
 
 def large_object(graph: HeapGraph, node: int) -> LargeObject:
-    """A node with its sizes and the path to it."""
+    """Return a node's sizes and path."""
     found = graph.describe(node)
     raw = graph.path_steps(node)
     detail = raw[-1].detail if raw else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradlife.heap.graph import HeapGraph
 from gradlife.heap.torch_layout.labels import ARGUMENT
 
-#: Matches that are looked at: of more, those that retain most.
+#: Most matches examined, by retained size.
 MOST_NAMED = 10_000
 
 
@@ -16,14 +16,12 @@ def nodes_named(graph: HeapGraph, name: str) -> list[int]:
 
 
 def searched(graph: HeapGraph, text: str, count: int) -> list[int]:
-    """Return at most `count` nodes that have a text in their type, their description or their name, most retained
-    first.
-    """
+    """Return at most `count` nodes with a text in their type, description or name, most retained first."""
     return graph.search(text.encode("utf-8", "replace").decode(), count)[1]
 
 
 def name_of(graph: HeapGraph, node: int) -> str:
-    """The name of the reference by which the path comes to a node; empty where it has none."""
+    """Return the name of the last reference on a node's path; empty if it has none."""
     path = graph.path(node)[-2:]
     if len(path) < 2:
         return ""

@@ -1,4 +1,4 @@
-"""The notes of a snapshot: versions, time, and the identity of the process it was taken of."""
+"""The notes of a snapshot: versions, time, and the identity of its process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from gradlife._version import __version__
 from gradlife.heap.program_modules import program_modules
 
-#: The note that names one of the program's own modules.
+#: The note that names one of the program's modules.
 PROGRAM = "program"
 
 
@@ -32,7 +32,7 @@ def make_notes(limits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def process_identity() -> str:
-    """The same for two snapshots of one process only: its number, and when it started."""
+    """Identify the process by its number and start time."""
     try:
         with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
             started = file.read().rpartition(")")[2].split()[19]

@@ -1,4 +1,4 @@
-"""The C++ objects behind a few PyTorch objects, and the references among them, as rows for a drawing."""
+"""The C++ objects behind some PyTorch objects and the references between them, as rows for a drawing."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from gradlife import _heap
 from gradlife.heap.torch_layout.labels import ITS_IMPL, ITS_WRAPPER
 from gradlife.heap.torch_layout.torch import ensure_calibrated
 
-#: The name of each kind in a drawing, and of an object of that kind.
+#: The kind and the name of each sort of object in a drawing.
 KINDS = {"tensor": "tensor", "storage": "storage", "grad_node": "node"}
 NAMES = {"tensor": "Tensor", "storage": "Storage"}
 
 
-#: Names of the engine for attributes that torch has on the ctx.
+#: The engine's names for torch's attributes of a ctx.
 LABELS = {"saved_tensors": "tensors"}
 
-#: C++ objects of one drawing.
+#: Most C++ objects in one drawing.
 MOST = 400
 
 #: (label, ownership, number, type, address of a Python object)
 Edge = tuple[str, str, int | None, str, int | None]
-#: (number, kind, name, strong, weak, identity, wrapper, edges), as the engine gives them; counts are not known here.
+#: (number, kind, name, strong, weak, identity, wrapper, edges), as the engine returns them; counts are unknown here.
 Row = tuple[int, str, str, int, int, str, Any, list[Edge]]
 
 
 def is_known(obj: object) -> bool:
-    """Is this a Python object with something of PyTorch behind it?"""
+    """Whether this is a Python object with a PyTorch object behind it."""
     ensure_calibrated()
     return any(label == ITS_IMPL for label, *_ in _heap._torch_references(obj))
 
 
 def owners_behind(objects: Sequence[object]) -> list[Row]:
-    """The C++ objects behind these, and all that they lead to. Only references that keep are shown, each as strong.
+    """Return the C++ objects behind these and all that they lead to. Only owning references are shown, each as strong.
 
-    Cost: some microseconds an object, and one pass over the collector's objects for Python objects that C++ leads to.
+    Costs some microseconds per object, and one pass over the collector's objects to find Python objects held by C++.
     """
     ensure_calibrated()
     return _Search(objects).rows()
@@ -47,9 +47,9 @@ class _Search:
     def __init__(self, objects: Sequence[object]) -> None:
         self.numbers: dict[int, int] = {}  # of C++ objects, by address
         self.kinds: dict[int, str] = {}
-        self.wrappers: dict[int, object] = {}  # by the address of the C++ object
-        self.kept: set[int] = set()  # C++ objects that keep their wrapper
-        self.references: dict[int, list[tuple[str, str, int]]] = {}  # label, kind and address of what they keep
+        self.wrappers: dict[int, object] = {}  # by address of the C++ object
+        self.kept: set[int] = set()  # C++ objects that own their wrapper
+        self.references: dict[int, list[tuple[str, str, int]]] = {}  # label, kind and address of the referents
         self.python: dict[int, object] = {id(obj): obj for obj in objects}
         waiting = list(self.python)
         while waiting:
@@ -64,7 +64,7 @@ class _Search:
             self.kinds[address] = kind
 
     def _look_behind(self, obj: object) -> None:
-        """A wrapper stands for its C++ object, and what it keeps natively is shown as kept by that."""
+        """Add the C++ object behind a wrapper; the wrapper's native references count as that object's."""
         result = _heap._torch_references(obj)
         impl = next((address for label, _, _, address in result if label == ITS_IMPL), None)
         if impl is None or impl in self.wrappers:
@@ -78,7 +78,7 @@ class _Search:
                 self._number(address, kind)
 
     def _follow(self) -> None:
-        """Follow references from C++ object to C++ object."""
+        """Follow references between C++ objects."""
         waiting = deque(address for address in self.numbers)
         seen: set[int] = set()
         while waiting:
@@ -98,7 +98,7 @@ class _Search:
                         waiting.append(target)
 
     def _found_in_python(self) -> list[int]:
-        """Python objects that C++ leads to and that were not looked behind yet."""
+        """Return newly found Python objects that C++ refers to."""
         leads = (one for found in self.references.values() for one in found)
         wanted = {address for _, kind, address in leads if kind == "python"} - self.python.keys()
         found = resolved(wanted)
@@ -128,18 +128,18 @@ class _Search:
 
 
 def named(label: str) -> str:
-    """The name of a reference, without a number among alike ones."""
+    """Return the name of a reference without its index."""
     name = label.partition("[")[0]
     return LABELS.get(name, name)
 
 
 def class_of(address: int) -> str:
-    """The short name of a C++ object's class."""
+    """Return the short class name of a C++ object."""
     return (_heap._class_at(address) or "node").rpartition("::")[2]
 
 
 def resolved(addresses: Iterable[int]) -> dict[int, object]:
-    """The collector's objects at these addresses: the young ones first, which are fewer."""
+    """Find the collector's objects at these addresses. Searches young objects first, since they are fewer."""
     wanted = set(addresses)
     found: dict[int, object] = {}
     for generation in (0, None):

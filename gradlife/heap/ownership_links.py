@@ -1,4 +1,4 @@
-"""The words for one reference: ``.name``, ``[3]``, ``local variable 'x'``."""
+"""Format one reference: ``.name``, ``[3]``, ``local variable 'x'``."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from gradlife.heap.torch_layout.labels import (
 )
 
 Links = References
-#: A fold: the number of links that it replaces, and the text in their place.
+#: A fold: the number of links that it replaces, and their text.
 Fold = tuple[int, str]
 
 #: The text of a storage's reference to the owner of borrowed memory.
 OWNER_WORDS = "uses the memory of"
 #: The variable that holds the iterator of a comprehension or generator expression.
 IMPLICIT = ".0"
-#: Tensors' tables of hooks, by the attributes that show them.
+#: Hook tables of tensors, by the attributes that hold them.
 HOOK_TABLES = {TENSOR_HOOKS: "_backward_hooks", POST_ACCUMULATE_HOOKS: "_post_accumulate_grad_hooks"}
-#: References of a node that are no saved tensors.
+#: References of a node other than saved tensors.
 NODE_FIELDS = {
     NEXT_EDGE,
     HOOKS,
@@ -55,7 +55,7 @@ NODE_FIELDS = {
 
 
 def follows(links: Links, at: int, *relations: str) -> bool:
-    """Do links of these relations come next?"""
+    """Whether the next links have these relations."""
     rest = links[at : at + len(relations)]
     return len(rest) == len(relations) and all(
         link.relation == relation for link, relation in zip(rest, relations, strict=True)
@@ -63,7 +63,7 @@ def follows(links: Links, at: int, *relations: str) -> bool:
 
 
 def attribute_at(links: Links, at: int) -> Fold | None:
-    """An attribute of an object, in its dict or not: the links that it takes, and its name."""
+    """Return the number of links to an attribute, in the object's dict or not, and its name."""
     if links[at].relation in {"attribute", "slot"}:
         return 1, links[at].label
     if links[at].label == "__dict__" and follows(links, at + 1, "dict_value"):
@@ -72,18 +72,18 @@ def attribute_at(links: Links, at: int) -> Fold | None:
 
 
 def is_half(link: Reference) -> bool:
-    """Is this a C++ object that only stands for its wrapper, the next link?"""
+    """Whether this is a C++ object that stands only for its wrapper, the next link."""
     return is_native(link) and link.label == ITS_WRAPPER
 
 
 def short_type(name: str) -> str:
-    """``collections.OrderedDict`` is OrderedDict, ``engine::MulBackward0`` is MulBackward0."""
+    """Shorten a type: ``collections.OrderedDict`` is OrderedDict, ``engine::MulBackward0`` is MulBackward0."""
     head, mark, tail = name.rpartition("<locals>.")
     return (head and mark and tail) or name.rpartition("::")[2].rpartition(".")[2]
 
 
 def words(link: Reference) -> str:
-    """The words for a reference, as code where there is code for it."""
+    """Format a reference, as code if possible."""
     match link.relation:
         case "attribute" | "slot":
             return f".{link.label}"
@@ -110,7 +110,7 @@ def words(link: Reference) -> str:
 
 
 def variable_words(label: str) -> str:
-    """A variable of a frame."""
+    """Format a frame's variable."""
     if label == ARGUMENT + IMPLICIT:
         return "what it iterates over"
     is_argument = label.startswith(ARGUMENT)
@@ -118,7 +118,7 @@ def variable_words(label: str) -> str:
 
 
 def native_words(link: Reference) -> str:
-    """A reference in C++."""
+    """Format a reference held in C++."""
     if link.label == MEMORY_OF:
         return OWNER_WORDS
     name = link.label if link.index < 0 or link.label == NEXT_EDGE else f"{link.label}[{link.index}]"
@@ -132,6 +132,6 @@ def native_words(link: Reference) -> str:
 
 
 def saved_words(name: str) -> str:
-    """``indices[0]``, of a node that saved a list, is saved tensor 'indices'[0]."""
+    """Format a saved tensor: ``indices[0]``, of a node that saved a list, is saved tensor 'indices'[0]."""
     field, bracket, index = name.partition("[")
     return f"saved tensor '{field}'{bracket}{index}"

@@ -1,4 +1,4 @@
-"""Tell a program's own modules from Python's and from installed libraries."""
+"""Distinguish a program's own modules from Python's and from installed libraries."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 
-#: The module that a program starts in; a notebook's and a prompt's have no file.
+#: The module in which a program starts; in a notebook or prompt it has no file.
 MAIN = "__main__"
 
 
 def program_modules() -> Iterator[str]:
-    """Yield the names of the loaded modules that belong to the program. No code of theirs runs."""
+    """Yield the names of loaded modules that belong to the program. Runs none of their code."""
     for name, module in newest_modules():
         file = vars(module).get("__file__") if is_module(module) else None
         if name == MAIN or (isinstance(file, str) and is_program(file)):
@@ -22,24 +22,24 @@ def program_modules() -> Iterator[str]:
 
 
 def newest_modules() -> list[tuple[str, object]]:
-    """The loaded modules, the script first, then the latest import: a large program's own files come last."""
+    """Return the loaded modules, the script first, then the latest import: a large program's own files come last."""
     modules = [(name, module) for name, module in list(sys.modules.items())[::-1] if isinstance(name, str)]
     return sorted(modules, key=lambda module: module[0] != MAIN)
 
 
 def is_module(module: object) -> bool:
-    """Is it a plain module, whose attributes no code of the program answers for?"""
+    """Whether it is a plain module, whose attribute access runs no code of the program."""
     return type(module) is type(sys)
 
 
 def is_program(file: str) -> bool:
-    """Is it neither a library's nor Python's nor gradlife's own?"""
+    """Whether it belongs to neither a library, Python nor gradlife."""
     return file.endswith(".py") and not os.path.abspath(file).startswith(foreign_folders())
 
 
 @functools.cache
 def foreign_folders() -> tuple[str, ...]:
-    """Folders of what is installed."""
+    """Return the folders of installed packages."""
     folders = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")}
     folders |= {site.getusersitepackages(), os.path.dirname(os.path.dirname(__file__))}
     return tuple(os.path.join(folder, "") for folder in folders)

@@ -1,4 +1,4 @@
-"""Tell by the path from a root whether the program's own modules hold an object, or a library, or the interpreter."""
+"""Tell by an object's path from a root whether the program's own modules, a library or the interpreter hold it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gradlife.heap.graph import HeapGraph
 from gradlife.heap.origin import PROGRAM
 from gradlife.heap.program_modules import MAIN
 
-#: What no library is: Python itself with its library.
+#: The name of Python and its standard library, as opposed to installed libraries.
 PYTHON = "Python and its standard library"
 
-#: Types of values that many modules share and that hold nothing.
+#: Types of shared values that hold nothing.
 ATOMS = frozenset({"NoneType", "bool", "int", "float", "str", "bytes", "ellipsis"})
 
 
 class ProgramPaths:
-    """The modules of one snapshot, those of the program apart. Some 0.1 s for a million objects."""
+    """The modules of one snapshot, the program's and the others. Takes some 0.1 s per million objects."""
 
     def __init__(self, graph: HeapGraph, notes: Notes) -> None:
         self._graph = graph
@@ -27,40 +27,40 @@ class ProgramPaths:
 
     @cached_property
     def modules(self) -> dict[int, str]:
-        """The modules that a root reaches, by name."""
+        """Reachable modules by node, with their names."""
         nodes = [node for node in self._graph.of_type("module") if self._graph.path(node)]
         return {link.node: link.detail for link in self._graph.steps_along(nodes)}
 
     @cached_property
     def tables(self) -> dict[int, str]:
-        """The tables of variables of the program's modules."""
+        """The namespace dicts of the program's modules."""
         own = [(node, name) for node, name in self.modules.items() if name in self.names]
         return {table: name for node, name in own for table in self._table_of(node)}
 
     @cached_property
     def library_tables(self) -> dict[int, str]:
-        """The tables of all other modules, with the library that each is of."""
+        """The namespace dicts of all other modules, with the library of each."""
         rest = [(node, name) for node, name in self.modules.items() if name not in self.names]
         return {table: library_of(name) for node, name in rest for table in self._table_of(node)}
 
     @cached_property
     def frames(self) -> list[int]:
-        """The frames that run code of the program."""
+        """The frames that run the program's code."""
         return [node for node in self._graph.of_type("running frame") if self._is_program_frame(node)]
 
     def _table_of(self, module: int) -> list[int]:
-        """The table of variables of a module."""
+        """Return the namespace dict of a module."""
         return [node for node in self._graph.referents(module) if self._graph.type(node) == "dict"][:1]
 
     def is_foreign(self, node: int) -> bool:
-        """Is it a module, a plain value, or something that a library's module has as well?"""
+        """Whether it is a module, a plain value, or a value that a library's module holds too."""
         name = self._graph.type(node)
         if name in ATOMS or name == "module":
             return True
         return any(referrer in self.library_tables for referrer in self._graph.referrers(node))
 
     def is_on_program_path(self, node: int) -> bool:
-        """Does the path from a root come by a module or a frame of the program?"""
+        """Whether the path from a root passes through a module or a frame of the program."""
         if self._graph.type(node) in {"module", *ATOMS}:
             return False
         path = self._graph.path(node)
@@ -73,7 +73,7 @@ class ProgramPaths:
         return False
 
     def _is_program_frame(self, node: int) -> bool:
-        """Does it run code of the program? A running frame knows its globals by its function."""
+        """Whether it runs the program's code. A running frame reaches its globals through its function."""
         if self._graph.type(node) not in {"running frame", "frame"}:
             return False
         held = self._graph.referents(node)
@@ -82,7 +82,7 @@ class ProgramPaths:
         return not self.tables.keys().isdisjoint(known)
 
     def imported_from(self, node: int) -> list[str]:
-        """Return the library that a value of the program's modules was imported from, if it was."""
+        """Return the library from which a program's module imported the value, if any."""
         if self._graph.type(node) in ATOMS:
             return []
         tables = (self.library_tables.get(one, "") for one in self._graph.referrers(node))
@@ -90,6 +90,6 @@ class ProgramPaths:
 
 
 def library_of(module: str) -> str:
-    """The library that a module belongs to, as one imports it."""
+    """Return the top-level package of a module."""
     package = module.partition(".")[0]
     return PYTHON if package in sys.stdlib_module_names or package in sys.builtin_module_names else package

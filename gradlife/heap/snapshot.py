@@ -1,4 +1,4 @@
-"""A snapshot: the heap at one moment, for questions, for saving, and for comparing with another."""
+"""A snapshot: the heap at one moment, to query, save and compare."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gradlife.model.neighbourhood import Neighbourhood
 from gradlife.model.trace import Lifetime, Trace
 from gradlife.output import OutputFile
 
-#: Cyclic parts that are compared with one another; finding a cycle in each takes a millisecond of a large heap.
+#: Most cyclic parts compared with one another; finding a cycle in each takes a millisecond in a large heap.
 MOST_COMPARED = 100
 
 
@@ -45,7 +45,7 @@ class Snapshot:
         return f"<Snapshot of {self.objects:,} objects, {self.bytes:,} bytes>"
 
     def _repr_html_(self) -> str:
-        """The snapshot as a notebook shows it: what retains most, and the types that take most."""
+        """Return the snapshot as a notebook shows it: the objects that retain most and the largest types."""
         from gradlife import _html_of_snapshot
 
         return _html_of_snapshot(self)
@@ -67,17 +67,17 @@ class Snapshot:
 
     @property
     def notes(self) -> Notes:
-        """The place and time of the snapshot, as keys and values."""
+        """When and where the snapshot was taken, by key."""
         return self._notes
 
     @property
     def has_labels(self) -> bool:
-        """Are the names of variables, attributes and keys known?"""
+        """Whether it has the names of variables, attributes and keys."""
         return self._graph.has_labels
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """The limits of the snapshot, one sentence each."""
+        """Return what the snapshot could not read, one sentence each."""
         return tuple(value for key, value in self._notes if key == "limit")
 
     @functools.cached_property
@@ -91,37 +91,37 @@ class Snapshot:
         return tuple(sorted(found, key=lambda row: (-row.bytes, -row.count, row.type)))
 
     def types(self) -> tuple[TypeCount, ...]:
-        """Counts and bytes by type, those that take most first."""
+        """Return counts and bytes by type, largest first."""
         return self._types
 
     def devices(self) -> dict[str, int]:
-        """Bytes of tensors' storages by device, those of shared storages once."""
+        """Return the bytes of tensors' storages by device; a shared storage counts once."""
         return by_device((row.type, row.bytes) for row in self.types() if row.kind == "storage")
 
     def largest(self, count: int = 10) -> tuple[LargeObject, ...]:
-        """The objects that retain most: with each of them so many bytes would be freed.
+        """Return the objects with the largest retained size.
 
-        An object is passed over where half of that is retained by one other that it holds, for that other: of a module,
-        its dict and the large list in it, the list is shown.
+        If one object that it holds accounts for half of its retained size, that one is listed instead: not a module or
+        its dict, but the large list in it.
         """
         return tuple(large_object(self._graph, node) for node in self._graph.largest(count))
 
     def instances(self, type_name: str, count: int = 10) -> tuple[LargeObject, ...]:
-        """Objects of a type, those that retain most first. ``type_name``: with or without its module."""
+        """Return the objects of a type, most retained first. ``type_name`` may omit the module."""
         return tuple(large_object(self._graph, node) for node in self._nodes_of(type_name)[:count])
 
     def find(self, text: str, count: int = 10) -> tuple[LargeObject, ...]:
-        """Objects that have a text in their type, their description or their name, those that retain most first."""
+        """Return objects with a text in their type, description or name, most retained first."""
         return tuple(large_object(self._graph, node) for node in searched(self._graph, text, count))
 
     def retained(self, address: int) -> int:
-        """Bytes that would be freed with the object at an address, ``id(obj)`` in its process."""
+        """Return the retained size of the object at an address, ``id(obj)`` in its process."""
         return self._graph.retained(self._node_at(address))
 
     def retained_by_device(self, address: int) -> dict[str, int]:
-        """The same by device: a storage counts for the one that its contents are on, everything else for the CPU.
+        """Return the retained size by device: a storage counts for its contents' device, everything else for the CPU.
 
-        Follows every storage of the heap upwards: some milliseconds for a thousand of them.
+        Follows every storage's dominators: some milliseconds per thousand storages.
         """
         node = self._node_at(address)
         found: Counter[str] = Counter()
@@ -133,12 +133,12 @@ class Snapshot:
 
     def _is_freed_with(self, node: int, holder: int) -> bool:
         above = self._graph.dominator(node)
-        while node != holder and above is not None and above != node:  # the first of all is above itself
+        while node != holder and above is not None and above != node:  # the root dominates itself
             node, above = above, self._graph.dominator(above)
         return node == holder
 
     def holders(self, type_name: str) -> tuple[HolderCount, ...]:
-        """Return the holders of objects of a type, by the holders' type, most references first."""
+        """Return the holders of a type's objects, grouped by the holders' type, most references first."""
         rows: Counter[tuple[str, str]] = Counter()
         holders: Counter[tuple[str, str]] = Counter()
         for full_name in self._full_names(type_name):
@@ -148,18 +148,17 @@ class Snapshot:
         return tuple(HolderCount(*key, holders[key], references) for key, references in rows.most_common())
 
     def cycles(self, count: int = 10) -> tuple[Cycle, ...]:
-        """The cyclic parts of the heap: those with native references first, then by size. The one that the modules, classes
-        and functions of every program form is left out.
+        """Return the cyclic parts of the heap: those with native references first, then by size. The cycle that the
+        modules, classes and functions of every program form is left out.
 
-        The collector frees a cycle that no root reaches unless a native reference leads into it (``never``). Where all that
-        keeps it are references that nothing in the heap explains, such as those that a library has registered its
-        classes with, it is ``unknown``: whether native code holds it or nobody gives them back, `why` with ``scan=True``
-        can tell in the live process.
+        The collector frees an unreachable cycle unless a native reference leads into it (``never``). If only
+        unexplained references keep it, such as those of a library that registered its classes, the lifetime is
+        ``unknown``: `why` with ``scan=True`` can find out in the live process whether native code holds it.
         """
         return tuple(self._cycle(*part[:5]) for part in self._cyclic_parts()[:count])
 
     def unreached_cycles(self, count: int = 10) -> tuple[Cycle, ...]:
-        """Those that no root reaches, equal ones as one. Of more than 100 only the first 100 are compared."""
+        """Return the unreachable cycles, with equal ones merged. Only the first 100 are compared."""
         parts = [part for part in self._cyclic_parts() if not part[3]][:MOST_COMPARED]
         groups: dict[object, list[Cycle]] = {}
         for cycle in (self._cycle(*part[:5]) for part in parts):
@@ -181,23 +180,23 @@ class Snapshot:
         return Lifetime.NEVER if seen is None else fate_of(self._graph.story(seen))
 
     def _seen(self, cycle: References) -> int | None:
-        """Return a Python object of a cycle, which decides the lifetime of the whole cycle; None if there is none."""
+        """Return a Python object of a cycle, whose lifetime is that of the cycle; None if there is none."""
         return next((one.node for one in cycle if one.kind == "python"), None)
 
     def why(self, what: int | str) -> Trace:
-        """Explain why an object is alive: the one at an address, or the one of a type, or with the name of a
-        variable, an attribute or a key, that retains most; one that the program's modules hold comes first.
+        """Explain why an object is alive: the one at an address, or the one that retains most of a type or of a name
+        (variable, attribute or key). Objects that the program's modules hold come first.
         """
         node = self._node_of(what)
         return trace_of(short_type(self._graph.type(node)), self._story(node), self._graph, self.limits)
 
     def neighbourhood(self, what: int | str) -> Neighbourhood:
-        """The same as a small graph: paths from roots, other referrers, the object's cycle, what it refers to."""
+        """Return a small graph around an object: paths from roots, other referrers, its cycle, its referents."""
         node = self._node_of(what)
         return neighbourhood_of(self._graph, node, self._story(node))
 
     def _story(self, node: int) -> Story:
-        """Everything that the graph knows about why a node is alive."""
+        """Return what the graph knows about why a node is alive."""
         found = self._graph.story(node)
         if self._graph.kind(node) != "python" and found["cycle"]:
             seen = self._seen(found["cycle"])
@@ -210,20 +209,20 @@ class Snapshot:
         return compare(self._graph, later._graph, by_identity=mine is not None and mine == other)
 
     def save(self, path: str | os.PathLike[str], *, labels: bool = True) -> None:
-        """Writes a file that :func:`gradlife.open_snapshot` reads.
+        """Write a file that :func:`gradlife.open_snapshot` reads.
 
-        Without ``labels`` it is a fifth smaller, and its traces have types only, no names of attributes and variables.
+        Without ``labels`` it is a fifth smaller, and its traces have only types, no names of attributes and variables.
         """
         with OutputFile(os.fspath(path)) as output:
             self.write_to(output, labels=labels)
 
     def write_to(self, output: OutputFile, *, labels: bool = True) -> None:
-        """Writes it to an output that is open."""
+        """Write the snapshot to an open output."""
         notes = tuple(note for note in self._notes if labels or note[0] != PROGRAM)
         output.fill(lambda descriptor: self._graph.write(descriptor, packed_notes(notes), labels))
 
     def _node_of(self, what: int | str) -> int:
-        """The node at an address; of a type, or of what is called so, the one of the program that retains most."""
+        """Return the node at an address, or the one that retains most of a type or a name, the program's objects first."""
         if isinstance(what, int):
             return self._node_at(what)
         named = nodes_named(self._graph, what) if not self.has_type(what) else []
@@ -240,7 +239,7 @@ class Snapshot:
         return node
 
     def has_type(self, name: str) -> bool:
-        """Are there objects of a type of this name, with its module or without?"""
+        """Whether there are objects of this type, named with or without its module."""
         return any(name in (row.type, short_type(row.type)) for row in self.types())
 
     def _full_names(self, type_name: str) -> list[str]:
@@ -259,18 +258,18 @@ class Snapshot:
 def snapshot(
     *, labels: bool = True, user_text: bool = False, native: bool = False, budget: int | None = None
 ) -> Snapshot:
-    """Freezes the heap of this process: every object with its type, size and references.
+    """Freeze the heap of this process: every object with its type, size and references.
 
-    Takes some 0.3 s and 40 MB a million objects; runs no code of the program and changes nothing. With ``labels`` the
-    names of attributes, variables and keys are kept for what reports can need; of keys and attributes that are no
-    identifiers only that they are text, unless ``user_text`` is asked for. What strings say is never kept.
+    Takes some 0.3 s and 40 MB per million objects; runs no code of the program and changes nothing. With ``labels`` it
+    keeps the names of attributes, variables and keys that reports can need. Keys and attributes that are not
+    identifiers are recorded only as text, unless ``user_text`` is set. The contents of strings are never kept.
 
-    With ``native`` it also has the tensors, storages and grad nodes in C++ that nothing known refers to, with what they
-    keep: a cycle of C++ alone, a graph that only native code holds. They are looked for in memory, which takes some 0.3 s
-    a GB more; where that can't be done `limits` says so.
+    With ``native`` it also has unreferenced tensors, storages and grad nodes in C++ and what they keep: a cycle in C++
+    alone, a graph that only native code holds. The search takes some 0.3 s more per GB of memory; where it is
+    impossible, `limits` says so.
 
-    With a ``budget`` only so many objects are looked at, those nearest to the roots, and `limits` says so: counts, sizes
-    and what is retained are then of those. Raises ValueError for a budget below 1.
+    With a ``budget`` only that many objects are read, nearest to the roots first, and `limits` says so: counts, sizes
+    and retained sizes cover only those. Raises ValueError for a budget below 1.
     """
     unseen = ensure_calibrated()
     graph = _heap.freeze(labels, user_text, OWN_FOLDER, checked_budget(budget), 0, native)
@@ -278,7 +277,7 @@ def snapshot(
 
 
 def open_snapshot(path: str | os.PathLike[str]) -> Snapshot:
-    """Reads a snapshot file. It is read as data alone, and refused with one line where it is damaged."""
+    """Read a snapshot file. It is read as data only; a damaged file is refused with a one-line error."""
     graph = read_file(os.fspath(path))
     return Snapshot(graph, unpacked_notes(graph.notes))
 
@@ -289,7 +288,9 @@ def diff(before: Snapshot, after: Snapshot) -> HeapDiff:
 
 
 def by_device(storages: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Bytes of storages by device, which their types name: ``torch::StorageImpl cuda:0``; those on the CPU name none."""
+    """Return bytes of storages by device, given by the type's name: ``torch::StorageImpl cuda:0``; without a device it
+    is CPU.
+    """
     found: Counter[str] = Counter()
     for type_, nbytes in storages:
         found[device_of(type_)] += nbytes
@@ -297,12 +298,12 @@ def by_device(storages: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def device_of(storage_type: str) -> str:
-    """The device that a storage's type names."""
+    """Return the device that a storage's type names."""
     return storage_type.partition(" ")[2].removeprefix("on an ") or "cpu"
 
 
 def fate_of(story: Story) -> Lifetime:
-    """Return the lifetime of an object; an unexplained reference is not taken for one that is never given back."""
+    """Return an object's lifetime; an unexplained reference alone does not make it `never`."""
     lifetime = Lifetime(story["lifetime"])
     known = [leg.referrers for leg in story["legs"]]
     is_unexplained = lifetime is Lifetime.NEVER and bool(known) and not any(known)

@@ -1,4 +1,4 @@
-"""The status of each step of a trace: expected, leaked or unknown, and the stretch with the leak. After LeakCanary."""
+"""The status of each step of a trace: expected, leaked or unknown, and the suspect stretch. After LeakCanary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from gradlife.heap.torch_layout.labels import RUNNING_FRAME
 from gradlife.model.trace import Step, StepStatus
 
-#: Steps of these kinds live as long as the program, or as long as the work under way.
+#: Steps of these kinds live as long as the program or the current call.
 EXPECTED_TYPES = {"module": "a module lives as long as the process", "type": "a class lives as long as its module"}
 EXPECTED_ROOTS = {
     RUNNING_FRAME: "this call has not returned",
@@ -19,7 +19,7 @@ EXPECTED_ROOTS = {
 
 
 def with_statuses(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps judged: expected down to the last that is known to be, leaking from the object on; suspects between.
+    """Judge the steps: expected up to the last step known to be expected, leaked from the object on, suspects between.
 
     The last step is the object in question, which counts as leaked.
     """

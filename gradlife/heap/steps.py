@@ -1,6 +1,6 @@
-"""Turn a path of raw references into the steps of a report.
+"""Merge a path of raw references into the steps of a report.
 
-A raw path has references that no user wrote: to a module's dict, to an instance's dict, to a closure's tuple and its cell,
+A raw path has references that no user wrote: to a module's dict, to an instance's dict, to a closure's tuple and cell,
 from a wrapper to its C++ object. `merged_steps` shows each such series as one step.
 """
 
@@ -21,12 +21,12 @@ from gradlife.heap.ownership_links import (
 from gradlife.heap.torch_layout.labels import ARGUMENT, ITS_IMPL
 from gradlife.model.trace import Hop, Step
 
-#: References to what only stands between an object and what it refers to.
+#: References to objects that only stand between an object and its referent.
 INNER_LABELS = {"__dict__", "__globals__", "__kwdefaults__", "f_locals", ITS_IMPL}
 
 
 def merged_steps(raw: References, is_cycle: bool = False) -> tuple[Step, ...]:
-    """The steps of a path or of a cycle, with internal links folded into the references that they stand for."""
+    """Return the steps of a path or cycle, with internal references merged."""
     links = begun_outside(raw) if is_cycle else raw
     steps: list[Step] = []
     at = 0 if is_cycle else skip_to_module(links)
@@ -35,14 +35,14 @@ def merged_steps(raw: References, is_cycle: bool = False) -> tuple[Step, ...]:
         is_last = at + 1 == len(links) and not is_cycle
         if not is_half(links[at]):
             steps.append(step_of(links[at], "" if is_last else via, () if is_last else links[at : at + taken]))
-        elif steps and not is_cycle and at + 1 == len(links):  # the object itself is an impl
+        elif steps and not is_cycle and at + 1 == len(links):  # the target itself is a C++ object
             steps.append(step_of(links[at], ""))
         at += taken
     return tuple(steps)
 
 
 def last_reference(links: Links) -> tuple[Reference, str]:
-    """Find the object that a user sees as the owner of the last reference of a path, and the words for that reference."""
+    """Find the owner that a user sees at the end of a path, and the words for its last reference."""
     at, taken, via = 0, 0, ""
     while at + taken < len(links):
         at += taken
@@ -51,7 +51,7 @@ def last_reference(links: Links) -> tuple[Reference, str]:
 
 
 def spans_of(raw: References) -> list[set[int]]:
-    """List for each step of a path the nodes that it stands for: the object, and those folded into its reference."""
+    """Return for each step of a path its nodes: the object, and those merged into its reference."""
     spans: list[set[int]] = []
     at = skip_to_module(raw)
     while at < len(raw):
@@ -63,7 +63,7 @@ def spans_of(raw: References) -> list[set[int]]:
 
 
 def step_of(link: Reference, via: str, hops: Links = ()) -> Step:
-    """The step of one object."""
+    """Build the step of one object."""
     return Step(
         object=short_type(link.type),
         detail=link.detail,
@@ -79,18 +79,18 @@ def step_of(link: Reference, via: str, hops: Links = ()) -> Step:
 
 
 def name_in_program(label: str) -> str:
-    """Translate a label to the name in the program: a parameter by its name, a table of hooks by its attribute."""
+    """Translate a label to the program's name: a parameter's name, or the attribute of a hook table."""
     return HOOK_TABLES.get(label, label.removeprefix(ARGUMENT))
 
 
 def number_after(words: str, detail: str) -> int | None:
-    """The number that a description gives after these words."""
+    """Return the number that follows these words in a description."""
     found = re.search(rf"\b{words}(\d+)", detail)
     return int(found[1]) if found else None
 
 
 def begun_outside(links: Links) -> Links:
-    """Rotate a cycle so that it begins with an object that is shown, not with one that is folded into a reference."""
+    """Rotate a cycle to begin with an object that is shown, not with a merged one."""
     if not links:
         return links
     start = len(links)
@@ -100,7 +100,7 @@ def begun_outside(links: Links) -> Links:
 
 
 def is_inside(ring: Links, at: int) -> bool:
-    """Is this object of a cycle folded into the reference of the one before it?"""
+    """Whether this object of a cycle is merged into the reference before it."""
     before = ring[at - 1].label
     if before.strip("'") in TABLES:
         return True
@@ -109,7 +109,7 @@ def is_inside(ring: Links, at: int) -> bool:
 
 
 def tail_steps(raw: References, cycle: References) -> tuple[Step, ...]:
-    """The steps from a cycle to an object that the cycle keeps alive, starting at an object that is shown."""
+    """Return the steps from a cycle to an object that it keeps alive, starting at a shown object."""
     if not raw:
         return ()
     at = next((i for i, link in enumerate(cycle) if link.node == raw[0].node), 0)
@@ -121,7 +121,7 @@ def tail_steps(raw: References, cycle: References) -> tuple[Step, ...]:
 
 
 def skip_to_module(links: Links) -> int:
-    """The index at which a report starts a path: at the module, because sys.modules holds every module."""
+    """Return where a report starts a path: at the module, because sys.modules holds every module."""
     found = len(links) > 2 and links[0].label == "sys.modules" and links[2].type == "module"
     return 2 if found else 0
 

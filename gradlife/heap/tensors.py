@@ -1,4 +1,4 @@
-"""Facts about a tensor in a snapshot: its grad node, whether it is a view, the bytes of its storage."""
+"""Facts about a tensor in a snapshot: its grad node, its storage, whether it is a view."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradlife.model.trace import TensorFacts
 
 
 def tensor_facts(graph: HeapGraph, node: int) -> TensorFacts | None:
-    """Return the facts about a tensor node, or about the Python object of one."""
+    """Return the facts about a tensor node, or about its Python wrapper."""
     impl = node if graph.kind(node) == "tensor" else first_of_kind(graph, node, "tensor")
     if impl is None:
         return None
@@ -34,35 +34,35 @@ def content_bytes(graph: HeapGraph, storage: int) -> int | None:
 
 
 def storage_header() -> int:
-    """Bytes of torch's object itself, which a graph counts with what it holds: those of an empty one."""
+    """Return the size of an empty storage object, which a graph counts with the storage's contents."""
     kind = getattr(sys.modules.get("torch"), "UntypedStorage", None)
     return block_of_empty(kind) if kind is not None else 0
 
 
 @functools.cache
 def block_of_empty(kind: Any) -> int:
-    """Bytes of the block that malloc gives for a storage of nothing: now and then it gives one more word pair than asked."""
+    """Return the size of malloc's block for an empty storage. malloc may give two words more than requested."""
     empties = [kind(0) for _ in range(8)]
     return min(_heap._torch_block(empty._cdata) for empty in empties)
 
 
 def first_of_kind(graph: HeapGraph, node: int, kind: str) -> int | None:
-    """Return the first referent of a kind: a tensor's storage, its node."""
+    """Return the first referent of a kind: a tensor's storage or node."""
     return next((target for target in graph.referents(node) if graph.kind(target) == kind), None)
 
 
 def tensors_of(graph: HeapGraph, impl: int) -> list[int]:
-    """Other tensors that a tensor holds: its gradient, its base."""
+    """Return other tensors that a tensor holds: its gradient, its base."""
     return [other for other in graph.referents(impl) if other != impl and graph.kind(other) == "tensor"]
 
 
 def has_storage(graph: HeapGraph, impl: int, storage: int) -> bool:
-    """Is this one a base, rather than a gradient?"""
+    """Whether this tensor is a base, not a gradient."""
     return storage in graph.referents(impl)
 
 
 def grad_fn_of(graph: HeapGraph, node: int) -> str:
-    """The type of a tensor's grad node; of a custom Function that of its ctx."""
+    """Return the type of a tensor's grad node; for a custom Function, of its ctx."""
     found = first_of_kind(graph, node, "grad_node")
     if found is None:
         return ""

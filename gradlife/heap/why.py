@@ -1,4 +1,4 @@
-"""`gradlife.why` and `gradlife.refs`: why one object is alive, and who refers to it."""
+"""`gradlife.why` and `gradlife.refs`: why an object is alive, and who refers to it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from gradlife.output import visible
 
 
 def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
-    """Explain why ``obj`` is alive: the path that leads to it from a root, or the cycle that keeps it.
+    """Explain why ``obj`` is alive: its path from a root, or the cycle that keeps it alive.
 
-    Walks the whole heap once, natively, while nothing else runs; takes about 0.3 s a million objects. Changes
-    nothing: no object is made meanwhile, no code of the program runs, no hook is called. The trace holds no object.
+    Walks the whole heap once, natively, while nothing else runs; takes about 0.3 s per million objects. It changes
+    nothing: it makes no object, runs no code of the program and calls no hook. The trace holds no object.
 
     With ``scan=True``, references that nothing in the heap explains are searched for in memory (see `refs`).
 
-    With a ``budget`` the walk goes outwards from the roots and ends after so many objects. A path that it finds is
-    valid; if it finds none, the lifetime is unknown, and `limits` says so. A smaller heap is walked as a whole.
-    Raises ValueError for a budget below 1.
+    With a ``budget`` the walk starts at the roots and ends after that many objects. A path that it finds is valid; if
+    it finds none, the lifetime is unknown and `limits` says so. A smaller heap is walked completely. Raises ValueError
+    for a budget below 1.
     """
     unseen = ensure_calibrated()
     graph, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan, checked_budget(budget))
@@ -43,7 +43,7 @@ def why(obj: object, *, scan: bool = False, budget: int | None = None) -> Trace:
 
 
 def trace_of(name: str, found: Story, graph: HeapGraph, limits: tuple[str, ...], is_scanned: bool = False) -> Trace:
-    """Make a trace of an object from its story."""
+    """Make an object's trace from its story."""
     steps = merged_steps(found["path"])
     lead = with_statuses(merged_steps(found["lead"]))
     return Trace(
@@ -63,12 +63,12 @@ def trace_of(name: str, found: Story, graph: HeapGraph, limits: tuple[str, ...],
 
 
 def refs(obj: object, *, scan: bool = False) -> Ledger:
-    """The references to ``obj``, each with the name it has where it stands, and how many nothing explains.
+    """Return the references to ``obj``, each with its name, and the number that nothing explains.
 
-    With ``scan=True`` those are looked for in all writable memory, some 0.1 s for 200 MB and step outwards, and named by
-    the C++ classes and variables that hold them (`Ledger.native`). What this thread's own C stack holds is unknown
-    from copies and is not named. Raises RuntimeError where memory can't be searched: other than Linux with glibc on
-    x86-64 or arm64.
+    With ``scan=True`` unexplained references are searched for in all writable memory, some 0.1 s for 200 MB and step
+    outwards, and named by the C++ classes and variables that hold them (`Ledger.native`). Words on this thread's own C
+    stack may be copies and are not named. Raises RuntimeError on systems other than Linux with glibc on x86-64 or
+    arm64.
     """
     ensure_calibrated()
     _, found = _heap.investigate(obj, False, OWN_FOLDER, (), scan, 0)
@@ -78,18 +78,18 @@ def refs(obj: object, *, scan: bool = False) -> Ledger:
 
 
 def unknown_ledger(obj: object) -> Ledger:
-    """The references to an object that nothing in the graph refers to: those of native code."""
+    """Return the references to an object that is not in the graph: those of native code."""
     count, holders = scan_unknown(obj)
     return Ledger(max(count, 0), (), native=holders[: max(count, 0)], is_scanned=True)
 
 
 def type_name(obj: object) -> str:
-    """The class's name, as it can be shown."""
+    """Return the class's printable name."""
     return visible(type(obj).__qualname__)  # type(), not __class__: that may be a property of the user's
 
 
 def checked_budget(budget: int | None) -> int:
-    """Return the budget as the extension takes it: 0 is none."""
+    """Return the budget as the extension expects it: 0 for none."""
     if budget is not None and budget < 1:
         raise ValueError(f"a budget is a number of objects from 1 on, not {budget}")
     return budget or 0
@@ -98,7 +98,7 @@ def checked_budget(budget: int | None) -> int:
 def ledger_of(
     found: Referrers, is_scanned: bool = False, is_partial: bool = False, behind: Referrers | None = None
 ) -> Ledger:
-    """Count the references to an object: known ones with their names, and those that nothing explains."""
+    """Count the references to an object: known ones with their names, and unexplained ones."""
     links = [(*above, step) for above, step in zip(found["owners"], found["referrers"], strict=True)]
     unaccounted = max(0, found["references"] - found["referrer_count"])
     return Ledger(
@@ -113,7 +113,7 @@ def ledger_of(
 
 
 def referrer_of(links: References) -> Referrer:
-    """The last of these objects refers to what was asked about; it may be a part of those above it only."""
+    """Describe the referrer at the end of these objects; it may be an internal part of the ones before it."""
     owner, via = last_reference(links)
     return Referrer(
         short_type(owner.type), owner.detail, "holds its wrapper" if is_half(owner) else via, is_native(links[-1])
@@ -121,7 +121,7 @@ def referrer_of(links: References) -> Referrer:
 
 
 def leg_texts(legs: Sequence[Leg], graph: HeapGraph) -> list[str]:
-    """Describe the objects that the collector starts from, and who holds them unseen; equal ones once."""
+    """Describe the objects that the collector starts from and their unseen holders; equal ones once."""
     counts = Counter(leg_text(leg, graph) for leg in legs)
     return [f"{text}, and {count - 1} more like it" if count > 1 else text for text, count in counts.items()]
 

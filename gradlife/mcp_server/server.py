@@ -1,4 +1,4 @@
-"""The server: the tools under their names, each marked as one that changes nothing."""
+"""The server: its tools by name, each marked as read-only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NoServer(GradlifeError):
 
 
 def make_server() -> Any:
-    """A server with all tools. Raises NoServer."""
+    """Make a server with all tools. Raises NoServer."""
     try:
         kind = importlib.import_module("mcp.server").MCPServer
         annotations = importlib.import_module("mcp.types").ToolAnnotations

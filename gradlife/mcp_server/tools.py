@@ -1,4 +1,4 @@
-"""What an assistant can ask. Each answer is that of a command, run in a child; no file of the program is changed."""
+"""The tools of an assistant. Each answer is that of a command, run in a child; no file of the program is changed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 
 from gradlife.errors import EXIT_COULD_NOT_TELL, EXIT_FOUND, GradlifeError
 
-#: Seconds that a program may run.
+#: Time limit of a program, in seconds.
 LIMIT = 900
 
-#: Characters of what a program and its hunt print: the report of a script comes on standard error, of a function on output.
+#: Most characters of a program's output and report.
 MOST_TEXT = 8_000
 
-#: Keys of a finding that an assistant needs; the whole report is too long for its memory.
+#: Keys of a finding that an assistant needs; the whole report would fill its context.
 FINDING_KEYS = (
     "code",
     "title",
@@ -33,12 +33,12 @@ FINDING_KEYS = (
     "diagnosis",
 )
 
-#: Statuses of a command that has an answer.
+#: Exit statuses of a command that gave an answer.
 ANSWERS = (0, EXIT_FOUND, EXIT_COULD_NOT_TELL)
 
 
 class ToolFailed(GradlifeError):
-    """A command that gave no answer; the text is what it said."""
+    """The command gave no answer; the text is its output."""
 
 
 def hunt(target: str, arguments: Sequence[str] = (), steps: int | None = None, folder: str = ".") -> dict[str, Any]:
@@ -81,17 +81,19 @@ def diff(before: str, after: str) -> str:
 
 
 def explain(name: str) -> str:
-    """Say what a code such as GL402 is, why it leaks and what to do; or tell a lifetime story by its name."""
+    """Explain a code such as GL402: why it leaks and what to do; or describe a lifetime story by its name."""
     return command(["explain", "--no-run", name])
 
 
 def target_words(target: str) -> list[str]:
-    """The target as a command line has it: `-m package.train` is two words."""
+    """Split the target into command-line words: `-m package.train` is two."""
     return target.split(maxsplit=1) if target.startswith("-m ") else [target]
 
 
 def command(words: Sequence[str], folder: str = ".", is_program: bool = False) -> str:
-    """What a command prints. Raises ToolFailed where it has no answer; a program's own status is none of its."""
+    """Return what a command prints. Raises ToolFailed if it gave no answer; a program's own exit status does not
+    matter.
+    """
     try:
         done = subprocess.run(
             [sys.executable, "-m", "gradlife", *words],

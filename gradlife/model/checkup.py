@@ -1,4 +1,4 @@
-"""The result of `gradlife doctor`: signs of health by section, with a remedy for each problem."""
+"""The result of `gradlife doctor`: the health of each thing checked, by section, with a remedy for each problem."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ class Health(StrEnum):
     """The health of one thing."""
 
     WELL = "well"
-    ABSENT = "absent"  # not there, and nothing relies on it
+    ABSENT = "absent"  # missing, and nothing relies on it
     LESS = "less"  # gradlife works, with fewer details
     BROKEN = "broken"  # gradlife relies on it
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """One thing that was examined: a version, a capability, a file."""
+    """One thing that was checked: a version, a capability, a file."""
 
     section: str
     name: str
-    text: str  # the version, what was found, or why it is not there
+    text: str  # the version or value, or why it is missing
     health: Health = Health.WELL
-    remedy: str = ""  # of what is `less` or `broken`: what to do
+    remedy: str = ""  # what to do, where `health` is `less` or `broken`
 
     @property
     def is_problem(self) -> bool:
-        """Is there something to be done about it?"""
+        """Whether a remedy is needed."""
         return self.health in (Health.LESS, Health.BROKEN)
 
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """All signs, in the order of the report."""
+    """All signs, in report order."""
 
     signs: tuple[Sign, ...]
 
@@ -56,16 +56,15 @@ class Checkup:
 
     @property
     def exit_status(self) -> int:
-        """0; 1 where something is broken that gradlife relies on."""
+        """1 if something that gradlife relies on is broken, else 0."""
         return EXIT_FOUND if any(sign.health is Health.BROKEN for sign in self.signs) else EXIT_CLEAN
 
 
 def encode(sign: Sign) -> dict[str, Any]:
     """Return the sign as a JSON object."""
-    return {"told" if name == "text" else name: value for name, value in asdict(sign).items()}
+    return asdict(sign)
 
 
 def decode(item: dict[str, Any]) -> Sign:
     """Read a sign from a JSON object."""
-    named = {"text" if key == "told" else key: value for key, value in item.items()}
-    return Sign(**{**named, "health": Health(named["health"])})
+    return Sign(**{**item, "health": Health(item["health"])})

@@ -18,22 +18,25 @@ from gradlife.model.totals import PairTotals, Totals
 
 FORMAT = "gradlife.run/1"
 
+#: Former names of totals, which are still written because a format version only gains keys.
+OLD_NAMES = {"distinguishing": "telling", "distinguishing_any": "telling_any"}
+
 T = TypeVar("T")
 
 
 class CodecError(GradlifeError):
-    """A file that is no recording of a run, or of a version that this gradlife does not know."""
+    """The file is not a recorded run, or its version is unknown to this gradlife."""
 
 
 def dumps(report: RunReport) -> str:
-    """The report as JSON text, a line for each reading."""
+    """Return the report as JSON text, one line per reading."""
     document = encode(report)
     blocks = [f"{json.dumps(key)}: {_block(value)}" for key, value in document.items()]
     return "{\n" + ",\n".join(blocks) + "\n}\n"
 
 
 def loads(text: str) -> RunReport:
-    """The report that a JSON text holds; `CodecError` if it holds none."""
+    """Read a report from JSON text. Raises `CodecError`."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -42,13 +45,13 @@ def loads(text: str) -> RunReport:
 
 
 def encode(report: RunReport) -> dict[str, Any]:
-    """The report as a JSON object."""
+    """Return the report as a JSON object."""
     return {
         "format": FORMAT,
         "gradlife": __version__,
         "exit_status": report.exit_status,
         "against": report.against,
-        "totals": asdict(report.totals),
+        "totals": _encode_totals(report.totals),
         "contradictions": [asdict(result) for result in report.contradictions],
         "failures": [
             {"scenario": run.scenario, "system": run.system, "outcome": run.outcome, "reason": run.reason}
@@ -63,7 +66,7 @@ def encode(report: RunReport) -> dict[str, Any]:
 
 
 def decode(document: Any) -> RunReport:
-    """The report that a JSON object holds; `CodecError` if it holds none."""
+    """Read a report from a JSON object. Raises `CodecError`."""
     if not isinstance(document, dict) or not str(document.get("format", "")).startswith("gradlife.run/"):
         raise CodecError("this is no recording of a run", "gradlife run --json FILE makes one")
     if document["format"] != FORMAT:
@@ -80,7 +83,7 @@ def _decode(document: dict[str, Any]) -> RunReport:
         reading = _build(Reading, item)
         reading = replace(reading, seen=tuple(reading.seen)) if reading.seen else reading
         readings.setdefault((reading.scenario, reading.system), []).append(reading)
-    totals = dict(document["totals"])
+    totals = _decode_totals(document["totals"])
     totals["pairs"] = tuple(_build(PairTotals, pair) for pair in totals["pairs"])
     return RunReport(
         systems=tuple(_build(SystemInfo, item) for item in document["systems"]),
@@ -90,6 +93,15 @@ def _decode(document: dict[str, Any]) -> RunReport:
         expectations=tuple(_build(ExpectationResult, item) for item in document["expectations"]),
         totals=_build(Totals, totals),
     )
+
+
+def _encode_totals(totals: Totals) -> dict[str, Any]:
+    item = asdict(totals)
+    return {**item, **{old: item[name] for name, old in OLD_NAMES.items()}}
+
+
+def _decode_totals(item: dict[str, Any]) -> dict[str, Any]:
+    return {**{name: item[old] for name, old in OLD_NAMES.items() if old in item}, **item}
 
 
 def _encode_run(run: ScenarioRun) -> dict[str, Any]:
@@ -127,7 +139,7 @@ def _decode_scenario(item: dict[str, Any]) -> ScenarioInfo:
 
 
 def _build(kind: type[T], item: dict[str, Any]) -> T:
-    """A value from its fields; ones that a later minor version may have added are left out."""
+    """Build a value from its fields. Unknown fields, which a later minor version may add, are ignored."""
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     return kind(**{name: value for name, value in item.items() if name in known})
 
@@ -137,7 +149,7 @@ def _without_blanks(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _block(value: Any) -> str:
-    """A list with one item a line, anything else in one line."""
+    """Format a list with one item per line, and anything else on one line."""
     if isinstance(value, list) and value:
         return "[\n" + ",\n".join(_dump(item) for item in value) + "\n]"
     return _dump(value)

@@ -14,9 +14,9 @@ class Status(StrEnum):
     SAME = "same"
     DIFFERS = "differs"
     EXPECTED = "expected"  # a difference that the scenario declares and explains
-    NOT_AVAILABLE = "not available"  # one of the two has no such reading, or could not tell
-    UNSTABLE = "unstable"  # one of the two is recorded as not the same in every run
-    NOT_COMPARED = "not compared"  # such values say nothing about each other
+    NOT_AVAILABLE = "not available"  # one of the two systems has no such reading, or its probe could not answer
+    UNSTABLE = "unstable"  # the runs of a recording disagreed
+    NOT_COMPARED = "not compared"  # the values carry no meaning across systems
 
 
 class Verdict(StrEnum):
@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 
 
 class _Missing:
-    """Stands for the value of a reading that was not taken."""
+    """The value of a reading that was not taken."""
 
     def __repr__(self) -> str:
         return "-"
@@ -39,7 +39,7 @@ MISSING = _Missing()
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One reading in `system` and in the one compared against; `MISSING` where there is none."""
+    """One reading in `system` and in the system compared against; `MISSING` if not taken."""
 
     key: ReadingKey
     system: str
@@ -52,7 +52,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class ExpectationResult:
-    """A declared reading in one system: what was declared and why, and what came."""
+    """A declared reading in one system: the declaration, its reason, and the actual value."""
 
     scenario: str
     system: str
@@ -63,9 +63,9 @@ class ExpectationResult:
     got: Json  # None if there was no such reading
     because: str
     verdict: str  # a Verdict
-    is_of_graph: bool = False  # the heap graph's answer against what was measured, rather than against a declaration
+    is_of_graph: bool = False  # compares the heap graph's answer with the measurement, not with a declaration
 
     @property
     def is_contradiction(self) -> bool:
-        """Did something else come than was declared?"""
+        """Whether the actual value contradicts the declaration."""
         return self.verdict == Verdict.CONTRADICTED

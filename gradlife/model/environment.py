@@ -1,4 +1,4 @@
-"""A registered environment, as it is listed."""
+"""A registered environment, as listed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentInfo:
-    """An environment by its name: what it was asked to have, what it has, where it is and how much that is."""
+    """A registered environment: the requested and installed versions, its location and its size."""
 
     name: str
     is_ready: bool  # False: its installation was interrupted

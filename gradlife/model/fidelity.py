@@ -11,7 +11,9 @@ from gradlife.model.system import SystemInfo
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A reading, or the ending of a story (probe `ending`), that the two do not have in common. No reason: unexplained."""
+    """A reading, or the ending of a story (probe `ending`), that differs between profile and release. No reason:
+    unexplained.
+    """
 
     scenario: str
     stage: str
@@ -23,16 +25,16 @@ class Difference:
 
     @property
     def is_explained(self) -> bool:
-        """Is there a reason?"""
+        """Whether a reason is known."""
         return bool(self.reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """One release beside the profile nearest to it.
+    """One release compared with its nearest profile.
 
-    comparable: readings that both have and that every round gave; left_out: those that one of them lacks or could not
-    give; unstable: those on which the rounds of the recording did not agree.
+    comparable: readings that both have and that every round of the recording agrees on; left_out: readings that one of
+    them lacks or could not give; unstable: readings on which the rounds of the recording disagree.
     """
 
     system: SystemInfo
@@ -45,7 +47,7 @@ class Nearness:
 
     @property
     def per_cent(self) -> float | None:
-        """Equal readings of the comparable ones, in per cent; None without any."""
+        """The equal share of the comparable readings, in per cent; None if there are none."""
         return 100.0 * self.equal / self.comparable if self.comparable else None
 
     @property
@@ -56,7 +58,7 @@ class Nearness:
 
 @dataclass(frozen=True, slots=True)
 class FidelityReport:
-    """All releases that were compared, and the names of those of the atlas of which there is no recording."""
+    """All compared releases, and the names of atlas releases without a recording."""
 
     lines: tuple[Nearness, ...]
     missing: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Two hunts of one program, before and after a fix: rates are compared, never levels."""
+"""Compare two hunts of one program, before and after a fix, by growth rates."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 from gradlife.model.hunt import Finding, HuntReport, HuntVerdict, PerStep
 
-#: Rounds on each side without which there is no rate to compare.
+#: Rounds needed on each side for a rate.
 LEAST_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of one leak; `after` is None if it is gone."""
+    """One leak before and after; `after` is None if it is gone."""
 
     code: str
     title: str
@@ -23,29 +23,29 @@ class Change:
 
     @property
     def is_gone(self) -> bool:
-        """Is nothing of it left?"""
+        """Whether nothing of it is left."""
         return self.after is None
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Return whether a fix holds."""
+    """Whether a fix holds, and what changed."""
 
     changes: tuple[Change, ...]
-    new: tuple[Finding, ...]  # leaks that were not there before
+    new: tuple[Finding, ...]  # new leaks
     rounds: tuple[int, int]
-    trouble: str = ""  # why it is unknown
+    trouble: str = ""  # why the result is unknown
 
     @property
     def exit_status(self) -> int:
-        """0 the leaks are gone, 1 some are not or there are new ones, 3 could not tell."""
+        """0 if the leaks are gone, 1 if some remain or there are new ones, 3 if the result is unknown."""
         if self.new or not all(change.is_gone for change in self.changes):
             return EXIT_FOUND
         return EXIT_COULD_NOT_TELL if self.trouble else EXIT_CLEAN
 
 
 def verify(before: HuntReport, after: HuntReport) -> Verification:
-    """Each leak of the first hunt in the second; leaks are known again by fingerprint, or by name where they have none."""
+    """Match each leak of the first hunt in the second: by fingerprint, or by name where a leak has no fingerprint."""
     left = list(after.findings)
     changes = [change(finding, taken(finding, left)) for finding in before.findings]
     rounds = len(before.rounds), len(after.rounds)
@@ -53,12 +53,12 @@ def verify(before: HuntReport, after: HuntReport) -> Verification:
 
 
 def change(before: Finding, after: Finding | None) -> Change:
-    """One leak, then and now."""
+    """Return the rates of one leak before and after."""
     return Change(before.code, before.title, before.per_step, after.per_step if after is not None else None)
 
 
 def taken(finding: Finding, left: list[Finding]) -> Finding | None:
-    """The same leak among those that are left, taken from them."""
+    """Remove and return the same leak among those left."""
     same = next((one for one in left if is_same(one, finding)), None)
     if same is not None:
         left.remove(same)
@@ -66,14 +66,14 @@ def taken(finding: Finding, left: list[Finding]) -> Finding | None:
 
 
 def is_same(one: Finding, other: Finding) -> bool:
-    """Are these the same leak?"""
+    """Whether both findings are the same leak."""
     if one.fingerprint and other.fingerprint:
         return one.fingerprint == other.fingerprint
     return (one.kind, one.code, suspects(one)) == (other.kind, other.code, suspects(other))
 
 
 def suspects(finding: Finding) -> Sequence[tuple[str, str]]:
-    """The suspect stretch without indices."""
+    """Return the suspect stretch without indices."""
     steps = (*finding.trace.steps, *finding.trace.cycle)
     return [(step.object, "" if step.via.startswith("[") else step.via) for step in steps if step.is_suspect]
 

@@ -1,4 +1,4 @@
-"""Dataclasses from what JSON gives: nested ones, tuples and enumerations by their annotations."""
+"""Build dataclasses from JSON by their annotations: nested dataclasses, tuples and enumerations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
 def built(hint: Any, value: Any) -> Any:
-    """A value of an annotated type; TypeError, KeyError or ValueError where it is none.
+    """Build a value of an annotated type. Raises TypeError, KeyError or ValueError if the JSON does not fit.
 
-    Fields that a dataclass does not know are left out: a later minor version may have added them.
+    Unknown fields, which a later minor version may add, are ignored.
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
@@ -33,7 +33,7 @@ def built(hint: Any, value: Any) -> Any:
 
 
 def checked(hint: Any, value: Any) -> Any:
-    """A plain value of its type; JSON has whole numbers for floats too."""
+    """Check a plain value's type; JSON may have an integer for a float."""
     allowed = (int, float) if hint is float else hint
     if not isinstance(value, allowed):
         raise TypeError(f"{value!r} is no {hint.__name__}")
@@ -42,6 +42,6 @@ def checked(hint: Any, value: Any) -> Any:
 
 @functools.cache
 def types_of(kind: type[Any]) -> dict[str, Any]:
-    """The fields of a dataclass and their types."""
+    """Return the fields of a dataclass and their types."""
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind)}

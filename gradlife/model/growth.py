@@ -7,26 +7,26 @@ from dataclasses import dataclass
 
 
 class GrowthKind(enum.Enum):
-    """The thing that there is more of after each round."""
+    """What increases after each round."""
 
-    UNKNOWN = enum.auto()  # only the trace is known: nobody compared two snapshots
-    CONTAINER = enum.auto()  # a container that was there before has more items
-    CHAIN = enum.auto()  # a graph or a chain of objects gets longer; no container does
+    UNKNOWN = enum.auto()  # unknown: no two snapshots were compared
+    CONTAINER = enum.auto()  # an existing container has more items
+    CHAIN = enum.auto()  # a graph or a linked chain gets longer; no container grows
     LARGER = enum.auto()  # one object takes more memory
-    SPREAD = enum.auto()  # many older objects get one new object each
-    UNREACHABLE = enum.auto()  # more objects that no root reaches
+    SPREAD = enum.auto()  # each of many older objects gets one new object
+    UNREACHABLE = enum.auto()  # more unreachable objects
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Growth as a trace shows it."""
+    """The growth that a trace shows."""
 
     kind: GrowthKind = GrowthKind.UNKNOWN
-    step: int | None = None  # the container in the trace; None if the trace does not lead through it
+    step: int | None = None  # the container in the trace; None if the trace does not pass through it
 
     @property
     def is_located(self) -> bool:
-        """Is it known which step of the trace grows, or that none does?"""
+        """Whether it is known which step of the trace grows, or that none does."""
         if self.kind is GrowthKind.CONTAINER:
             return self.step is not None
         return self.kind not in {GrowthKind.UNKNOWN, GrowthKind.UNREACHABLE}

@@ -1,4 +1,4 @@
-"""Tables over a heap, as plain values: what there is, what retains it, what is cyclic, what changed."""
+"""Tables of a heap, as plain values: its types, holders, cycles and changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradlife.model.trace import Lifetime, Step
 
 @dataclass(frozen=True, slots=True)
 class TypeCount:
-    """The objects of one type. `bytes`: their own, storages' contents included."""
+    """The objects of one type. `bytes` is their shallow size, including storages' contents."""
 
     type: str
     kind: str
@@ -19,24 +19,24 @@ class TypeCount:
 
 @dataclass(frozen=True, slots=True)
 class LargeObject:
-    """An object with what would be freed with it, and the path to it from a root."""
+    """An object with its retained size and a path to it from a root."""
 
     type: str
     kind: str
     detail: str
     address: int
-    bytes: int  # its own
-    retained: int  # its own and those of all that only it keeps
+    bytes: int  # shallow size
+    retained: int  # retained size
     steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HeldVariable:
-    """A variable of the program, or the part of one that is most of it, with what would be freed with it."""
+    """A variable of the program, or the part of it that retains most, with its retained size."""
 
     name: str  # trainer.losses
     object: LargeObject
-    objects: int  # Python's
+    objects: int  # in Python
     tensors: int
     grad_nodes: int
     storages: int
@@ -54,7 +54,7 @@ class LibraryShare:
 
 @dataclass(frozen=True, slots=True)
 class HolderCount:
-    """The number of objects of a type that hold such an object, and of their references."""
+    """The holders of objects of one type, grouped by the holders' type."""
 
     type: str
     kind: str
@@ -69,14 +69,14 @@ class Cycle:
     objects: int
     bytes: int
     lifetime: Lifetime
-    has_native: bool  # references that the collector does not see are among theirs
+    has_native: bool  # has references that the collector does not see
     steps: tuple[Step, ...]
-    alike: int = 1  # cyclic parts of which the same is true, this one included
+    alike: int = 1  # number of equal cyclic parts, including this one
 
 
 @dataclass(frozen=True, slots=True)
 class TypeChange:
-    """The change in the objects of one type."""
+    """The change in objects of one type."""
 
     type: str
     kind: str
@@ -84,9 +84,9 @@ class TypeChange:
     new_bytes: int
     gone: int
     gone_bytes: int
-    grown: int  # were there before, and are larger now
+    grown: int  # existing objects that became larger
     grown_bytes: int
-    examples: tuple[LargeObject, ...] = ()  # of the new ones
+    examples: tuple[LargeObject, ...] = ()  # of the new objects
 
     @property
     def bytes(self) -> int:
@@ -96,7 +96,7 @@ class TypeChange:
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """Objects at one place of the program: their paths from the roots read the same but for numbers."""
+    """The change at one place of the program: objects whose paths from the roots differ in numbers only."""
 
     path: str
     type: str
@@ -113,19 +113,19 @@ class PathChange:
 
 @dataclass(frozen=True, slots=True)
 class HeapDiff:
-    """The difference between a heap and an earlier one.
+    """The difference between two heaps.
 
-    `by_identity`: both are of the same process, so that an object is recognised by its address and type (one that was
-    freed and replaced there by another of its type counts as the same). Otherwise `types` has only differences of
+    `by_identity`: both are of the same process, so an object is recognized by its address and type (an object freed and
+    replaced at its address by one of the same type counts as the same). Otherwise `types` has only differences of
     counts.
     """
 
     by_identity: bool
     types: tuple[TypeChange, ...]
-    paths: tuple[PathChange, ...]  # empty where one of the two has no labels
+    paths: tuple[PathChange, ...]  # empty if one of the two has no labels
 
     def _repr_html_(self) -> str:
-        """The difference as a notebook shows it: what takes more, by type."""
+        """Return the difference as a notebook shows it: the types that grew most."""
         from gradlife import _html_of
 
         return _html_of(self)
@@ -133,7 +133,7 @@ class HeapDiff:
 
 @dataclass(frozen=True, slots=True)
 class HeapView:
-    """Tables of one snapshot; those that were not asked for are empty."""
+    """Tables of one snapshot; tables that were not asked for are empty."""
 
     file: str
     notes: tuple[tuple[str, str], ...]

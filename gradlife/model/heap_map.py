@@ -1,4 +1,4 @@
-"""A part of a heap to be looked at elsewhere: the objects that retain most, with what is round them, and how much is left out."""
+"""A part of a heap that a page can show: the objects that retain most and their surroundings, and the size of the rest."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from gradlife.model.heap import HeapView
 
 @dataclass(frozen=True, slots=True)
 class OtherEnd:
-    """An object as another one names it: at the other end of a reference, or below its keeper."""
+    """The other end of a reference, or an object directly below its dominator."""
 
     node: int
     type: str
     detail: str
     address: int
     retained: int
-    via: str  # what the reference is called
+    via: str  # the name of the reference
 
 
 @dataclass(frozen=True, slots=True)
 class MappedObject:
-    """One object. Lists hold the first of their kind, those that retain most; counts are of all."""
+    """One object. Lists hold the entries that retain most; counts are of all entries."""
 
     node: int
-    above: int  # the object that alone keeps it; 0 the roots together, -1 none: no root reaches it
+    above: int  # its immediate dominator; 0: the roots together, -1: unreachable
     kind: str  # python, tensor, storage, grad_node, native
     type: str
     detail: str
     address: int
-    bytes: int  # its own
+    bytes: int  # shallow size
     retained: int
-    via: str  # how it is referred to
-    storages: tuple[tuple[str, int], ...]  # of what it retains, the contents of storages by device
-    kept: tuple[OtherEnd, ...]  # what would be freed with it, directly below it
+    via: str  # the name of the reference to it
+    storages: tuple[tuple[str, int], ...]  # contents of retained storages, by device
+    kept: tuple[OtherEnd, ...]  # the objects that it immediately dominates
     kept_count: int
     referrers: tuple[OtherEnd, ...]
     referrer_count: int
@@ -43,12 +43,12 @@ class MappedObject:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A holder on the map: what it retains, but for those of its parts that have an area of their own."""
+    """A holder on the map: what it retains, without its parts that have their own area."""
 
     holder: OtherEnd
     bytes: int
-    parts: tuple[OtherEnd, ...]  # the first of what it keeps
-    is_rest: bool = False  # some of its parts have areas of their own
+    parts: tuple[OtherEnd, ...]  # the objects it dominates, largest first
+    is_rest: bool = False  # some of its parts have their own areas
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,15 @@ class HeapMap:
 
     objects: tuple[MappedObject, ...]
     areas: tuple[Area, ...]
-    reached_bytes: int  # what roots reach
+    reached_bytes: int  # reachable from roots
     unreached_bytes: int
-    unreached_count: int  # objects that no root reaches and nothing else of them keeps
-    depth: int  # objects further below a root than so many levels of keepers are left out
+    unreached_count: int  # unreachable objects that no other unreachable object dominates
+    depth: int  # levels of the dominator tree that are included
 
 
 @dataclass(frozen=True, slots=True)
 class HeapSummary:
-    """A snapshot in short: tables and a small map."""
+    """A snapshot in brief: tables and a small map."""
 
     view: HeapView
     map: HeapMap

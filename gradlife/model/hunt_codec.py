@@ -1,6 +1,6 @@
 """A hunt as versioned JSON and back: decode(encode(report)) == report.
 
-`gradlife.hunt/1` is the hunt of one process; `gradlife.hunt/2` is the same with `ranks` or `workers`, of a run with several.
+`gradlife.hunt/1` is the hunt of one process; `gradlife.hunt/2` adds `ranks` or `workers`.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from gradlife.model.trace import Step, Trace
 FORMAT = "gradlife.hunt/1"
 RANKS_FORMAT = "gradlife.hunt/2"
 
-#: The rows of steps that a trace has.
+#: The fields of a trace that hold steps.
 WAYS = ("steps", "cycle", "tail", "lead")
 
 
 def no_text(trace: Trace) -> str:
-    """A trace needs no text to be read back."""
+    """Return no text, which a trace does not need to be read back."""
     return ""
 
 
 def dumps(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> str:
-    """The report as JSON text; `text_of` draws a trace for people."""
+    """Return the report as JSON text; `text_of` formats a trace for people."""
     return json.dumps(encode(report, text_of), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def loads(text: str) -> HuntReport:
-    """The report that a JSON text holds; `CodecError` if it holds none."""
+    """Read a report from JSON text. Raises `CodecError`."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -43,7 +43,7 @@ def loads(text: str) -> HuntReport:
 
 
 def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dict[str, Any]:
-    """The report as a JSON object."""
+    """Return the report as a JSON object."""
     return {
         "format": RANKS_FORMAT if report.ranks or report.workers else FORMAT,
         "gradlife": __version__,
@@ -68,7 +68,7 @@ def encode(report: HuntReport, text_of: Callable[[Trace], str] = no_text) -> dic
 
 
 def encode_ranks(report: HuntReport) -> dict[str, Any]:
-    """Return the fields that `gradlife.hunt/2` has beside those of `/1`."""
+    """Return the fields that `gradlife.hunt/2` adds to `/1`."""
     return {
         "world_size": report.world_size,
         "ranks": [asdict(row) for row in report.ranks],
@@ -78,7 +78,7 @@ def encode_ranks(report: HuntReport) -> dict[str, Any]:
 
 
 def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[str, Any]:
-    """One finding, its code and title first."""
+    """Encode a finding, its code and title first."""
     diagnosis = finding.diagnosis
     return {
         "code": diagnosis.code,
@@ -110,7 +110,7 @@ def encode_finding(finding: Finding, text_of: Callable[[Trace], str]) -> dict[st
 
 
 def encode_trace(trace: Trace, text_of: Callable[[Trace], str]) -> dict[str, Any]:
-    """A trace; an object's `label` is what it is beside its type."""
+    """Encode a trace; the `label` of an object is its detail."""
     first = trace.steps[0] if trace.steps else None
     return {
         "root": f"{first.object} {first.detail}".strip() if first is not None else None,
@@ -128,14 +128,14 @@ def encode_trace(trace: Trace, text_of: Callable[[Trace], str]) -> dict[str, Any
 
 
 def encode_step(step: Step) -> dict[str, Any]:
-    """One object on the path, and how it refers to the next."""
+    """Encode one object on the path and its reference to the next."""
     item = asdict(step)
     item["label"] = item.pop("detail")
     return item
 
 
 def decode(document: Any) -> HuntReport:
-    """The report that a JSON object holds; `CodecError` if it holds none."""
+    """Read a report from a JSON object. Raises `CodecError`."""
     if not isinstance(document, dict) or not str(document.get("format", "")).startswith("gradlife.hunt/"):
         raise CodecError("this is no report of a hunt", "gradlife hunt TARGET --json FILE makes one")
     if document["format"] not in (FORMAT, RANKS_FORMAT):
@@ -147,19 +147,19 @@ def decode(document: Any) -> HuntReport:
 
 
 def decode_report(document: dict[str, Any]) -> HuntReport:
-    """The report."""
+    """Build the report from checked JSON."""
     findings = [finding_item(item) for item in document["findings"]]
     report: HuntReport = built(HuntReport, {**document, "findings": findings})
     return report
 
 
 def finding_item(item: dict[str, Any]) -> dict[str, Any]:
-    """A finding as the model has it: its diagnosis apart, `detail` for `label`."""
+    """Convert a finding to the model's fields: a separate diagnosis, `detail` for `label`."""
     trace = item["trace"]
     steps = {name: [step_item(step) for step in trace[name]] for name in WAYS if name in trace}
     return {**item, "diagnosis": item, "trace": {**trace, **steps, "detail": trace["label"]}}
 
 
 def step_item(item: dict[str, Any]) -> dict[str, Any]:
-    """A step as the model has it."""
+    """Convert a step to the model's fields."""
     return {**item, "detail": item["label"]}

@@ -1,4 +1,4 @@
-"""An object and what stands around it, as a small graph: paths from roots, its cycle, what it refers to."""
+"""An object and its surroundings as a small graph: paths from roots, its cycle, its referents."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from gradlife.model.trace import Lifetime
 
 
 class Role(StrEnum):
-    """The role of an object in the picture of another's neighbourhood."""
+    """The role of an object in another's neighbourhood."""
 
-    TARGET = "target"  # the one that was asked about
-    ROOT = "root"  # where a path to it begins
-    RING = "ring"  # on the cycle that keeps it
-    PATH = "path"  # between a root and it
-    KEPT = "kept"  # what it refers to
+    TARGET = "target"  # the object asked about
+    ROOT = "root"  # the start of a path to it
+    RING = "ring"  # on the cycle that keeps it alive
+    PATH = "path"  # between a root and the target
+    KEPT = "kept"  # a referent of the target
     UNSEEN = "unseen"  # stands for references that nothing in the heap explains
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One object. `id` is its own in this picture only."""
+    """One object. `id` is unique within this neighbourhood."""
 
     id: int
     object: str  # the type, "Tensor"
@@ -29,23 +29,23 @@ class Neighbour:
     kind: str  # python, tensor, storage, grad_node, native, root
     role: Role
     bytes: int = 0
-    retained: int = 0  # its own bytes and those of all that only it keeps
+    retained: int = 0  # retained size
 
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """One reference, or several that a person reads as one."""
+    """One reference, or several that a user reads as one."""
 
     source: int
     target: int
     via: str  # ".losses", "[3]", "grad_fn"
     is_suspect: bool = False
-    is_native: bool = False  # the collector does not see it
+    is_native: bool = False  # invisible to the collector
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The picture. `more_referrers` and `more_referents` were left out of it."""
+    """The graph. `more_referrers` and `more_referents` count what was left out."""
 
     title: str
     lifetime: Lifetime

@@ -1,4 +1,4 @@
-"""A run of several processes (ranks, workers), as plain values: who they are, how each ended, and in what they differ.
+"""A run of several processes (ranks, workers), as plain values: who they are, how each ended, and how they differ.
 
 Ranks that agree share one row, so a report of 4,096 ranks is as short as one of 8.
 """
@@ -13,46 +13,46 @@ from enum import StrEnum
 NO_VERDICT = "none"
 
 
-#: The setting of a merged report with the rank whose rounds and controls it shows.
+#: The setting that names the rank whose rounds and controls a merged report shows.
 ROUNDS_OF = "rounds_of_rank"
 
 
 class RankEnd(StrEnum):
-    """The end of a rank."""
+    """How a rank ended."""
 
     FINISHED = "finished"
-    FAILED = "failed"  # its program ended with an exit status of its own
-    KILLED = "killed"  # by a signal, and its guard reported it
-    LOST = "lost"  # its process is gone, and nobody reported its end
-    RUNNING = "running"  # it had not ended when the reports were merged
-    MISSING = "missing"  # it never joined
+    FAILED = "failed"  # its program exited with its own status
+    KILLED = "killed"  # killed by a signal, as its guard reported
+    LOST = "lost"  # its process is gone without a report
+    RUNNING = "running"  # still running when the reports were merged
+    MISSING = "missing"  # never joined
 
 
-#: Endings of a rank that wrote its whole report.
+#: Endings of a rank with a complete report.
 COMPLETE = frozenset({RankEnd.FINISHED, RankEnd.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The least and the most of one figure over ranks."""
+    """The least and the greatest value of one figure over the ranks."""
 
     least: float = 0.0
     most: float = 0.0
 
     def with_value(self, value: float) -> Spread:
-        """The spread that has this value, too."""
+        """Return the spread extended to this value."""
         return Spread(min(self.least, value), max(self.most, value))
 
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
-    """Ranks that agree: the same verdict, the same findings, the same end."""
+    """Ranks with the same verdict, findings and ending."""
 
     ranks: str  # "3", "0-7,9"
     count: int
-    verdict: str  # of HuntVerdict; NO_VERDICT where they left no report
+    verdict: str  # a HuntVerdict; NO_VERDICT if they left no report
     end: RankEnd
-    status: int | None  # of the program; None where it is unknown
+    status: int | None  # of the program; None if unknown
     findings: int
     steps: Spread
     growth: Spread  # retained bytes per step, summed over the findings
@@ -68,17 +68,17 @@ class Skew:
     measure: str  # "growth per step", "peak memory"
     ranks: str
     count: int
-    value: float  # bytes, of the one that has most
+    value: float  # bytes of the highest rank
     usual: float  # bytes, the median of all ranks
     reason: str  # "GL402 leaks on this rank only"
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotCost:
-    """The cost of heap snapshots for a rank that waits for the others in the same step."""
+    """The cost of heap snapshots to ranks that wait for each other in the same step."""
 
     shared: int  # snapshots that every rank took after the same step
-    alone: int  # snapshots that some ranks took after a step at which others took none
+    alone: int  # snapshots after a step at which other ranks took none
     longest: float  # seconds of the longest snapshot
     extra_wait: (
         float  # seconds between the end of a rank's own snapshot and that of the last rank: the median over snapshots
@@ -88,39 +88,39 @@ class SnapshotCost:
 
 @dataclass(frozen=True, slots=True)
 class FindingRanks:
-    """The ranks or workers that have a finding, and how far their rates lie apart."""
+    """The ranks or workers that have a finding, and the spread of their rates."""
 
     ranks: str
     count: int
     world_size: int
-    per_step: Spread  # retained bytes, or bytes of storages where those are not known
-    kind: str = "rank"  # or of workers: "DataLoader worker"
-    step: str = "step"  # what these processes count
+    per_step: Spread  # retained bytes, or bytes of storages if unknown
+    kind: str = "rank"  # or the kind of worker: "DataLoader worker"
+    step: str = "step"  # the unit that these processes count
 
 
 @dataclass(frozen=True, slots=True)
 class CopyOnRead:
     """Memory that a forked worker copies because reading a Python object writes its reference count."""
 
-    bytes: int  # private pages that it got while it was watched, and that the holder's items can explain
+    bytes: int  # private pages gained while watched that the holder's items can explain
     per_step: float  # bytes
     holder: str  # "dataset.names"
-    items: int  # in it
-    share: float  # of the pages of these items, that the worker has copied so far
+    items: int  # items in it
+    share: float  # share of the items' pages that the worker has copied
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """Workers that agree: of one group, with the same verdict and the same findings."""
+    """Workers of one group with the same verdict and findings."""
 
     kind: str  # "DataLoader worker", "pool worker", "executor worker"
     label: str  # the class of the dataset
     workers: str  # "0-3"
     count: int
-    group: int  # workers that there were
+    group: int  # workers in the group
     start_method: str
-    step: str  # what they count: "batch", "task"
-    verdict: str  # of HuntVerdict; "none" where they took too few steps, or left no report
+    step: str  # the unit of work: "batch", "task"
+    verdict: str  # a HuntVerdict; "none" after too few steps or without a report
     findings: int
     steps: Spread
     growth: Spread  # retained bytes per step, summed over the findings
@@ -129,12 +129,12 @@ class WorkerRow:
 
 
 def packed(ranks: Iterable[int]) -> str:
-    """Rank numbers as ranges: ``0-7,9``."""
+    """Format rank numbers as ranges: ``0-7,9``."""
     return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ranges(ranks))
 
 
 def ranges(ranks: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Runs of consecutive numbers, the first and the last of each."""
+    """Return runs of consecutive numbers as (first, last)."""
     first = last = None
     for rank in sorted(set(ranks)):
         if first is None or last is None:
@@ -148,7 +148,7 @@ def ranges(ranks: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def unpacked(text: str) -> Iterator[int]:
-    """The rank numbers that ``0-7,9`` stands for; ValueError where it is something else."""
+    """Parse ranges of rank numbers such as ``0-7,9``. Raises ValueError."""
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
         yield from range(int(first), int(last or first) + 1)

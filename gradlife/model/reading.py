@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-#: A value that JSON can carry: None, bool, int, float, str, or a list or dict of such.
+#: A JSON value: None, bool, int, float, str, or a list or dict of such.
 Json = Any
 
 INCONCLUSIVE = "inconclusive"
@@ -22,11 +22,10 @@ class ReadingKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One answer of one probe about one subject at one stage.
+    """The answer of one probe about one subject at one stage.
 
-    `status` says how it compares with the same reading of the system compared against (a `Status`, or empty where
-    nothing was compared), and `reason` why, where there is something to say. A recorded reading on which several runs did
-    not agree has all the values that were `seen`.
+    `status` is its comparison with the same reading of the system compared against (a `Status`; empty if not compared),
+    `reason` an explanation if there is one. If the runs of a recording disagreed, `seen` has every value.
     """
 
     scenario: str
@@ -41,7 +40,7 @@ class Reading:
 
     @property
     def is_stable(self) -> bool:
-        """Did every run give this value?"""
+        """Whether every run gave this value."""
         return not self.seen
 
     @property
@@ -51,13 +50,13 @@ class Reading:
 
     @property
     def is_conclusive(self) -> bool:
-        """Could the probe answer at all?"""
+        """Whether the probe could answer."""
         return bool(self.value != INCONCLUSIVE)
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One entry of the mini engine's event log: what happened to which object, and its counts afterwards."""
+    """An entry of the mini engine's event log: what happened to which object, and its reference counts afterwards."""
 
     stage: str
     seq: int
@@ -68,7 +67,7 @@ class Event:
     strong: int
     weak: int
     time: float
-    name: str = ""  # what the object is called: MulBackward0
+    name: str = ""  # the object's type: MulBackward0
     subject: str = ""  # the name under which the story watches it
 
 
@@ -83,9 +82,9 @@ class Ownership:
 
 @dataclass(frozen=True, slots=True)
 class OwnerNode:
-    """An object in a drawing of owners: one of the engine's with its Python wrapper if it has one, a plain one, or a name.
+    """An object in a drawing of owners: an engine object with its Python wrapper if any, a plain object, or a name.
 
-    `kind` is that of the engine, or python, or name. `to_impl` and `to_wrapper` say how wrapper and C++ object hold each
+    `kind` is the engine's kind, or python, or name. `to_impl` and `to_wrapper` say how wrapper and C++ object hold each
     other: strong, weak, borrowed, coupled, or not at all.
     """
 
@@ -103,7 +102,7 @@ class OwnerNode:
 
 @dataclass(frozen=True, slots=True)
 class OwnerEdge:
-    """One reference, from a node or from its wrapper, to a node or to its wrapper, and how it owns."""
+    """One reference and its ownership, from a node or its wrapper to a node or its wrapper."""
 
     source: int
     target: int
@@ -115,14 +114,14 @@ class OwnerEdge:
 
 @dataclass(frozen=True, slots=True)
 class OwnerGraph:
-    """The owners of all objects at a stage, and the objects that the story's names led to.
+    """The owners of all objects at a stage, and the objects that the story's variables lead to.
 
-    `source` is engine if the mini engine reported it, and heap if it was read from a real PyTorch: then only strong
-    references are known, and no counts.
+    `source` is engine if the mini engine reported the graph, and heap if it was read from a real PyTorch. A heap graph
+    has only strong references, and no counts.
     """
 
     stage: str
     nodes: tuple[OwnerNode, ...]
     edges: tuple[OwnerEdge, ...]
-    left_out: int = 0  # objects that the drawing has no room for
+    left_out: int = 0  # objects left out of the drawing
     source: str = "engine"

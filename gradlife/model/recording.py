@@ -1,4 +1,4 @@
-"""A recording: what one system read in every scenario, kept as a file that travels."""
+"""A recording: the readings of one system in every scenario, as a portable file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gradlife.model.system import SystemInfo
 
 @dataclass(frozen=True, slots=True)
 class RecordedStory:
-    """The run of one scenario in the recorded system, with the digest of the story at that time.
+    """The run of one scenario in the recorded system, and the digest of the story then.
 
-    outcomes: the endings of its runs, if they differ; `run` is then the most frequent one.
+    outcomes: the endings of its runs if they differ; `run` has the most frequent one.
     """
 
     digest: str
@@ -21,16 +21,16 @@ class RecordedStory:
 
     @property
     def scenario(self) -> str:
-        """Return the id of the scenario."""
+        """The id of the scenario."""
         return self.run.scenario
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Readings of one system.
+    """The readings of one system.
 
-    `system.name` is the recording's own name, such as `torch-2.13.0`; `backend` is what it was recorded with; `recorded`
-    is the day, as 2026-01-31; each story ran `rounds` times.
+    `system.name` is the recording's own name, such as `torch-2.13.0`; `backend` is the backend that was recorded;
+    `recorded` is the day, as 2026-01-31; each story ran `rounds` times.
     """
 
     system: SystemInfo
@@ -41,5 +41,5 @@ class Recording:
 
     @property
     def unstable(self) -> int:
-        """Readings on which the rounds did not agree."""
+        """Readings on which the rounds disagree."""
         return sum(not reading.is_stable for story in self.stories for reading in story.run.readings)

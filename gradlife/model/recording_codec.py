@@ -1,7 +1,6 @@
-"""A recording as a JSON text, `gradlife.recording/1`, and back: a line a reading, sorted by scenario, sealed against slips.
+"""Read and write a recording as JSON text, `gradlife.recording/1`: a line per reading, sorted by scenario, with seals.
 
-Whoever edits such a file by hand breaks the seal of the story that was edited: a recording is evidence, and is renewed by
-running its stories again.
+A manual edit breaks the seal of its story: a recording is evidence, and only running its stories again renews it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from gradlife.model.system import SystemInfo
 FORMAT = "gradlife.recording/1"
 FAMILY = "gradlife.recording/"
 
-#: Fields of each ending that are kept besides its readings: only those that are equal in every run.
+#: Fields of each ending that are kept besides its readings: those that are equal in every run.
 KEPT: dict[type[Any], tuple[str, ...]] = {
     RunFailed: ("error",),
     RunCrashed: ("exit_code", "signal"),
@@ -37,11 +36,11 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class RecordingError(UsageError):
-    """A text that is no recording, or one that was changed by hand; the message says where."""
+    """The text is not a recording, or was edited by hand; the message says where."""
 
 
 def dumps(recording: Recording) -> str:
-    """The recording as text. Two recordings of the same readings differ in their day only."""
+    """Return the recording as text. Recordings of the same readings differ only in their day."""
     head = _head(recording)
     fields = {**head, "seal": seal(head), "recorded": recording.recorded}
     lines = [f"{json.dumps(name)}: {_text(value)}," for name, value in fields.items()]
@@ -50,7 +49,7 @@ def dumps(recording: Recording) -> str:
 
 
 def loads(text: str) -> Recording:
-    """The recording that a text holds; `RecordingError` if it holds none or was changed by hand."""
+    """Read a recording from text. Raises `RecordingError` if it is not one or was edited by hand."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -67,7 +66,7 @@ def loads(text: str) -> Recording:
 
 
 def seal(content: Any) -> str:
-    """A short digest of what JSON can carry."""
+    """Return a short digest of a JSON value."""
     return hashlib.sha256(_text(content).encode("utf-8")).hexdigest()[:_SEAL_LENGTH]
 
 
@@ -141,7 +140,7 @@ def _story(item: dict[str, Any], system: str) -> RecordedStory:
 
 
 def _fields(run: ScenarioRun) -> dict[str, Any]:
-    """Return the fields of a run without its readings."""
+    """Return the fields of a run except its readings."""
     return {name: getattr(run, name) for name in ("scenario", "system", *KEPT.get(type(run), ()))}
 
 
@@ -163,21 +162,21 @@ def _numbered(items: Any) -> Iterable[tuple[int, Any]]:
 
 
 def _seal_of(item: dict[str, Any]) -> str:
-    """The seal that a story should have."""
+    """Return the expected seal of a story."""
     content = {name: value for name, value in item.items() if name not in ("seal", "readings")}
     return seal([content, item["readings"]])
 
 
 def _line_of(name: str, text: str) -> int:
-    """The line on which a story begins."""
+    """Return the line on which a story begins."""
     return text.count("\n", 0, max(0, text.find('{"story": ' + _text(name)))) + 1
 
 
 def _complaint(error: Exception) -> str:
-    """Describe the fault."""
+    """Describe what is wrong with the text."""
     return f"{error.args[0]!r} is missing or unknown" if isinstance(error, KeyError) else str(error)
 
 
 def _text(content: Any) -> str:
     text = json.dumps(content, ensure_ascii=False)
-    return json.dumps(content) if _LONE_SURROGATE.search(text) else text  # such a text has no form in UTF-8
+    return json.dumps(content) if _LONE_SURROGATE.search(text) else text  # lone surrogates cannot be encoded as UTF-8

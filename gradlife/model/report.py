@@ -1,4 +1,4 @@
-"""A whole run: everything that reports are made from."""
+"""A whole run, from which every report is made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradlife.model.totals import Totals
 
 @dataclass(frozen=True)
 class RunReport:
-    """Systems, scenarios, one run for each pair of them, and how it all compares."""
+    """Systems, scenarios, a run for each pair, and their comparison."""
 
     systems: tuple[SystemInfo, ...]
     scenarios: tuple[ScenarioInfo, ...]
@@ -27,12 +27,12 @@ class RunReport:
 
     @property
     def readings(self) -> Iterator[Reading]:
-        """All readings, run by run."""
+        """Yield all readings, run by run."""
         return (reading for run in self.runs for reading in run.readings)
 
     @property
     def contradictions(self) -> tuple[ExpectationResult, ...]:
-        """Readings that are other than declared."""
+        """Readings that contradict their declaration."""
         return tuple(result for result in self.expectations if result.is_contradiction)
 
     @property
@@ -42,18 +42,18 @@ class RunReport:
 
     @property
     def exit_status(self) -> int:
-        """0; 1 if a reading contradicts its declaration or a run failed; 3 if nothing could be read at all."""
+        """1 if a reading contradicts its declaration or a run failed, 3 if nothing could be read at all, else 0."""
         if self.contradictions or self.failures:
             return EXIT_FOUND
         return EXIT_CLEAN if any(True for _ in self.readings) else EXIT_COULD_NOT_TELL
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Every reading of every system beside the same one of the system compared against."""
+        """Yield every reading of every system with the same reading of the system compared against."""
         return tuple(self._compared()) if self.against is not None else ()
 
     def run_of(self, scenario: str, system: str) -> ScenarioRun | None:
-        """Return the run of a scenario (its id) in a system (its name)."""
+        """Return the run of a scenario (by id) in a system (by name)."""
         return next((run for run in self.runs if (run.scenario, run.system) == (scenario, system)), None)
 
     def _compared(self) -> Iterator[Comparison]:
@@ -68,7 +68,7 @@ class RunReport:
                 yield from self._beside(run, theirs.get(run.scenario, {}))
 
     def _beside(self, run: ScenarioRun, theirs: dict[ReadingKey, Reading]) -> Iterator[Comparison]:
-        """The readings of one run, then those that only the system compared against has."""
+        """Yield the readings of one run, then those that only the system compared against has."""
         for reading in run.readings:
             yield self._pair(reading.key, run.system, reading, theirs.get(reading.key))
         own = {reading.key for reading in run.readings}
@@ -82,7 +82,7 @@ class RunReport:
         assert self.against is not None
         if mine is not None:
             status = Status(mine.status or Status.NOT_COMPARED)
-        else:  # what is never compared is not missed either
+        else:  # a reading that is never compared is not missed either
             is_missed = other is not None and other.status != Status.NOT_COMPARED
             status = Status.NOT_AVAILABLE if is_missed else Status.NOT_COMPARED
         return Comparison(

@@ -19,7 +19,7 @@ class _Run:
 
     @property
     def reason(self) -> str:
-        """The reason why there are no more readings, on one line; empty if all went well."""
+        """Why there are no more readings, on one line; empty if the story ended normally."""
         return ""
 
 
@@ -29,8 +29,8 @@ class RunOk(_Run):
 
     seconds: float = 0.0
     events: tuple[Event, ...] = ()  # of the mini engine, if asked for
-    owners: tuple[Ownership, ...] = ()  # the same
-    graphs: tuple[OwnerGraph, ...] = ()  # the same
+    owners: tuple[Ownership, ...] = ()  # if asked for
+    graphs: tuple[OwnerGraph, ...] = ()  # if asked for
 
     outcome = "ok"
 
@@ -40,7 +40,7 @@ class RunFailed(_Run):
     """The story raised."""
 
     error: str = ""  # "Type: first line of its text"
-    line: int = 0  # in the scenario file; 0 if not known
+    line: int = 0  # line in the scenario file; 0 if unknown
     traceback: str = ""
 
     outcome = "failed"
@@ -48,16 +48,16 @@ class RunFailed(_Run):
 
     @property
     def reason(self) -> str:
-        """The exception, and where."""
+        """The exception, and where it was raised."""
         return f"{self.error} (line {self.line})" if self.line else self.error
 
 
 @dataclass(frozen=True, slots=True)
 class RunCrashed(_Run):
-    """The child ended before its story did."""
+    """The child process ended before its story did."""
 
     exit_code: int = 0  # negative: the number of the signal
-    signal: str = ""  # its name, if it was one
+    signal: str = ""  # its name, if it was a signal
 
     outcome = "crashed"
     is_failure = True
@@ -70,7 +70,7 @@ class RunCrashed(_Run):
 
 @dataclass(frozen=True, slots=True)
 class RunTimedOut(_Run):
-    """The story did not end in time and was killed with all its processes."""
+    """The story exceeded its time limit and was killed with all its processes."""
 
     seconds: float = 0.0
 
@@ -79,7 +79,7 @@ class RunTimedOut(_Run):
 
     @property
     def reason(self) -> str:
-        """The limit."""
+        """The time limit."""
         return f"not done after {self.seconds:g} s"
 
 
@@ -93,13 +93,13 @@ class RunUnavailable(_Run):
 
     @property
     def reason(self) -> str:
-        """The feature that is lacking."""
+        """The missing feature."""
         return self.why
 
 
 ScenarioRun = RunOk | RunFailed | RunCrashed | RunTimedOut | RunUnavailable
 
-#: Every kind of ending by its outcome.
+#: The class of each outcome.
 OUTCOMES: dict[str, type[ScenarioRun]] = {
     kind.outcome: kind for kind in (RunOk, RunFailed, RunCrashed, RunTimedOut, RunUnavailable)
 }

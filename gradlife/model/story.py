@@ -40,7 +40,7 @@ class ScenarioInfo:
     title: str
     origin: tuple[str, ...] = ()
     pattern: str | None = None
-    fixed_of: str | None = None  # name of the leaking story that this one repairs
+    fixed_of: str | None = None  # name of the leaking story that this one fixes
     fix: str = ""
     story: str = ""
     needs: str = ""
@@ -49,9 +49,9 @@ class ScenarioInfo:
     line: int = 0
     expects: tuple[Declared, ...] = ()
     differs: tuple[DeclaredDifference, ...] = ()
-    context: str = ""  # in which the story ran, if it runs in several
+    context: str = ""  # the context it runs in, if it has several
 
     @property
     def family(self) -> str:
-        """The name that the story has in all its contexts."""
+        """The story's name, the same in all its contexts."""
         return self.name.removesuffix(f"[{self.context}]")

@@ -1,4 +1,4 @@
-"""The sums of a run."""
+"""The totals of a run."""
 
 from __future__ import annotations
 
@@ -7,30 +7,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PairTotals:
-    """Readings of one probe in one system, by how they compare with the system compared against."""
+    """Readings of one probe in one system, by the result of their comparison."""
 
     system: str
     against: str
     probe: str
-    faithful: bool  # the two have one profile, so every difference is a fault of the imitation
+    faithful: bool  # both have the same profile, so every difference is an error of the imitation
     same: int = 0
     differs: int = 0
     expected: int = 0
     not_available: int = 0
-    unstable: int = 0  # recorded as not the same in every run, so neither like nor unlike
+    unstable: int = 0  # the runs of a recording disagreed, so neither same nor different
 
     @property
     def compared(self) -> int:
-        """Readings that both have."""
+        """Readings that both systems have."""
         return self.same + self.differs + self.expected
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The closing line of a report, in numbers.
+    """The last line of a report, in numbers.
 
-    `compared` and the four after it count readings between the systems of one profile (the faithful pairs) only.
-    `telling` readings of those compared differ between two profiles of the run or more; `telling_any` counts all such.
+    `compared` and the four fields after it count only readings between systems of the same profile (faithful pairs).
+    `distinguishing` counts those of them that differ between at least two profiles of the run; `distinguishing_any`
+    counts all such readings.
     """
 
     systems: int = 0
@@ -43,14 +44,14 @@ class Totals:
     expected: int = 0
     not_available: int = 0
     unstable: int = 0
-    telling: int = 0
-    telling_any: int = 0
+    distinguishing: int = 0
+    distinguishing_any: int = 0
     expectations_met: int = 0
     contradictions: int = 0
     failures: int = 0
     unavailable: int = 0
-    graph_judged: int = 0  # living subjects of which the heap graph said what becomes of them
-    graph_agrees: int = 0  # and of these, those of which the same then came
-    graph_inconclusive: int = 0  # subjects that the graph could not tell of
+    graph_judged: int = 0  # living subjects for which the heap graph predicted the lifetime
+    graph_agrees: int = 0  # subjects whose prediction came true
+    graph_inconclusive: int = 0  # subjects for which the graph has no answer
     seconds: float = 0.0
     pairs: tuple[PairTotals, ...] = ()

@@ -1,4 +1,4 @@
-"""The reason why an object is alive, as values: the leak trace, the ledger of references, the lifetime."""
+"""Why an object is alive, as values: the leak trace, the ledger of references, the lifetime."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from enum import StrEnum
 
 
 class Lifetime(StrEnum):
-    """The fate of an object from now on, if nothing else happens."""
+    """The future of an object if nothing else happens."""
 
-    HELD = "held"  # a root still reaches it
-    GC = "gc"  # no root does, and the cyclic collector will free it
-    NEVER = "never"  # no root does, and the collector cannot free it
-    UNKNOWN = "unknown"  # the search ended before it could tell
+    HELD = "held"  # reachable from a root
+    GC = "gc"  # unreachable; the cyclic collector will free it
+    NEVER = "never"  # unreachable; the collector cannot free it
+    UNKNOWN = "unknown"  # the search ended without an answer
 
 
 class StepStatus(StrEnum):
-    """The verdict on the object of a step, as in LeakCanary: should it be alive?"""
+    """Whether the object of a step should be alive, as in LeakCanary."""
 
-    EXPECTED = "expected"  # it should be alive, and so should all above it
+    EXPECTED = "expected"  # it and all steps above it should be alive
     UNKNOWN = "unknown"
-    LEAKING = "leaking"  # it should be gone, and so should all below it
+    LEAKING = "leaking"  # it and all steps below it should be gone
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One reference in memory. The reference between two steps may consist of several."""
+    """One reference in memory. A reference between two steps may consist of several."""
 
-    type: str  # of the object that refers, in full: "collections.OrderedDict"
+    type: str  # full type name of the source: "collections.OrderedDict"
     relation: (
         str  # attribute, slot, dict_value, dict_key, item, member, local, stack, cell, internal, native, root, unknown
     )
-    label: str  # the name or key, if it has one
-    index: int = -1  # of an item
+    label: str  # the name or key, if any
+    index: int = -1  # index of an item
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One object on the path, and how it refers to the next.
+    """One object on the path and its reference to the next.
 
     `via` is the reference as code or words: ``.losses``, ``[3]``, ``global variable 'cache'``,
     ``saved tensor 'other'``; empty for the last step.
@@ -51,15 +51,15 @@ class Step:
     relation: str
     status: StepStatus = StepStatus.UNKNOWN
     reason: str = ""
-    is_suspect: bool = False  # the reference to the next step is between an expected object and a leaking one
-    type: str = ""  # in full: "torch.nn.modules.linear.Linear"
-    bases: tuple[str, ...] = ()  # of a Python type: its method resolution order between itself and object
-    hops: tuple[Hop, ...] = ()  # the references that `via` consists of
+    is_suspect: bool = False  # the next reference lies between an expected and a leaked object
+    type: str = ""  # full name: "torch.nn.modules.linear.Linear"
+    bases: tuple[str, ...] = ()  # method resolution order of a Python type, without itself and object
+    hops: tuple[Hop, ...] = ()  # the references that `via` stands for
     length: int | None = None  # of a container
     most: int | None = None  # the limit of its length: a deque's maxlen, an lru_cache's maxsize
 
     def is_a(self, *types: str) -> bool:
-        """Is its type one of these, or derived from one? Full names."""
+        """Whether its type is, or derives from, one of these full names."""
         return self.type in types or any(base in types for base in self.bases)
 
 
@@ -67,9 +67,9 @@ class Step:
 class TensorFacts:
     """The facts about the tensor at the end of a trace."""
 
-    grad_fn: str = ""  # the type of its grad node; empty: none
+    grad_fn: str = ""  # the type of its grad node; empty if none
     is_view: bool = False
-    storage_bytes: int | None = None  # of the whole storage, where sizes were measured
+    storage_bytes: int | None = None  # of the whole storage, if sizes were measured
     is_alias: bool = False  # the storage belongs to something that lives anyway: live weights, a buffer
 
 
@@ -80,68 +80,68 @@ class Referrer:
     object: str
     detail: str
     via: str
-    is_native: bool  # the collector does not see it
+    is_native: bool  # invisible to the collector
 
 
 class Confidence(StrEnum):
-    """The confidence in a holder that the memory scan found."""
+    """The confidence in a holder that the native scan found."""
 
-    SURE = "sure"  # every step is verified by C++ type information, a library's tables or a known object
-    LIKELY = "likely"  # a block on the path is known only by its use
-    UNSURE = "unsure"  # the word may be a copy that owns nothing
+    SURE = "sure"  # each step is verified by C++ type information, a library's symbols or a known object
+    LIKELY = "likely"  # one block on the path is known only by its contents
+    UNSURE = "unsure"  # may be a copied address that owns nothing
 
 
 @dataclass(frozen=True, slots=True)
 class NativeHolder:
-    """A holder of one reference in C++, found by searching memory for the object's address."""
+    """A C++ holder of one reference, found by searching memory for the object's address."""
 
-    description: str  # from the outside in: "SinBackward0 +232 → PyFunctionPostHook +8"; offsets in bytes
-    kind: str  # where the path ends: object, static, thread_local, stack; block: at a block that nothing points at
-    library: str  # path, of static and thread-local data
-    symbol: str  # the variable, where the library's file says it
+    description: str  # outermost first: "SinBackward0 +232 → PyFunctionPostHook +8"; offsets in bytes
+    kind: str  # end of the path: object, static, thread_local, stack; block: a block that nothing points at
+    library: str  # path of the library that owns static or thread-local data
+    symbol: str  # the variable, if the library has its symbol
     sureness: Confidence
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """An object's reference count, taken apart: `count` = known referrers + `unaccounted`."""
+    """An object's reference count by source: `count` = known referrers + `unaccounted`."""
 
     count: int
     referrers: tuple[Referrer, ...]
-    more_referrers: int = 0  # also known, but not in `referrers`
-    native: tuple[NativeHolder, ...] = ()  # of the unaccounted, the surest first; at most as many
+    more_referrers: int = 0  # known referrers that are not in `referrers`
+    native: tuple[NativeHolder, ...] = ()  # holders of unaccounted references, most certain first; at most as many
     is_scanned: bool = False  # whether memory was searched for them
-    is_partial: bool = False  # only a part of the heap was looked at: more referrers may be known than were seen
-    behind: Ledger | None = None  # if its C++ object holds it: the owners of that object
+    is_partial: bool = False  # only a part of the heap was read: known referrers may be missing
+    behind: Ledger | None = None  # the owners of the C++ object, if that holds this one
 
     @property
     def unaccounted(self) -> int:
-        """References that nothing in the graph explains: held by native code, or by a frame's value stack.
+        """References that nothing in the graph explains: held by native code or a frame's value stack.
 
-        Of a part of the heap it is unknown, and is 0.
+        0 if only a part of the heap was read.
         """
         return 0 if self.is_partial else max(0, self.count - len(self.referrers) - self.more_referrers)
 
     @property
     def unexplained(self) -> int:
-        """Unaccounted references for which no word of memory was found that surely or likely holds them."""
+        """Unaccounted references without a sure or likely native holder."""
         return self.unaccounted - sum(holder.sureness is not Confidence.UNSURE for holder in self.native)
 
     def __str__(self) -> str:
-        """The ledger as `print` shows it: a line a reference."""
+        """Return the ledger as `print` shows it, a line per reference."""
         return text_of(ledger_lines(self))
 
 
-#: The type of a trace about memory that belongs to no object.
+#: The object type of a trace about memory that belongs to no object.
 UNHELD = "memory"
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The reason why one object is alive.
+    """Why one object is alive.
 
-    `steps` lead from a root to the object. If no root reaches it, they are empty and `cycle` has the objects that
-    keep one another; the first is implied again at the end. `limits` say what could not be seen.
+    `steps` lead from a root to the object. If it is unreachable, `steps` is empty and `cycle` has the objects that keep
+    one another alive; the last one refers to the first. `limits` say what could not be read.
     """
 
     object: str
@@ -150,30 +150,30 @@ class Trace:
     steps: tuple[Step, ...]
     cycle: tuple[Step, ...]
     ledger: Ledger
-    tail: tuple[Step, ...] = ()  # from one of the cycle to the object, where that only hangs on it
-    legs: tuple[str, ...] = ()  # of `never`: the references that the collector does not see
+    tail: tuple[Step, ...] = ()  # from the cycle to the object, if it is not on the cycle
+    legs: tuple[str, ...] = ()  # if the lifetime is `never`: the references that the collector does not see
     limits: tuple[str, ...] = ()
-    tensor: TensorFacts | None = None  # where the object is a tensor
-    lead: tuple[Step, ...] = ()  # from an object that only native code holds, if no root and no cycle keeps it
-    keepers: tuple[NativeHolder, ...] = ()  # the holders of the first of `lead`, if memory was searched
+    tensor: TensorFacts | None = None  # if the object is a tensor
+    lead: tuple[Step, ...] = ()  # from an object that only native code holds, if no root and no cycle keeps the target
+    keepers: tuple[NativeHolder, ...] = ()  # the holders of the first object of `lead`, if memory was searched
 
     def __str__(self) -> str:
-        """The trace as `print` shows it: the verdict, the path from the root down, the references."""
+        """Return the trace as `print` shows it: the verdict, the path from the root, the references."""
         return text_of(trace_lines(self))
 
     def _repr_html_(self) -> str:
-        """The trace as a notebook shows it."""
+        """Return the trace as a notebook shows it."""
         from gradlife import _html_of
 
         return _html_of(self)
 
 
-# --- as text: from the root down, one line an object, one line the reference to the next --------------------------------
-# A line is a row of spans: words, and their part in the line. Reports decide how a part looks.
+# --- as text: from the root down, a line per object and a line per reference -----------------------------------------
+# A line is a row of spans: words and their role in the line. Reports style them by role.
 
 
 class Part(StrEnum):
-    """The part of words in a line."""
+    """The role of words in a line."""
 
     PLAIN = "plain"
     TITLE = "title"  # an object's type
@@ -181,14 +181,14 @@ class Part(StrEnum):
     GC = "gc"
     NEVER = "never"
     UNKNOWN = "unknown"
-    SUSPECT = "suspect"  # a reference to look at
+    SUSPECT = "suspect"  # a suspect reference
     NOTE = "note"
     WARNING = "warning"
 
 
-#: Native holders that are shown at most.
+#: Native holders shown at most.
 MOST_KEEPERS = 5
-#: Objects of a path, and references in its sentence, that are shown. The middle of a longer path is left out.
+#: Objects of a path, and references in its sentence, that are shown. Longer paths lose their middle.
 MOST_STEPS, MOST_WORDS = 60, 16
 
 Line = tuple[tuple[str, Part], ...]
@@ -199,7 +199,7 @@ HEADS = {
     Lifetime.NEVER: "is never freed: no root reaches it, and the collector cannot break what keeps it",
     Lifetime.UNKNOWN: "was not found in the part of the heap that was looked at",
 }
-#: For objects that are never freed and in no cycle: the holder may let go of them.
+#: For objects that are never freed and in no cycle: the holder may release them.
 HELD_UNSEEN = "is held by native code: no root that can be seen reaches it"
 NO_KEEPER = "  no word of memory was found that surely or likely holds it"
 NOT_SEARCHED = "  memory was not searched for what holds it: gradlife.why(obj, scan=True)"
@@ -212,7 +212,7 @@ MARKS = {StepStatus.EXPECTED: "expected", StepStatus.LEAKING: "this object", Ste
 
 
 def plain(text: str) -> Line:
-    """Return a line of plain words."""
+    """Return a line of unstyled words."""
     return ((text, Part.PLAIN),)
 
 
@@ -305,13 +305,13 @@ def ledger_lines(ledger: Ledger, what: str = "reference") -> Iterator[Line]:
 
 
 def counted(number: int, what: str) -> str:
-    """``2 owners of its C++ object``: a plural has its s on the first word."""
+    """Format a count with its noun, ``2 owners of its C++ object``: the first word takes the plural s."""
     first, space, rest = what.partition(" ")
     return f"{number} {first}{'s' * (number != 1)}{space}{rest}"
 
 
 def native_lines(ledger: Ledger) -> Iterator[Line]:
-    """Yield lines about the holders of references that no known object explains."""
+    """Yield lines about the holders of unaccounted references."""
     if ledger.unaccounted and not ledger.is_scanned:
         yield ((f"  {ledger.unaccounted} that nothing here explains: native code holds it", Part.WARNING),)
         return
@@ -341,17 +341,17 @@ def head(trace: Trace) -> str:
 
 
 def is_held_unseen(trace: Trace) -> bool:
-    """Is it held by native code, not by a cycle?"""
+    """Whether native code holds it, not a cycle."""
     return trace.lifetime is Lifetime.NEVER and not trace.cycle and not trace.steps
 
 
 def title(step: Step) -> str:
-    """Return an object as its type and detail."""
+    """Return an object's type and detail."""
     return f"{step.object} {step.detail}".strip()
 
 
 def path_words(steps: tuple[Step, ...]) -> str:
-    """Return the references of a path in a row, after a space."""
+    """Return the references of a path, joined, after a space."""
     names = [f" → {step.via}" if step.via[:1] not in ".[" else step.via for step in steps[:-1]]
     if len(names) > MOST_WORDS:
         names[MOST_WORDS // 2 : -MOST_WORDS // 2] = [" ... "]

@@ -121,7 +121,7 @@ SENTENCES = {
 
 
 def is_code(text: str) -> bool:
-    """Is the text a code such as GL402?"""
+    """Whether the text is a code such as GL402."""
     return re.fullmatch(r"GL\d{3}", text, re.IGNORECASE) is not None
 
 

@@ -1,4 +1,4 @@
-"""Diagnosis of a trace: the first pattern of the table that fits, with its sentences in the program's own names."""
+"""Diagnose a trace: the first pattern of the table that fits, with its sentences in the program's own names."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def diagnose(
     versions: Mapping[str, str] | None = None,
     created_at: tuple[str, ...] = (),
 ) -> Diagnosis:
-    """Find what kind of leak a trace shows, why it is one, and its fix.
+    """Find which kind of leak a trace shows, why it is one, and its fix.
 
-    ``growth`` is the step of the trace whose container has more items after each round, or the other way in which it grows, if
-    known. ``versions`` of libraries, ``{"torch": "2.13.0"}``, find their known bugs. A trace that no pattern fits gets the
-    code GL000.
+    ``growth`` is the step of the trace whose container has more items after each round, or another kind of growth, if
+    known. ``versions`` of libraries, ``{"torch": "2.13.0"}``, select their known bugs. A trace that no pattern fits
+    gets the code GL000.
     """
     case = Case(trace, kind, lifetime or trace.lifetime, growth)
     for pattern in PATTERNS:

@@ -1,4 +1,4 @@
-"""A pattern's sentences without a case, with general words in place of the program's names."""
+"""Format a pattern's sentences without a case, with general words instead of the program's names."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def without_case(template: str) -> str:
 
 
 def code_without_case(template: str) -> str:
-    """Fill lines of code with general names; braces that are code stay."""
+    """Fill lines of code with general names; literal braces stay."""
     return re.sub(r"\{(\w+)\}", lambda found: WORDS.get(found[1], found[0]), template)

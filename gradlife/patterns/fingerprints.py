@@ -1,4 +1,4 @@
-"""The fingerprint of a leak: equal for all objects that one mistake keeps, and from run to run."""
+"""The fingerprint of a leak: equal for all objects kept by the same mistake, and between runs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ NAMED = frozenset({"attribute", "slot", "local", "internal", "native", "root", "
 
 
 def fingerprint(trace: Trace, *, growth: Growth = UNKNOWN_GROWTH) -> str:
-    """Sixteen hexadecimal digits of the suspect stretch, without indices, keys, addresses, sizes and line numbers.
+    """Return a hash (16 hexadecimal digits) of the suspect stretch without indices, keys, addresses, sizes and line
+    numbers.
 
-    For an object that a root holds, this is the path to the container that grows, or to the graph or chain. For an object
-    that no root reaches, it is the cycle, wherever it starts. ``growth`` as in `diagnose`.
+    For a reachable object, this is the path to the growing container, graph or chain. For an unreachable object, it is
+    the cycle, wherever it starts. ``growth`` as in `diagnose`.
     """
     lines = of_cycle(trace.cycle) if trace.cycle and not trace.steps else of_path(trace, growth)
     if not lines:
@@ -31,7 +32,7 @@ def fingerprint(trace: Trace, *, growth: Growth = UNKNOWN_GROWTH) -> str:
 
 
 def of_path(trace: Trace, growth: Growth) -> list[str]:
-    """Return the lines from the last expected step to the container that grows, or to the first node of a graph."""
+    """Return the lines from the last expected step to the growing container, or to the first node of a graph."""
     case = Case(trace, FindingKind.GROWTH, Lifetime.HELD, growth)
     steps = trace.steps
     first = max((i for i, step in enumerate(steps) if step.status is StepStatus.EXPECTED), default=0)
@@ -51,7 +52,7 @@ def of_cycle(cycle: Sequence[Step]) -> list[str]:
 
 
 def without_repeats(lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
-    """Drop repeated lines: chains differ in length from one survivor to the next."""
+    """Drop repeated lines: chains differ in length between survivors."""
     before: list[str] = []
     for line in lines:
         if line not in before[-2:]:
@@ -60,7 +61,7 @@ def without_repeats(lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
 
 
 def line_of(step: Step) -> str:
-    """Return one step: its object and the names by which it refers."""
+    """Format one step: its object and the names of its references."""
     family = step_family(step)
     shown = family if family in {"running", "node"} else step.object
     return " ".join([shown, *filter(None, map(label_of, with_dicts_named(step.hops)))])
@@ -74,5 +75,5 @@ def with_dicts_named(hops: Sequence[Hop]) -> Iterator[Hop]:
 
 
 def label_of(hop: Hop) -> str:
-    """Return a reference without the index or key."""
+    """Return a reference without its index or key."""
     return f"{hop.relation}:{hop.label}" if hop.relation in NAMED else hop.relation

@@ -1,4 +1,4 @@
-"""Known leaks of libraries, as data: the bug of a library behind a diagnosed trace."""
+"""Known leaks of libraries, as data: find the library bug behind a diagnosed trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradlife.patterns.matching.pattern import Case
 
 @dataclass(frozen=True)
 class KnownLeak:
-    """A bug of a library: the pattern of its traces, the versions that have it, and its issue."""
+    """A bug of a library: the pattern of its traces, the affected versions, and its issue."""
 
     library: str
     versions: str  # a specifier, "<2.12"
@@ -24,18 +24,18 @@ class KnownLeak:
     path: str = ""  # in the language of `matching`; empty: any
     cycle: str = ""
     types: tuple[str, ...] = ()  # full names; one must be on the path
-    file: str = ""  # a function on the path must be defined in it
+    file: str = ""  # a function on the path must be defined there
 
     @property
     def text(self) -> str:
-        """Return one line: "torch <2.12, pytorch/pytorch#183211: what"."""
+        """Format as one line: "torch <2.12, pytorch/pytorch#183211: what"."""
         return f"{self.library} {self.versions}, {self.link}: {self.what}"
 
 
 @functools.cache
 def known_leaks() -> tuple[KnownLeak, ...]:
     """Read all known leaks."""
-    from importlib import resources  # slow to load, as is `packaging`: most hunts find nothing
+    from importlib import resources  # imported here, like `packaging`, because it is slow and most hunts find nothing
 
     text = resources.files(__package__).joinpath("known_leaks.toml").read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = tomllib.loads(text)["leak"]
@@ -43,7 +43,7 @@ def known_leaks() -> tuple[KnownLeak, ...]:
 
 
 def of_toml(value: Any) -> Any:
-    """Make a list a tuple."""
+    """Convert a list to a tuple."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -53,7 +53,7 @@ def library_of(code: str, case: Case, versions: Mapping[str, str]) -> str:
 
 
 def shows(leak: KnownLeak, code: str, case: Case, versions: Mapping[str, str]) -> bool:
-    """Does the trace show this leak, in a version that has it?"""
+    """Whether the trace shows this leak in an affected version."""
     if leak.codes and code not in leak.codes:
         return False
     if leak.path and find(leak.path, case.path) is None:
@@ -69,7 +69,7 @@ def shows(leak: KnownLeak, code: str, case: Case, versions: Mapping[str, str]) -
 
 
 def has_bug(leak: KnownLeak, version: str) -> bool:
-    """Does the version have the bug? Local parts and pre-release marks are ignored."""
+    """Whether the version has the bug. Local parts and pre-release marks are ignored."""
     from packaging.specifiers import SpecifierSet
     from packaging.version import InvalidVersion, Version
 
@@ -81,7 +81,7 @@ def has_bug(leak: KnownLeak, version: str) -> bool:
 
 
 def meets(requirement: str, versions: Mapping[str, str]) -> bool:
-    """Is a requirement such as "torch>=2.10" met? Raise ValueError if it cannot be parsed."""
+    """Whether a requirement such as "torch>=2.10" is met. Raises ValueError if it cannot be parsed."""
     from packaging.requirements import InvalidRequirement, Requirement
     from packaging.version import InvalidVersion, Version
 

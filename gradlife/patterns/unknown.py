@@ -8,7 +8,7 @@ from gradlife.patterns.wording import Wording
 
 
 def unknown(case: Case) -> Diagnosis:
-    """Return a diagnosis with the code GL000."""
+    """Return a diagnosis with code GL000."""
     return Diagnosis(
         UNKNOWN_CODE,
         "no known pattern",

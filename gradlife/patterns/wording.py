@@ -1,4 +1,4 @@
-"""A pattern's sentences, filled with the program's own names from the trace."""
+"""Fill a pattern's sentences with the program's names from the trace."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Wording:
         return PLACEHOLDER.sub(lambda found: self.code_word(found[1]), template)
 
     def code_word(self, name: str) -> str:
-        """Return a word without backticks; braces that are code stay."""
+        """Return a word without backticks; literal braces stay."""
         if not hasattr(self, name):
             return "{" + name + "}"
         return str(getattr(self, name)).strip("`")
@@ -47,12 +47,12 @@ class Wording:
 
     @property
     def holder_code(self) -> str:
-        """The holder in a line of code."""
+        """The holder as written in a line of code."""
         return expression(self.case.steps[: self.holder_step + 1], self.holder_step) or "kept"
 
     @property
     def holder_step(self) -> int:
-        """The step of the holder: the container that grows, else the start of the pattern, the newest link of a chain."""
+        """The step of the holder: the growing container, else the start of the pattern or the newest link of a chain."""
         if self.case.site is not None:
             return self.case.path[self.case.site].step
         at, steps = self.fit.first, self.fit.steps
@@ -67,7 +67,7 @@ class Wording:
 
     @property
     def keeping(self) -> str:
-        """The line that keeps a tensor, with a detached one in its place."""
+        """The line that keeps a tensor, with the tensor detached."""
         at = self.tensor_step
         if at > 0 and re.search(r"\[-?\d+\]$", self.fit.steps[at - 1].via):
             return f"{expression(self.fit.steps, at - 1) or 'kept'}.append({self.result}.detach())"
@@ -81,7 +81,7 @@ class Wording:
 
     @property
     def tensor(self) -> str:
-        """The tensor that owns hooks, as an expression."""
+        """The tensor that owns the hooks, as an expression."""
         return self.holder_code
 
     @property
@@ -146,7 +146,7 @@ class Wording:
 
     @property
     def catching(self) -> str:
-        """The frame that has the exception in a variable; the frames below it are only in the traceback."""
+        """The frame whose variable holds the exception; the frames below it are only in the traceback."""
         steps = self.stretch
         for step, after in zip(steps, [*steps[1:], *steps[:1]], strict=True):
             if step_family(step) == "frame" and step_family(after) == "exception":
@@ -203,7 +203,7 @@ class Wording:
 
     @property
     def unseen(self) -> str:
-        """The number of references that are unaccounted for."""
+        """The number of unaccounted references."""
         return str(self.case.trace.ledger.unaccounted)
 
     @property
@@ -248,7 +248,7 @@ def attribute_names(step: Step) -> Iterator[str]:
 
 
 def expression(steps: Sequence[Step], last: int) -> str:
-    """Return the object of a step as a program would write it: `state.history`; empty if it cannot."""
+    """Return a step's object as the program would write it: `state.history`; empty if impossible."""
     text = ""
     for step in steps[:last]:
         part = written(step)
@@ -257,7 +257,7 @@ def expression(steps: Sequence[Step], last: int) -> str:
 
 
 def written(step: Step) -> str:
-    """Return one reference as code: a variable, or an attribute or index to append."""
+    """Format one reference as code: a variable, or an attribute or index to append."""
     if step.via.startswith((".", "[")):
         return step.via
     found = VARIABLE.search(step.via)

@@ -1,4 +1,4 @@
-"""The probes: one instrument per file. The worker calls them next to the story."""
+"""The probes: one instrument per file. The worker calls them beside the story."""
 
 from gradlife.probes.catalogue import PROBES, Probe, get_probe, is_comparable
 

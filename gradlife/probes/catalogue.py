@@ -1,4 +1,4 @@
-"""The probes: one question each."""
+"""The list of probes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from gradlife.errors import UnknownNameError
 
 @dataclass(frozen=True)
 class Probe:
-    """One instrument: its name, its question, and whether answers from two systems may be held against each other."""
+    """One instrument: its name, its question, and whether its answers can be compared between systems."""
 
     name: str
     question: str
     engine_only: bool = False  # only the mini engine can answer it
-    incomparable: tuple[str, ...] = ()  # subjects whose values depend on more than the story
-    checks: str = ""  # the probe of the same run that its answers are held against, rather than another system's
+    incomparable: tuple[str, ...] = ()  # subjects whose values do not depend on the story alone
+    checks: str = ""  # the probe of the same run to compare with, instead of another system
 
 
 PROBES: tuple[Probe, ...] = (
@@ -42,13 +42,13 @@ _BY_NAME = {probe.name: probe for probe in PROBES}
 
 
 def get_probe(name: str) -> Probe:
-    """The probe of this name."""
+    """Return the probe of this name."""
     if name not in _BY_NAME:
         raise UnknownNameError("probe", name, _BY_NAME)
     return _BY_NAME[name]
 
 
 def is_comparable(probe: str, subject: str) -> bool:
-    """May values of two systems be held against each other?"""
+    """Whether values of two systems can be compared."""
     known = _BY_NAME.get(probe)
     return known is None or (not known.checks and subject not in known.incomparable)

@@ -1,4 +1,4 @@
-"""Reads the event log and the live counts of a framework that has them (the mini engine)."""
+"""Read the event log and the live counts of a framework that has them (the mini engine)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 
 class EventReader:
-    """Collects the events of one story, stage by stage, without those that the lab itself causes."""
+    """Collect the events of one story by stage, without those that the lab itself causes."""
 
     def __init__(self, fw: Any) -> None:
         self._events = getattr(fw, "events", None)
@@ -17,23 +17,23 @@ class EventReader:
         self._stage: list[Any] = []
 
     def take(self) -> None:
-        """Put what happened since the last call into the current stage."""
+        """Assign events since the last call to the current stage."""
         if self.offered:
             self._stage.extend(plain_event(event) for event in _called(self._events))
             _called(self._clear)
 
     def forget(self) -> None:
-        """Drop what happened since the last call: the lab did it."""
+        """Drop events since the last call: the lab caused them."""
         if self.offered:
             _called(self._clear)
 
     def know(self, name: str, obj: Any) -> None:
-        """Call an object by the name of its subject from now on."""
+        """Name an object after its subject from now on."""
         if self._number_of is not None:
             self.subjects.setdefault(self._number_of(obj), name)
 
     def end_stage(self) -> list[dict[str, Any]]:
-        """The events of the stage that ends now."""
+        """Return the events of the stage that ends now."""
         events, self._stage = self._stage, []
         for event in events:
             event["subject"] = self.subjects.get(event["object"], "")
@@ -45,7 +45,7 @@ def _called(function: Any) -> Any:
 
 
 def plain_event(event: Any) -> dict[str, Any]:
-    """One event as a JSON object."""
+    """Convert an event to a JSON object."""
     names = ("seq", "kind", "object", "object_kind", "detail", "strong", "weak", "time", "name")
     return {name: getattr(event, name, None) for name in names}
 
@@ -60,6 +60,6 @@ def count_kinds(events: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def live_counts(fw: Any) -> dict[str, int]:
-    """Exact counts of the framework's living C++ objects by kind; empty where it does not count."""
+    """Return counts of the framework's living C++ objects by kind; empty if it does not count."""
     ask: Callable[[], dict[str, int]] = getattr(fw, "live_counts", dict)
     return {str(kind): int(count) for kind, count in ask().items()}

@@ -1,8 +1,8 @@
 """The probe of expiry: is a subject alive now? It never holds the subject.
 
-Reads: a weak reference to the subject; for an object that takes none, one to a canary in its metadata or among its
-attributes, which dies with it. Cannot see: an object that takes neither, which is inconclusive; the death of a C++
-object whose Python wrapper died before. Cost: nanoseconds to ask; a canary is one more object.
+Reads: a weak reference to the subject, or to a canary in its metadata or among its attributes, which dies with it.
+Cannot see: an object that accepts neither, which is inconclusive; the death of a C++ object whose Python wrapper died
+before. Cost: nanoseconds per query; a canary is one more object.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ CANARY_NAME = "gradlife_canary"
 
 
 class Canary:
-    """A plain object that dies with what it was put on."""
+    """A plain object that dies with its owner."""
 
 
 class Watch:
-    """One subject under its name. `ref` gives the watched thing or None; without one the subject is inconclusive."""
+    """A subject under its name. `ref` returns the watched object or None; without `ref` the subject is inconclusive."""
 
     def __init__(self, name: str, ref: Callable[[], Any] | None, is_canary: bool = False) -> None:
         self.name = name
         self.ref = ref
         self.is_canary = is_canary
-        self.size = 0  # bytes, of a storage
+        self.size = 0  # bytes of a storage
         self.count_owners: Callable[[Any], int] | None = None  # C++ owners, if the object itself has no such method
 
     def alive(self) -> bool | None:
-        """Is the subject alive? None: unknown."""
+        """Whether the subject is alive; None: unknown."""
         return None if self.ref is None else self.ref() is not None
 
     def expiry(self) -> str:
@@ -38,7 +38,7 @@ class Watch:
         return {None: "inconclusive", True: "alive", False: "dead"}[self.alive()]
 
     def refcount(self) -> Any:
-        """Return the Python references beyond those of an object with one name; None if the subject cannot be asked."""
+        """Return the Python references beyond those of an object with one name; None if unknown."""
         return None if self.ref is None or self.is_canary else references_behind(self.ref)
 
     def use_count(self) -> Any:
@@ -47,12 +47,12 @@ class Watch:
 
 
 def of_type(obj: Any, name: str) -> Any:
-    """Return an attribute of an object's type: asking the object itself might run a story's `__getattr__`."""
+    """Return an attribute of an object's type: reading it from the object might run a story's `__getattr__`."""
     return getattr(type(obj), name, None)
 
 
 def watch_object(name: str, obj: Any) -> Watch:
-    """Watch any object, by the first means that it allows."""
+    """Watch any object by the first means that it allows."""
     try:
         return Watch(name, weakref.ref(obj))
     except TypeError:
@@ -60,7 +60,7 @@ def watch_object(name: str, obj: Any) -> Watch:
 
 
 def watch_by_canary(name: str, obj: Any) -> Watch:
-    """Watch an object that takes no weak reference by a canary: in a node's metadata, else among its attributes."""
+    """Watch an object without weak references by a canary in a node's metadata, else among its attributes."""
     canary = Canary()
     metadata = getattr(obj, "metadata", None) if of_type(obj, "metadata") is not None else None
     if isinstance(metadata, dict):
@@ -76,6 +76,6 @@ def watch_by_canary(name: str, obj: Any) -> Watch:
 
 
 def is_tensor(fw: Any, obj: Any) -> bool:
-    """Is this one of the framework's tensors?"""
+    """Whether this is one of the framework's tensors."""
     kind = getattr(fw, "Tensor", None)
     return isinstance(kind, type) and issubclass(type(obj), kind)

@@ -1,4 +1,4 @@
-"""The probe of the heap graph: its verdict on the subjects of a story, beside what the collector then does with them."""
+"""The probe of the heap graph: its verdict on a story's subjects, for comparison with their measured lifetime."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from typing import Callable, Iterable
 
 from gradlife.probes.expiry import Watch
 
-#: The heap graph needs this Python; older interpreters, next to the frameworks of their time, do without.
+#: The first Python that the heap graph supports; in older interpreters the probe has no answer.
 OLDEST_PYTHON = (3, 11)
 
 
 def load_graph() -> Callable[[list[int]], list[str | None]] | None:
-    """The graph's judge of objects by address, with all that it must know of the loaded framework; None without one."""
+    """Return a function that judges objects by address, prepared for the loaded framework; None if there is no heap
+    graph.
+    """
     if sys.version_info < OLDEST_PYTHON:
         return None
     try:
         verdicts = importlib.import_module("gradlife.heap.lifetime_verdicts")
-    except ImportError:  # an extension that was not built
+    except ImportError:  # the extension was not built
         return None
     lifetimes_at: Callable[[list[int]], list[str | None]] = verdicts.lifetimes_at
-    lifetimes_at([])  # finds out how the framework lays its objects out
+    lifetimes_at([])  # calibrates the layout of the framework's objects
     return lifetimes_at
 
 
@@ -36,5 +38,5 @@ def lifetimes_of(watches: Iterable[Watch]) -> dict[str, str]:
 
 
 def address_of(watch: Watch) -> int:
-    """Return the address of a living subject, or of its canary, which lives and dies with it."""
+    """Return the address of a living subject, or of its canary, which dies with it."""
     return id(watch.ref()) if watch.ref is not None else 0

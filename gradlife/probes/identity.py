@@ -1,4 +1,4 @@
-"""The identity protocol: does reading one C++ object give one Python object, and does what was put on it survive?"""
+"""The identity probe: does reading one C++ object always return one Python object, and do its attributes survive?"""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Getter = Callable[[], Any]
 
 
 def distinct_ids(getter: Getter) -> int:
-    """Count the ids that several reads give while nothing holds the object between reads."""
+    """Count the distinct ids of several reads when nothing holds the object between reads."""
     return len({id(getter()) for _ in range(READS)})
 
 
 def distinct_ids_apart(fw: Any, getter: Getter) -> int:
-    """The same with other tensors made and kept between the reads, which take freed addresses away."""
+    """Count distinct ids while other tensors are made and kept between reads, so that freed addresses are not reused."""
     others = []
     ids = set()
     for _ in range(READS):
@@ -27,7 +27,7 @@ def distinct_ids_apart(fw: Any, getter: Getter) -> int:
 
 
 def keeps_attribute(getter: Getter) -> Any:
-    """Does an attribute survive when every name of the object is dropped?"""
+    """Whether an attribute survives after every name of the object is dropped."""
     try:
         setattr(getter(), MARK, True)
     except (AttributeError, TypeError):
@@ -39,7 +39,7 @@ def keeps_attribute(getter: Getter) -> Any:
 
 
 def keeps_weak_reference(getter: Getter) -> Any:
-    """Does a weak reference survive when every name of the object is dropped?"""
+    """Whether a weak reference survives after every name of the object is dropped."""
     try:
         ref = weakref.ref(getter())
     except TypeError:
@@ -48,7 +48,7 @@ def keeps_weak_reference(getter: Getter) -> Any:
 
 
 def identity_aspects(fw: Any, getter: Getter, setter_attr: bool) -> dict[str, Any]:
-    """Each aspect of identity with its value, in the order in which they are asked."""
+    """Yield each aspect of identity with its value, in the order of the queries."""
     aspects = {
         "distinct ids": distinct_ids(getter),
         "distinct ids apart": distinct_ids_apart(fw, getter),

@@ -1,4 +1,4 @@
-"""The probe of liveness: when did a subject die after its last name went? At once (`del`), at a collection (`gc`), or
+"""The probe of liveness: when does a subject die after its last name goes? At once (`del`), at a collection (`gc`), or
 not (`held`, `never`).
 
 Reads: whether the subject is alive before and after a full garbage collection, with the watch of `expiry`. Cannot
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 
 def verdict_of(before: bool | None, after: bool | None, is_held: bool) -> str:
-    """Judge a subject by whether it was alive before and after the collection; `is_held`: the story still holds objects."""
+    """Judge a subject by whether it is alive before and after the collection; `is_held`: the story still holds objects."""
     if before is None or after is None:
         return "inconclusive"
     if not before:

@@ -1,8 +1,8 @@
 """The probe of memory: bytes of the watched storages, and resident bytes of the process.
 
-Reads: the size of each storage that has one Python object for as long as it lives, counted once while a weak
-reference to it is alive; `/proc/self/statm`, or psutil. Cannot see: storages whose Python object is made anew at each
-call, as up to PyTorch 2.0; an allocator's cache apart from memory in use. Cost: microseconds.
+Reads: the size of each storage with a Python object that lives as long as it does, counted once while a weak reference
+to it is alive; `/proc/self/statm`, or psutil. Cannot see: storages whose Python object is made anew at each call, as up
+to PyTorch 2.0; the difference between an allocator's cache and memory in use. Cost: microseconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradlife.probes.expiry import Watch, of_type
 
 
 def watch_storage(fw: Any, name: str, tensor: Any) -> Watch:
-    """Watch a tensor's storage, if the framework gives one object for it that lives as long as the storage does."""
+    """Watch a tensor's storage, if the framework has one Python object for it that lives as long as the storage."""
     if of_type(tensor, "untyped_storage") is None:
         return Watch(name, None)
     storage = tensor.untyped_storage()
@@ -28,7 +28,7 @@ def watch_storage(fw: Any, name: str, tensor: Any) -> Watch:
         return Watch(name, None)
     size = int(storage.nbytes())
     del storage
-    if ref() is None:  # the wrapper died with our name: it says nothing about the storage
+    if ref() is None:  # the wrapper died with our name, so it cannot stand for the storage
         return Watch(name, None)
     watch = Watch(name, ref)
     watch.size = size
@@ -37,13 +37,13 @@ def watch_storage(fw: Any, name: str, tensor: Any) -> Watch:
 
 
 def storage_owners(fw: Any) -> Callable[[Any], int] | None:
-    """Return how the framework counts the owners of a storage: torch does it by address."""
+    """Return the framework's function that counts a storage's owners; torch's takes an address."""
     count = getattr(getattr(fw, "_C", None), "_storage_Use_Count", None)
     return None if count is None else lambda storage: count(storage._cdata)
 
 
 def live_bytes(watches: Iterable[Watch]) -> int | None:
-    """Bytes of the watched storages that are alive, each storage once; None if one is unknown."""
+    """Return the bytes of watched storages that are alive, each counted once; None if one is unknown."""
     seen = set()
     total = 0
     for watch in watches:
@@ -57,7 +57,7 @@ def live_bytes(watches: Iterable[Watch]) -> int | None:
 
 
 def resident_bytes() -> int | None:
-    """Resident size of this process; None where neither the system nor psutil tells it."""
+    """Return the resident size of this process; None if neither the system nor psutil knows it."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

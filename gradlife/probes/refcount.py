@@ -1,9 +1,9 @@
-"""The probe of reference counts: Python's own, beyond those of an object with one name, and owners in C++.
+"""The probe of reference counts: Python's, beyond those of an object with one name, and C++ owners.
 
 Reads: `sys.getrefcount` of the subject and of a control object, reached the same way, so that the references of the
-measurement cancel; the framework's `_use_count` if its objects have one. Cannot see: whose references these are; the
-count of an immortal object (Python 3.12 on), or of any object on a free-threaded interpreter, which are inconclusive.
-Cost: microseconds; no object is made in the framework.
+measurement cancel; the framework's `_use_count` if its objects have one. Cannot see: who holds the references; the
+count of an immortal object (Python 3.12 on) or of any object on a free-threaded interpreter, which is inconclusive.
+Cost: microseconds; makes no object in the framework.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import sys
 import weakref
 from typing import Any, Callable
 
-#: From this on a reference count is no count: the object is immortal (Python 3.12 on).
+#: Reference counts from here on mean that the object is immortal (Python 3.12 on).
 IMMORTAL = 2**30
 
 
 class Control:
-    """A plain object held by one name, to compare reference counts with."""
+    """A plain object held by one name, used to calibrate reference counts."""
 
 
 def beyond(count: int, control: int) -> Any:
-    """A count beyond a control's; inconclusive of an immortal object, and where threads keep counts of their own."""
+    """Return a count beyond a control's; inconclusive for an immortal object and on a free-threaded interpreter."""
     is_free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
     return "inconclusive" if is_free_threaded or count >= IMMORTAL else count - control
 
 
 def count_behind(ref: Callable[[], Any]) -> int | None:
-    """Reference count of what a weak reference leads to, as seen from here."""
+    """Return the reference count of a weak reference's referent, as seen from here."""
     subject = ref()
     return None if subject is None else sys.getrefcount(subject)
 
@@ -41,15 +41,16 @@ def control_count() -> int:
 
 
 def references_behind(ref: Callable[[], Any]) -> Any:
-    """Python references, beyond one, of what a weak reference leads to; None if it is dead."""
+    """Return the Python references, beyond one, to a weak reference's referent; None if it is dead."""
     count = count_behind(ref)
     return None if count is None else beyond(count, control_count())
 
 
 def owners_behind(ref: Callable[[], Any], count_owners: Callable[[Any], int] | None) -> Any:
-    """The framework's own count of C++ owners; None if there is none, inconclusive of a wrapper without its C++ object.
+    """Return the framework's count of C++ owners; None if it has none, inconclusive for a wrapper without its C++
+    object.
 
-    `count_owners` counts where the object itself cannot.
+    `count_owners` counts if the object itself cannot.
     """
     subject = ref()
     ask = getattr(type(subject), "_use_count", None) or count_owners

@@ -1,10 +1,10 @@
-"""The probe of Python-level tools: for a subject that nothing frees, do they find a chain to a module, a dead end, or
-nothing?
+"""The probe of Python-level tools: do they find a chain to a module, a dead end, or nothing for a subject that is never
+freed?
 
 Reads: `gc.get_referrers`, by breadth-first search from the subject, and `objgraph.find_backref_chain` if objgraph is
-installed. Cannot see: references that C++ code owns, and owners that the collector does not track; that is the point
-of the instrument. Cost: each visited object is one pass over all objects that the collector tracks, about 10 ms with
-PyTorch loaded, so at most `MOST_VISITED` are visited. Only living subjects are asked about, after a collection.
+installed. Cannot see: references that C++ code owns, and owners that the collector does not track; this limit is what
+the probe shows. Cost: each visited object takes one pass over all objects that the collector tracks, about 10 ms with
+PyTorch loaded, so at most `MOST_VISITED` are visited. Only living subjects are examined, after a collection.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ ROOT = "root"  # a chain of referrers leads to a module
 DEAD_END = "dead end"  # referrers, but none of them leads to a module
 NOTHING = "nothing"  # no referrer
 
-#: Objects whose referrers are asked for, at most. A subject that needs more is inconclusive.
+#: Most objects whose referrers are searched. A subject that needs more is inconclusive.
 MOST_VISITED = 60
 #: objgraph's default.
 LONGEST_CHAIN = 20
 
 
 def referrers_of(subject: Any) -> str:
-    """Follow `gc.get_referrers` from a subject: return `ROOT`, `DEAD_END` or `NOTHING`; "inconclusive" if it is too
-    much.
+    """Follow `gc.get_referrers` from a subject. Return `ROOT`, `DEAD_END` or `NOTHING`; "inconclusive" beyond the
+    limit.
     """
     ignored = own_ids()
     queue = [subject]
@@ -55,7 +55,7 @@ def referrers_of(subject: Any) -> str:
 
 
 def objgraph_chain(subject: Any) -> str | None:
-    """Ask `objgraph.find_backref_chain` about a subject: return the same words; None without objgraph."""
+    """Run `objgraph.find_backref_chain` on a subject. Return the same values; None without objgraph."""
     try:
         objgraph = importlib.import_module("objgraph")
     except ImportError:
@@ -69,12 +69,12 @@ def objgraph_chain(subject: Any) -> str | None:
 
 
 def is_module(obj: Any) -> bool:
-    """Is this a module that the program can import? Such an object is a root for objgraph, too."""
+    """Whether this is an importable module, which is a root for objgraph, too."""
     return isinstance(obj, types.ModuleType) and sys.modules.get(obj.__name__) is obj
 
 
 def own_ids() -> set[int]:
-    """Identities of the frames that ask: they refer to the subject only because it is asked about."""
+    """Return ids of the calling frames, which refer to the subject only because of the query."""
     ids: set[int] = set()
     frame = sys._getframe()
     while frame is not None:

@@ -1,1 +1,1 @@
-"""Runs scenarios against systems, each in a child of its own, and compares what the probes read."""
+"""Run scenarios in systems, each in its own child process, and compare the readings."""

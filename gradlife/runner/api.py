@@ -1,4 +1,4 @@
-"""Runs scenarios in systems and reports how it went: what the command line and the pytest plugin call."""
+"""Run scenarios in systems and build the report: the entry point for the command line and the pytest plugin."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from gradlife.runner.selection import selector
 from gradlife.runner.server import ForkServer
 from gradlife.runner.totals import sum_up
 
-#: Seconds that one story may take.
+#: Time limit of one story in seconds.
 TIME_LIMIT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a run, and the scenario run that has just ended; None at the very start."""
+    """The progress of a run, and the scenario run that just ended; None at the start."""
 
     done: int
     total: int
@@ -42,7 +42,7 @@ OnProgress = Callable[[Progress], None]
 
 
 def select(paths: Sequence[str] = (), keyword: str = "") -> tuple[ScenarioInfo, ...]:
-    """The scenarios that paths and keyword select, as data; the built-in ones without a path."""
+    """Return the scenarios that paths and keyword select, as data; without paths the built-in ones."""
     return tuple(story.info for story in select_stories(paths, keyword))
 
 
@@ -60,10 +60,10 @@ def run(
 ) -> RunReport:
     """Run scenarios in systems, compare every system with `against`, and check what the scenarios declare.
 
-    backends are by default those of `default_backends`. against is by default `torch` if that is among the backends, or what
-    stands in for it among the default ones, else the first of them. with_events and with_owners keep the mini engine's event
-    log and its ownership trees of every run, with_graphs drawings of owners, PyTorch's too. Errors are `GradlifeError`s and
-    come before anything is run, where they can.
+    backends defaults to `default_backends`. against defaults to `torch` if that is a backend, else to its stand-in
+    among the default backends, else to the first backend. with_events and with_owners keep the mini engine's event log
+    and ownership trees of every run; with_graphs keeps ownership graphs, PyTorch's too. Raises `GradlifeError`, before
+    anything runs if possible.
     """
     started = time.monotonic()
     if backends is None:
@@ -92,12 +92,12 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """Number of scenario runs."""
+        """The number of scenario runs."""
         return len(self.stories) * len(self.backends)
 
     @property
     def running(self) -> Plan:
-        """The same without recordings, which run nothing."""
+        """The plan without recordings, which run nothing."""
         return replace(self, backends=tuple(one for one in self.backends if not isinstance(one, RecordedBackend)))
 
     @property
@@ -106,14 +106,14 @@ class Plan:
         return tuple(one for one in self.backends if isinstance(one, RecordedBackend))
 
     def in_order(self, runs: Iterable[ScenarioRun]) -> tuple[ScenarioRun, ...]:
-        """Runs sorted by scenario, then by system."""
+        """Sort runs by scenario, then by system."""
         scenarios = {story.info.id: number for number, story in enumerate(self.stories)}
         systems = {backend.name: number for number, backend in enumerate(self.backends)}
         return tuple(sorted(runs, key=lambda run: (scenarios[run.scenario], systems[run.system])))
 
 
 def choose_systems(names: Iterable[str], against: str | None) -> tuple[tuple[Backend, ...], str]:
-    """The backends by name, and the name of the one that the others are compared with."""
+    """Return the backends by name, and the name of the one that the others are compared with."""
     names = list(names)
     if against is not None and against not in names:
         names.append(against)
@@ -125,7 +125,7 @@ def choose_systems(names: Iterable[str], against: str | None) -> tuple[tuple[Bac
 
 
 def refuse_other_interpreters(backends: Iterable[Backend]) -> None:
-    """Raise if a backend can't be run in this process."""
+    """Raise if a backend needs another interpreter than this one."""
     for backend in backends:
         if not isinstance(backend, RecordedBackend) and backend.worker_spec().interpreter:
             raise UsageError(
@@ -134,7 +134,7 @@ def refuse_other_interpreters(backends: Iterable[Backend]) -> None:
 
 
 def select_stories(paths: Sequence[str], keyword: str) -> tuple[Story, ...]:
-    """The stories that paths and keyword select."""
+    """Return the stories that paths and keyword select."""
     is_chosen = selector(keyword)
     stories = tuple(story for story in discover(paths) if is_chosen(story.info))
     if not stories:
@@ -143,7 +143,7 @@ def select_stories(paths: Sequence[str], keyword: str) -> tuple[Story, ...]:
 
 
 def tell(plan: Plan, report: OnProgress, in_process: bool = False) -> tuple[ScenarioRun, ...]:
-    """Tell every story in every system, those of recordings from their files, which are checked before anything runs."""
+    """Run every story in every system. Recordings are read from files, which are checked before anything runs."""
     for backend in plan.recordings:
         check_fit(plan.stories, backend)
     recorded = [recorded_run(story, backend) for backend in plan.recordings for story in plan.stories]
@@ -162,7 +162,7 @@ def run_here(plan: Plan, report: OnProgress) -> list[ScenarioRun]:
 
 
 def run_in_children(plan: Plan, report: OnProgress) -> list[ScenarioRun]:
-    """Run everything in fork servers, one for each system and a few of them at a time."""
+    """Run everything in fork servers, one per system, several at a time."""
     report(Progress(0, plan.size))
     crew = Crew(plan)
     runs: list[ScenarioRun] = []
@@ -175,24 +175,24 @@ def run_in_children(plan: Plan, report: OnProgress) -> list[ScenarioRun]:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Stories that one fork server tells in one system, one after the other."""
+    """Stories that one fork server runs in one system, one after the other."""
 
     backend: Backend
     stories: tuple[Story, ...]
-    module: str  # that the server imports ahead; none (empty name) where each story has an interpreter of its own
+    module: str  # imported ahead by the server; empty if each story has its own interpreter
 
     def server(self) -> ForkServer:
-        """The server that tells them."""
+        """Create the server that runs them."""
         spec = self.backend.worker_spec()
         return ForkServer(self.module, spec.interpreter, spec.abi)
 
 
 def shifts_of(plan: Plan) -> tuple[Shift, ...]:
-    """Distribute the stories over children. The real frameworks come first: they take longest, and the rest fits
-    beside them.
+    """Distribute the stories over servers. Real frameworks come first: they take longest, and the rest runs beside
+    them.
 
-    Stories that start an interpreter each import their framework each; those of a real one are run beside the others.
-    If all do, because the framework has threads, several run at a time.
+    A story with its own interpreter imports its framework anew. Such stories of a real framework form their own shift;
+    if a framework has threads, all its stories are such, and are split into several shifts.
     """
     shifts: list[Shift] = []
     for backend in sorted(plan.backends, key=lambda backend: backend.worker_spec().profile is not None):
@@ -210,12 +210,12 @@ def shifts_of(plan: Plan) -> tuple[Shift, ...]:
 
 
 def crew_size() -> int:
-    """Return how many stories run at a time."""
+    """Return how many servers run at a time."""
     return max(2, min(4, os.cpu_count() or 1))
 
 
 class Crew:
-    """Threads that each take one shift after the other and run its stories."""
+    """Threads that take shifts one after the other and run their stories."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -242,7 +242,7 @@ class Crew:
             thread.join()
 
     def finished(self) -> Iterator[ScenarioRun]:
-        """The runs as they end."""
+        """Yield the runs as they end."""
         for _ in range(self._plan.size):
             result = self._results.get()
             if isinstance(result, BaseException):
@@ -272,7 +272,7 @@ class Crew:
 
 
 def conclude(runs: tuple[ScenarioRun, ...], plan: Plan, against: str, seconds: float) -> RunReport:
-    """The report of runs that have ended."""
+    """Build the report of finished runs."""
     systems = tuple(backend.describe() for backend in plan.backends)
     scenarios = tuple(story.info for story in plan.stories)
     runs = compare(runs, systems, scenarios, against)

@@ -1,4 +1,4 @@
-"""Compares the readings of each system with those of one system, reading by reading."""
+"""Compare the readings of each system with those of one system, reading by reading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradlife.scenario import Differs
 
 
 def same_value(one: Json, other: Json) -> bool:
-    """Are two values the same? 1 and 1.0 are, 1 and True are not."""
+    """Whether two values are the same: 1 and 1.0 are, 1 and True are not."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
@@ -25,7 +25,7 @@ def same_value(one: Json, other: Json) -> bool:
 
 
 def format_values(values: Sequence[Json]) -> str:
-    """Values that several runs gave: `1 or 3`; one alone where other runs had no such reading."""
+    """Format the values of several runs: `1 or 3`; a single value if some runs had no such reading."""
     texts = [json.dumps(value, ensure_ascii=False) for value in values]
     return " or ".join(texts) if len(texts) > 1 else f"{texts[0]}, or no such reading"
 
@@ -36,14 +36,14 @@ def compare(
     scenarios: Sequence[ScenarioInfo],
     against: str,
 ) -> tuple[ScenarioRun, ...]:
-    """The same runs, with each reading's status beside the same reading of the system compared against."""
+    """Return the runs with the status of each reading, compared with the same reading of the system compared against."""
     runs = tuple(runs)
     comparing = _Comparing(runs, systems, scenarios, against)
     return tuple(run if run.system == against else comparing.judged(run) for run in runs)
 
 
 class _Comparing:
-    """The system compared against, indexed while the others are compared with it."""
+    """The system compared against, indexed for the comparison."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class _Comparing:
         self.differs = {scenario.id: scenario.differs for scenario in scenarios}
 
     def judged(self, run: ScenarioRun) -> ScenarioRun:
-        """One run with its readings' statuses."""
+        """Return a run with its readings' statuses."""
         other = self.theirs.get(run.scenario)
         readings = {reading.key: reading for reading in other.readings} if other is not None else {}
         why = other.reason if other is not None else ""
@@ -86,7 +86,7 @@ class _Comparing:
         return (Status.EXPECTED, declared.because) if declared is not None else (Status.DIFFERS, "")
 
     def _declared(self, mine: Reading) -> DeclaredDifference | None:
-        """The declaration that covers this difference."""
+        """Return the declaration that covers this difference."""
         system = self.systems[mine.system]
         pair = (system.name, system.profile), (self.against.name, self.against.profile)
         for declared in self.differs.get(mine.scenario, ()):

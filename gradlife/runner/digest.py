@@ -1,7 +1,7 @@
-"""The digest of a story: it changes if the story does something else, and not if its comments change.
+"""The digest of a story: it changes with the story's code, and not with its comments.
 
-The digest covers the story's code and everything in its file that this code uses, but no comment, no docstring, no
-formatting, and no declaration of expected readings. A recording keeps the digest of each story that was run for it.
+It covers the story's code and everything in its file that this code uses, but no comments, docstrings, formatting or
+declarations of expected readings. A recording keeps the digest of each of its stories.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from gradlife.model.story import ScenarioInfo
 
 LENGTH = 16
 
-#: Decorators that make a scenario of a function: what they declare is no part of what the function does.
+#: Decorators that make a function a scenario: their arguments are no part of its code.
 DECLARING = {"scenario", "fixed"}
 
-#: Fields of a syntax tree that say nothing, or not in every Python.
+#: Fields of a syntax tree that have no meaning, or are missing in some Python versions.
 SILENT = {"ctx", "kind", "type_comment", "type_params", "type_ignores"}
 
 
 def digest_of(path: Path, info: ScenarioInfo) -> str:
-    """The digest of a scenario of this file; of the whole file where the story's function is not in plain sight."""
+    """Return the digest of a scenario in this file, or of the whole file if the story's function is not at the top
+    level.
+    """
     status = path.stat()
     definitions = definitions_of(path, status.st_mtime_ns, status.st_size)
     found = definitions.get(info.family)
@@ -39,7 +41,7 @@ def digest_of(path: Path, info: ScenarioInfo) -> str:
 
 @lru_cache(maxsize=256)
 def definitions_of(path: Path, changed: int, size: int) -> dict[str, list[ast.stmt]]:
-    """The statements of a file by the names that they bind; those that bind none under an empty name."""
+    """Return a file's statements by the names that they bind; those that bind none under an empty name."""
     found: dict[str, list[ast.stmt]] = {}
     for statement in ast.parse(path.read_bytes()).body:
         if is_text(statement):
@@ -50,7 +52,7 @@ def definitions_of(path: Path, changed: int, size: int) -> dict[str, list[ast.st
 
 
 def bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement of a module binds there."""
+    """Yield the names that a module-level statement binds."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield statement.name
         return
@@ -64,28 +66,28 @@ def bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def reached(start: list[ast.stmt], definitions: dict[str, list[ast.stmt]]) -> list[ast.stmt]:
-    """Return these statements, all that they use by name, and those that a file runs without a name."""
+    """Return these statements, all statements that they use by name, and those that bind no name."""
     chosen = [*start, *definitions.get("", ())]
-    for statement in chosen:  # it grows while it is gone through
+    for statement in chosen:  # the list grows during the loop
         for name in used(statement):
             chosen += [each for each in definitions.get(name, ()) if each not in chosen]
     return chosen
 
 
 def used(statement: ast.stmt) -> list[str]:
-    """The names that a statement asks for, in a fixed order."""
+    """Return the names that a statement reads, sorted."""
     nodes = [node for part in without_declarations(statement) for node in ast.walk(part)]
     return sorted({node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)})
 
 
 def without_declarations(statement: ast.stmt) -> list[ast.AST]:
-    """The parts of a statement but for what a scenario's decorator declares."""
+    """Yield the parts of a statement except the declarations of a scenario's decorator."""
     declared = [one for one in getattr(statement, "decorator_list", ()) if is_declaration(one)]
     return [child for child in ast.iter_child_nodes(statement) if child not in declared]
 
 
 def is_declaration(node: ast.AST) -> bool:
-    """Is this `scenario(...)` or `story.fixed(...)`?"""
+    """Whether this is `scenario(...)` or `story.fixed(...)`."""
     if not isinstance(node, ast.Call):
         return False
     function = node.func
@@ -96,12 +98,12 @@ def is_declaration(node: ast.AST) -> bool:
 
 
 def is_text(node: ast.AST) -> bool:
-    """Is this a docstring, or another text that stands alone?"""
+    """Whether this is a docstring or another bare string."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def words(top: ast.AST, is_story: bool = False) -> Iterator[str]:
-    """A syntax tree as words, the same in every Python, without texts that stand alone; without a story's own name."""
+    """Yield a syntax tree as words, equal in every Python version, without bare strings and the story's own name."""
     waiting: list[object] = [top]
     while waiting:
         node = waiting.pop()
@@ -116,7 +118,7 @@ def words(top: ast.AST, is_story: bool = False) -> Iterator[str]:
 
 
 def significant_fields(node: ast.AST, is_nameless: bool) -> list[tuple[str, object]]:
-    """The fields of a syntax tree's node that say something of what the code does."""
+    """Yield the fields of a syntax node that have meaning."""
     fields: list[tuple[str, object]] = []
     for name, value in ast.iter_fields(node):
         if name == "decorator_list":

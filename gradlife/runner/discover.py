@@ -1,6 +1,6 @@
-"""Finds scenarios: by file, by folder, by FILE::NAME, by the name of a built-in one.
+"""Find scenarios: by file, by folder, by FILE::NAME, by the name of a built-in one.
 
-Loading a scenario file runs its code, so that happens in children; what comes back is plain data.
+Loading a scenario file runs its code, so a child process does it and returns plain data.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from gradlife.model.story import Declared, DeclaredDifference, ScenarioInfo
 from gradlife.runner.server import Ended, ForkServer
 from gradlife.runner.worker.supervisor import RESULT_LIMIT
 
-#: Seconds that one file may take to load.
+#: Time limit for loading one file, in seconds.
 LOAD_LIMIT = 20.0
 
-#: The text that marks a scenario file among the Python files of a folder.
+#: The text that identifies a scenario file among Python files.
 MARK = "gradlife.scenario"
 
 
 class NoScenarioError(ScenarioError):
-    """A file that declares none."""
+    """The file declares no scenario."""
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A scenario as data, and the file that a child loads it from."""
+    """A scenario as data, and its file."""
 
     info: ScenarioInfo
     path: Path
 
 
 def builtin_folder() -> Path:
-    """Return the folder of the built-in scenarios: data of the installed package, or the checkout."""
+    """Return the folder of the built-in scenarios: in the installed package, or in the checkout."""
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "_scenarios", package.parent / "scenarios"):
         if folder.is_dir():
@@ -44,7 +44,7 @@ def builtin_folder() -> Path:
 
 
 def discover(paths: Sequence[str] = ()) -> tuple[Story, ...]:
-    """The scenarios that the paths name, in order; the built-in ones without any path."""
+    """Return the scenarios that the paths name, in order; without paths the built-in ones."""
     with ForkServer("") as server:
         if not paths:
             stories = load_all(server, files_in(builtin_folder()))
@@ -58,7 +58,7 @@ def discover(paths: Sequence[str] = ()) -> tuple[Story, ...]:
 
 
 def stories_of(server: ForkServer, path: str) -> list[Story]:
-    """The scenarios of one argument."""
+    """Return the scenarios of one argument."""
     file, _, name = path.partition("::")
     place = Path(file)
     if place.is_dir() and not name:
@@ -72,7 +72,7 @@ def stories_of(server: ForkServer, path: str) -> list[Story]:
 
 
 def picked(stories: Sequence[Story], name: str) -> list[Story]:
-    """The scenario of this name or id; all of a story that runs in several contexts."""
+    """Return the scenario of this name or id, or one for each context of the story."""
     exact = [story for story in stories if name in (story.info.name, story.info.id)]
     found = exact[:1] or [story for story in stories if name == story.info.family]
     if not found:
@@ -82,18 +82,18 @@ def picked(stories: Sequence[Story], name: str) -> list[Story]:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The scenario files of a folder: those that import gradlife.scenario, but for names that start with `_`."""
+    """Return the scenario files of a folder: those that import gradlife.scenario and whose names do not start with `_`."""
     files = [file for file in sorted(folder.rglob("*.py")) if not file.name.startswith("_")]
     return [file for file in files if MARK in file.read_text(encoding="utf-8", errors="replace")]
 
 
 def load_all(server: ForkServer, files: Iterable[Path]) -> list[Story]:
-    """The scenarios of several files."""
+    """Return the scenarios of several files."""
     return [story for file in files for story in load(server, file)]
 
 
 def load(server: ForkServer, file: Path) -> list[Story]:
-    """The scenarios of one file, in the order in which they are written."""
+    """Return the scenarios of one file, in file order."""
     path = file.resolve()
     ended = server.do({"do": "list", "file": str(path)}, LOAD_LIMIT)
     refuse_bad_file(file, ended)
@@ -106,7 +106,7 @@ def load(server: ForkServer, file: Path) -> list[Story]:
 
 
 def refuse_bad_file(file: Path, ended: Ended) -> None:
-    """Raise if loading a file did not come to its end."""
+    """Raise if loading a file did not finish."""
     last = ended.records[-1] if ended.records else {"kind": ""}
     if ended.timed_out:
         raise ScenarioError(f"{file} is no scenario file: loading it took more than {LOAD_LIMIT:g} s")
@@ -120,7 +120,7 @@ def refuse_bad_file(file: Path, ended: Ended) -> None:
 
 
 def decode_info(item: dict[str, Any], file: Path) -> ScenarioInfo:
-    """A scenario from what a child reported about it."""
+    """Build a scenario from a child's report."""
     values = dict(item, file=shown(file), origin=tuple(item["origin"]))
     values["expects"] = tuple(Declared(**expect) for expect in item["expects"])
     values["differs"] = tuple(DeclaredDifference(**differs) for differs in item["differs"])
@@ -128,7 +128,7 @@ def decode_info(item: dict[str, Any], file: Path) -> ScenarioInfo:
 
 
 def shown(file: Path) -> str:
-    """A file's path as a report shows it: no folders but those that a reader knows."""
+    """Format a file's path for reports, relative to a folder that the reader knows."""
     path = file.resolve()
     for base in (Path.cwd(), path.parent.parent.parent):
         if path.is_relative_to(base):
@@ -137,7 +137,7 @@ def shown(file: Path) -> str:
 
 
 def refuse_duplicates(stories: Iterable[Story]) -> None:
-    """Raise if two scenarios have one name."""
+    """Raise if two scenarios have the same name."""
     seen: dict[str, Story] = {}
     for story in stories:
         other = seen.setdefault(story.info.name, story)

@@ -1,4 +1,4 @@
-"""Holds readings against what their scenario declares, and the heap graph's against what was measured."""
+"""Compare readings with the scenario's declarations, and the heap graph's verdicts with measured lifetimes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_expectations(
 
 
 def check_run(run: ScenarioRun, system: SystemInfo, scenario: ScenarioInfo) -> Iterator[ExpectationResult]:
-    """The declared readings of one run."""
+    """Check the declared readings of one run."""
     for declared in applicable(scenario, system):
         reading = find_reading(run.readings, declared)
         yield ExpectationResult(
@@ -52,12 +52,12 @@ def applicable(scenario: ScenarioInfo, system: SystemInfo) -> tuple[Declared, ..
 
 
 def check_graph(runs: Iterable[ScenarioRun]) -> tuple[ExpectationResult, ...]:
-    """Compare the heap graph's verdict on every subject with the subject's later fate."""
+    """Compare the heap graph's verdict on every subject with its measured lifetime."""
     return tuple(result for run in runs for result in check_graph_of(run))
 
 
 def check_graph_of(run: ScenarioRun) -> Iterator[ExpectationResult]:
-    """The subjects of one run."""
+    """Compare the verdicts of one run."""
     measured = {reading.key: reading for reading in run.readings if reading.probe == LIVENESS}
     for reading in run.readings:
         came = measured.get(ReadingKey(reading.scenario, reading.stage, reading.subject, LIVENESS))
@@ -82,7 +82,7 @@ def check_graph_of(run: ScenarioRun) -> Iterator[ExpectationResult]:
 
 
 def find_reading(readings: Iterable[Reading], declared: Declared) -> Reading | None:
-    """The reading that a declaration is about: the last one, if it names no stage."""
+    """Return the reading that a declaration means: the last one if it names no stage."""
     found = None
     for reading in readings:
         is_about = (reading.subject, reading.probe) == (declared.subject, declared.probe)
@@ -92,7 +92,7 @@ def find_reading(readings: Iterable[Reading], declared: Declared) -> Reading | N
 
 
 def verdict(run: ScenarioRun, declared: Declared, reading: Reading | None) -> Verdict:
-    """Judge a declaration. One about a reading that a finished story never took is contradicted: a typo."""
+    """Judge a declaration. If a finished story never took the reading, it is contradicted: probably a typo."""
     if not isinstance(run, RunOk) or (
         reading is not None and not reading.is_conclusive and declared.value != reading.value
     ):

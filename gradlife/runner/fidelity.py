@@ -1,4 +1,4 @@
-"""Compares releases, recorded or present, each with the profile of the mini engine that comes nearest to it."""
+"""Compare releases, recorded or installed, with the nearest profile of the mini engine."""
 
 from __future__ import annotations
 
@@ -25,19 +25,18 @@ from gradlife.runner.api import TIME_LIMIT, OnProgress, Plan, select_stories, te
 from gradlife.runner.compare import compare
 from gradlife.scenario import matches
 
-#: The probe of a difference in how the story ended, not in a reading.
+#: The probe of a difference between endings instead of readings.
 ENDING = "ending"
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason why some readings of some releases differ from their profile's. All fields but `because` are fnmatch
-    patterns.
+    """Why some readings of some releases differ from their profile's. All fields but `because` are fnmatch patterns.
 
-    there: the reading of the release, or how the story ended there.
+    there: the reading or the ending in the release.
     """
 
-    on: str  # space-separated, of profiles
+    on: str  # profiles, separated by spaces
     because: str
     scenario: str = "*"
     stage: str = "*"
@@ -46,7 +45,7 @@ class Reason:
     there: str = "*"
 
     def covers(self, profile: str, one: Difference) -> bool:
-        """Is this the reason of the difference?"""
+        """Whether this reason applies to the difference."""
         pairs = (
             (one.scenario, self.scenario),
             (one.stage, self.stage),
@@ -59,7 +58,7 @@ class Reason:
 
 @functools.cache
 def reasons() -> tuple[Reason, ...]:
-    """Return the reasons that hold for several stories. A reason for one story is in the story (`Differs`)."""
+    """Return the reasons that apply to several stories. A reason for one story is in the story (`Differs`)."""
     text = resources.files(__package__).joinpath("reasons.toml").read_text(encoding="utf-8")
     return tuple(Reason(**row) for row in tomllib.loads(text).get("reason", ()))
 
@@ -85,7 +84,7 @@ def fidelity(
 
 
 def nearest_profile(release: Backend) -> str:
-    """Return the profile that a release is compared with: its own, or that of the last release before it."""
+    """Return the profile to compare a release with: its own, or that of the latest earlier release."""
     if release.name.startswith("mini:"):
         raise UsageError(f"{release.name} is a profile itself", "a release: torch, torch@INTERPRETER, recorded:NAME")
     known = profile_names()
@@ -101,7 +100,7 @@ def nearest_profile(release: Backend) -> str:
 
 
 def numbers(name: str) -> tuple[int, ...]:
-    """The numbers in the name of a release."""
+    """Return the numbers in a release's name."""
     return tuple(int(digits) for digits in re.findall(r"\d+", name))
 
 
@@ -126,16 +125,16 @@ def nearness(release: Backend, mini: MiniBackend, runs: Iterable[ScenarioRun], p
 
 
 def differing(comparisons: Iterable[Comparison]) -> Iterator[Difference]:
-    """Yield the readings that differ, and those that only one of two finished runs has."""
+    """Yield the readings that differ."""
     for one in comparisons:
         if one.status in (Status.DIFFERS, Status.EXPECTED):
             yield Difference(*one.key, one.value, one.other, one.reason)
 
 
 def endings(report: RunReport, mini: str, release: Backend) -> Iterator[Difference]:
-    """Yield the stories that finished on one of the two only.
+    """Yield the stories that finished in one of the two only.
 
-    Stories about the engine alone are left out, and those for which the recording has the engine's ending, too.
+    Stories about the engine alone are skipped, and those for which some run of the recording ended like the engine's.
     """
     runs = {(run.scenario, run.system): run for run in report.runs}
     recorded = release.stories if isinstance(release, RecordedBackend) else {}
@@ -151,7 +150,7 @@ def endings(report: RunReport, mini: str, release: Backend) -> Iterator[Differen
 
 
 def one_sided(comparisons: Iterable[Comparison], report: RunReport) -> Iterator[Difference]:
-    """Yield the readings that only one of the two has, though both finished the story."""
+    """Yield the readings that only one of the two has, of stories that both finished."""
     result = Counter(run.scenario for run in report.runs if isinstance(run, RunOk))
     for one in comparisons:
         is_missed = one.value is MISSING or one.other is MISSING
@@ -161,7 +160,7 @@ def one_sided(comparisons: Iterable[Comparison], report: RunReport) -> Iterator[
 
 
 def is_unrecorded(run: ScenarioRun) -> bool:
-    """Was the story simply not recorded?"""
+    """Whether the story is missing from the recording."""
     return run.outcome == "not available" and run.reason.startswith("not recorded")
 
 
@@ -171,7 +170,7 @@ def ended(run: ScenarioRun) -> str:
 
 
 def explained(one: Difference, profile: str) -> Difference:
-    """Return the difference with its reason, if one is known."""
+    """Return the difference with its reason if known."""
     known = () if one.is_explained else (reason for reason in reasons() if reason.covers(profile, one))
     found = next(iter(known), None)
     return one if found is None else replace(one, reason=found.because)

@@ -1,4 +1,4 @@
-"""Puts what one scenario read in each recorded release side by side, and says when it changed."""
+"""Line up what one scenario read in each recorded release, and say when it changed."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from gradlife.scenario import matches
 NO_RELEASE = ("broken-", "rejected-", "micrograd")
 
 
-#: Probes that no release can answer.
+#: Probes that only the engine has.
 OF_THE_ENGINE = {probe.name for probe in PROBES if probe.engine_only}
 
 
 @dataclass(frozen=True, slots=True)
 class KnownChange:
-    """A pull request, the first release that shows it, and how that is known."""
+    """A pull request, the first release that has it, and the evidence."""
 
     framework: str
     first: str
@@ -49,17 +49,17 @@ class KnownChange:
     scenarios: str = ""
 
     def is_about(self, info: ScenarioInfo) -> bool:
-        """Does the scenario show what it changed?"""
+        """Whether the scenario shows what it changed."""
         return self.pull in info.origin or matches(self.scenarios, info.id)
 
     def came_between(self, framework: str, before: str, after: str) -> bool:
-        """Is it in the later of two releases and not in the earlier?"""
+        """Whether the later of two releases has it and the earlier does not."""
         return self.framework == framework and numbers(before) < numbers(self.first) <= numbers(after)
 
 
 @functools.cache
 def known_changes() -> tuple[KnownChange, ...]:
-    """The pull requests of which it is known what they changed."""
+    """Return the pull requests whose effects are known."""
     text = resources.files(__package__).joinpath("changes.toml").read_text(encoding="utf-8")
     return tuple(KnownChange(**row) for row in tomllib.loads(text)["change"])
 
@@ -72,7 +72,9 @@ def history(
     every_stage: bool = False,
     on_progress: OnProgress | None = None,
 ) -> History:
-    """The readings of one scenario in systems, by default all recordings, oldest release first; then in the profiles."""
+    """Return the readings of one scenario by system, by default all recordings, oldest release first, then the
+    profiles.
+    """
     stories = discover([name])
     if len(stories) > 1:
         names = ", ".join(story.info.name for story in stories[:3])
@@ -98,12 +100,12 @@ def history(
 
 
 def releases_imitated() -> tuple[str, ...]:
-    """The profiles that imitate a release."""
+    """Return the profiles that imitate a release."""
     return tuple(name for name in profile_names() if not name.startswith(NO_RELEASE))
 
 
 def column_order(backend: Backend) -> tuple[bool, tuple[int, str, tuple[int, ...]]]:
-    """Releases first, then the engine's profiles; by framework and release."""
+    """Sort releases before engine profiles; then by framework and release."""
     system = backend.describe()
     is_engine = system.name.startswith(MINI)
     version = system.profile if is_engine else f"{system.framework.rpartition('.')[2]}-{public(system.version)}"
@@ -113,7 +115,9 @@ def column_order(backend: Backend) -> tuple[bool, tuple[int, str, tuple[int, ...
 def made_rows(
     info: ScenarioInfo, systems: Sequence[SystemInfo], runs: Iterable[ScenarioRun], every_stage: bool
 ) -> Iterator[HistoryRow]:
-    """A row a subject and probe: of the last stage at which releases differ, or else of the last stage; or of all stages."""
+    """Yield a row for each subject and probe: the last stage at which releases differ, or else the last stage; or all
+    stages.
+    """
     by_system = {run.system: run for run in runs}
     keys = reading_keys(by_system[system.name] for system in systems)
     rows = [row_of(key, info, systems, by_system) for key in keys]
@@ -131,7 +135,7 @@ def made_rows(
 
 
 def reading_keys(runs: Iterable[ScenarioRun]) -> list[ReadingKey]:
-    """Return the keys of all readings, by stage, without those that say nothing about other systems."""
+    """Return the keys of readings that can be compared between systems, by stage."""
     found: dict[ReadingKey, None] = {}
     for run in runs:
         for reading in run.readings:
@@ -144,7 +148,7 @@ def reading_keys(runs: Iterable[ScenarioRun]) -> list[ReadingKey]:
 def row_of(
     key: ReadingKey, info: ScenarioInfo, systems: Sequence[SystemInfo], runs: dict[str, ScenarioRun]
 ) -> HistoryRow:
-    """Return one row of the history."""
+    """Build one row of the history."""
     moments: list[Moment] = []
     sentences: list[str] = []
     changes: list[Change] = []
@@ -161,12 +165,12 @@ def row_of(
 
 
 def framework_of(system: SystemInfo) -> str:
-    """torch or oneflow; of a profile the framework that it imitates."""
+    """Return torch or oneflow; for a profile, the framework that it imitates."""
     return system.profile.partition("-")[0]
 
 
 def release_of(system: SystemInfo) -> str:
-    """The release as it is shown: 1.9.1; of a profile its numbers."""
+    """Return the displayed release, 1.9.1; for a profile, its numbers."""
     return system.profile.partition("-")[2] if system.name.startswith(MINI) else public(system.version)
 
 
@@ -176,12 +180,12 @@ def public(version: str) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """A version to compare."""
+    """Return a version as a sort key."""
     return release_order(version)[2]
 
 
 def moment_of(key: ReadingKey, system: SystemInfo, run: ScenarioRun) -> Moment:
-    """Return the reading of the system."""
+    """Return the system's reading."""
     reading: Reading | None = next((one for one in run.readings if one.key == key), None)
     if reading is None:
         return Moment(system.name, why=run.reason or "no such reading")
@@ -189,7 +193,7 @@ def moment_of(key: ReadingKey, system: SystemInfo, run: ScenarioRun) -> Moment:
 
 
 def with_changes(moments: Iterable[Moment]) -> Iterator[Moment]:
-    """The moments, marked where one is other than the last one before it that could tell."""
+    """Yield the moments, marked where one differs from the last conclusive one."""
     last: Moment | None = None
     for moment in moments:
         if moment.is_unstable or (moment.is_there and moment.value == INCONCLUSIVE):
@@ -204,7 +208,7 @@ def with_changes(moments: Iterable[Moment]) -> Iterator[Moment]:
 
 
 def sentence(framework: str, systems: Sequence[SystemInfo], moments: Sequence[Moment]) -> str:
-    """`never` until 1.9.1, `gc` from 1.10.2 to 1.13.1, `never` from 2.9.1."""
+    """Format a history: `never` until 1.9.1, `gc` from 1.10.2 to 1.13.1, `never` from 2.9.1."""
     spans: list[tuple[Moment, list[str]]] = []
     for system, moment in zip(systems, moments, strict=True):
         if not spans or moment.is_changed:
@@ -227,7 +231,7 @@ def when(releases: Sequence[str], is_first: bool, is_last: bool) -> str:
 
 
 def words(moment: Moment) -> str:
-    """A value as a sentence has it."""
+    """Format a value within a sentence."""
     if not moment.is_there:
         return "not there"
     value = moment.value
@@ -237,7 +241,7 @@ def words(moment: Moment) -> str:
 def changes_between(
     framework: str, systems: Sequence[SystemInfo], moments: Sequence[Moment], info: ScenarioInfo
 ) -> Iterator[Change]:
-    """Return the pull request behind each change, if it is known; none if more than one came in between."""
+    """Yield the pull request behind each change if known; none if several came in between."""
     for number, moment in enumerate(moments):
         if not moment.is_changed:
             continue

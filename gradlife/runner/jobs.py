@@ -1,4 +1,4 @@
-"""Runs stories in one system: in the children of a fork server, or in this very process."""
+"""Run stories in one system: in children of a fork server, or in this process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradlife.runner.worker.story_run import run_file
 
 
 def job_for(story: Story, backend: Backend, also: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what a worker needs in order to run a story."""
+    """Return what a worker needs to run a story."""
     spec = backend.worker_spec()
     return {
         "do": "tell",
@@ -34,12 +34,12 @@ def job_for(story: Story, backend: Backend, also: Sequence[str] = ()) -> dict[st
 
 
 def run_in_worker(server: ForkServer, story: Story, backend: Backend, limit: float, also: Sequence[str]) -> ScenarioRun:
-    """Tell a story in a child of a server that has the backend's framework."""
+    """Run a story in a child of a server that has imported the backend's framework."""
     return run_of(story.info, backend.name, server.do(job_for(story, backend, also), limit), limit)
 
 
 def run_story_here(story: Story, backend: Backend, also: Sequence[str] = ()) -> ScenarioRun:
-    """Tell a story in this process, for debugging: nothing is caught but exceptions, and there is no time limit."""
+    """Run a story in this process, for debugging: only exceptions are caught, and there is no time limit."""
     info: ScenarioInfo = story.info
     if info.isolation == "fresh":
         return RunUnavailable(info.id, backend.name, why="needs an interpreter of its own")
@@ -51,7 +51,7 @@ def run_story_here(story: Story, backend: Backend, also: Sequence[str] = ()) -> 
 
 @contextlib.contextmanager
 def default_profile_restored(module: str) -> Iterator[None]:
-    """Leave the engine of this process as it was found."""
+    """Restore this process's engine profile at the end."""
     fw = importlib.import_module(module)
     current = getattr(fw, "current_profile", None)
     before = current() if current is not None else None

@@ -1,11 +1,11 @@
-"""Are the scenarios sharp enough? Each ownership policy is replaced in turn, and some scenario must turn red.
+"""Test the scenarios: replace each ownership policy in turn; some scenario must fail.
 
     python -m gradlife.runner.mutants [PATH ...] [-k EXPR] [--profile NAME ...] [--all]
 
 A mutant is a profile of the mini engine with one policy replaced by another value of its axis. It is killed when a
-reading contradicts what its scenario declares for the profile, or when a scenario raises, crashes or hangs that did not
-before. One that only differs from the profile in some reading, or not at all, survives: a scenario is missing. Policies that
-a release gives no way to see (`UNSEEN`) are not mutated there.
+reading contradicts its scenario's declaration for the profile, or when a scenario raises, crashes or hangs that did not
+before. A mutant that only changes undeclared readings, or none, survives: a scenario is missing. Policies that no
+program can observe in a release (`UNSEEN`) are not mutated there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gradlife.runner.server import ForkServer
 #: The profiles that are mutated by default.
 PROFILES = ("torch-2.13", "torch-1.2")
 
-#: Policies that nothing in a program of that release can show, so no story can tell; they are mutated on the other profile.
+#: Policies that no program can observe in that release; they are mutated on the other profile.
 UNSEEN = {
     "torch-1.2": {
         "storage_identity": "a storage is a new object at each call",
@@ -42,7 +42,7 @@ UNSEEN = {
     }
 }
 
-#: Seconds that a scenario may take under a mutant.
+#: Time limit of a scenario under a mutant, in seconds.
 TIME_LIMIT = 20.0
 
 #: Mutants that run at the same time.
@@ -60,32 +60,32 @@ class Mutant:
 
     @property
     def spec(self) -> str:
-        """The name that the engine and `mini:` use."""
+        """The name that the engine and `mini:` accept."""
         return f"{self.profile}+{self.axis}={self.new}"
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The verdicts of the scenarios on a mutant."""
+    """The results of the scenarios on one mutant."""
 
     mutant: Mutant
-    red: tuple[str, ...]  # what turned scenarios red
+    red: tuple[str, ...]  # why scenarios fail
     differing: tuple[str, ...]  # scenarios with a reading that differs from the unmutated profile's
-    scenarios: int  # how many scenarios were run
+    scenarios: int  # number of scenarios run
 
     @property
     def is_killed(self) -> bool:
-        """Did a scenario turn red?"""
+        """Whether a scenario failed."""
         return bool(self.red)
 
     @property
     def verdict(self) -> str:
-        """The verdict in one word or two."""
+        """The verdict in one or two words."""
         return "killed" if self.red else "only differs" if self.differing else "SURVIVED"
 
 
 def mutants_of(profile: str, policies: Mapping[str, str], values: Mapping[str, Sequence[str]]) -> Iterator[Mutant]:
-    """Every mutant of a profile: each axis, each of its other values."""
+    """Yield every mutant of a profile: each axis with each of its other values."""
     for axis, old in policies.items():
         for new in values[axis]:
             if new != old:
@@ -93,20 +93,22 @@ def mutants_of(profile: str, policies: Mapping[str, str], values: Mapping[str, S
 
 
 def seen_policies(profile: str) -> dict[str, str]:
-    """The profile's policies, those that its release gives no way to see left out."""
+    """Return the profile's policies that its release can show."""
     unseen = UNSEEN.get(profile, {})
     return {axis: value for axis, value in policies_of(profile).items() if axis not in unseen}
 
 
 def try_mutants(stories: Sequence[Story], profiles: Sequence[str] = PROFILES, all_stories: bool = False) -> list[Trial]:
-    """Try every mutant of the profiles, in order. One is left as soon as it is killed, unless all stories are wanted."""
+    """Try every mutant of the profiles, in order. Stop at a mutant's first failing scenario unless all stories are
+    wanted.
+    """
     mutants = [mutant for profile in profiles for mutant in mutants_of(profile, seen_policies(profile), axes())]
     bench = Bench(stories, profiles, all_stories)
     return bench.work(mutants)
 
 
 class Bench:
-    """A few fork servers that try mutants side by side, against recordings of the unmutated profiles."""
+    """Fork servers that try mutants in parallel, compared with readings of the unmutated profiles."""
 
     def __init__(self, stories: Sequence[Story], profiles: Sequence[str], all_stories: bool) -> None:
         self._stories = stories
@@ -115,7 +117,7 @@ class Bench:
         self._profiles = profiles
 
     def work(self, mutants: Sequence[Mutant]) -> list[Trial]:
-        """Record the profiles, then try the mutants; the trials are in the mutants' order."""
+        """Record the profiles, then try the mutants. Return the trials in the mutants' order."""
         with ForkServer(MODULE) as server:
             for profile in self._profiles:
                 self._recordings[profile] = self._record(server, profile)
@@ -165,14 +167,14 @@ class Bench:
 
 
 def raised_or(result: Trial | BaseException) -> Trial:
-    """The trial, unless it could not be made."""
+    """Return the trial, or raise the error that prevented it."""
     if isinstance(result, BaseException):
         raise result
     return result
 
 
 def reasons(story: Story, backend: MiniBackend, before: ScenarioRun, run: ScenarioRun) -> list[str]:
-    """Return why a story is red under the mutant and was not before; at most one reason."""
+    """Return why a story fails under the mutant and did not before; at most one reason."""
     if run.is_failure:
         return [] if before.is_failure else [f"{story.info.name}: {run.reason}"]
     system = backend.describe()
@@ -184,12 +186,12 @@ def reasons(story: Story, backend: MiniBackend, before: ScenarioRun, run: Scenar
 
 
 def contradictions(run: ScenarioRun, story: Story, backend: MiniBackend) -> list[ExpectationResult]:
-    """Return the contradictions that the story has without a mutation."""
+    """Return the readings of a run that contradict their declarations."""
     return [result for result in check_run(run, backend.describe(), story.info) if result.is_contradiction]
 
 
 def first_difference(before: Iterable[Reading], after: Iterable[Reading]) -> Reading | None:
-    """The first reading that is not as it was, or that there was not."""
+    """Return the first reading that is new or has another value."""
     known = {reading.key: reading for reading in before}
     for reading in after:
         if not reading.status and is_comparable(reading.probe, reading.subject):
@@ -200,7 +202,7 @@ def first_difference(before: Iterable[Reading], after: Iterable[Reading]) -> Rea
 
 
 def table(trials: Sequence[Trial]) -> str:
-    """The trials as text, one a line."""
+    """Format the trials, one per line."""
     width = max(len(trial.mutant.spec) for trial in trials)
     lines = []
     for trial in trials:
@@ -210,7 +212,7 @@ def table(trials: Sequence[Trial]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line: 0 if every mutant was killed, 1 with the survivors named, 2 on a usage error."""
+    """Run the command line: 0 if every mutant was killed, 1 with the survivors named, 2 on a usage error."""
     parser = argparse.ArgumentParser(
         prog="python -m gradlife.runner.mutants", description=(__doc__ or "").split("\n")[0]
     )

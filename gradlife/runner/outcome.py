@@ -1,4 +1,4 @@
-"""The run of one scenario, built from a child's records and from how it ended."""
+"""Build the run of one scenario from a child's records and how the child ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradlife.runner.server import Ended
 from gradlife.runner.worker.child import EXIT_MUTE
 from gradlife.runner.worker.supervisor import RESULT_LIMIT
 
-#: The stage of what an interpreter does after its story.
+#: The stage of readings about interpreter exit.
 EXIT_STAGE = "exit"
 
 MUTE = "the story closed the descriptor that the lab reports on"
@@ -23,7 +23,7 @@ OVERFLOWED = f"it reported more than {RESULT_LIMIT // 2**20} MB"
 
 
 def run_of(info: ScenarioInfo, system: str, ended: Ended, limit: float) -> ScenarioRun:
-    """Return how the scenario ended in this system."""
+    """Build the run from how the scenario ended in this system."""
     taken = Taken(info.id, system, ended.records)
     last = next((r for r in reversed(ended.records) if r["kind"] in ("done", "failed", "unavailable")), None)
     common: dict[str, Any] = {
@@ -53,16 +53,14 @@ def run_of(info: ScenarioInfo, system: str, ended: Ended, limit: float) -> Scena
 
 
 class Taken:
-    """The records of a child: readings (a later one of the same key replaces an earlier one), events, drawings of
-    owners.
-    """
+    """The records of a child: readings (a later one of the same key replaces an earlier one), events, ownership graphs."""
 
     def __init__(self, scenario: str, system: str, records: tuple[dict[str, Any], ...]) -> None:
         self.readings: dict[ReadingKey, Reading] = {}
         self.events: list[Event] = []
         self.owners: list[Ownership] = []
         self.graphs: list[OwnerGraph] = []
-        self.is_sound = True  # were all records well-formed?
+        self.is_sound = True  # whether all records were well-formed
         for record in records:
             try:
                 self._take(scenario, system, record)
@@ -82,7 +80,7 @@ class Taken:
 
 
 def reading_of(scenario: str, system: str, record: dict[str, Any]) -> Reading:
-    """One reading from its record."""
+    """Build one reading from its record."""
     stage, subject, probe = record["stage"], record["subject"], record["probe"]
     if not all(isinstance(text, str) for text in (stage, subject, probe)):
         raise TypeError("a reading is about texts")
@@ -91,7 +89,7 @@ def reading_of(scenario: str, system: str, record: dict[str, Any]) -> Reading:
 
 
 def graph_of(stage: str, drawing: dict[str, Any]) -> OwnerGraph:
-    """A drawing of owners from its record."""
+    """Build an ownership graph from its record."""
     nodes = tuple(OwnerNode(**node) for node in drawing["nodes"])
     return OwnerGraph(
         stage, nodes, tuple(OwnerEdge(*edge) for edge in drawing["edges"]), drawing["left_out"], drawing["source"]
@@ -99,17 +97,17 @@ def graph_of(stage: str, drawing: dict[str, Any]) -> OwnerGraph:
 
 
 def mute_or_crashed(common: dict[str, Any], exit_code: int) -> ScenarioRun:
-    """A child that ended without a last word."""
+    """Return the run of a child that ended without a final record."""
     return RunFailed(**common, error=MUTE) if exit_code == EXIT_MUTE else crashed(common, exit_code)
 
 
 def crashed(common: dict[str, Any], exit_code: int) -> RunCrashed:
-    """A child that ended by a signal or with an exit code of its own."""
+    """Return the run of a child that ended by a signal or with its own exit code."""
     return RunCrashed(**common, exit_code=exit_code, signal=signal_name(exit_code))
 
 
 def signal_name(exit_code: int) -> str:
-    """`SIGSEGV` for -11; empty for what is no signal."""
+    """Return `SIGSEGV` for -11; empty if it is not a signal."""
     if exit_code >= 0:
         return ""
     try:
@@ -119,7 +117,7 @@ def signal_name(exit_code: int) -> str:
 
 
 def exit_readings(scenario: str, system: str, ended: Ended) -> tuple[Reading, ...]:
-    """Return the readings of interpreter exit: exit code or signal, and the lines printed on the way out."""
+    """Return the readings of interpreter exit: exit code or signal, and the lines printed at exit."""
     lines = [line[len(EXIT_MARK) :] for line in ended.output.splitlines() if line.startswith(EXIT_MARK)]
     code = signal_name(ended.exit_code) or ended.exit_code
     return (
@@ -129,5 +127,5 @@ def exit_readings(scenario: str, system: str, ended: Ended) -> tuple[Reading, ..
 
 
 def declares_exit(info: ScenarioInfo) -> bool:
-    """Does the scenario itself say which exit code it expects?"""
+    """Whether the scenario declares the expected exit code."""
     return any((expect.probe, expect.subject) == ("exit", "exit code") for expect in info.expects)

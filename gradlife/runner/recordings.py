@@ -1,4 +1,4 @@
-"""Stories read from a recording, and recordings made of stories that were run."""
+"""Read stories from a recording, and make recordings of stories that ran."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gradlife.runner.compare import same_value
 from gradlife.runner.digest import digest_of
 from gradlife.runner.discover import Story
 
-#: Stories named at most in an error about stories that do not fit.
+#: Most stories named in an error about stories that do not match.
 NAMED = 8
 
 
 class MisfitError(UsageError):
-    """A recording of stories that are run differently now."""
+    """A recording of stories that have changed since."""
 
 
 def recorded_run(story: Story, backend: RecordedBackend) -> ScenarioRun:
@@ -36,7 +36,7 @@ def recorded_run(story: Story, backend: RecordedBackend) -> ScenarioRun:
 
 
 def check_fit(stories: Iterable[Story], backend: RecordedBackend) -> None:
-    """Raise if the recording is of other stories than these: of other code, or under other names."""
+    """Raise if the recorded stories have other code or other names than these."""
     stories = tuple(stories)
     digests = {story.info.id: digest_of(story.path, story.info) for story in stories}
     changed = [
@@ -55,7 +55,7 @@ def check_fit(stories: Iterable[Story], backend: RecordedBackend) -> None:
 
 
 def misfit(backend: RecordedBackend, names: Sequence[str], what: str) -> MisfitError:
-    """The refusal of a recording, with the command that renews it."""
+    """Return the error for an outdated recording, with the command that renews it."""
     text = names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
     command = backend.renewal(names if len(names) <= NAMED else ())
     return MisfitError(f"{backend.name} {what.format(text)}", command)
@@ -68,7 +68,7 @@ def make_recording(
     day: str,
     kept: Recording | None = None,
 ) -> Recording:
-    """A recording of stories that were run in several rounds; what else was kept of the same system stays in it."""
+    """Make a recording of stories from several rounds; other kept stories of the same system stay in it."""
     system = replace(backend.describe(), name=recorded_name(backend))
     by_story = {
         story.info.id: [run for runs in rounds for run in runs if run.scenario == story.info.id] for story in stories
@@ -83,7 +83,7 @@ def make_recording(
 
 
 def recorded_name(backend: Backend) -> str:
-    """Return the name of a system's recording: `torch-2.13.0`; for a profile of the engine `mini-torch-2.13`."""
+    """Return the name of a system's recording: `torch-2.13.0`, or `mini-torch-2.13` for an engine profile."""
     system = backend.describe()
     if ":" in system.name and "@" not in system.name:
         return system.name.replace(":", "-")
@@ -91,13 +91,13 @@ def recorded_name(backend: Backend) -> str:
 
 
 def backend_words(backend: Backend) -> str:
-    """The backend's name, without the path of an interpreter: another machine has it elsewhere."""
+    """Return the backend's name without an interpreter's path, which differs between machines."""
     framework, at, interpreter = backend.name.partition("@")
     return f"{framework}@{recorded_name(backend)}" if at and "/" in interpreter else backend.name
 
 
 def refuse_other_system(kept: Recording, system: SystemInfo, name: str, file: str) -> None:
-    """Raise if a file holds readings of another system than the one that is to be recorded into it."""
+    """Raise if a file holds readings of another system than the one to be recorded into it."""
     old, new = replace(kept.system, name=name, version=""), replace(system, name=name, version="")
     if kept.system.name != name or old != new:
         was, now = describe(kept.system), describe(replace(system, name=name))
@@ -105,12 +105,12 @@ def refuse_other_system(kept: Recording, system: SystemInfo, name: str, file: st
 
 
 def describe(system: SystemInfo) -> str:
-    """A system in a few words."""
+    """Describe a system in a few words."""
     return f"{system.name} (Python {system.python}, {system.platform})"
 
 
 def recorded_story(runs: Sequence[ScenarioRun], digest: str, system: str) -> RecordedStory:
-    """One story from several runs of it: the ending that most had, and what all that ended so agree on."""
+    """Merge several runs of a story: the most frequent ending, and the readings on which those runs agree."""
     outcomes = Counter(run.outcome for run in runs)
     usual = max(runs, key=lambda run: outcomes[run.outcome])
     alike = [readings_of(run) for run in runs if run.outcome == usual.outcome]
@@ -121,19 +121,19 @@ def recorded_story(runs: Sequence[ScenarioRun], digest: str, system: str) -> Rec
 
 
 def bare(run: ScenarioRun) -> ScenarioRun:
-    """A run without what changes from run to run: times, traces, places in files."""
+    """Return a run without details that change from run to run: times, traces, places in files."""
     if isinstance(run, RunOk):
         return replace(run, seconds=0.0, events=(), owners=(), graphs=())
     return replace(run, line=0, traceback="") if isinstance(run, RunFailed) else run
 
 
 def readings_of(run: ScenarioRun) -> dict[ReadingKey, Reading]:
-    """The readings of a run that may be held against another run's."""
+    """Return the readings of a run that can be compared with another run's."""
     return {reading.key: reading for reading in run.readings if reading.status != Status.NOT_COMPARED}
 
 
 def every_reading(runs: Sequence[dict[ReadingKey, Reading]]) -> list[Reading]:
-    """The readings of any run, in the order of the first that has most of them."""
+    """Return the keys of all readings, in the order of the run that has most of them."""
     fullest = max(runs, key=len)
     found = dict(fullest)
     for run in runs:
@@ -143,7 +143,7 @@ def every_reading(runs: Sequence[dict[ReadingKey, Reading]]) -> list[Reading]:
 
 
 def agreed(reading: Reading, runs: Sequence[dict[ReadingKey, Reading]], system: str) -> Reading:
-    """A reading as all runs have it; with all that was seen where they disagree or some have none."""
+    """Return the agreed value of a reading; with all values seen if runs disagree or some lack it."""
     values = [run[reading.key].value for run in runs if reading.key in run]
     distinct = [
         value for number, value in enumerate(values) if not any(same_value(value, old) for old in values[:number])

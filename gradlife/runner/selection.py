@@ -1,4 +1,4 @@
-"""Selects scenarios by an expression of words: `ctx and not (hook or view)`."""
+"""Select scenarios by a word expression: `ctx and not (hook or view)`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Selector = Callable[[str], bool]
 
 
 def selector(expression: str) -> Callable[[ScenarioInfo], bool]:
-    """A test of scenarios: a word is true if it is in the id, the pattern or an origin, in any case."""
+    """Return a test of scenarios: a word is true if it is in the id, the pattern or an origin, ignoring case."""
     chosen = text_selector(expression)
     return lambda info: chosen(" ".join((info.id, info.pattern or "", *info.origin)).lower())
 
 
 def text_selector(expression: str) -> Selector:
-    """A test of texts in small letters: a word is true if it is in the text."""
+    """Return a test of lower-case texts: a word is true if the text contains it."""
     tokens = _TOKEN.findall(expression)
     return _Parser(expression, tokens).parse() if tokens else lambda text: True
 

@@ -1,4 +1,4 @@
-"""The parent's side of a fork server: starts it, hands it jobs, replaces it when a story took it down."""
+"""The parent's side of a fork server: start it, send it jobs, replace it if a story killed it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradlife.errors import GradlifeError, shortened
 from gradlife.runner.worker.boot import boot_arguments, foreign_boot_arguments
 from gradlife.runner.worker_archive import rest_of_package, write_archive
 
-#: Seconds that the import of a framework may take, and an answer after the limit of its job.
+#: Seconds for the import of a framework, and for an answer after a job's time limit.
 START_LIMIT = 180.0
 GRACE = 30.0
 
@@ -27,25 +27,25 @@ ERROR_LIMIT = 400
 
 
 class ServerError(GradlifeError):
-    """A fork server that does not come up: its framework can't be imported."""
+    """The fork server did not start: its framework cannot be imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The end of a child, and its records until then."""
+    """How a child ended, and its records."""
 
     exit_code: int
     timed_out: bool
     overflowed: bool
     output: str
     records: tuple[dict[str, Any], ...]
-    is_garbled: bool  # something else than records was written on the lab's descriptor
+    is_garbled: bool  # something other than records was written to the lab's descriptor
 
 
 class ForkServer:
-    """One warm interpreter with one framework module imported; none (empty name) only lists scenario files.
+    """A warm interpreter with one framework module imported; with an empty name it only lists scenario files.
 
-    interpreter: the path of another one than this, which gets the worker's source from here; abi: what it is built for.
+    interpreter: the path of another interpreter, which gets the worker's source from here; abi: its ABI.
     """
 
     def __init__(self, module: str, interpreter: str = "", abi: str = "") -> None:
@@ -68,7 +68,7 @@ class ForkServer:
         self.close()
 
     def start(self) -> None:
-        """Start the server if it does not run, and wait until its framework is imported."""
+        """Start the server if it does not run, and wait for the import of its framework."""
         if self._process is not None:
             return
         self._launch()
@@ -79,7 +79,9 @@ class ForkServer:
             raise ServerError(f"{self.module} can't be imported: {shortened(error, ERROR_LIMIT)}")
 
     def do(self, job: dict[str, Any], limit: float) -> Ended:
-        """Do one job in a child. If the server dies too, that is the child's crash; the next job gets a new server."""
+        """Do one job in a child. If the server dies too, that is reported as the child's crash; the next job gets a new
+        server.
+        """
         self.start()
         assert self._reader is not None
         assert self._connection is not None
@@ -92,7 +94,7 @@ class ForkServer:
             return self._lost()
 
     def kill(self) -> None:
-        """End the server and its child at once, from any thread; whoever waits for an answer gets the child's crash."""
+        """Kill the server and its child, from any thread; whoever waits for an answer gets the child's crash."""
         process = self._process
         if process is not None:
             process.kill()
@@ -100,7 +102,7 @@ class ForkServer:
     def close(self) -> None:
         """Hang up and wait for the server to end."""
         if self._connection is not None:
-            with contextlib.suppress(OSError):  # the reader has the same socket open
+            with contextlib.suppress(OSError):  # the reader uses the same socket
                 self._connection.shutdown(socket.SHUT_RDWR)
             self._connection.close()
         if self._process is not None:
@@ -116,7 +118,7 @@ class ForkServer:
         self._process = self._connection = self._reader = self._folder = None
 
     def _launch(self) -> None:
-        """Start the process. What it prints is read whenever it is waited for, and dropped but for its end."""
+        """Start the process. Its output is read during every wait, and only the end is kept."""
         ours, theirs = socket.socketpair()
         output, theirs_output = os.pipe()
         self._connection, self._reader = ours, LineReader(os.dup(ours.fileno()), output)
@@ -146,7 +148,9 @@ class ForkServer:
         return foreign_boot_arguments(self._interpreter, archive, rest_of_package(self._abi), order)
 
     def _own_folder(self) -> str:
-        """A temporary folder for the worker's source, and for what a framework leaves where it is started: OneFlow a log."""
+        """Make a temporary folder for the worker's source, and for files that a framework writes at start, such as
+        OneFlow's log.
+        """
         self._folder = tempfile.TemporaryDirectory(prefix="gradlife-worker-", ignore_cleanup_errors=True)
         return self._folder.name
 
@@ -154,7 +158,7 @@ class ForkServer:
         return child_environment(self._interpreter) if self._interpreter else dict(os.environ)
 
     def _receive(self, limit: float) -> dict[str, Any] | None:
-        """The server's next message; None if it is gone, late, or says something else."""
+        """Return the server's next message; None if the server is gone, late, or sends something else."""
         assert self._reader is not None
         try:
             message = json.loads(self._reader.line(limit))
@@ -163,7 +167,7 @@ class ForkServer:
         return message if isinstance(message, dict) else None
 
     def _lost(self) -> Ended:
-        """Return the message about a child whose server died or fell silent."""
+        """Describe a child whose server died or stopped answering."""
         assert self._process is not None
         self._process.kill()
         code = self._process.wait()
@@ -172,13 +176,13 @@ class ForkServer:
         return Ended(code, False, False, f"the story took its fork server down\n{words}", (), False)
 
     def _last_words(self) -> str:
-        """The end of what the server itself printed."""
+        """Return the end of the server's own output."""
         assert self._reader is not None
         return self._reader.last_words() or "it ended without a word"
 
 
 def ended_of(ended: dict[str, Any], data: bytes) -> Ended:
-    """Return the end of a child, from the server's message and the lines of records after it."""
+    """Build a child's end from the server's message and the records after it."""
     records, is_garbled = parse_records(data)
     return Ended(
         ended["exit_code"], ended["timed_out"], ended["overflowed"], ended["output"], tuple(records), is_garbled
@@ -186,7 +190,7 @@ def ended_of(ended: dict[str, Any], data: bytes) -> Ended:
 
 
 def parse_records(data: bytes) -> tuple[list[dict[str, Any]], bool]:
-    """The records among the lines that a child wrote on its descriptor, and whether there was anything else."""
+    """Return the records among a child's lines, and whether there was anything else."""
     records, is_garbled = [], False
     for line in data.splitlines():
         try:

@@ -1,4 +1,4 @@
-"""Sums a run up."""
+"""Sum up a run."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _UNDECIDED = (Status.NOT_AVAILABLE, Status.UNSTABLE)
 
 
 def sum_up(report: RunReport, seconds: float, judged: Sequence[ExpectationResult] = ()) -> Totals:
-    """The totals of a report whose readings have been compared and whose expectations have been checked.
+    """Return the totals of a report after readings were compared and expectations checked.
 
-    judged: what the heap graph said of each subject, against what became of it.
+    judged: the heap graph's verdict on each subject, compared with its measured lifetime.
     """
     comparisons = report.comparisons
     pairs = pair_totals(comparisons, report.systems, report.against)
@@ -41,8 +41,8 @@ def sum_up(report: RunReport, seconds: float, judged: Sequence[ExpectationResult
         expected=sum(pair.expected for pair in faithful),
         not_available=sum(pair.not_available for pair in faithful),
         unstable=sum(pair.unstable for pair in faithful),
-        telling=len(distinguishing & compared),
-        telling_any=len(distinguishing),
+        distinguishing=len(distinguishing & compared),
+        distinguishing_any=len(distinguishing),
         expectations_met=verdicts[Verdict.MET],
         contradictions=verdicts[Verdict.CONTRADICTED],
         failures=len(report.failures),
@@ -80,17 +80,17 @@ def pair_totals(
 
 
 def is_imitation(system: SystemInfo, profile: str) -> bool:
-    """Does the system claim to behave as this profile does? A mutant does not."""
+    """Whether the system claims to behave like this profile. A mutant does not."""
     return system.profile == profile and "+" not in system.name
 
 
 def faithful_keys(comparisons: Iterable[Comparison], systems: set[str]) -> set[ReadingKey]:
-    """Return the keys that were compared between systems of one profile."""
+    """Return the keys compared between systems of one profile."""
     return {each.key for each in comparisons if each.system in systems and each.status in _COMPARED}
 
 
 def distinguishing_keys(runs: Iterable[ScenarioRun]) -> set[ReadingKey]:
-    """The readings by which at least two systems can be distinguished, those that only the engine has left out."""
+    """Return the readings that distinguish at least two systems, without those that only the engine has."""
     engine_only = {probe.name for probe in PROBES if probe.engine_only}
     values: dict[ReadingKey, list[Json]] = defaultdict(list)
     for run in runs:

@@ -1,4 +1,4 @@
-"""The worker's source for an interpreter that has no gradlife: one archive, which that interpreter imports it from."""
+"""The worker's source as one archive, from which an interpreter without gradlife imports it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 
 import gradlife
 
-#: Files of the child's side of a run, relative to the folder of the package.
+#: Files of the child's side, relative to the package folder.
 PARTS = ("__init__.py", "_version.py", "errors.py", "scenario.py", "runner/__init__.py", "probes", "runner/worker")
 
 
 def write_archive(folder: str) -> str:
-    """Write the worker's source to a file in a folder; its path."""
+    """Write the worker's source to a file in a folder, and return its path."""
     path = os.path.join(folder, "worker.zip")
-    with zipfile.ZipFile(path, "w") as archive:  # stored: zlib may be missing there
+    with zipfile.ZipFile(path, "w") as archive:  # uncompressed: the other interpreter may lack zlib
         for name, source in sources():
             archive.write(source, name)
     return path
 
 
 def sources() -> Iterator[tuple[str, Path]]:
-    """Each file of the worker with its name in the archive."""
+    """Yield the worker's files with their names in the archive."""
     package = Path(gradlife.__file__).parent
     for part in PARTS:
         place = package / part
@@ -33,7 +33,5 @@ def sources() -> Iterator[tuple[str, Path]]:
 
 
 def rest_of_package(abi: str) -> list[str]:
-    """Return where an interpreter of this ABI finds the rest of gradlife, above all the heap graph; None if it is not
-    ours.
-    """
+    """Return where an interpreter of this ABI finds the rest of gradlife with the heap graph; None if the ABI differs."""
     return list(gradlife.__path__) if abi == sysconfig.get_config_var("SOABI") else []

@@ -56,8 +56,8 @@ def test_systems_that_differ_are_distinguished_by_their_readings(write_story: Wr
         "fake:fake-leaky": ("never", "differs"),
     }
     assert [result.verdict for result in report.expectations] == ["met", "met"]
-    assert report.totals.telling_any == 5  # expiry and liveness of the tensor and of its storage; bytes
-    assert report.totals.telling == 0  # no two systems of one profile were compared
+    assert report.totals.distinguishing_any == 5  # expiry and liveness of the tensor and of its storage; bytes
+    assert report.totals.distinguishing == 0  # no two systems of one profile were compared
 
 
 def test_a_subject_is_judged_by_the_graph_before_the_collector_shows_what_becomes_of_it(

@@ -157,7 +157,7 @@ def test_totals_count_the_pair_of_one_profile_and_what_distinguishes_profiles() 
     totals = sum_up(RunReport((NEW, OLD, MUTANT, TORCH), (info(),), runs, "torch"), 1.23456)
     assert (totals.systems, totals.scenarios, totals.runs, totals.readings, totals.seconds) == (4, 1, 4, 11, 1.235)
     assert (totals.compared, totals.same, totals.differs, totals.expected, totals.not_available) == (3, 2, 1, 0, 0)
-    assert (totals.telling, totals.telling_any) == (2, 2)
+    assert (totals.distinguishing, totals.distinguishing_any) == (2, 2)
     faithful = {(pair.system, pair.probe): (pair.same, pair.differs) for pair in totals.pairs if pair.faithful}
     assert faithful == {(NEW.name, "liveness"): (1, 0), (NEW.name, "value"): (1, 1)}
     assert {pair.system for pair in totals.pairs} == {NEW.name, OLD.name, MUTANT.name}

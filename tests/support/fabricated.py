@@ -120,7 +120,9 @@ def seven_systems() -> RunReport:
         PairTotals("mini:torch-2.13", "torch", "value", True, same=2),
         PairTotals("mini:torch-1.1", "torch", "liveness", False, same=2, differs=2),
     )
-    totals = Totals(7, 3, 21, 84, 6, 6, telling=2, telling_any=5, expectations_met=21, seconds=1.5, pairs=pairs)
+    totals = Totals(
+        7, 3, 21, 84, 6, 6, distinguishing=2, distinguishing_any=5, expectations_met=21, seconds=1.5, pairs=pairs
+    )
     return RunReport(SEVEN, (STORY, TWIN, PLAIN), tuple(runs), "torch", (), totals)
 
 

@@ -1,1 +1,1 @@
-"""Options that several commands share, and arguments of theirs."""
+"""Options and argument types that several commands share."""

@@ -1,7 +1,7 @@
-"""Options that stand after what a command runs: are they gradlife's, or the program's own?
+"""Options after the target of a command: do they belong to gradlife or to the program?
 
-A function is given none, and a script that reads no command line cannot mean any: what gradlife knows of them is its own,
-and it says so. To a script that does read its command line everything goes that stands after its name.
+A function takes none, and a script that reads no command line ignores them: gradlife takes the options that it knows,
+and says so. A script that reads its command line gets everything after its name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 
 from gradlife.cli.parser import Parser
 
-#: Libraries that programs parse their command line with.
+#: Libraries that programs use to parse their command line.
 READERS = re.compile(
     r"\b(argv|argparse|optparse|getopt|click|typer|fire|tyro|absl|hydra|docopt|plac|jsonargparse|configargparse"
     r"|simple_parsing|HfArgumentParser|LightningCLI|pydantic_settings|sacred|runpy)\b"
@@ -25,7 +25,9 @@ READERS = re.compile(
 def take_late_options(
     args: argparse.Namespace, add_options: Callable[[argparse.ArgumentParser], None], script: str | None
 ) -> argparse.Namespace:
-    """The arguments with those options read; `args.arguments` keeps the program's. ``--`` ends gradlife's own."""
+    """Return the arguments with these options parsed; `args.arguments` keeps the program's. ``--`` ends gradlife's
+    options.
+    """
     words: list[str] = args.arguments
     if words[:1] == ["--"]:
         return with_arguments(args, words[1:])
@@ -47,23 +49,23 @@ def take_late_options(
 
 
 def with_arguments(args: argparse.Namespace, words: list[str]) -> argparse.Namespace:
-    """The same, with other arguments for the program."""
+    """Return the arguments with other arguments for the program."""
     return argparse.Namespace(**{**vars(args), "arguments": words})
 
 
 def tell_of_lost(words: list[str], script: str) -> None:
-    """Options of gradlife's that a script gets and does not seem to know."""
+    """Warn about gradlife's options that a script receives and does not seem to know."""
     if words:
         say(f"{' '.join(words)} is handed to {script}; gradlife's own options stand before the script")
 
 
 def say(words: str) -> None:
-    """A word on standard error."""
+    """Print a line to standard error."""
     print(f"gradlife: {words}", file=sys.stderr)
 
 
 def texts(script: str) -> Iterator[str]:
-    """The sources of a script, and of the modules beside it that it imports."""
+    """Yield the sources of a script and of the modules beside it that it imports."""
     folder = os.path.dirname(os.path.abspath(script))
     waiting, seen = [script], {os.path.abspath(script)}
     while waiting:
@@ -77,7 +79,7 @@ def texts(script: str) -> Iterator[str]:
 
 
 def text_of(path: str) -> str:
-    """A source, or nothing where there is none to be read."""
+    """Return a file's source; empty if it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -86,7 +88,7 @@ def text_of(path: str) -> str:
 
 
 def imported(text: str) -> Iterator[str]:
-    """The names of modules at the top of packages that a source imports."""
+    """Yield the top-level modules and packages that a source imports."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):

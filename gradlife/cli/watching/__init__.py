@@ -1,1 +1,1 @@
-"""Watching programs: the loop that reports itself, and the process that is followed for days."""
+"""Watch programs: a loop that reports on itself, and a process followed for days."""

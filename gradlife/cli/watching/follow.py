@@ -1,4 +1,4 @@
-"""Watching a process for days: `gradlife attach PID --follow` and `gradlife hunt --follow`."""
+"""Watch a process for days: `gradlife attach PID --follow` and `gradlife hunt --follow`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from gradlife.reports.theme import make_console
 if TYPE_CHECKING:
     from gradlife.reports.formats.prometheus.metrics import Metrics
 
-#: The options that mean nothing without --follow.
+#: Options that require --follow.
 OPTIONS = {"every": "--every", "findings": "--findings", "state": "--state", "metrics": "--metrics"}
 
-#: Seconds between two measurements, where nothing else is said.
+#: Default seconds between two measurements.
 EVERY = 600.0
 
-#: Seconds between two looks for the socket of a program that begins.
+#: Seconds between two checks for the socket of a starting program.
 INTERVAL = 0.05
 
 
@@ -59,14 +59,14 @@ def add_follow(parser: argparse.ArgumentParser) -> None:
 
 
 def refuse_without_follow(args: argparse.Namespace) -> None:
-    """Raise UsageError where an option of --follow is given without it."""
+    """Raise UsageError if an option of --follow is given without it."""
     wrong = next((option for name, option in OPTIONS.items() if getattr(args, name) is not None), None)
     if wrong is not None and not args.follow:
         raise UsageError(f"{wrong} is an option of --follow", f"--follow {wrong}")
 
 
 def duration(text: str) -> float:
-    """``90s``, ``10min`` or ``2h`` in seconds."""
+    """Parse ``90s``, ``10min`` or ``2h`` as seconds."""
     try:
         return seconds_of(text)
     except UsageError as error:
@@ -74,14 +74,14 @@ def duration(text: str) -> float:
 
 
 def port(text: str) -> int:
-    """The number of a port."""
+    """Parse a port number."""
     if not re.fullmatch(r"[0-9]{1,5}", text) or not 0 < int(text) < 65536:
         raise argparse.ArgumentTypeError(f"{text!r} is no port")
     return int(text)
 
 
 class Follower:
-    """Shows findings as they become sure, writes them, and hands what is measured to Prometheus."""
+    """Show findings when they become certain, write them, and send measurements to Prometheus."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self._log = FindingsLog(args.findings, args.state)
@@ -89,7 +89,7 @@ class Follower:
         self._console = make_console(sys.stdout)
 
     def report(self, report: HuntReport) -> None:
-        """Show what was never told before."""
+        """Show findings that were not reported before."""
         if self._metrics is not None:
             self._metrics.report(report)
         fresh = self._log.take(report)
@@ -100,14 +100,14 @@ class Follower:
             sys.stdout.flush()
 
     def look(self, look: Look) -> None:
-        """Hand it on."""
+        """Send the measurement."""
         if self._metrics is not None:
             self._metrics.look(look)
 
     def follow(
         self, session: Session, terms: Terms, every: float, command: str, progress: Callable[[Progress], object]
     ) -> HuntReport | None:
-        """Follow until the process ends, its time is up, or the keyboard interrupts; the last report."""
+        """Follow until the process ends, its time is up, or the keyboard interrupts. Return the last report."""
         latest: list[HuntReport] = []
 
         def report(found: HuntReport) -> None:
@@ -122,7 +122,7 @@ class Follower:
 
 
 def follow_program(args: argparse.Namespace, target: str) -> Result:
-    """Start a program, follow it to its end, and tell how that was. ``target`` is what reports call it."""
+    """Start a program, follow it to its end, and return its report. ``target`` is its name in reports."""
     follower = Follower(args)
     command = f"gradlife hunt --follow {target}"
     terms = Terms(args.steps, inf, args.step_on, args.memory_limit)
@@ -142,11 +142,11 @@ def follow_program(args: argparse.Namespace, target: str) -> Result:
 
 
 def nobody(progress: Progress) -> None:
-    """Shows no progress: the screen is the program's."""
+    """Show no progress: the screen belongs to the program."""
 
 
 def metrics_at(port: int | None) -> Metrics | None:
-    """Metrics that Prometheus can ask for at a port."""
+    """Serve metrics to Prometheus at a port."""
     if port is None:
         return None
     from gradlife.reports.formats.prometheus.metrics import Metrics, listen

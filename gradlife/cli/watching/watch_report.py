@@ -1,4 +1,4 @@
-"""`gradlife.watch()`: the report of a watched loop goes to standard error as soon as it is known."""
+"""`gradlife.watch()`: print the report of a watched loop to standard error as soon as it is known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradlife.hunting.run.running import RunningHunt, Terms
 from gradlife.hunting.run.watch import Watch
 from gradlife.model.hunt import Finding, HuntReport
 
-#: A loop writes `with gradlife.watch():` anew each time: the same place is the same watch.
+#: A loop runs `with gradlife.watch():` anew each time; the same source line is the same watch.
 _watches: dict[tuple[str, int], Watch] = {}
 
 
@@ -48,18 +48,18 @@ def watch(
     on_finding: Callable[[Finding], object] | None = None,
     metrics: bool = False,
 ) -> Watch | Watcher:
-    """Hunts in a loop: ``with gradlife.watch():`` around its body. A step is one time through the block.
+    """Hunt in a loop: put ``with gradlife.watch():`` around its body. Each pass through the block is a step.
 
-    The report is printed on standard error once enough steps were seen, and the loop goes on; ``on_report`` is called
-    with it instead where it is given. ``steps`` is the number of steps to judge by.
+    The report is printed to standard error after enough steps, and the loop goes on; if ``on_report`` is given, it is
+    called with the report instead. ``steps`` is the number of steps to judge by.
 
-    ``with gradlife.watch(every="10 min"):`` around a whole program watches it for days, from a thread of its own. Steps are
-    those of optimizers, DataLoaders or backward passes, calls of ``step_on`` ("module:function"), else seconds. The first
-    answer comes as in every hunt; later rounds take ``every`` (a time, or seconds) at least, then a share of all so far.
-    A finding is told once, as soon as it is sure: to ``on_finding``, as a line of JSON in the file ``findings``, else on
-    standard error. The file ``state`` remembers what was told when the program runs again. With ``metrics`` the registry
-    of ``prometheus_client`` has gauges of what is alive and what grows. Each look forks the process. Raises UsageError for
-    a file that can't be written.
+    ``with gradlife.watch(every="10 min"):`` around a whole program watches it for days, from a separate thread. A step
+    is an optimizer step, DataLoader batch or backward pass, a call of ``step_on`` ("module:function"), or else a
+    second. The first result comes as in every hunt; later rounds take at least ``every`` (a time, or seconds), then a
+    share of the total time. Each finding is reported once, when it is certain: to ``on_finding``, as a JSON line in the
+    file ``findings``, else on standard error. The file ``state`` remembers reported findings between runs. With
+    ``metrics``, the registry of ``prometheus_client`` gets gauges of what is alive and what grows. Each measurement
+    forks the process. Raises UsageError for a file that cannot be written.
     """
     if every is not None:
         return Watcher(
@@ -74,7 +74,7 @@ def watch(
 
 
 def show(report: HuntReport) -> None:
-    """Print it on standard error."""
+    """Print the report to standard error."""
     from gradlife.reports.hunt.terminal import print_hunt
     from gradlife.reports.theme import make_console
 
@@ -84,7 +84,7 @@ def show(report: HuntReport) -> None:
 def follow_here(
     every: float, step_on: str, log: FindingsLog, on_finding: Callable[[Finding], object] | None, metrics: bool
 ) -> Follow:
-    """What watches this process for days."""
+    """Return the follower that watches this process for days."""
     gauges = None
     if metrics:
         from gradlife.reports.formats.prometheus.metrics import Metrics

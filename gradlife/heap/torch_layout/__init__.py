@@ -1,3 +1,1 @@
-"""The places of fields in PyTorch's C++ objects: found once per process on specimens, then read without calling
-PyTorch.
-"""
+"""Offsets of fields in PyTorch's C++ objects: found once per process on specimens, then read without calling PyTorch."""

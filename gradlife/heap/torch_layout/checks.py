@@ -1,6 +1,6 @@
-"""Is the layout that was found right? What the extension tells of toy objects, against what is known of them.
+"""Check the layout that was found: compare the extension's answers about specimens with the known ones.
 
-A field that a wrong answer depends on is given up: better a part of the heap that is said to be unseen than a wrong one.
+A field that leads to a wrong answer is dropped: a missing part of the heap is better than a wrong one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gradlife.heap.torch_layout.specimens import CONTEXT_TUPLES, Toys
 
 @dataclass(frozen=True)
 class Check:
-    """The expected result, the actual result, and the fields that it comes from, the most particular first."""
+    """The expected and the actual result, and the fields it depends on, the most specific first."""
 
     fields: tuple[str, ...]
     expected: object
@@ -45,14 +45,14 @@ Checks = Iterator[Check]
 
 
 def description_of(shown: object) -> dict[tuple[str, int], int]:
-    """The references of an object, or of the native one at an address: by label and index."""
+    """Return the references of a Python object, or of the C++ object at an address, by label and index."""
     return {(label, index): address for label, index, _, address in _heap._torch_references(shown)}
 
 
 def references(shown: object, known: dict[tuple[str, int], tuple[object, tuple[str, ...]]]) -> Checks:
-    """One check for each reference that an object has; one more for those that it has not.
+    """Yield a check for each reference that an object has, and one that it has no others.
 
-    `known`: by label and index the address, None where there is to be none, and the fields that it comes from.
+    `known`: by label and index the address, None if there must be no reference, and the fields it depends on.
     """
     result = description_of(shown)
     for key, (address, fields) in known.items():
@@ -79,7 +79,7 @@ def of_wrappers(toys: Toys) -> Checks:
 
 
 def of_contexts(toys: Toys) -> Checks:
-    """Check the references from a ctx to its node and to what it saved, and back."""
+    """Check the references from a ctx to its node and saved tensors, and back."""
     ctx = toys.custom.grad_fn
     node = node_of_context(ctx)
     owned = node if context_owns_node(toys) else None
@@ -93,7 +93,7 @@ def of_contexts(toys: Toys) -> Checks:
             ("saved_tensors", 1): (toys.result._cdata, saved),
         },
     )
-    toys.apply(toys.leaf, toys.result)  # with the layout that is in use
+    toys.apply(toys.leaf, toys.result)  # with the layout in use
     for name in CONTEXT_TUPLES:
         yield Check((f"{name.removesuffix('_tensors')}_in_context",), name, toys.labels_in_forward.get(name))
     by_name = description_of(node) if node is not None else {}
@@ -101,7 +101,7 @@ def of_contexts(toys: Toys) -> Checks:
 
 
 def of_tensors(toys: Toys) -> Checks:
-    """Check the references from an impl to its storage and to its autograd metadata."""
+    """Check the references from an impl to its storage and autograd metadata."""
     leaf, meta = toys.leaf, ("meta_in_impl", "meta_class")
     coupled = ("wrapper_in_impl", "are_counts_coupled", "count_in_target")
     is_coupled = are_counts_coupled(toys.torch)
@@ -133,12 +133,12 @@ def of_tensors(toys: Toys) -> Checks:
     base = ("base_in_meta", "has_base_in_meta", *meta)
     yield Check(base, leaf._cdata, description_of(toys.view._cdata).get(("base", -1)))
     labels = [label for label, *_ in _heap._torch_references(toys.sparse._cdata)]
-    yield Check(("impl_bytes", "tensor_class"), True, labels.count("part") >= 2)  # a word of padding may look like one
+    yield Check(("impl_bytes", "tensor_class"), True, labels.count("part") >= 2)  # a padding word may look like one
     yield Check(("undefined_class",), {}, description_of_undefined(toys))
 
 
 def description_of_undefined(toys: Toys) -> dict[tuple[str, int], int]:
-    """Check the impl that stands for an undefined tensor: it is no tensor, and refers to nothing."""
+    """Check the impl of an undefined tensor: it is not a tensor and has no references."""
     packed = node_behind(toys.packed_leaf.grad_fn)
     if packed is None:
         return {}
@@ -153,7 +153,7 @@ def of_tangents(toys: Toys) -> Checks:
 
 
 def of_nodes(toys: Toys) -> Checks:
-    """Check the references from a node to its neighbours, its hooks and what it saved."""
+    """Check the references from a node to its neighbours, hooks and saved tensors."""
     node, leaf = node_behind(toys.node), toys.leaf._cdata
     edges = ("edges_in_node", "edge_bytes")
     accumulator = description_of(node).get((NEXT_EDGE, 0)) if node is not None else None
@@ -179,7 +179,7 @@ def of_nodes(toys: Toys) -> Checks:
 
 
 def without_wrapper(address: int | None) -> dict[tuple[str, int], int]:
-    """Everything about a node but its wrapper and hooks."""
+    """Return a node's references except to its wrapper and hooks."""
     inner = {ITS_WRAPPER, TENSOR_HOOKS, POST_ACCUMULATE_HOOKS}
     return (
         {key: value for key, value in description_of(address).items() if key[0] not in inner}
@@ -189,7 +189,7 @@ def without_wrapper(address: int | None) -> dict[tuple[str, int], int]:
 
 
 def of_saved_names(toys: Toys) -> Checks:
-    """A node of two slots and two edges, and one whose slots stand in a list."""
+    """Check a node of two slots and two edges, and one with a list of slots."""
     outcome = description_of(node_behind(toys.product.grad_fn))
     leaf, result = toys.leaf._cdata, toys.result._cdata
     found = {key: outcome.get(key) for key in (("self", -1), ("other", -1))}
@@ -202,7 +202,7 @@ def of_saved_names(toys: Toys) -> Checks:
 
 
 def of_saved(toys: Toys) -> Checks:
-    """Check the references from a node to packed data, and to the tensor that it was packed from."""
+    """Check the references from a node to packed data and to the original tensor's graph."""
     node = node_behind(toys.packed_leaf.grad_fn)
     result = description_of(node)
     holders = {PACK_HOOK: toys.pack, UNPACK_HOOK: toys.unpack, PACKED: toys.packed}
@@ -226,7 +226,7 @@ def of_saved_tensors(toys: Toys) -> Checks:
 
 
 def of_memory(toys: Toys) -> Checks:
-    """Check the reference from a storage to the owner of foreign memory."""
+    """Check the reference from a storage to the owner of borrowed memory."""
     places = ("closures", "code_in_function", "owner_in_function", "function_deleter", "deleter_in_storage")
     fields = (*places, "context_in_storage", "data_in_storage", "storage_class")
     own = ITS_WRAPPER, -1
@@ -244,7 +244,7 @@ def of_memory(toys: Toys) -> Checks:
 
 
 def of_descriptions(toys: Toys) -> Checks:
-    """Sizes, dtypes, devices, bytes."""
+    """Check sizes, dtypes, devices and bytes."""
     sizes = ("dimensions_in_impl", "sizes_in_impl")
     for tensor in (toys.shaped, toys.deep, toys.big):
         text = _heap._torch_description(tensor._cdata)
@@ -276,12 +276,12 @@ GROUPS = (
 
 
 def is_nothing(shown: object) -> bool:
-    """Was nothing shown, right or wrong?"""
+    """Whether there was no answer, right or wrong."""
     return not shown or (isinstance(shown, dict) and not any(shown.values()))
 
 
 def failed_fields(toys: Toys, known: set[str]) -> set[str]:
-    """Return the field to give up first for each wrong answer of the current layout. `known`: the fields in use."""
+    """Return the fields to drop first, one per wrong answer of the current layout. `known`: the fields in use."""
     failed: set[str] = set()
     for group in GROUPS:
         try:
@@ -290,7 +290,7 @@ def failed_fields(toys: Toys, known: set[str]) -> set[str]:
                 is_silent = len(in_use) < len(check.fields) and is_nothing(check.shown)
                 if check.shown != check.expected and in_use and not is_silent:
                     failed.add(in_use[0])
-        except Exception:  # what can't be made in this release is not found there either
+        except Exception:  # a release that lacks the feature has no field for it
             continue
     return failed
 

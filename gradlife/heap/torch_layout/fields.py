@@ -1,7 +1,6 @@
-"""The places of fields that torch's public names do not show: found on toy objects whose parts are known.
+"""Offsets of fields without a public name, found on specimens with known contents.
 
-Offsets differ from release to release, so none is written down here. Each is the place of a known address in a known
-object.
+Offsets differ between releases, so none is written here. Each is where a known address lies in a known object.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from gradlife.heap.torch_layout.specimens import Toys
 
 Fields = Iterator[tuple[str, Any]]
 
-#: The role of each class in the walk, which recognizes a class by its name and the names of its bases.
+#: The role of each class in the walk, which recognizes a class by its name and its bases' names.
 CLASSES = {
     "undefined_class": "c10::UndefinedTensorImpl",
     "tensor_class": "c10::TensorImpl",
@@ -44,11 +43,11 @@ CLASSES = {
 }
 
 
-#: Of what a `std::function` is made over, if it is no more than this, it keeps a copy; then comes the address of its code.
+#: Bytes of a callable that a `std::function` stores inline; the address of its code follows.
 FUNCTION_BYTES = 16
 #: The offset of the producer's context in a DLPack structure, by version. The layout is public.
 MAKER = {"plain": 48, "versioned": 8}
-#: Tensors over borrowed memory, by the kind of owner: the tensor and the address of the owner.
+#: Tensors over borrowed memory, by the kind of owner: makes the tensor and returns the owner's address.
 BORROWERS: dict[str, Callable[[Toys], tuple[Any, int]]] = {
     "object of a buffer": lambda toys: (toys.borrowing, id(toys.buffer)),
     "object of an array": lambda toys: (toys.torch.from_numpy(toys.array), id(toys.array)),
@@ -56,11 +55,11 @@ BORROWERS: dict[str, Callable[[Toys], tuple[Any, int]]] = {
     "versioned": lambda toys: (toys.handed_over_by_version, toys.big._cdata),
 }
 
-# --- groups of fields: each stands by itself where another fails -----------------------------------------------------
+# --- groups of fields: if one fails, the others are still found ------------------------------------------------------
 
 
 def of_types(toys: Toys) -> Fields:
-    """The Python types whose instances have C++ objects behind them, and the C++ classes."""
+    """Find the Python types with C++ objects behind their instances, and the C++ classes."""
     yield "tensor_type", toys.torch._C.TensorBase
     yield "storage_type", toys.torch._C.StorageBase
     yield "context_type", toys.torch._C._FunctionBase
@@ -69,7 +68,7 @@ def of_types(toys: Toys) -> Fields:
 
 
 def of_tensors(toys: Toys) -> Fields:
-    """Fields of tensors, storages and what differentiation knows of them."""
+    """Find fields of tensors, storages and their autograd metadata."""
     leaf, storage = toys.leaf, toys.storage
     yield "impl_in_wrapper", find(id(leaf), leaf._cdata, "TensorImpl", type(leaf).__basicsize__)
     yield "tensor_hooks_in_wrapper", find(id(leaf), id(leaf._backward_hooks), nbytes=64)
@@ -80,13 +79,13 @@ def of_tensors(toys: Toys) -> Fields:
     yield "meta_in_impl", pointer_to_class(leaf._cdata, "AutogradMeta", 160)[0]
     yield "grad_in_meta", find(meta_of(leaf), leaf.grad._cdata, "TensorImpl", 160)
     yield "node_in_meta", find(meta_of(toys.result), node_behind(toys.node), "SinBackward0", 160)
-    # One word too few rather than one too many: what malloc can give is up to a word more than was asked for.
+    # one word too few is safer than one too many: malloc may give a word more than requested
     blocks = (_heap._torch_block(tensor._cdata) for tensor in (leaf, toys.tangent, toys.big, toys.result))
     yield "impl_bytes", min((nbytes - 8 for nbytes in blocks if nbytes), default=None)
 
 
 def of_views(toys: Toys) -> Fields:
-    """Find the base of a view, and the byte after it that says whether there is one; the rest of that place may be
+    """Find the base of a view, and the byte after it that says whether there is one; otherwise the field may be
     unwritten.
     """
     views = (toys.view, toys.other_view, toys.view_of_result)
@@ -102,7 +101,7 @@ def of_views(toys: Toys) -> Fields:
 
 
 def of_tangents(toys: Toys) -> Fields:
-    """Forward-mode tangents: a block that has the first of a list of entries, whose third word is the tensor."""
+    """Find forward-mode tangents: a block with a list of entries, whose third word is the tensor."""
     with toys.dual() as dual:
         in_meta, in_block = tangent_offsets(meta_of(dual), toys.tangent._cdata)
     yield "tangents_in_meta", in_meta
@@ -110,7 +109,7 @@ def of_tangents(toys: Toys) -> Fields:
 
 
 def tangent_offsets(meta: int | None, tangent: int) -> tuple[int | None, int | None]:
-    """Find the place of the block's address, and the place of the first entry in the block."""
+    """Find the offset of the block's address, and of the first entry in the block."""
     for in_meta in range(8, 184, 8) if meta is not None else ():
         block = word_at(meta, in_meta)
         for in_block in range(0, 64, 8) if block and block % 8 == 0 else ():
@@ -141,7 +140,7 @@ def of_descriptions(toys: Toys) -> Fields:
 
 
 def of_memory(toys: Toys) -> Fields:
-    """Find where a storage keeps the owner of foreign memory: the closure of a C++ function that gives it back."""
+    """Find where a storage keeps the owner of borrowed memory: in the closure of its C++ deleter."""
     storage, data = toys.borrowing.untyped_storage()._cdata, toys.borrowing.data_ptr()
     at = find(storage, data, nbytes=64)
     yield "data_in_storage", at
@@ -178,7 +177,7 @@ def closures(toys: Toys, context: int, owner: int) -> dict[int, str]:
 
 
 def of_dtypes(toys: Toys) -> Fields:
-    """The number that tells a tensor's dtype: small, different for each, and the same for two tensors of one."""
+    """Find the number that identifies a tensor's dtype: small, different for each dtype, equal for equal dtypes."""
     halves = {name: [halves_of(each._cdata, 240) for each in pair] for name, pair in toys.tensors_of_dtypes().items()}
     for at in range(4, 120):
         names = {first[at]: name for name, (first, _) in halves.items()}
@@ -192,7 +191,7 @@ def of_dtypes(toys: Toys) -> Fields:
 
 
 def of_counts(toys: Toys) -> Fields:
-    """Find the owners' counts."""
+    """Find the reference counts."""
     yield "are_counts_coupled", are_counts_coupled(toys.torch)
     yield "are_nodes_coupled", are_nodes_coupled(toys)
     yield "context_owns_node", context_owns_node(toys)
@@ -200,7 +199,7 @@ def of_counts(toys: Toys) -> Fields:
 
 
 def are_counts_coupled(torch: Any) -> bool:
-    """Since 2.10 a second owner in C++ adds one to the wrapper's count, and only one."""
+    """Whether, as since 2.10, a second C++ owner adds exactly one to the wrapper's count."""
     tensor = torch.ones(2, device="cpu")
     before = sys.getrefcount(tensor)
     other = torch.ones(2, device="cpu", requires_grad=True)
@@ -209,7 +208,7 @@ def are_counts_coupled(torch: Any) -> bool:
 
 
 def are_nodes_coupled(toys: Toys) -> bool:
-    """The same of a node and its wrapper."""
+    """Whether the same holds for a node and its wrapper."""
     result = toys.leaf.sin()
     node = result.grad_fn
     before = sys.getrefcount(node)
@@ -218,9 +217,9 @@ def are_nodes_coupled(toys: Toys) -> bool:
 
 
 def context_owns_node(toys: Toys) -> bool:
-    """Does a ctx keep its node, as it does since nodes are counted as tensors are, or merely know it?"""
+    """Whether a ctx owns its node, as it does since nodes are counted like tensors, or only borrows it."""
     ctx = toys.apply(toys.leaf).grad_fn
-    node = node_of_context(ctx)  # what it was made for is gone by now
+    node = node_of_context(ctx)  # its original owner is gone by now
     return node is not None and find(node, id(ctx)) is not None
 
 
@@ -252,13 +251,13 @@ GROUPS = (
 
 
 def find_layout(toys: Toys) -> dict[str, Any]:
-    """Return all fields of the layout that were found. A group of fields that raises is left out."""
+    """Return all fields of the layout that were found. A group of fields that raises is omitted."""
     found: dict[str, Any] = {}
     for group in GROUPS:
         try:
             for name, value in group(toys):
                 if value is not None:
                     found[name] = value
-        except Exception:  # a torch whose private names moved must not break the question that was asked
+        except Exception:  # a torch with other private names must not break the user's question
             continue
     return found

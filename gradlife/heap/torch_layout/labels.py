@@ -26,9 +26,9 @@ PACK_HOOK = LABELS["pack_hook"]
 UNPACK_HOOK = LABELS["unpack_hook"]
 PACKED = LABELS["packed"]
 
-#: The type of a root: a function that has not returned.
+#: The type of a root: a running function.
 RUNNING_FRAME = LABELS["running_frame"]
-#: The prefix of a variable that the caller of a function gives.
+#: The prefix of a variable that a function's caller passes.
 ARGUMENT = LABELS["argument"]
 THREAD_DICTS = LABELS["thread_dicts"]
 CACHED_ARGUMENTS = LABELS["cached_arguments"]

@@ -1,4 +1,4 @@
-"""The places of fields in torch's grad nodes and ctx objects: neighbours, hooks and saved values, found on toys."""
+"""Offsets of fields in torch's grad nodes and ctx objects: neighbours, hooks and saved values, found on specimens."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from gradlife.heap.torch_layout.specimens import Toys
 
 Fields = Iterator[tuple[str, Any]]
 
-#: An offset of what this release does not have.
+#: The offset of a field that this release lacks.
 NOWHERE = 2**32 - 1
 
-#: The lists of hooks that every node has, and the class of what stands in each.
+#: The hook lists of every node, and the class of their elements.
 HOOK_LISTS = {
     "tensor_hooks_in_node": "PyFunctionTensorPreHook",
     "prehooks_in_node": "PyFunctionPreHook",
@@ -33,7 +33,7 @@ HOOK_LISTS = {
 
 
 def of_nodes(toys: Toys) -> Fields:
-    """Fields of nodes, their edges and contexts."""
+    """Find fields of nodes, their edges and contexts."""
     node = node_behind(toys.node)
     yield "node_in_wrapper", pointer_to_class(id(toys.node), "SinBackward0", 48)[0]
     edges = edges_offset(node)
@@ -47,8 +47,8 @@ def of_nodes(toys: Toys) -> Fields:
 
 
 def of_shapes(toys: Toys) -> Fields:
-    """Find the metadata of a node's outputs: a vector with inline room for two, which has sizes with inline room for
-    a few, or a tensor of sizes; the byte after it says which.
+    """Find the metadata of a node's outputs: a vector with inline room for two, whose elements have sizes with inline
+    room for a few, or a tensor of sizes; the byte after the sizes says which.
     """
     node = node_behind(toys.twofold.grad_fn)
     own = [at for at in range(8, 400, 8) if node is not None and word_at(node, at) == node + at + 16]
@@ -66,7 +66,7 @@ def of_shapes(toys: Toys) -> Fields:
 
 
 def edges_offset(node: int | None) -> int | None:
-    """The vector of edges: its first word points at an edge, whose first word points at the accumulator."""
+    """Find the vector of edges: its first word points at an edge, whose first word points at the accumulator."""
     for offset in range(0, 256, 8) if node is not None else ():
         begin = word_at(node, offset)
         if not begin or begin % 8 or _heap._class_at(begin):
@@ -78,14 +78,14 @@ def edges_offset(node: int | None) -> int | None:
 
 
 def edge_bytes(toys: Toys, edges: int | None) -> int | None:
-    """The size of one edge: a node of two inputs has two."""
+    """Find the size of one edge, on a node of two inputs."""
     address = node_behind(toys.product.grad_fn)
     begin, end = word_at(address, edges), word_at(address, edges + 8 if edges is not None else None)
     return (end - begin) // 2 if begin and end and 16 <= (end - begin) // 2 <= 32 else None
 
 
 def of_contexts(toys: Toys) -> Fields:
-    """Fields of the ctx of a custom Function, some of them full while its forward runs only."""
+    """Find fields of a custom Function's ctx; some are set only during forward."""
     ctx = toys.custom.grad_fn
     yield "node_in_context", pointer_to_class(id(ctx), "PyNode", type(ctx).__basicsize__)[0]
     places = range(16, type(ctx).__basicsize__, 8)
@@ -98,14 +98,14 @@ def of_contexts(toys: Toys) -> Fields:
 
 
 def saved_bytes(ctx: int, saved: int | None, second: int) -> int | None:
-    """The size of one saved tensor's place: a ctx has two of them in a row, and the second has this tensor."""
+    """Find the size of a saved slot: a ctx has two of them in a row, and the second holds this tensor."""
     begin, end = word_at(ctx, saved), word_at(ctx, saved + 8 if saved is not None else None)
     nbytes = (end - begin) // 2 if begin and end else 0
     return nbytes if 0 < nbytes <= 256 and word_at(begin, nbytes) == second else None
 
 
 def of_hooks(toys: Toys) -> Fields:
-    """Fields of the small objects that hold Python's hooks."""
+    """Find fields of the small objects that hold Python hooks."""
     _, hooks = pointer_to_class(meta_of(toys.leaf), "PyFunctionTensorPostAccGradHooks", 184)
     yield (
         "post_accumulate_hook_in_meta",
@@ -121,13 +121,13 @@ def of_hooks(toys: Toys) -> Fields:
 
 
 def of_metadata(toys: Toys) -> Fields:
-    """The dict of a node's metadata."""
+    """Find the dict of a node's metadata."""
     _, held = pointer_to_class(node_behind(toys.node), "PyAnomalyMetadata", 464)
     yield "dict_in_metadata", find(held, id(toys.node.metadata), nbytes=128)
 
 
 def of_saved(toys: Toys) -> Fields:
-    """Fields of a saved tensor, and of its pair of hooks."""
+    """Find fields of a saved slot and of its pair of hooks."""
     of_leaf, of_result = (node_behind(packed.grad_fn) for packed in (toys.packed_leaf, toys.packed_result))
     at, hooks = pointer_to_class(of_leaf, "PySavedVariableHooks", SEARCHED_BYTES)
     yield "pack_in_hooks", find(hooks, id(toys.pack), nbytes=64)
@@ -159,7 +159,7 @@ def of_saved_tensors(toys: Toys) -> Fields:
 
 
 def saved_names(toys: Toys) -> Fields:
-    """The saved tensors of every node class, in the order in which they stand in it."""
+    """Return the names of saved tensors for each node class, in memory order."""
     yield "saved_names", names_in_classes(toys.torch)
 
 

@@ -1,4 +1,4 @@
-"""Search for a known address in a torch object: the means by which calibration reads memory."""
+"""Find known addresses in torch objects: how calibration reads memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from gradlife import _heap
 
-#: Bytes of an object that are searched: more than any of these classes has before the fields of its subclasses.
+#: Bytes of an object that are searched: beyond any of these classes' own fields.
 SEARCHED_BYTES = 640
 
 
@@ -18,12 +18,12 @@ def find(base: int | None, value: int | None, class_name: str = "", nbytes: int 
 
 
 def word_at(base: int | None, offset: int | None) -> int | None:
-    """The word there, or None where nothing can be read."""
+    """Return the word at an address, or None if it cannot be read."""
     return _heap._read_word(base + offset) if base is not None and offset is not None else None
 
 
 def pointer_to_class(base: int | None, class_name: str, nbytes: int) -> tuple[int | None, int | None]:
-    """The first word in an object that points at one of this class: its offset, and the word."""
+    """Find the first word of an object that points at an instance of this class: its offset, and the word."""
     for offset in range(0, nbytes, 8) if base is not None else ():
         value = word_at(base, offset)
         if value and value % 8 == 0 and class_name in (_heap._class_at(value) or ""):
@@ -43,22 +43,22 @@ def vector_of_class(base: int | None, class_name: str, start: int, stop: int) ->
 
 
 def meta_of(tensor: Any) -> int | None:
-    """The address of what differentiation knows of a tensor."""
+    """Return the address of a tensor's autograd metadata."""
     found = pointer_to_class(tensor._cdata, "AutogradMeta", 160)[1]
     return found if found is not None else pointer_to_class(tensor._cdata, "DifferentiableViewMeta", 160)[1]
 
 
 def node_behind(wrapper: Any) -> int | None:
-    """The address of the node that a `grad_fn` stands for, which has the same class name."""
+    """Return the address of the node behind a `grad_fn`, which has the same class name."""
     return pointer_to_class(id(wrapper), type(wrapper).__name__, 48)[1]
 
 
 def node_of_context(ctx: Any) -> int | None:
-    """The address of the node of a custom Function's ctx."""
+    """Return the address of the node of a custom Function's ctx."""
     return pointer_to_class(id(ctx), "PyNode", type(ctx).__basicsize__)[1]
 
 
 def halves_of(base: int, nbytes: int) -> list[int]:
-    """Return the contents of an object as 16-bit numbers; 0 where nothing can be read."""
+    """Return an object's contents as 16-bit numbers; 0 where it cannot be read."""
     words = [word_at(base, offset) or 0 for offset in range(0, nbytes, 8)]
     return [word >> shift & 0xFFFF for word in words for shift in (0, 16, 32, 48)]

@@ -1,4 +1,4 @@
-"""Small objects of torch whose parts are known, on which its layout is found and checked."""
+"""Small torch objects with known contents, used to find and check the layout."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ DTYPES = (
     *("float32", "float64", "float16", "bfloat16", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2"),
     *("uint8", "int8", "int16", "int32", "int64", "bool", "uint16", "uint32", "uint64"),
 )
-#: Attributes of a ctx while its forward runs.
+#: Attributes of a ctx during forward.
 CONTEXT_TUPLES = ("to_save", "saved_for_forward", "non_differentiable", "dirty_tensors")
 
 
 class Toys:
-    """Made as they are asked for: a release that lacks one lacks the fields that are found on it only."""
+    """Specimens, made on demand: if a release lacks one, only the fields found on it are missing."""
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
@@ -35,7 +35,7 @@ class Toys:
 
     @functools.cached_property
     def leaf(self) -> Any:
-        """A leaf with a gradient, and hooks of both kinds."""
+        """A leaf with a gradient and both kinds of hooks."""
         leaf = self._ones(3, requires_grad=True)
         leaf.grad = self._ones(3)
         leaf.register_hook(nothing)
@@ -69,7 +69,7 @@ class Toys:
 
     @functools.cached_property
     def product(self) -> Any:
-        """A product of two others: it has two edges and saves two tensors."""
+        """A product of two tensors: it has two edges and two saved tensors."""
         return self.leaf * self.result
 
     @functools.cached_property
@@ -91,7 +91,7 @@ class Toys:
 
     @functools.cached_property
     def sparse(self) -> Any:
-        """Made of two others."""
+        """A sparse tensor, made of two others."""
         return self.torch.sparse_coo_tensor(self.indices[None], self.indices, (3,), check_invariants=False)
 
     @functools.cached_property
@@ -109,10 +109,10 @@ class Toys:
 
     @contextmanager
     def dual(self) -> Iterator[Any]:
-        """A tensor with that tangent, on the level that the program has entered or on one that ends at once."""
+        """Make a tensor with that tangent, on the program's current level or on a temporary one."""
         try:
             level, is_own = self.torch._C._enter_dual_level(), True
-        except RuntimeError:  # there is one, and only one at a time
+        except RuntimeError:  # only one level can be active
             level, is_own = 0, False
         try:
             yield self.torch._make_dual(self._ones(3), self.tangent, level=level)
@@ -126,7 +126,7 @@ class Toys:
 
     @functools.cached_property
     def borrowing(self) -> Any:
-        """A tensor over the memory of that buffer."""
+        """Make a tensor over a buffer's memory."""
         return self.torch.frombuffer(self.buffer, dtype=self.torch.uint8)
 
     @functools.cached_property
@@ -136,12 +136,12 @@ class Toys:
 
     @property
     def handed_over(self) -> Any:
-        """A tensor over the memory of another, by DLPack."""
+        """Make a tensor over another's memory, by DLPack."""
         return self.torch._C._from_dlpack(self.torch._C._to_dlpack(self.big))
 
     @property
     def handed_over_by_version(self) -> Any:
-        """The same by the second version of that."""
+        """Make a tensor by the versioned DLPack protocol."""
         return self.torch._C._from_dlpack(self.torch._C._to_dlpack_versioned(self.big))
 
     @property
@@ -171,7 +171,7 @@ class Toys:
         return self._ones(3, 5, 7, 2, 4, 6)
 
     def tensors_of_dtypes(self) -> dict[str, tuple[Any, Any]]:
-        """Two tensors of each dtype that this release has."""
+        """Return two tensors of each dtype of this release."""
         dtypes = {name: getattr(self.torch, name) for name in DTYPES if hasattr(self.torch, name)}
         return {
             name: (self.torch.empty(1, dtype=dtype, device="cpu"), self.torch.empty(1, dtype=dtype, device="cpu"))
@@ -179,19 +179,19 @@ class Toys:
         }
 
     def device_names(self) -> dict[int, str]:
-        """The numbers of device types: from torch's enumeration, or those that are certain."""
+        """Return the numbers of device types: from torch's enumeration, or the certain ones."""
         members = getattr(getattr(self.torch._C._autograd, "DeviceType", None), "__members__", None)
         if not members:
             return {0: "cpu", 14: "meta"}
         return {int(value): name.lower() for name, value in members.items()} | self._private_device(members)
 
     def _private_device(self, members: Any) -> dict[int, str]:
-        """The name that an extension has given the type that is left to extensions."""
+        """Return the name that an extension gave to the PrivateUse1 device type."""
         name = getattr(self.torch._C, "_get_privateuse1_backend_name", None)
         return {int(members["PrivateUse1"]): name()} if name is not None and "PrivateUse1" in members else {}
 
     def apply(self, *inputs: Any) -> Any:
-        """The result of a custom Function."""
+        """Return the result of a custom Function."""
         return function_of(self.torch).apply((self.fields_in_forward, self.labels_in_forward), *inputs)
 
     @functools.cached_property
@@ -201,7 +201,7 @@ class Toys:
 
     @property
     def packing(self) -> Any:
-        """Within it what is saved is packed."""
+        """Pack saved tensors within this block."""
         return self.torch.autograd.graph.saved_tensors_hooks(self.pack, self.unpack)
 
     @functools.cached_property
@@ -218,25 +218,25 @@ class Toys:
 
     @functools.cached_property
     def saved(self) -> Any:
-        """A saved tensor of its own, as checkpoints keep their inputs."""
+        """A SavedTensor that owns its slot, as checkpoints keep their inputs."""
         return self.torch._C._autograd._make_saved_tensor(self.leaf, is_output=False)
 
     @functools.cached_property
     def shown(self) -> Any:
-        """The same sort of object, of what is a node's."""
+        """A SavedTensor that shows a slot of a node."""
         return self.node._raw_saved_self
 
 
 def nothing(*_: Any) -> None:
-    """A hook."""
+    """Do nothing: a hook."""
 
 
-#: The custom Function of each torch that was looked at: classes are garbage that waits for the collector, so it is kept.
+#: The custom Function of each torch seen. Kept, because a dropped class is garbage that waits for the collector.
 _functions: dict[int, Any] = {}
 
 
 def function_of(torch: Any) -> Any:
-    """A custom Function that saves its inputs, and notes in its first argument where its ctx keeps what."""
+    """Return a custom Function that saves its inputs, and records in its first argument where its ctx stores them."""
     if id(torch) not in _functions:
         _functions[id(torch)] = make_function(torch)
     return _functions[id(torch)]
@@ -257,7 +257,7 @@ def make_function(torch: Any) -> Any:
                 fields["saved_for_forward"] = changed_field(ctx, ctx.save_for_forward, inputs[1:])
             for name in CONTEXT_TUPLES:
                 labels[name] = _heap._torch_label(ctx, getattr(ctx, name, None))
-            ctx.non_differentiable = ctx.dirty_tensors = None  # it was not true
+            ctx.non_differentiable = ctx.dirty_tensors = None  # undo: the marks were false
             return result
 
         @staticmethod
@@ -268,7 +268,7 @@ def make_function(torch: Any) -> Any:
 
 
 def changed_field(ctx: Any, call: Any, tensors: tuple[Any, ...]) -> int | None:
-    """Find the one place in a ctx that changes when `call` is made; None unless there is exactly one."""
+    """Return the offset of the only word in a ctx that `call` changes; None unless exactly one changes."""
     places = range(16, type(ctx).__basicsize__, 8)
     before = [_heap._read_word(id(ctx) + at) for at in places]
     call(*tensors)

@@ -1,7 +1,7 @@
-"""The layout of the torch that this process has loaded: places of fields that no public name shows.
+"""The layout of the loaded torch: offsets of fields without a public name.
 
-Found once on toy objects whose parts are known, and checked on them. The walk follows a field only if the object
-there has the right C++ class. A field that was not found or turned out wrong is given up, and every result says so.
+Found once on specimens, and checked on them. The walk follows a field only if the object there has the right C++ class.
+A field that is missing or wrong is dropped, and every result says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gradlife.heap.torch_layout.checks import failed_fields
 from gradlife.heap.torch_layout.fields import CLASSES, find_layout
 from gradlife.heap.torch_layout.specimens import Toys
 
-#: The information that is lost without each field of the layout.
+#: What is lost without each field of the layout.
 MEANINGS = {
     "tensor_type": "tensors",
     "storage_type": "storages",
@@ -95,18 +95,18 @@ MEANINGS = {
     **{name: class_name.rpartition("::")[2] for name, class_name in CLASSES.items()},
 }
 
-#: Specimens of each kind, of which most must agree, and the number of attempts.
+#: Specimens of each kind, most of which must agree, and the number of attempts.
 TOYS_EACH = 3
 MOST_TRIES = 3
 
 _state: dict[str, Any] = {}
 
-#: Held while the layout is found: the other threads wait for it. A signal handler of the same thread does not.
+#: Held while the layout is searched; other threads wait, but a signal handler of the same thread does not.
 _lock = threading.RLock()
 
 
 def _renew_lock() -> None:
-    """Make a lock for a forked child, where the thread that held it does not run."""
+    """Replace the lock in a forked child, where the thread that held it does not exist."""
     global _lock
     _lock = threading.RLock()
 
@@ -115,11 +115,11 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 
 def ensure_calibrated() -> tuple[str, ...]:
-    """Calibrates for the torch that this process has loaded, once; imports nothing. Returns what could not be found."""
+    """Calibrate once for the loaded torch; imports nothing. Return what could not be found."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "_C") or not hasattr(torch, "autograd"):
         return ()
-    known = torch, "numpy" in sys.modules  # what takes over an array's memory is found on an array
+    known = torch, "numpy" in sys.modules  # array-backed storage is found on an array
     if _state.get("known") != known:
         with _lock:
             if _state.get("known") != known:
@@ -129,17 +129,17 @@ def ensure_calibrated() -> tuple[str, ...]:
 
 
 def missing_fields() -> tuple[str, ...] | None:
-    """The fields of the layout that calibration did not find; None where it failed altogether, or there was none."""
+    """Return the layout fields that calibration did not find; None if it failed altogether or did not run."""
     found: tuple[str, ...] | None = _state.get("missing")
     return found
 
 
 def calibrate(torch: Any) -> tuple[str, ...]:
-    """Finds the layout and hands it to the extension. What did not verify is left out, and said."""
+    """Find the layout and pass it to the extension. Unverified fields are omitted and reported."""
     _state.pop("missing", None)
     try:
         layout = undisturbed(lambda: surest_layout(torch))
-    except Exception as error:  # no thread, no memory: no reason to break the question that was asked
+    except Exception as error:  # out of threads or memory: no reason to fail the user's question
         _heap._set_torch_layout(None)
         return (
             f"PyTorch's objects in C++: how they are laid out could not be found ({type(error).__name__}: {error})",
@@ -149,18 +149,18 @@ def calibrate(torch: Any) -> tuple[str, ...]:
 
 
 def limit_text(torch: Any, missing: Iterable[str]) -> str:
-    """Return the limit of this release as text."""
+    """Describe the limit of this release."""
     meanings = dict.fromkeys(MEANINGS[name] for name in missing)
     fields = ", ".join(missing)
     return f"in PyTorch {getattr(torch, '__version__', '?')}: {', '.join(meanings)} (not found: {fields})"
 
 
 def surest_layout(torch: Any) -> dict[str, Any]:
-    """The layout that is in use from here on: of several tries, the one that says most.
+    """Return the layout with the most fields of several attempts, now in use.
 
-    A word that was never written may by chance lead where another is looked for, and not again among other objects.
+    An uninitialized word may by chance match once, but not again among other objects.
     """
-    tried: list[tuple[dict[str, Any], list[Toys]]] = []  # the toys too: what is made next stands elsewhere
+    tried: list[tuple[dict[str, Any], list[Toys]]] = []  # keep the specimens: the next get other addresses
     for _ in range(MOST_TRIES):
         toys = [Toys(torch) for _ in range(TOYS_EACH)]
         tried.append((verified_layout(toys), toys))
@@ -172,8 +172,8 @@ def surest_layout(torch: Any) -> dict[str, Any]:
 
 
 def verified_layout(toys: list[Toys]) -> dict[str, Any]:
-    """Return the layout that most of these toys agree on, without fields that gave a wrong answer on the first toy.
-    It is in use afterwards.
+    """Return the layout that most specimens agree on, without fields that gave a wrong answer on the first one. It is
+    in use afterwards.
     """
     layout = agreed([find_layout(each) for each in toys])
     while True:
@@ -185,15 +185,15 @@ def verified_layout(toys: list[Toys]) -> dict[str, Any]:
 
 
 def agreed(layouts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the value of each field that more than half of the layouts have."""
+    """Return the values that more than half of the layouts share, by field."""
     names = dict.fromkeys(name for layout in layouts for name in layout)
     found = {name: [layout[name] for layout in layouts if name in layout] for name in names}
     return {name: value for name, values in found.items() for value in values if 2 * values.count(value) > len(layouts)}
 
 
 def undisturbed(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Does something in a thread of its own: the program's modes, hooks and devices are those of its threads, and neither
-    see what is made there nor take part in it.
+    """Run a function in its own thread: the program's modes, hooks and devices belong to its threads, so they neither
+    see nor affect it.
     """
     results: list[Any] = []
     done = _thread.allocate_lock()

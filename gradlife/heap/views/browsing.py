@@ -1,6 +1,6 @@
-"""Browse a snapshot node by node: what an object alone keeps alive, who refers to it, which objects have a name.
+"""Browse a snapshot: what an object dominates, who refers to it, which objects have a name.
 
-Nodes are numbers, 0 is the process. Lists are of numbers, so that those of a million cost little; a row is made of the nodes
+Nodes are numbers; 0 is the process. Lists hold numbers, so a list of a million is cheap; rows are made only for nodes
 that are shown.
 """
 
@@ -18,16 +18,16 @@ from gradlife.heap.steps import last_reference
 from gradlife.heap.why import trace_of
 from gradlife.model.trace import Trace
 
-#: The node that refers to every root, and what stands for all that no root reaches.
+#: The node that refers to every root, and the node that stands for all unreachable objects.
 PROCESS, UNREACHED = 0, -1
 
-#: Objects of a long path that are shown, half of them from its beginning; the rest is counted.
+#: Objects shown of a long path, half from each end; the rest is counted.
 MOST_STEPS = 100
 
-#: Links at the end of a path among which the last reference is named: more are never folded into one.
+#: Links at the end of a path that are enough to name its last reference: more are never folded.
 MOST_FOLDED = 8
 
-#: More than there are.
+#: More than any list has.
 ALL = 1 << 62
 
 
@@ -37,50 +37,48 @@ class HeapNode:
 
     node: int
     kind: str  # python, tensor, storage, grad_node, native, root
-    type: str  # in full
+    type: str  # full name
     detail: str
     address: int
-    bytes: int  # its own
-    retained: int  # what would be freed with it
-    keeps: int  # objects that only it keeps, directly
+    bytes: int  # shallow size
+    retained: int  # retained size
+    keeps: int  # objects that it immediately dominates
     via: str  # how the object above refers to it
-    is_shared: bool  # not that one alone, but several below it refer to it; `via` is one path
+    is_shared: bool  # held not by that object alone, but by several below it; `via` is one path
 
 
 class Browser:
-    """A snapshot's graph, to be gone through. Nothing of it is executed, and nothing is changed."""
+    """Navigation in a snapshot's graph. Runs and changes nothing."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self._graph: HeapGraph = snapshot._graph
 
     def preparations(self) -> Iterator[tuple[str, Callable[[], object]]]:
-        """Yield the preparations that are computed once, each with a description for who waits: some 0.2 s a million
-        objects together.
-        """
+        """Yield one-time preparations, each with a description for the user: some 0.2 s per million objects together."""
         yield "finding what would be freed with what", lambda: self._graph.retained(PROCESS)
         yield "finding the paths from the roots", lambda: self._graph.path(PROCESS)
         yield "sorting by what is retained", lambda: self._graph.dominated(PROCESS, 0, 0)
 
     @property
     def bytes(self) -> int:
-        """The retained size of everything that a root reaches."""
+        """The size of all reachable objects."""
         return self._graph.retained(PROCESS)
 
-    # --- what is kept by what ---
+    # --- dominators ---
 
     def kept(self, node: int) -> list[int]:
-        """Return what would be freed with the node and with nothing below it, largest first. For an object with an
-        attribute dict, that is what the dict keeps: the dict is shown as part of the object.
+        """Return the nodes that this one immediately dominates, largest first. An attribute dict counts as part of its
+        object.
         """
         return self._dominated(self._inside(node))
 
     def kept_count(self, node: int) -> int:
-        """Return how many these are."""
+        """Return the number of these."""
         return self._graph.dominated(None if node == UNREACHED else self._inside(node), 0, 0)[0]
 
     def above(self, node: int) -> list[int]:
-        """The nodes from the outermost to this one, each kept by the one before; empty for what no root reaches."""
+        """Return the dominators from the outermost to this node; empty if it is unreachable."""
         chain: list[int] = []
         at: int | None = node
         while at is not None and at != PROCESS:
@@ -92,7 +90,7 @@ class Browser:
         return [one for one, next_one in zip(chain, [*chain[1:], None], strict=True) if not self._hides(one, next_one)]
 
     def _hides(self, node: int, below: int | None) -> bool:
-        """Is it a dict that is shown as a part of its object, with something below it to be shown instead?"""
+        """Whether it is a dict that is shown as part of its object, and something below it is shown instead."""
         above = self._graph.dominator(node)
         return below is not None and above is not None and above != node and self._inside(above) == node
 
@@ -100,7 +98,7 @@ class Browser:
         return self._graph.dominated(None if node == UNREACHED else node, 0, ALL)[1]
 
     def _inside(self, node: int) -> int:
-        """The dict of attributes, where that is all that an object keeps; else the object."""
+        """Return the attribute dict if the object dominates nothing else; otherwise the object."""
         if node in (PROCESS, UNREACHED):
             return node
         count, first = self._graph.dominated(node, 0, 1)
@@ -109,10 +107,10 @@ class Browser:
         link, last = self._graph.steps_along([node, first[0]])
         return first[0] if link.label == "__dict__" and last.type == "dict" else node
 
-    # --- one of them ---
+    # --- rows ---
 
     def row(self, node: int, holder: int | None = None) -> HeapNode:
-        """A node as it stands below another that refers to it or keeps it; without one by the path that leads to it."""
+        """Make a node's row below a holder that refers to it or dominates it; without a holder, by its path."""
         found = self._graph.describe(node)
         via, is_shared = self._via(node, holder)
         return HeapNode(
@@ -129,13 +127,15 @@ class Browser:
         )
 
     def referrer(self, node: int, target: int) -> HeapNode:
-        """An object that refers to another, and how it does."""
+        """Make the row of a referrer with its reference."""
         links = self._links([node, target])
         via = last_reference(links[:-1])[1] if links[0].relation != "unknown" else ""
         return replace(self.row(node), via=via, is_shared=False)
 
     def _via(self, node: int, holder: int | None) -> tuple[str, bool]:
-        """Return the reference of the holder, or the reference of the object between that leads to it."""
+        """Return the holder's reference to a node, or the owner and reference that lead to it, and whether it is
+        shared.
+        """
         if holder is not None and holder > PROCESS:
             between = self._inside(holder)
             links = self._links([holder, node] if between == holder else [holder, between, node])
@@ -154,23 +154,23 @@ class Browser:
     def _links(self, nodes: Sequence[int]) -> list[Reference]:
         return self._graph.steps_along(nodes)
 
-    # --- who refers to whom ---
+    # --- references ---
 
     def referrers(self, node: int) -> list[int]:
-        """Return the referrers, those that retain most first, each once."""
+        """Return the referrers, most retained first, each once."""
         return self._sorted(self._graph.referrers(node))
 
     def referents(self, node: int) -> list[int]:
-        """Return the referents, in the same order."""
+        """Return the referents, most retained first, each once."""
         return self._sorted(self._graph.referents(node))
 
     def _sorted(self, nodes: Sequence[int]) -> list[int]:
         return sorted(dict.fromkeys(nodes), key=lambda node: (-self._graph.retained(node), node))
 
-    # --- looking for some ---
+    # --- search ---
 
     def find(self, text: str) -> list[int]:
-        """The object at an address; else all that have the text in their type, their description or their name."""
+        """Return the object at an address, or all with the text in their type, description or name."""
         wanted = text.strip()
         if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{6,20}", wanted):
             address = int(wanted, 0)
@@ -179,25 +179,25 @@ class Browser:
         return searched(self._graph, wanted, ALL) if wanted else []
 
     def of_type(self, kind: str, name: str) -> list[int]:
-        """All objects of a type."""
+        """Return all objects of a type."""
         return self._sorted(self._graph.nodes(kind, name))
 
-    # --- why it is alive ---
+    # --- traces ---
 
     def trace(self, node: int) -> Trace:
-        """Return the trace of a node. A long path, such as a list of a thousand links, is shortened to its ends."""
+        """Return a node's trace. A long path, such as a linked list of a thousand objects, is shortened to its ends."""
         found = self.snapshot._story(node)
         found["path"], found["cycle"], found["tail"] = map(shortened, (found["path"], found["cycle"], found["tail"]))
         return trace_of(short_type(self._graph.type(node)), found, self._graph, self.snapshot.limits)
 
 
 def joined(owner: str, via: str) -> str:
-    """``list len 3[0]``, ``module os .__dict__``, ``frame local variable 'x'``."""
+    """Join an owner and its reference: ``list len 3[0]``, ``module os .__dict__``, ``frame local variable 'x'``."""
     return f"{owner}{via}" if via[:1] == "[" else f"{owner} {via}".rstrip()
 
 
 def shortened(raw: References) -> list[Reference]:
-    """A path without its middle, for which a step stands that says how much it was."""
+    """Replace the middle of a long path with one step that counts the omitted objects."""
     if len(raw) <= MOST_STEPS:
         return [*raw]
     half = MOST_STEPS // 2

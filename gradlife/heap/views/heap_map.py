@@ -1,4 +1,4 @@
-"""The part of a snapshot that fits on a page: the objects that retain most, and what is round each."""
+"""The part of a snapshot that fits on a page: the objects that retain most and their surroundings."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from gradlife.heap.snapshot import Snapshot, device_of
 from gradlife.heap.views.browsing import PROCESS, UNREACHED, Browser, HeapNode
 from gradlife.model.heap_map import Area, HeapMap, MappedObject, OtherEnd
 
-#: Objects, levels of them, and what of each list is shown.
+#: Most objects, levels, and list entries.
 OBJECTS, DEPTH, KEPT, NEIGHBOURS = 1200, 24, 24, 8
-#: Objects that no root reaches.
+#: The node of all unreachable objects.
 UNREACHED_OBJECTS = 100
-#: An area with more than this part of all is divided, if one of its parts has so much of it.
+#: An area above this share of all bytes is divided if one of its parts has this share of it.
 LARGE, WORTHWHILE = 1 / 12, 1 / 25
-#: Areas, and parts of each.
+#: Most areas, and parts of each.
 AREAS, PARTS = 48, 16
 
 
 def heap_map(snapshot: Snapshot, objects: int = OBJECTS, areas: int = AREAS) -> HeapMap:
-    """The map: so many objects, so many areas. Some 0.5 s for a snapshot of a million objects."""
+    """Return a map of that many objects and areas. Takes some 0.5 s for a snapshot of a million objects."""
     return Mapper(Browser(snapshot)).map(objects, areas)
 
 
 def object_map(snapshot: Snapshot, what: int | str) -> MappedObject:
-    """Return the map of one object: the one at an address, or the one of a type that retains most."""
+    """Return the map of one object: at an address, or the one of a type that retains most."""
     mapper, node = Mapper(Browser(snapshot)), snapshot._node_of(what)
     return mapper.mapped(node, UNREACHED, mapper.storages([node])[node], most=50)
 
@@ -57,13 +57,13 @@ class Mapper:
         )
 
     def kept(self, node: int) -> list[int]:
-        """Return what a node keeps, largest first, and remember those that can be shown."""
+        """Return what a node dominates, largest first, as far as it can be shown. Cached."""
         if node not in self._kept:
             self._kept[node] = self._browser.kept(node)[: max(KEPT, OBJECTS)]
         return self._kept[node]
 
     def chosen(self, start: int, count: int) -> dict[int, int]:
-        """The objects that retain most below a start, each with the one that keeps it; keepers come before what they keep."""
+        """Return the objects that retain most below a start, each with its dominator; dominators come first."""
         found: dict[int, int] = {}
         waiting = [self.waiting(node, start, 1) for node in self.kept(start)[:count]]
         heapq.heapify(waiting)
@@ -76,15 +76,15 @@ class Mapper:
         return found
 
     def shown(self, node: int, most: int) -> list[int]:
-        """Return the first of what a node keeps, and those that are shown themselves."""
+        """Return the first objects that a node dominates, and those that have their own entry."""
         return [one for rank, one in enumerate(self.kept(node)[:KEPT]) if rank < most or one in self._chosen]
 
     def waiting(self, node: int, holder: int, depth: int) -> tuple[int, int, int, int]:
-        """Return the entry of a node in the queue."""
+        """Return a node's queue entry."""
         return -self._graph.retained(node), node, holder, depth
 
     def storages(self, wanted: Iterable[int]) -> dict[int, Counter[str]]:
-        """Bytes of storages by device, for each object that retains them."""
+        """Return bytes of storages by device for each object that retains them."""
         found: dict[int, Counter[str]] = defaultdict(Counter)
         nodes = set(wanted)
         for storage in self._graph.nodes("storage", ""):
@@ -95,14 +95,14 @@ class Mapper:
         return found
 
     def upwards(self, node: int) -> Iterator[int]:
-        """The node and all that keep it."""
+        """Yield a node and its dominators."""
         at: int | None = node
         while at is not None and at != PROCESS:
             yield at
             at = self._graph.dominator(at)
 
     def mapped(self, node: int, holder: int, storages: Counter[str], most: int = NEIGHBOURS) -> MappedObject:
-        """One object with what is round it, so many of each."""
+        """Build the entry of one object, with that many list entries."""
         row = self._browser.row(node, holder if holder > PROCESS else None)
         referrers, referents = self._browser.referrers(node), self._browser.referents(node)
         return MappedObject(
@@ -125,7 +125,7 @@ class Mapper:
         )
 
     def areas(self, count: int) -> Iterator[Area]:
-        """The largest holders; what mostly holds a larger one is divided."""
+        """Return the largest holders; a holder dominated mostly by one part is divided."""
         total = self._browser.bytes or 1
         waiting = [(-self._graph.retained(node), node, PROCESS) for node in self.kept(PROCESS)[: 4 * count]]
         heapq.heapify(waiting)
@@ -147,11 +147,11 @@ class Mapper:
     def area(
         self, node: int, above: int, nbytes: int, parts: Sequence[tuple[int, int]], *, is_rest: bool = False
     ) -> Area:
-        """One area with the first of its parts, as far as they retain anything."""
+        """Build one area with its first parts that retain anything."""
         lines = [other_end(self._browser.row(one, node)) for one, retained in parts[:PARTS] if retained]
         return Area(other_end(self._browser.row(node, above or None)), nbytes, tuple(lines), is_rest)
 
 
 def other_end(row: HeapNode) -> OtherEnd:
-    """A row of a list as the other end of a reference."""
+    """Convert a row to the other end of a reference."""
     return OtherEnd(row.node, row.type, row.detail, row.address, row.retained, row.via)

@@ -10,18 +10,18 @@ from gradlife.heap.views.program_objects import ProgramObjects
 from gradlife.model.heap import HeapView
 from gradlife.model.heap_map import HeapSummary
 
-#: Cyclic parts that a page has.
+#: Cyclic parts on a page.
 CYCLES = 8
 
-#: Cyclic parts that no root reaches, of which those of the program are chosen.
+#: Unreachable cyclic parts from which the program's are chosen.
 MOST_CYCLES = 100
 
-#: Variables of the program that the first screen has.
+#: Variables of the program on the first screen.
 VARIABLES = 8
 
 
 def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: int = CYCLES) -> HeapView:
-    """Summarize a snapshot: its sizes and origin, all types or the first ones, and the first cycles."""
+    """Summarize a snapshot: sizes, origin, all types or the first ones, and the first cycles."""
     return HeapView(
         file=name,
         notes=snapshot.notes,
@@ -38,7 +38,7 @@ def overview(snapshot: Snapshot, name: str, types: int | None = None, cycles: in
 
 
 def program_view(snapshot: Snapshot, name: str) -> HeapView:
-    """Show what the program's variables hold, a line per library, and cyclic parts that no root reaches."""
+    """Return what the program's variables hold, a line per library, and unreachable cyclic parts."""
     objects = ProgramObjects(snapshot)
     view = overview(snapshot, name, types=0, cycles=0)
     cycles = [one for one in snapshot.unreached_cycles(MOST_CYCLES) if objects.is_of_program(one)]

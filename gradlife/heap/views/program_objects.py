@@ -1,4 +1,4 @@
-"""Find what a program's own variables hold, apart from what libraries and the interpreter hold."""
+"""Find what a program's own variables hold, as opposed to libraries and the interpreter."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gradlife.heap.views.variable_names import is_internal, name_on_path, with_r
 from gradlife.model.heap import Cycle, HeldVariable, LibraryShare
 from gradlife.model.trace import Lifetime
 
-#: Parts of a variable that are listed, their levels, and objects that several parts hold together.
+#: Most listed parts of a variable, levels of parts, and objects that several parts hold together.
 PARTS, DEPTH, SHARED = 24, 8, 2_000
 
-#: A variable is shown by its largest part if that retains so much of it.
+#: A variable is shown by its largest part if that retains at least this share.
 MOST = 0.5
 
-#: Bytes from which something is shown that has no tensor in it; a function or class needs more.
+#: Least bytes of an entry without tensors, and of a function or class.
 LEAST, LEAST_CODE = 1_024, 64 * 1024
 
 #: Types of code.
@@ -32,7 +32,7 @@ CODE = frozenset({"function", "builtin_function_or_method", "type", "module", "c
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The value of a variable or a part of one, with its name, and what it holds together with others of the program."""
+    """The value of a named variable or part, and the objects that it holds together with others of the program."""
 
     node: int
     name: str
@@ -41,16 +41,16 @@ class Value:
 
     @property
     def nodes(self) -> list[int]:
-        """The value, and what it shares."""
+        """The value and the objects it shares."""
         return [self.node, *self.shared]
 
     def with_shared(self, node: int) -> Value:
-        """The same value with one more shared object."""
+        """Return the value with one more shared object."""
         return replace(self, shared=(*self.shared, node))
 
 
 class ProgramObjects:
-    """The program's side of one snapshot. Some 0.3 s for a million objects."""
+    """The program's objects in one snapshot. Takes some 0.3 s per million objects."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._browser = Browser(snapshot)
@@ -70,7 +70,7 @@ class ProgramObjects:
         return HeldVariable(value.name, found, objects, tensors, grad_nodes, storages, storage_bytes)
 
     def chosen(self, count: int) -> list[Value]:
-        """Return the values of these."""
+        """Return the values for these rows."""
         waiting = [(-self._weight(value), value.node, value) for value in self._outermost()]
         heapq.heapify(waiting)
         found: list[Value] = []
@@ -89,7 +89,7 @@ class ProgramObjects:
         return sum(map(self._graph.retained, value.nodes))
 
     def _outermost(self) -> list[Value]:
-        """The values of the program's variables, each with what it and others of the program hold together."""
+        """Return the values of the program's variables, each with the objects it shares with others."""
         found: dict[int, Value] = {}
         for table, module in self.paths.tables.items():
             lead = "" if module == MAIN else f"{module}."
@@ -104,7 +104,7 @@ class ProgramObjects:
         return list(found.values())
 
     def _add_shared(self, found: dict[int, Value], node: int) -> None:
-        """Count an object for the variable that its path comes by; without one it stands for itself."""
+        """Assign a shared object to the variable on its path; without one it becomes a value itself."""
         path = self._graph.path(node)
         owner = next((one for one in path if one in found), None)
         if owner is not None:
@@ -113,7 +113,7 @@ class ProgramObjects:
             found[node] = Value(node, name_on_path(self._graph, node, self.paths.tables))
 
     def _parts(self, value: Value) -> list[Value]:
-        """Return the parts of a value, if one of them is most of it; a tensor is not divided."""
+        """Return a value's parts if one of them dominates it; a tensor is not divided."""
         kept = self._browser.kept(value.node)[:SHARED]
         if not kept or value.depth == DEPTH or self._is_whole(value.node, kept):
             return []
@@ -135,25 +135,25 @@ class ProgramObjects:
         return [*inner, *(part for part in parts.values() if part is not largest)] if inner else []
 
     def _is_whole(self, node: int, kept: Sequence[int]) -> bool:
-        """Is its largest part a tensor, an object of C++, or one more of its own kind, as in a linked list?"""
+        """Whether its largest part is a tensor, a C++ object, or the next of its own kind, as in a linked list."""
         first = kept[0]
         same = self._graph.type(first) == self._graph.type(node) != "dict"
         return same or self._is_tensor(node) or self._is_tensor(first)
 
     def _is_tensor(self, node: int) -> bool:
-        """Is it an object of C++, or Python's wrapper of a tensor or a grad node?"""
+        """Whether it is a C++ object, or a wrapper of a tensor or grad node."""
         kinds = {self._graph.kind(one) for one in self._graph.referents(node)}
         return self._graph.kind(node) != "python" or not kinds.isdisjoint({"tensor", "grad_node", "storage"})
 
     def _is_worth_showing(self, value: Value) -> bool:
-        """Is it more than a few numbers or the program's code?"""
+        """Whether it is more than a few numbers or code."""
         if any(sum(share[1:4]) for share in self._graph.shares(value.nodes, True)):
             return True
         link = self._graph.steps_along([value.node])[0]
         return self._weight(value) >= (LEAST_CODE if is_code(link) else LEAST)
 
     def is_of_program(self, cycle: Cycle) -> bool:
-        """Does the collector have to free it, or nobody, or does it have an object of the program's classes?"""
+        """Whether a cycle is collectable or leaked, or has an object of the program's classes."""
         if cycle.lifetime in {Lifetime.GC, Lifetime.NEVER}:
             return True
         words = [word for step in cycle.steps for word in (step.type, step.detail)]
@@ -162,7 +162,9 @@ class ProgramObjects:
     # --- libraries ---
 
     def libraries(self) -> tuple[LibraryShare, ...]:
-        """Return what libraries and Python hold, those with most bytes first; an object counts by its path from a root."""
+        """Return what libraries and Python hold, largest first; an object counts for the library on its path from a
+        root.
+        """
         seeds = dict(self._seeds())
         sums: Counter[str] = Counter()
         counts: Counter[str] = Counter()
@@ -173,7 +175,7 @@ class ProgramObjects:
         return tuple(sorted(rows, key=lambda row: (-row.bytes, row.name)))
 
     def _seeds(self) -> Iterator[tuple[int, str]]:
-        """Yield where a library's share begins; the program's has no name."""
+        """Yield the start of each library's share; the program's share has no name."""
         yield PROCESS, PYTHON
         for table in self.paths.tables:
             for node in self._graph.referents(table):
@@ -184,5 +186,5 @@ class ProgramObjects:
 
 
 def is_code(link: Reference) -> bool:
-    """Is it a function, or a class of any metaclass?"""
+    """Whether it is a function, or a class of any metaclass."""
     return is_native(link) or link.type in CODE or "type" in link.bases.splitlines()

@@ -1,4 +1,4 @@
-"""Names of objects as the program writes them: ``trainer.losses``, ``data.cache['x']``, ``batch in step()``."""
+"""Name objects as the program does: ``trainer.losses``, ``data.cache['x']``, ``batch in step()``."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from gradlife.heap.program_modules import MAIN
 from gradlife.heap.steps import merged_steps
 from gradlife.heap.torch_layout.labels import ARGUMENT
 
-#: Words for a reference that an expression of the program has as well.
+#: References that an expression of the program contains too.
 IN_EXPRESSIONS = re.compile(r"\.\w+|\[.*\]")
 
-#: Tables of attributes, and a name in one.
+#: Attribute tables, and a name in one.
 TABLES = (".__dict__", "._modules", "._parameters", "._buffers")
 IN_TABLE = re.compile(r"\['(\w+)'\]")
 
 
 def with_reference(name: str, via: str) -> str:
-    """Add a reference to a name: ``trainer`` and ``.losses``, or ``step`` and ``closure variable 'kept'``."""
+    """Append a reference to a name: ``trainer`` and ``.losses``, or ``step`` and ``closure variable 'kept'``."""
     if not IN_EXPRESSIONS.fullmatch(via):
         return f"{name} → {via}"
     inner = IN_TABLE.fullmatch(via) if is_internal(name) else None
@@ -27,12 +27,12 @@ def with_reference(name: str, via: str) -> str:
 
 
 def is_internal(name: str) -> bool:
-    """Is it a table that an object's attributes are in, rather than an attribute?"""
+    """Whether it is a table of attributes instead of an attribute."""
     return name.endswith(TABLES)
 
 
 def name_on_path(graph: HeapGraph, node: int, tables: Mapping[int, str]) -> str:
-    """Name an object by its path from a root, which comes by a table of variables or by a frame."""
+    """Name an object by its path from a root, through a namespace dict or a frame."""
     path = graph.path(node)
     start = next((number for number, one in enumerate(path[:-1]) if one in tables), None)
     if start is not None:

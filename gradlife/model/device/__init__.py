@@ -1,1 +1,1 @@
-"""Values of a report on the memory of devices, and their JSON."""
+"""Values of a device memory report, and their JSON."""

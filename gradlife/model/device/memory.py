@@ -1,4 +1,4 @@
-"""What a caching allocator holds on a device, and a report of it, with versioned JSON."""
+"""The blocks that a caching allocator holds on a device, and a report of them as versioned JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BlockState(StrEnum):
 
 @dataclass(frozen=True)
 class Frame:
-    """A line of an allocation's stack."""
+    """One line of an allocation's stack."""
 
     file: str
     line: int
@@ -38,40 +38,40 @@ class Block:
 
     address: int
     bytes: int
-    requested_bytes: int  # before rounding; 0 where it is free
+    requested_bytes: int  # before rounding; 0 if free
     state: BlockState
-    frames: tuple[Frame, ...] = ()  # of the allocation, innermost first; empty where no history was recorded
+    frames: tuple[Frame, ...] = ()  # stack of the allocation, innermost first; empty if no history was recorded
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Memory that the allocator took from the device in one piece, and its blocks in the order of their addresses."""
+    """Memory that the allocator took from the device in one piece, and its blocks by address."""
 
     device: int
     address: int
     bytes: int
     stream: int
     blocks: tuple[Block, ...]
-    pool: tuple[int, int] = (0, 0)  # others than (0, 0) are private: of graphs, of a MemPool
+    pool: tuple[int, int] = (0, 0)  # (0, 0) is the common pool; others belong to a CUDA graph or a MemPool
     is_expandable: bool = False
 
     def bytes_in(self, state: BlockState) -> int:
-        """Bytes of its blocks in a state."""
+        """Return the bytes of its blocks in a state."""
         return sum(block.bytes for block in self.blocks if block.state is state)
 
     @property
     def is_idle(self) -> bool:
-        """Is all of it free, so that the allocator can give it back to the device?"""
+        """Whether all of it is free, so that the allocator can return it to the device."""
         return all(block.state is BlockState.FREE for block in self.blocks)
 
 
 @dataclass(frozen=True)
 class FailedRequest:
-    """An allocation that failed for want of memory."""
+    """An allocation that failed because memory ran out."""
 
     device: int
     bytes: int
-    device_free_bytes: int  # that the device itself had left
+    device_free_bytes: int  # that the device still had
     frames: tuple[Frame, ...] = ()
 
 
@@ -81,17 +81,17 @@ class AllocatorState:
 
     kind: str  # cuda, xpu
     segments: tuple[Segment, ...]
-    failed: tuple[FailedRequest, ...] = ()  # of its history, oldest first
-    has_history: bool = False  # were allocations recorded with their stacks?
+    failed: tuple[FailedRequest, ...] = ()  # of the allocator's history, oldest first
+    has_history: bool = False  # whether allocations were recorded with their stacks
 
 
 class OwnerKind(StrEnum):
     """How the owner of a block is known."""
 
-    HOLDER = "holder"  # a tensor's storage, with who holds it
-    LINE = "line"  # the line that allocated it; who holds it is not known
+    HOLDER = "holder"  # a tensor's storage; its holder is known
+    LINE = "line"  # only the allocating line is known
     LIBRARY = "library"
-    STREAM = "stream"  # nobody: the block waits for a stream
+    STREAM = "stream"  # no owner: the block waits for a stream
     UNSEEN = "unseen"
 
 
@@ -103,17 +103,17 @@ class BlockOwner:
     text: str  # "parameters", "local logits of step", "train.py:41", "cuBLAS workspace"
     bytes: int
     blocks: int
-    place: Frame | None = None  # the line of the program that allocated the largest
+    place: Frame | None = None  # the line of the program that allocated the largest block
 
 
 @dataclass(frozen=True)
 class Pin:
-    """Blocks of one owner that keep segments with free memory from being given back."""
+    """Blocks of one owner that keep partly free segments from being returned to the device."""
 
     owner: str
     bytes: int  # of these blocks
     blocks: int
-    free_bytes: int  # in their segments
+    free_bytes: int  # free bytes in their segments
 
 
 @dataclass(frozen=True)
@@ -126,19 +126,19 @@ class DeviceMemory:
     used_bytes: int
     waiting_bytes: int
     free_bytes: int
-    rounding_bytes: int  # of used_bytes: more than was asked for
+    rounding_bytes: int  # of used_bytes: allocated beyond the requested size
     idle_bytes: int  # of free_bytes: in segments without a used block
     largest_free_bytes: int
-    owners: tuple[BlockOwner, ...] = ()  # of every block that is used or waits, the largest first
-    pins: tuple[Pin, ...] = ()  # by free_bytes, the largest first
-    failed: FailedRequest | None = None  # the last
+    owners: tuple[BlockOwner, ...] = ()  # of all used or waiting blocks, largest first
+    pins: tuple[Pin, ...] = ()  # by free_bytes, largest first
+    failed: FailedRequest | None = None  # the last one
 
 
 @dataclass(frozen=True)
 class DeviceReport:
     """Who owns the memory of each device."""
 
-    source: str  # a file, or the process
+    source: str  # a file or the process
     devices: tuple[DeviceMemory, ...]
     limits: tuple[str, ...] = ()
 

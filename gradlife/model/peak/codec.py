@@ -16,12 +16,12 @@ REMEDY = "gradlife peak TARGET --json FILE makes one"
 
 
 def dumps(report: PeakReport) -> str:
-    """The report as JSON text."""
+    """Return the report as JSON text."""
     return json.dumps(encode(report), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def loads(text: str) -> PeakReport:
-    """The report that a JSON text holds; `CodecError` if it holds none."""
+    """Read a report from JSON text. Raises `CodecError`."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -30,7 +30,7 @@ def loads(text: str) -> PeakReport:
 
 
 def encode(report: PeakReport) -> dict[str, Any]:
-    """The report as a JSON object; what follows from other fields is in it, too."""
+    """Return the report as a JSON object, including derived fields."""
     return {
         "format": FORMAT,
         "gradlife": __version__,
@@ -43,7 +43,7 @@ def encode(report: PeakReport) -> dict[str, Any]:
 
 
 def decode(document: Any) -> PeakReport:
-    """The report that a JSON object holds; `CodecError` if it holds none."""
+    """Read a report from a JSON object. Raises `CodecError`."""
     form = document.get("format") if isinstance(document, dict) else None
     if not str(form).startswith("gradlife.peak/"):
         raise CodecError("this is no report of a peak", REMEDY)

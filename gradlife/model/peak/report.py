@@ -1,4 +1,4 @@
-"""A peak report: what takes the memory at the peak, what of it nobody reads again, and what letting go saves."""
+"""A peak report: who owns the memory at the peak, how much of it is not read again, and how much releasing it saves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradlife.errors import EXIT_CLEAN, EXIT_COULD_NOT_TELL, EXIT_FOUND
 
 
 class Owner(StrEnum):
-    """What a storage is for, by who holds it at the peak."""
+    """The role of a storage, by its holder at the peak."""
 
     PARAMETER = "parameters"
     GRADIENT = "gradients"
@@ -22,13 +22,13 @@ class Owner(StrEnum):
 
 
 class Use(StrEnum):
-    """Whether what is alive at the peak is read again."""
+    """Whether a storage that is alive at the peak is read again."""
 
     READ_LATER = "read later"
-    LAG = "lag"  # it is read for the first time later
-    DRAG = "drag"  # it was read, and is not read again before it is freed
-    VOID = "void"  # it is never read
-    UNREAD = "unread"  # it is not read while it is recorded, and outlives the recording
+    LAG = "lag"  # first read after the peak
+    DRAG = "drag"  # read before, but not again before it is freed
+    VOID = "void"  # never read
+    UNREAD = "unread"  # not read during the recording, and still alive after it
 
 
 @dataclass(frozen=True)
@@ -55,68 +55,68 @@ class Moment:
 
 @dataclass(frozen=True)
 class OwnerShare:
-    """What one kind of owner has of the peak."""
+    """The share of one kind of owner in the peak."""
 
     owner: Owner
     bytes: int
     storages: int
-    unused_bytes: int = 0  # drag and void among them
+    unused_bytes: int = 0  # including drag and void
 
 
 @dataclass(frozen=True)
 class LineChange:
-    """Other lines in the place of some; an insertion has none of these, and stands before `first`."""
+    """A replacement of some lines; an insertion replaces none and goes before line `first`."""
 
     first: int
     last: int  # first - 1: an insertion
-    lines: tuple[str, ...]  # without their ends
+    lines: tuple[str, ...]  # without line ends
 
 
 @dataclass(frozen=True)
 class Edit:
-    """What to change in the program."""
+    """A change to the program."""
 
     text: str  # "`del logits` after line 44"
     file: str = ""
     line: int = 0
-    changes: tuple[LineChange, ...] = ()  # none: it is not known to be safe
+    changes: tuple[LineChange, ...] = ()  # None: not known to be safe
     patch: str = ""  # the changes as a unified diff
 
 
 @dataclass(frozen=True)
 class Saving:
-    """Storages of one origin and one holder that nobody reads again at the peak."""
+    """Storages of one origin and one holder that are not read again after the peak."""
 
     holder: str  # "local 'logits' of step (train.py:40)"
     owner: Owner
     use: Use
-    bytes: int  # the most that are unused at one time
+    bytes: int  # the most bytes that are unused at one time
     storages: int
     born: Moment
     last_read: Moment | None  # None: never
-    freed_before: Moment | None  # the operation that finds it gone
-    saved_bytes: int  # by which the peak is lower once this and the savings before it are let go
+    freed_before: Moment | None  # the operation that would find it released
+    saved_bytes: int  # reduction of the peak by this saving and all before it
     peak_after: int
-    steps_held: int = 0  # that begin between the last read and the end of it
-    saved_alone_bytes: int = 0  # by which the peak is lower if this alone is let go
-    edits: tuple[Edit, ...] = ()  # that let go of it, all of them together
+    steps_held: int = 0  # operations between the last read and the release
+    saved_alone_bytes: int = 0  # reduction of the peak by this saving alone
+    edits: tuple[Edit, ...] = ()  # edits that release it, all needed together
 
     @property
     def is_provable(self) -> bool:
-        """Has each of its edits a diff?"""
+        """Whether each of its edits has a diff."""
         return bool(self.edits) and all(edit.changes for edit in self.edits)
 
 
 @dataclass(frozen=True)
 class Proof:
-    """The program run with the edits that have a diff, and without them, with the same seed."""
+    """A run of the program with the edits that have a diff, compared with a run without them and the same seed."""
 
     edits: int
     peak_before: int
     peak_after: int
-    predicted_bytes: int = 0  # the peak after these edits, by replay
-    losses: int = 0  # values from which backward passes begin, that both runs have
-    losses_equal: bool = False  # to the last bit
+    predicted_bytes: int = 0  # predicted by replay
+    losses: int = 0  # inputs of backward passes that both runs have
+    losses_equal: bool = False  # bit for bit
     trouble: str = ""  # why nothing is proven
 
 
@@ -127,7 +127,7 @@ class PeakReport:
     target: str
     stepped_by: str
     device: str = "cpu"
-    steps: int = 0  # that were recorded
+    steps: int = 0  # recorded
     warmup_steps: int = 0
     operations: int = 0  # of the judged step
     peak_bytes: int = 0
@@ -136,8 +136,8 @@ class PeakReport:
     uses: dict[str, int] = field(default_factory=dict)  # bytes of the peak by Use
     savings: tuple[Saving, ...] = ()
     lower_bound_bytes: int = 0  # if each storage were freed at its last use
-    provable_peak_bytes: int = 0  # after the savings of which every edit has a diff
-    losses: tuple[str, ...] = ()  # for a proof: what each backward pass begins with, as hexadecimal numbers
+    provable_peak_bytes: int = 0  # after the savings whose edits all have a diff
+    losses: tuple[str, ...] = ()  # for a proof: the inputs of each backward pass, as hexadecimal numbers
     proof: Proof | None = None
     limits: tuple[str, ...] = ()
     trouble: str = ""
@@ -146,22 +146,22 @@ class PeakReport:
 
     @property
     def unused_bytes(self) -> int:
-        """Bytes of the peak that nobody reads again: drag and void."""
+        """Bytes of the peak that are not read again: drag and void."""
         return self.uses.get(Use.DRAG.value, 0) + self.uses.get(Use.VOID.value, 0)
 
     @property
     def unused_percent(self) -> float:
-        """The same as per cent of the peak."""
+        """The unused bytes in per cent of the peak."""
         return 100 * self.unused_bytes / self.peak_bytes if self.peak_bytes else 0.0
 
     @property
     def saved_bytes(self) -> int:
-        """What all savings together take off the peak."""
+        """The reduction of the peak by all savings together."""
         return self.peak_bytes - min((one.peak_after for one in self.savings), default=self.peak_bytes)
 
     @property
     def exit_status(self) -> int:
-        """3 where nothing was recorded, 1 where more is unused than allowed, else 0."""
+        """3 if nothing was recorded, 1 if more is unused than allowed, else 0."""
         if not self.peak_bytes:
             return EXIT_COULD_NOT_TELL
         return EXIT_FOUND if self.fail_on is not None and self.unused_percent > self.fail_on else EXIT_CLEAN

@@ -1,1 +1,1 @@
-"""What is told of a process that is watched for long."""
+"""Values about a process that is watched over a long time."""

@@ -1,4 +1,4 @@
-"""What is alive at a moment of a process that is watched for long."""
+"""The objects alive at one moment in a watched process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradlife.model.hunt import Finding, FindingKind, PerStep
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """An object that retains much of what is alive."""
+    """An object that retains much of the live memory."""
 
     name: str  # "global variable 'answers': dict"
     bytes: int
@@ -19,24 +19,24 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The levels at a moment: totals, not rates."""
+    """The memory levels at one moment: totals, not rates."""
 
     time: float  # Unix time
     steps: int
     live: PerStep  # `retained_bytes` are those of all objects
     resident_bytes: int
-    owners: tuple[Owner, ...] = ()  # the largest first
+    owners: tuple[Owner, ...] = ()  # largest first
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Look:
-        """The look that `dataclasses.asdict` made these values of."""
+        """Build a look from the values of `dataclasses.asdict`."""
         live = PerStep(**values["live"])
         owners = tuple(Owner(**one) for one in values["owners"])
         return cls(values["time"], values["steps"], live, values["resident_bytes"], owners)
 
 
 def growth_of(findings: Sequence[Finding]) -> PerStep:
-    """What all leaks add with each step."""
+    """Return the growth per step of all leaks together."""
     rates = [one.per_step for one in findings if one.kind not in (FindingKind.RETAINED, FindingKind.NEEDS_GC)]
     names = ("objects", "tensors", "storages", "graph_nodes", "bytes", "retained_bytes")
     return PerStep(*(sum(getattr(rate, name) for rate in rates) for name in names))

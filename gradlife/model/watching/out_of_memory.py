@@ -1,4 +1,4 @@
-"""The report that a process leaves when its memory runs out."""
+"""The report that a process writes when its memory runs out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMAT = "gradlife.oom/1"
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What there is more of than when the program began, by type."""
+    """The growth of one type since the program began."""
 
     type: str
     objects: int  # more than at the start
@@ -24,20 +24,20 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class OutOfMemory:
-    """Who has the memory, and what grew most since the start."""
+    """The holders of memory, and what grew most since the start."""
 
     cause: str  # "MemoryError: ...", "7.4 of 8.0 GiB are resident"
     time: str
     pid: int
-    rank: int | None  # of a run with several processes
+    rank: int | None  # in a run of several processes
     resident_bytes: int
     limit_bytes: int
     devices: dict[str, int]  # bytes of live storages by device
     owners: tuple[Owner, ...]
     growth: tuple[Growth, ...]
-    held: tuple[Explained, ...]  # by the failed step, and by a device's allocator
+    held: tuple[Explained, ...]  # held by the failed step or by a device's allocator
 
     def dumps(self) -> str:
-        """The report as JSON text."""
+        """Return the report as JSON text."""
         document: dict[str, Any] = {"format": FORMAT, "gradlife": __version__, **asdict(self)}
         return json.dumps(document, indent=1) + "\n"

@@ -1,1 +1,1 @@
-"""The language of patterns: a trace as tokens, and what a pattern matches in it."""
+"""The pattern language: a trace as tokens, and how patterns match them."""

@@ -1,4 +1,4 @@
-"""Graphs that lead from one step into the previous one, by the nodes that they repeat."""
+"""Recognize graphs that lead from each step into the previous one, by their repeated nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PASSING = re.compile(r"(To(Copy)?|View|Squeeze|Unsqueeze|Reshape|Alias|Clone|Exp
 
 
 def is_chain(case: Case) -> bool:
-    """Does one tensor's graph grow, rather than a container?"""
+    """Whether one tensor's graph grows, not a container."""
     return case.kind is FindingKind.GROWTH and case.site is None and bool(backbone(case))
 
 
@@ -28,12 +28,12 @@ def backbone(case: Case) -> list[str]:
 
 
 def is_node(name: str) -> bool:
-    """Is this the type of a grad node?"""
+    """Whether this is the type of a grad node."""
     return re.fullmatch(r"\w+Backwards?\d*", name) is not None
 
 
 def is_running_total(case: Case) -> bool:
-    """Is it a chain of sums, one per step? A scalar that starts with one sum counts too."""
+    """Whether it is a chain of sums, one per step. A scalar that starts with one sum counts too."""
     nodes = backbone(case)
     if not is_chain(case) or nodes[0] != "AddBackward0":
         return False
@@ -41,17 +41,17 @@ def is_running_total(case: Case) -> bool:
 
 
 def is_weight_chain(case: Case) -> bool:
-    """Is it a chain of differences: a weight minus a step along its gradient?"""
+    """Whether it is a chain of differences: a weight minus a step along its gradient."""
     return is_chain(case) and backbone(case)[0] in {"SubBackward0", "AddcdivBackward0", "AddcmulBackward0"}
 
 
 def is_state_chain(case: Case) -> bool:
-    """Is it any other chain?"""
+    """Whether it is any other chain."""
     return is_chain(case)
 
 
 def is_scalar(case: Case) -> bool:
-    """Is the tensor at the head of the chain a scalar?"""
+    """Whether the tensor at the head of the chain is a scalar."""
     steps = case.steps
     head = next((token.step for token in case.path if str(token) == "tensor.grad_fn"), len(steps) - 1)
     return bool(steps) and "[]" in steps[head].detail

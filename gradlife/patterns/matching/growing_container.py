@@ -9,11 +9,11 @@ from gradlife.model.trace import Step
 from gradlife.patterns.matching.path_tokens import Token
 
 CONTAINERS = frozenset({"list", "deque", "set", "dict", "queue", "cycle"})
-#: A container that can only be replaced by a longer one. It counts only if it is known to grow.
+#: Containers that can only be replaced by a longer one. They count only if known to grow.
 REMADE = "tuple"
 PLACES = frozenset({"item", "value", "key"})
 
-#: A container with fewer items is not considered, unless it is known to grow.
+#: A container with fewer items is ignored, unless it is known to grow.
 FEWEST = 3
 
 
@@ -31,22 +31,22 @@ def site_of(path: Sequence[Token], steps: Sequence[Step], growth: Growth) -> int
 
 
 def is_hook_table(token: Token) -> bool:
-    """Does this reference lead to a table of hooks, whose size no step has?"""
+    """Whether this reference leads to a hook table, whose size no step has."""
     return "hooks" in token.word or "hooks" in token.name
 
 
 def is_place(token: Token) -> bool:
-    """Is this a reference from a container?"""
+    """Whether this is a reference from a container."""
     return token.family in CONTAINERS and token.word in PLACES
 
 
 def may_grow(token: Token) -> bool:
-    """Is this a reference from a container, or from one that replaces a shorter one?"""
+    """Whether this is a reference from a container, or from one that replaces a shorter one."""
     return is_place(token) or (token.family == REMADE and token.word in PLACES)
 
 
 def fullness(step: Step) -> int:
-    """Return the length of a container; a dict of names is likely a record, which does not grow."""
+    """Return the length of a container; a quarter for a dict of names, which is likely a record and does not grow."""
     last = step.hops[-1]
     is_record = last.relation == "dict_value" and last.label.startswith(("'", "<str>"))
     return (step.length or 0) // (4 if is_record else 1)

@@ -1,8 +1,9 @@
-"""A trace as a row of tokens, one per reference: the family of the referrer and the relation, without the program's names.
+"""Convert a trace to tokens, one per reference: the family of the referrer and the relation, without the program's
+names.
 
-``list.item tensor.grad_fn node.saved``: an item of a list is a tensor, whose grad node saved the object of the trace.
-Relations are attr, item, value and key of a dict, local, closure, global and others. Attributes that mean something to a
-framework keep their names, ``nn.attr:_forward_hooks``; the program's own have none.
+``list.item tensor.grad_fn node.saved``: a list's item is a tensor, whose grad node saved the traced object. Relations
+are attr, item, value and key of a dict, local, closure, global and others. Attributes with a meaning in a framework
+keep their names, ``nn.attr:_forward_hooks``; the program's own have none.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ class Token:
 
     family: str
     word: str
-    name: str  # of an attribute that means something to a library
-    step: int  # its place among the steps
+    name: str  # of an attribute with a meaning in a library
+    step: int  # index of its step
 
     def __str__(self) -> str:
         if not self.word:

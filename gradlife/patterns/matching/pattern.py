@@ -1,4 +1,4 @@
-"""A row of the table of patterns, and the case that it is matched with."""
+"""A row of the pattern table, and the case that it is matched with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradlife.patterns.matching.path_tokens import Token, tokens_of
 
 @dataclass(frozen=True)
 class Case:
-    """A trace to diagnose: the kind of its finding, and where it grows if that is known."""
+    """A trace to diagnose: the kind of its finding, and where it grows if known."""
 
     trace: Trace
     kind: FindingKind
@@ -44,7 +44,7 @@ class Case:
 
     @property
     def has_graph(self) -> bool:
-        """Does the tensor have a graph, or does the path lead through one?"""
+        """Whether the tensor has a graph, or the path passes through one."""
         tensor = self.trace.tensor
         return bool(tensor and tensor.grad_fn) or any(str(token) == "tensor.grad_fn" for token in self.path)
 
@@ -57,7 +57,7 @@ class Fit:
     """A match of a pattern: steps of the path or of the cycle."""
 
     steps: tuple[Step, ...]
-    first: int  # the step that holds what it should not
+    first: int  # the step whose object holds what it should not
     last: int
 
 
@@ -65,8 +65,8 @@ class Fit:
 class Pattern:
     """One kind of leak: how its trace looks, why it is one, and what to do.
 
-    `reason`, `advice` and `fix` are templates with the names of `wording`. A row with `paths` matches objects that a root
-    reaches, a row with `cycles` unreachable ones, and a row with neither objects that native code holds.
+    `reason`, `advice` and `fix` are templates with the names of `wording`. A row with `paths` matches reachable
+    objects, a row with `cycles` unreachable ones, and a row with neither objects that native code holds.
     """
 
     code: str
@@ -79,4 +79,4 @@ class Pattern:
     when: Condition | None = None
     kinds: frozenset[FindingKind] = field(default_factory=lambda: frozenset(FindingKind))
     links: tuple[str, ...] = ()
-    example: str = ""  # of a trace, for `gradlife explain`
+    example: str = ""  # example trace for `gradlife explain`

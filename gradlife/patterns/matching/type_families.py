@@ -1,11 +1,11 @@
-"""Families of types from frameworks and the standard library, as a reader of leaks knows them."""
+"""Group types of frameworks and the standard library into families."""
 
 from __future__ import annotations
 
 import re
 
-#: From a full type name, or the beginning of one that ends in a dot, to its family. Of a class of the program the first
-#: base that is known here counts; one without any is an `object`.
+#: Families by full type name, or by a prefix that ends in a dot. For a program's class the first known base counts;
+#: without one it is an `object`.
 FAMILIES: dict[str, str] = {
     "list": "list",
     "tuple": "tuple",
@@ -126,8 +126,8 @@ FAMILIES: dict[str, str] = {
 
 ROOTS = {"running frame": "running", "interpreter": "interpreter", "thread": "threadstate", "process": "process"}
 
-#: Names of attributes that mean something to the framework or the library whose type has them. Others are the program's
-#: own, and no pattern looks at those.
+#: Attributes with a meaning in the framework or library whose type has them. Other attributes are the program's
+#: own, and no pattern depends on them.
 NAMES: dict[str, frozenset[str]] = {
     "nn": frozenset(
         {
@@ -171,12 +171,12 @@ NAMES: dict[str, frozenset[str]] = {
 }
 
 
-#: A grad node's face in Python has no module in its name.
+#: The Python wrapper of a grad node has no module in its name.
 NODE_FACE = re.compile(r"[A-Z]\w*Backwards?\d*|AccumulateGrad|CopySlices|GraphRoot")
 
 
 def family_of(type_: str, bases: tuple[str, ...] = (), kind: str = "python") -> str:
-    """The family of an object: of its type, or of the first of its bases that has one."""
+    """Return the family of an object: of its type, or of its first base that has one."""
     if kind != "python":
         native = {"root": ROOTS.get(type_, "root"), "tensor": "tensor", "storage": "storage", "grad_node": "node"}
         return native.get(kind, "native")
@@ -187,7 +187,7 @@ def family_of(type_: str, bases: tuple[str, ...] = (), kind: str = "python") -> 
 
 
 def family_of_package(name: str) -> str:
-    """The family that all types of a package have, of the innermost that has one."""
+    """Return the family of a type's innermost package that has one."""
     parts = name.split(".")
     heads = (".".join(parts[:length]) + "." for length in range(len(parts) - 1, 0, -1))
     return next((FAMILIES[head] for head in heads if head in FAMILIES), "")

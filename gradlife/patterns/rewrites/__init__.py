@@ -1,1 +1,1 @@
-"""Changes of the source that end a leak and leave what the program computes."""
+"""Source changes that end a leak and do not change what the program computes."""

@@ -1,6 +1,6 @@
-"""A variable or attribute keeps a tensor without its graph: `self.total = self.total + loss` adds `loss.detach()`.
+"""Detach a kept tensor from its graph: `self.total = self.total + loss` adds `loss.detach()`.
 
-The numbers stay the same. It is safe only where nothing asks the kept tensor for its graph.
+The numbers stay the same. It is safe only if nothing uses the kept tensor's graph.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, is_
 
 DETACH = ".detach()"
 
-#: Values that are no tensor for sure: a tuple of tensors is stored in another way.
+#: Values that are certainly no tensors: a tuple of tensors is stored in another way.
 NO_TENSORS = (
     ast.Tuple,
     ast.List,
@@ -28,9 +28,9 @@ NO_TENSORS = (
 
 
 def without_graph(text: str, tree: ast.Module, line: int, name: str, trees: Iterable[ast.Module]) -> str | None:
-    """The changed source; None where the line is no such assignment, or a program of these trees may notice.
+    """Return the changed source; None if the line is no such assignment, or if the program in these trees may notice.
 
-    ``tree`` is that of the text, and one of the trees.
+    ``tree`` is parsed from the text, and one of the trees.
     """
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AugAssign) and node.lineno == line]
     target = only_target(found[0]) if len(found) == 1 else None

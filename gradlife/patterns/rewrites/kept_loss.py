@@ -1,7 +1,7 @@
-"""A list of losses keeps numbers: `append(loss)` becomes `append(loss.item())`.
+"""Keep numbers in a list of losses: `append(loss)` becomes `append(loss.item())`.
 
-The source is changed at the places that its syntax tree gives, so that all else in it stays as it is written. The change
-is safe only where the program never reads what the list holds: a tensor in it could be asked for its graph.
+Only the syntax node's source range is edited; everything else stays as written. The change is safe only if the program
+never reads the list's items: it could use the graph of a tensor in it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from gradlife.patterns.rewrites.reads import is_reflection
 from gradlife.patterns.rewrites.source_edits import called_on, edited
 
-#: Methods of the list that do not touch its items.
+#: List methods that do not read its items.
 HARMLESS = frozenset({"append", "appendleft", "clear"})
 
 
 def keep_number(text: str, line: int, name: str, trees: Iterable[ast.Module]) -> str | None:
-    """The changed source; None where the statement at the line is another, or a program of these trees may notice."""
+    """Return the changed source; None if the line has another statement, or if the program in these trees may notice."""
     found = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and node.lineno == line)
     calls = [node for node in found if is_append(node, name)]
     if len(calls) != 1 or not all(is_never_read(tree, name) for tree in trees):
@@ -28,19 +28,19 @@ def keep_number(text: str, line: int, name: str, trees: Iterable[ast.Module]) ->
 
 
 def is_append(node: ast.Call, name: str) -> bool:
-    """Is it a call of `append` of what has the name, with one value?"""
+    """Whether it is an `append` of one value to the variable or attribute of that name."""
     if not isinstance(node.func, ast.Attribute) or node.func.attr != "append":
         return False
     return is_named(node.func.value, name) and len(node.args) == 1 and not node.keywords
 
 
 def is_named(node: ast.AST, name: str) -> bool:
-    """Is it a variable or an attribute of that name?"""
+    """Whether it is a variable or an attribute of that name."""
     return (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.Attribute) and node.attr == name)
 
 
 def is_never_read(tree: ast.Module, name: str) -> bool:
-    """Is the list only made, added to, emptied and counted?"""
+    """Whether the list is only created, appended to, cleared and counted."""
     harmless = {id(part) for node in ast.walk(tree) for part in untouched(node)}
     for node in ast.walk(tree):
         if is_reflection(node, name):
@@ -51,7 +51,7 @@ def is_never_read(tree: ast.Module, name: str) -> bool:
 
 
 def untouched(node: ast.AST) -> Iterator[ast.AST]:
-    """Parts of a node that name a list and don't reach what is in it."""
+    """Return parts of a node that name a list without reading its items."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
         yield from node.args
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -65,7 +65,7 @@ def untouched(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_new_list(node: ast.expr | None) -> bool:
-    """Is it an empty list?"""
+    """Whether it is an empty list."""
     if isinstance(node, ast.List):
         return not node.elts
     is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "list"

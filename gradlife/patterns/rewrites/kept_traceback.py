@@ -1,7 +1,7 @@
-"""A kept exception loses its traceback: `failures.append(error.with_traceback(None))`.
+"""Remove the traceback of a kept exception: `failures.append(error.with_traceback(None))`.
 
-The exception stays as it is, with its type, its arguments and its text. It is safe only where the program asks no
-exception for its traceback, and where the handler does not raise it again.
+The exception keeps its type, arguments and text. It is safe only if the program reads no exception's traceback, and if
+the handler does not raise it again.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from gradlife.patterns.rewrites.reads import Reader, last_name
 from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited
 
-#: Names of what reads tracebacks.
+#: Names of functions and attributes that read tracebacks.
 READERS = frozenset(
     {"traceback", "__traceback__", "exc_info", "with_traceback", "__context__", "__cause__", "exception"}
 )
 
 
 def without_traceback(text: str, tree: ast.Module, line: int, trees: Iterable[ast.Module]) -> str | None:
-    """The changed source; None where the line does not store the exception of the handler that it is in."""
+    """Return the changed source; None if the line does not store the exception of its handler."""
     known = list(trees)
     reader = Reader(known)
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno == line]
@@ -35,7 +35,7 @@ def without_traceback(text: str, tree: ast.Module, line: int, trees: Iterable[as
 
 
 def reads_tracebacks(trees: Iterable[ast.Module]) -> bool:
-    """Does the program use tracebacks anywhere?"""
+    """Whether the program uses tracebacks anywhere."""
     for node in (part for tree in trees for part in ast.walk(tree)):
         if last_name(node) in READERS:
             return True
@@ -58,7 +58,7 @@ def stored(node: ast.stmt) -> list[ast.expr]:
 
 
 def stripped(value: ast.expr, name: str) -> list[Edit]:
-    """The edits of a value that is the exception, or a choice that may be it."""
+    """Return the edits for a value that is the exception, or a conditional expression that may be it."""
     if isinstance(value, ast.IfExp):
         return [*stripped(value.body, name), *stripped(value.orelse, name)]
     is_exception = isinstance(value, ast.Name) and value.id == name

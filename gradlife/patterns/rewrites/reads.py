@@ -1,7 +1,7 @@
-"""The program's reads of a name: may its tensor lose its graph without any of them noticing?
+"""The program's reads of a name: can its tensor lose its graph without any of them noticing?
 
-Every mention of the name in every file counts, whatever object it is about. A mention is followed through expressions and
-local variables to where it ends: in a number it does no harm; at a call of unknown code the answer is no.
+Every mention of the name in every file counts, whatever its object. A mention is followed through expressions and local
+variables to its end: a number is harmless; a call of unknown code is not.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator
 
-#: Names by which a program may reach each of its variables.
+#: Names by which a program may reach any of its variables.
 REFLECTION = frozenset({"vars", "globals", "locals", "eval", "exec"})
 
-#: Methods, attributes and functions that end in something without a graph.
+#: Methods, attributes and functions whose result has no graph.
 ENDS = frozenset(
     {"item", "tolist", "detach", "numpy", "shape", "dtype", "device", "ndim", "data", "size", "dim", "numel", "clear"}
 )
 TO_PLAIN = frozenset({"float", "int", "len", "bool", "isinstance", "id", "type"})
 
-#: Methods whose result keeps the graph of the argument.
+#: Methods whose result keeps the argument's graph.
 THROUGH = frozenset(
     {"mean", "sum", "max", "min", "std", "var", "abs", "sqrt", "exp", "log", "float", "double", "cpu", "clone", "stack"}
     | {"cat", "values", "items", "keys", "get", "copy", "list", "tuple", "sorted", "reversed", "zip", "enumerate"}
     | {"round", "squeeze", "reshape", "view", "flatten", "t"}
 )
 
-#: Variables that are followed one after the other.
+#: Longest chain of local variables that is followed.
 MOST_FOLLOWED = 8
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -40,7 +40,7 @@ class Reader:
         self._parents = {id(part): node for tree in self._trees for node in ast.walk(tree) for part in children(node)}
 
     def is_blind(self, target: ast.expr, besides: Collection[ast.AST]) -> bool:
-        """Would no code notice if the value assigned to a target had no graph? ``besides``: statements to ignore."""
+        """Whether no code notices if the target's value has no graph. ``besides``: statements to ignore."""
         own = {id(part) for statement in besides for part in ast.walk(statement)}
         self._target = target
         name, others = name_of(target), base_name(target)
@@ -54,7 +54,7 @@ class Reader:
         return True
 
     def _is_taken_apart(self, node: ast.AST) -> bool:
-        """Is of a dictionary only one item asked for, by a key that is written out, or is it made here?"""
+        """Whether a dictionary is only read by one literal key, or created here."""
         up = self.parent(node)
         if isinstance(up, ast.Subscript) and up.value is node:
             return isinstance(up.slice, ast.Constant)
@@ -65,7 +65,7 @@ class Reader:
         return self._parents.get(id(node))
 
     def around(self, node: ast.AST, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-        """The nodes of these kinds around a node, the innermost first."""
+        """Return the enclosing nodes of these kinds, innermost first."""
         up = self.parent(node)
         while up is not None:
             if isinstance(up, kinds):
@@ -102,13 +102,13 @@ class Reader:
         return False
 
     def _ends(self, node: ast.AST, up: ast.AST, depth: int) -> bool:
-        """Is the statement that an expression ends in harmless?"""
+        """Whether the statement around an expression is harmless."""
         if isinstance(up, ast.Compare | ast.Expr | ast.If | ast.While | ast.Assert | ast.Delete):
             return True
         if isinstance(up, ast.FormattedValue):
-            return up.format_spec is not None  # else it may be shown with its graph
+            return up.format_spec is not None  # otherwise it may be printed with its graph
         if isinstance(up, ast.Assign) and len(up.targets) == 1 and is_like(up.targets[0], self._target):
-            return True  # it is the same place again
+            return True  # the same variable again
         if isinstance(up, ast.Assign) and len(up.targets) == 1 and isinstance(up.targets[0], ast.Name):
             return self._is_local_harmless(up.targets[0], depth + 1)
         if isinstance(up, ast.For) and node is up.iter and isinstance(up.target, ast.Name):
@@ -121,7 +121,7 @@ class Reader:
         return False
 
     def _is_local_harmless(self, target: ast.Name, depth: int) -> bool:
-        """Are all reads of a local variable harmless?"""
+        """Whether all reads of a local variable are harmless."""
         functions = self.around(target, ast.FunctionDef, ast.AsyncFunctionDef)
         scope = next(functions, None)
         return scope is not None and self._all_harmless(scope, target.id, depth)
@@ -132,12 +132,12 @@ class Reader:
 
 
 def children(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node; a context such as Load is the same object everywhere."""
+    """Return a node's children; a context such as Load is one shared object."""
     return (part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr_context))
 
 
 def name_of(target: ast.expr) -> str:
-    """The variable's, attribute's or key's name; empty where it has none that is written out."""
+    """Return the name of a variable, attribute or literal key; empty if it has none."""
     if isinstance(target, ast.Subscript):
         key = target.slice
         return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
@@ -150,7 +150,7 @@ def base_name(target: ast.expr) -> str:
 
 
 def is_like(node: ast.AST, target: ast.expr) -> bool:
-    """Could it be the same variable, attribute or item? A global is an attribute of its module, too."""
+    """Whether it may be the same variable, attribute or item. A global is also an attribute of its module."""
     if isinstance(target, ast.Attribute):
         return isinstance(node, ast.Attribute) and node.attr == target.attr
     if isinstance(target, ast.Subscript):
@@ -159,7 +159,7 @@ def is_like(node: ast.AST, target: ast.expr) -> bool:
 
 
 def is_reflection(node: ast.AST, name: str) -> bool:
-    """Could it reach the name without writing it?"""
+    """Whether it may reach the name without writing it."""
     if isinstance(node, ast.alias):
         return name in {node.name, node.asname}
     if isinstance(node, ast.Call) and last_name(node.func) in {"getattr", "attrgetter", "itemgetter"}:

@@ -1,6 +1,6 @@
-"""A tensor on ctx is saved for backward: `ctx.result = result` becomes `ctx.save_for_backward(result)`.
+"""Save a tensor on ctx for backward: `ctx.result = result` becomes `ctx.save_for_backward(result)`.
 
-It is safe where the class reads the attribute in its own backward only, and saves nothing else in the same call.
+It is safe if only the class's own backward reads the attribute, and the same call saves nothing else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ SAVE = "save_for_backward"
 
 
 def saved_for_backward(text: str, tree: ast.Module, line: int, name: str, trees: Iterable[ast.Module]) -> str | None:
-    """The changed source; None where the line sets no such attribute, or it is read elsewhere, or is no tensor for sure."""
+    """Return the changed source; None if the line sets no such attribute, if other code reads it, or if it may not be a
+    tensor.
+    """
     reader = Reader([tree])
     node = next((one for one in ast.walk(tree) if isinstance(one, ast.Assign) and one.lineno == line), None)
     forward = next(reader.around(node, ast.FunctionDef), None) if node is not None else None
@@ -39,7 +41,7 @@ def saved_for_backward(text: str, tree: ast.Module, line: int, name: str, trees:
 
 
 def is_on_ctx(node: ast.Assign, forward: ast.FunctionDef, name: str) -> bool:
-    """Does it set the attribute of the first argument?"""
+    """Whether it sets an attribute of the first argument."""
     target = node.targets[0]
     if len(node.targets) != 1 or not isinstance(target, ast.Attribute) or target.attr != name or not forward.args.args:
         return False
@@ -47,7 +49,7 @@ def is_on_ctx(node: ast.Assign, forward: ast.FunctionDef, name: str) -> bool:
 
 
 def reads_in_backward(owner: ast.ClassDef, name: str) -> Iterator[ast.Attribute]:
-    """Yield the places at which backward reads the attribute of its own ctx."""
+    """Yield the places where backward reads the attribute of its ctx."""
     for function in owner.body:
         if isinstance(function, ast.FunctionDef) and function.name == "backward" and function.args.args:
             context = function.args.args[0].arg
@@ -55,7 +57,7 @@ def reads_in_backward(owner: ast.ClassDef, name: str) -> Iterator[ast.Attribute]
 
 
 def is_read_of(part: ast.AST, context: str, name: str) -> TypeGuard[ast.Attribute]:
-    """Is it `ctx.name`, and not assigned?"""
+    """Whether it reads `ctx.name`."""
     if not isinstance(part, ast.Attribute) or part.attr != name or not isinstance(part.ctx, ast.Load):
         return False
     return isinstance(part.value, ast.Name) and part.value.id == context
@@ -69,13 +71,13 @@ def read_edits(owner: ast.ClassDef, name: str) -> Iterator[Edit]:
 
 
 def savings(owner: ast.ClassDef) -> Iterator[ast.Call]:
-    """Calls of the class that save something."""
+    """Return the calls in the class that save something."""
     calls = (part for part in ast.walk(owner) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute))
     return (one for one in calls if isinstance(one.func, ast.Attribute) and one.func.attr in {SAVE, "save_for_forward"})
 
 
 def is_exclusive(call: ast.Call, node: ast.Assign, reader: Reader) -> bool:
-    """Do the call and the assignment stand in two branches of one choice?"""
+    """Whether the call and the assignment are in different branches of one `if`."""
     for choice in reader.around(node, ast.If):
         if isinstance(choice, ast.If):
             arms = [{id(part) for one in arm for part in ast.walk(one)} for arm in (choice.body, choice.orelse)]

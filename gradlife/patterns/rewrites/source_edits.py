@@ -1,4 +1,4 @@
-"""Changes of a source at the places that its syntax tree gives, so that all else in it stays as it is written."""
+"""Edit a source at the ranges of its syntax nodes, so that everything else stays as written."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 #: Expressions to which a method call can be added without parentheses.
 ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
-#: Methods and functions of which the result is no tensor, or one without a graph.
+#: Methods and functions whose result is no tensor, or one without a graph.
 PLAIN_CALLS = frozenset({"item", "tolist", "float", "int", "str", "len", "repr", "bool", "detach"})
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A text in the place of a part of a source; columns are in bytes of UTF-8, as a syntax tree has them."""
+    """A replacement for a part of a source; columns are in UTF-8 bytes, as in a syntax tree."""
 
     line: int
     column: int
@@ -30,7 +30,7 @@ def replaced(node: ast.expr | ast.stmt, text: str) -> Edit:
 
 
 def called_on(node: ast.expr, method: str) -> Iterator[Edit]:
-    """A method call on what an expression gives; on each branch of a choice that needs it."""
+    """Return the edits that call a method on an expression's value, in each branch of a conditional that needs it."""
     if isinstance(node, ast.IfExp):
         yield from called_on(node.body, method)
         yield from called_on(node.orelse, method)
@@ -44,7 +44,7 @@ def called_on(node: ast.expr, method: str) -> Iterator[Edit]:
 
 
 def is_plain(node: ast.expr) -> bool:
-    """Is it a number, a text, or a tensor without a graph for sure?"""
+    """Whether it is certainly a number, a text, or a tensor without a graph."""
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         return name in PLAIN_CALLS
@@ -52,7 +52,7 @@ def is_plain(node: ast.expr) -> bool:
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """The source with all edits done; none may lie in another."""
+    """Return the source with all edits applied; none may lie inside another."""
     lines = [line.encode() for line in text.splitlines(keepends=True)]
     for edit in sorted(edits, key=lambda one: (one.line, one.column), reverse=True):
         head, tail = lines[edit.line - 1][: edit.column], lines[edit.last_line - 1][edit.last_column :]

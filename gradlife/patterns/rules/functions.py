@@ -17,25 +17,25 @@ handle.remove()"""
 
 
 def is_leaf_cycle(case: Case) -> bool:
-    """Is the tensor of the cycle a leaf?"""
+    """Whether the tensor of the cycle is a leaf."""
     facts = case.trace.tensor if not case.trace.tail else None
     has_node = any(str(token) in {"tensor.grad_fn", "node.next", "node.saved"} for token in case.cycle)
     return not has_node and not (facts is not None and facts.grad_fn)
 
 
 def is_stored_with_graph(case: Case) -> bool:
-    """Does the gradient at the end of the path have a graph?"""
+    """Whether the gradient at the end of the path has a graph."""
     ends_there = [str(token) for token in case.path[-2:]] == ["tensor.grad", "=tensor"]
     return not ends_there or bool(case.trace.tensor is not None and case.trace.tensor.grad_fn)
 
 
 def is_own_hook(case: Case) -> bool:
-    """Is the cycle free of parts of a module's full backward hook?"""
+    """Whether the cycle has no parts of a module's full backward hook."""
     return not any(token.family == "modulehook" for token in case.cycle)
 
 
 def is_collectable(case: Case) -> bool:
-    """Does the collector free it?"""
+    """Whether the collector frees it."""
     return case.lifetime == "gc"
 
 

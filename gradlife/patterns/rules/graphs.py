@@ -10,7 +10,7 @@ GROWTH = frozenset({FindingKind.GROWTH})
 
 
 def has_graph(case: Case) -> bool:
-    """Does the kept object have a graph?"""
+    """Whether the kept object has a graph."""
     return case.has_graph
 
 

@@ -15,33 +15,33 @@ except RuntimeError as error:
 
 
 def is_plain_chain(case: Case) -> bool:
-    """Is it a chain of at least three objects of one type, each held by the one before?"""
+    """Whether it is a chain of at least three objects of one type, each held by the one before."""
     kinds = [step.type for step in case.steps if step.kind == "python" and step.length is None]
     return case.site is None and any(kinds.count(kind) >= 3 for kind in set(kinds))
 
 
 def is_larger(case: Case) -> bool:
-    """Does the held object itself get larger?"""
+    """Whether the held object itself gets larger."""
     return case.growth.kind is GrowthKind.LARGER and is_without_graph(case)
 
 
 def is_spread(case: Case) -> bool:
-    """Did each of many objects get one?"""
+    """Whether each of many objects got one."""
     return case.growth.kind is GrowthKind.SPREAD
 
 
 def is_spread_with_graph(case: Case) -> bool:
-    """Did each of many objects get a result with its graph?"""
+    """Whether each of many objects got a result with its graph."""
     return is_spread(case) and case.has_graph
 
 
 def is_without_graph(case: Case) -> bool:
-    """Is there no graph on the path or on the kept object?"""
+    """Whether there is no graph on the path or on the kept object."""
     return not case.has_graph and not backbone(case)
 
 
 def is_collectable(case: Case) -> bool:
-    """Does the collector free it?"""
+    """Whether the collector frees it."""
     return case.lifetime == "gc"
 
 

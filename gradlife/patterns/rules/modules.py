@@ -17,13 +17,13 @@ try:
 finally:
     handle.remove()"""
 
-#: A storage this many times larger than the view is much memory for a small view.
+#: A view is small if its storage is this many times larger.
 MUCH = 2
 BYTES_OF_TYPE = {"64": 8, "32": 4, "16": 2, "8": 1}
 
 
 def is_part_of_much(case: Case) -> bool:
-    """Is it a view of a much larger storage? If the size is unknown, any view counts."""
+    """Whether it is a view of a much larger storage. If the size is unknown, any view counts."""
     tensor = case.trace.tensor
     if tensor is None or not tensor.is_view or tensor.is_alias:
         return False
@@ -32,7 +32,7 @@ def is_part_of_much(case: Case) -> bool:
 
 
 def shown_bytes(detail: str) -> int | None:
-    """Return the bytes of the elements in a tensor's description: "float32 [64, 32]"."""
+    """Return the bytes of the elements given a tensor's description: "float32 [64, 32]"."""
     found = re.search(r"(\d+) \[([\d, ]*)\]", detail)
     if found is None or found[1] not in BYTES_OF_TYPE:
         return None
@@ -40,28 +40,28 @@ def shown_bytes(detail: str) -> int | None:
 
 
 def is_state_dict(case: Case) -> bool:
-    """Are the collected objects ordered dicts of tensors, as from state_dict()?"""
+    """Whether the collected objects are ordered dicts of tensors, as from state_dict()."""
     types = [hop.type for step in case.steps for hop in step.hops]
     return "collections.OrderedDict" in types and not case.has_graph
 
 
 def is_copied_state_dict(case: Case) -> bool:
-    """Are they copies, with storages of their own?"""
+    """Whether they are copies with their own storages."""
     return is_state_dict(case) and not is_alias(case)
 
 
 def is_live_state_dict(case: Case) -> bool:
-    """Are their tensors the live weights?"""
+    """Whether their tensors are the live weights."""
     return is_state_dict(case) and is_alias(case)
 
 
 def is_alias(case: Case) -> bool:
-    """Does the storage of the kept tensor belong to something that lives anyway?"""
+    """Whether the storage of the kept tensor belongs to something that lives anyway."""
     return case.trace.tensor is not None and case.trace.tensor.is_alias
 
 
 def is_copied_model(case: Case) -> bool:
-    """Is it a model with storages of its own, and without a graph?"""
+    """Whether it is a model with its own storages and without a graph."""
     return not case.has_graph and not is_alias(case)
 
 

@@ -10,23 +10,23 @@ NATIVE = frozenset({FindingKind.NATIVE, FindingKind.NEVER, FindingKind.GROWTH})
 
 
 def is_held_unseen(case: Case) -> bool:
-    """Is it referenced although no visible object leads to it?"""
+    """Whether it is referenced although no visible object leads to it."""
     return not case.steps and not case.cycle
 
 
 def is_of_torchscript(case: Case) -> bool:
-    """Does TorchScript hold it?"""
+    """Whether TorchScript holds it."""
     holders = [holder.description + holder.symbol for holder in case.trace.ledger.native]
     return is_held_unseen(case) and any("jit::" in text or "CompilationUnit" in text for text in holders)
 
 
 def is_memory(case: Case) -> bool:
-    """Is it memory without an object?"""
+    """Whether it is memory without an object."""
     return is_held_unseen(case) and case.trace.object == UNHELD
 
 
 def is_wrapperless(case: Case) -> bool:
-    """Is it a tensor or a storage without a Python object?"""
+    """Whether it is a tensor or a storage without a Python object."""
     return is_held_unseen(case) and case.trace.object in {"TensorImpl", "StorageImpl"}
 
 

@@ -9,7 +9,7 @@ from gradlife.patterns.rules.holders import EXCEPTION_PATHS, HOLDER_CYCLES, HOLD
 from gradlife.patterns.rules.modules import MODULE_CYCLES, MODULE_PATHS
 from gradlife.patterns.rules.native import NATIVE_PATHS
 
-#: Special patterns before general ones.
+#: Specific patterns before general ones.
 PATTERNS: tuple[Pattern, ...] = (
     *FUNCTION_CYCLES,
     *MODULE_CYCLES,
@@ -26,5 +26,5 @@ PATTERNS: tuple[Pattern, ...] = (
 
 
 def patterns_of(code: str) -> tuple[Pattern, ...]:
-    """Return the rows of a code: some leaks look different with a root and without."""
+    """Return the rows of a code: some leaks differ between reachable and unreachable objects."""
     return tuple(pattern for pattern in PATTERNS if pattern.code == code)

@@ -60,8 +60,8 @@ def sums(report: RunReport) -> str:
     totals = report.totals
     text = f"{counted(totals.scenarios, 'story', 'stories')} on {counted(totals.systems, 'system')}"
     text += f": {counted(totals.readings, 'reading')} in {totals.seconds:.1f} s"
-    if totals.telling_any:
-        text += f"; {totals.telling_any:,} differ between two systems"
+    if totals.distinguishing_any:
+        text += f"; {totals.distinguishing_any:,} differ between two systems"
     return text
 
 

@@ -1,8 +1,8 @@
-"""Runs scenario files in this very process and prints what they read, one JSON object a line.
+"""Run scenario files in this process and print their readings, one JSON object per line.
 
     python -m gradlife.runner.worker FILE[::NAME] ... --in-process --module torch
 
-For those who write scenarios; everybody else wants `gradlife run`.
+For authors of scenarios; everyone else wants `gradlife run`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gradlife.runner.worker.story_run import tell
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line of the worker."""
+    """Run the command line of the worker."""
     parser = argparse.ArgumentParser(prog="python -m gradlife.runner.worker", description=__doc__)
     parser.add_argument("paths", nargs="+", metavar="FILE[::NAME]")
     parser.add_argument("--in-process", action="store_true", required=True, help="tell the stories in this process")
@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--brief", action="store_true", help="one short line a reading, without counts and memory")
     options = parser.parse_args(arguments)
     fw = load_framework(options.module, options.profile)
-    gc.freeze()  # the framework itself is out of the collector's way
+    gc.freeze()  # hide the framework's own objects from the collector
     current = getattr(fw, "current_profile", None)
     profile = current().name if current is not None else describe(fw, options.module)["profile"]
     job: dict[str, Any] = {"system": options.profile or options.module, "profile": profile}
@@ -47,7 +47,7 @@ def show(record: dict[str, Any]) -> None:
 
 
 def show_briefly(record: dict[str, Any]) -> None:
-    """Print one record for a person."""
+    """Print one record for a reader."""
     if record["kind"] != "reading":
         print("  " + "  ".join("{}={}".format(*item) for item in record.items()))
     elif record["probe"] not in ("memory", "live", "events"):

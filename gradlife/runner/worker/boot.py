@@ -1,5 +1,5 @@
-"""The start of a worker interpreter: with its parent's import path, or in another interpreter with that one's own
-path after the worker's archive; never with anything from the folder that it starts in.
+"""Start a worker interpreter with its parent's import path, or another interpreter with the worker's archive and its
+own path; never with the current folder.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import json
 import sys
 from typing import Any, Sequence
 
-#: The code that the interpreter runs: the path first, so that nothing is imported from the working folder.
+#: The code that the interpreter runs. It sets the path first, so that nothing is imported from the working folder.
 _BOOT = (
     "import sys; sys.path[:] = [entry for entry in sys.path if entry]; import json; order = json.loads(sys.argv[1]); "
     "sys.path[:] = order['path'] or [order['archive']] + sys.path; "
@@ -17,14 +17,14 @@ _BOOT = (
 
 
 def boot_arguments(role: str, order: dict[str, Any]) -> list[str]:
-    """The command line of a worker in a role, `serve` or `fresh`, in this interpreter."""
+    """Return the command line of a worker (`serve` or `fresh`) in this interpreter."""
     path = [entry for entry in sys.path if entry]
     order = dict(order, role=role, path=path, package=list(package_folders()))
     return [sys.executable, "-c", _BOOT, json.dumps(order)]
 
 
 def foreign_boot_arguments(interpreter: str, archive: str, package: Sequence[str], order: dict[str, Any]) -> list[str]:
-    """The command line of a server in another interpreter, which has its own path behind the archive of the worker.
+    """Return the command line of a server in another interpreter, whose path follows the worker's archive.
 
     package: where it finds the rest of gradlife, if it can use that.
     """
@@ -33,6 +33,6 @@ def foreign_boot_arguments(interpreter: str, archive: str, package: Sequence[str
 
 
 def package_folders() -> list[str]:
-    """The folders that modules of gradlife are looked for in: a list to be changed in place."""
+    """Return the list of folders that gradlife is imported from, to be changed in place."""
     folders: list[str] = vars(sys.modules["gradlife"])["__path__"]
     return folders

@@ -1,4 +1,4 @@
-"""The inside of one child: its own process group, its output on a pipe, its records on a descriptor of their own."""
+"""Inside one child: its own process group, its output on a pipe, its records on a separate descriptor."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from gradlife.runner.worker.boot import boot_arguments
 from gradlife.runner.worker.story_list import list_file
 from gradlife.runner.worker.story_run import run_file
 
-#: Exit code of a child that could not report any more, because the story closed the descriptor.
+#: Exit code of a child that cannot report because the story closed the descriptor.
 EXIT_MUTE = 97
 
-#: Linux: the signal that a process gets when its parent dies.
+#: Linux's prctl option: the signal that a process gets when its parent dies.
 PR_SET_PDEATHSIG = 1
 
-#: The lowest descriptor of the child: stories may open or close lower ones.
+#: The child's lowest descriptor: stories may open or close lower ones.
 LOW_DESCRIPTORS = 200
 
 
 class Reporter:
-    """Writes one record a line to the child's own descriptor, at once, so that a crash loses nothing."""
+    """Write one record per line to the child's descriptor, unbuffered, so that a crash loses nothing."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def __call__(self, record: dict[str, Any]) -> None:
-        """Report one record; a child that cannot ends here."""
+        """Report one record. If that fails, the process exits."""
         data = json.dumps(record, ensure_ascii=True).encode("ascii") + b"\n"
         try:
             while data:
@@ -43,7 +43,7 @@ class Reporter:
 
 
 def settle_in(result: int, output: int) -> int:
-    """Turn a freshly forked process into a story's child; gives the descriptor that it reports on."""
+    """Turn a forked process into a story's child, and return the descriptor for its records."""
     os.setsid()
     die_with_parent()
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -56,7 +56,7 @@ def settle_in(result: int, output: int) -> int:
 
 
 def die_with_parent() -> None:
-    """Let the system kill this process when its server dies, where the system can do that."""
+    """Ask the system to kill this process when its server dies, where possible."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -71,14 +71,14 @@ def do(job: dict[str, Any], descriptor: int) -> None:
 
 
 def flush_output() -> None:
-    """Write out what the story printed, if it left anything to write with."""
+    """Write out what the story printed, if it left stdout and stderr usable."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # closed, replaced or full: the story's own doing
+        with contextlib.suppress(Exception):  # closed, replaced or full by the story
             stream.flush()
 
 
 def run_forked(job: dict[str, Any], result: int, output: int) -> None:
-    """The whole life of a forked child. Never returns."""
+    """Run a forked child to its end. Never returns."""
     code = EXIT_MUTE
     try:
         descriptor = settle_in(result, output)
@@ -92,7 +92,7 @@ def run_forked(job: dict[str, Any], result: int, output: int) -> None:
 
 
 def run_fresh(job: dict[str, Any], result: int, output: int) -> None:
-    """Turn a forked child into a fresh interpreter that does the job and ends as interpreters do. Never returns."""
+    """Turn a forked child into a fresh interpreter that does the job and exits normally. Never returns."""
     try:
         descriptor = settle_in(result, output)
         os.set_inheritable(descriptor, True)

@@ -1,4 +1,4 @@
-"""The circumstances that one and the same story may run in."""
+"""The contexts that a story may run in."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Callable
 
 
 class BrokenOff(Exception):
-    """Raised in the midst of a backward, and caught by whoever called it."""
+    """Raised in the middle of a backward, and caught by its caller."""
 
 
 def forward_within(context: str, fw: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Call a function as a context wants it; those that are about the backward call it plainly."""
+    """Call a function in a context; contexts about backward call it directly."""
     if context == "no_grad":
         with fw.no_grad():
             return function(*args)
@@ -28,16 +28,16 @@ def forward_within(context: str, fw: Any, function: Callable[..., Any], args: tu
 
 
 def reentrant(fw: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Under a checkpoint that runs a backward inside the backward."""
+    """Run under a checkpoint that runs a backward inside the backward."""
     checkpoint = fw.utils.checkpoint.checkpoint
     try:
         return checkpoint(function, *args, use_reentrant=True)
-    except (TypeError, ValueError):  # an unexpected keyword: every checkpoint is reentrant there
+    except (TypeError, ValueError):  # unexpected keyword: every checkpoint of that release is reentrant
         return checkpoint(function, *args)
 
 
 def in_a_thread(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Call a function in a new thread, which has ended when this returns."""
+    """Call a function in a new thread and wait for its end."""
     results = []
     thread = threading.Thread(target=lambda: results.append(function(*args)))
     thread.start()
@@ -48,7 +48,7 @@ def in_a_thread(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 
 def backward_within(context: str, output: Any) -> None:
-    """Run backward from the sum of an output, if the context has one."""
+    """Run backward from the sum of an output, if the context has a backward."""
     if context in ("skipped", "no_grad") or not output.requires_grad:
         return
     loss = output.sum()
@@ -61,5 +61,5 @@ def backward_within(context: str, output: Any) -> None:
 
 
 def break_off(gradient: Any) -> None:
-    """A hook that raises."""
+    """Raise: a hook."""
     raise BrokenOff

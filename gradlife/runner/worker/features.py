@@ -1,4 +1,7 @@
-"""Features that a scenario may need of a framework, found by trying."""
+"""Features of a framework that a scenario may need, tested by trying.
+
+The docstring of each test is the text of `needs NAME: ...` in reports and recordings.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any, Callable
 
 
 def reach(fw: Any, dotted: str) -> bool:
-    """Is there something under this dotted name of the framework? Submodules are imported on the way."""
+    """Whether the framework has this dotted name. Imports submodules on the way."""
     value = fw
     for part in dotted.split("."):
         if not hasattr(value, part) and getattr(value, "__path__", None) is not None:
@@ -67,7 +70,7 @@ def has_cxx_metadata(fw: Any) -> bool:
     x.requires_grad_()
     try:
         return isinstance((x * 2).grad_fn.metadata, dict)
-    except (AttributeError, TypeError):  # OneFlow's nodes have the name alone
+    except (AttributeError, TypeError):  # OneFlow's nodes have only the name
         return False
 
 
@@ -149,17 +152,17 @@ def has_param_group_items(fw: Any) -> bool:
 
 
 def needing_gradient(fw: Any) -> Any:
-    """A tensor that requires a gradient."""
+    """Return a tensor that requires a gradient."""
     return fw.ones(1).requires_grad_()
 
 
 def an_optimizer(fw: Any) -> Any:
-    """An optimizer of one parameter."""
+    """Return an optimizer of one parameter."""
     return fw.optim.SGD([fw.nn.Parameter(fw.ones(1))], lr=0.1)
 
 
 def works(action: Callable[[], object]) -> bool:
-    """Does the action end without an exception?"""
+    """Whether the action ends without an exception."""
     try:
         action()
     except Exception:
@@ -187,7 +190,7 @@ FEATURES: dict[str, Callable[[Any], bool]] = {
 
 
 def missing_feature(fw: Any, needs: str) -> str | None:
-    """Return why a scenario with these needs cannot run here, or None if it can."""
+    """Return which needed feature is missing here, or None."""
     for word in needs.split():
         check = FEATURES.get(word)
         if check is None and "." not in word:

@@ -1,4 +1,4 @@
-"""Brings a framework up in a child and says what it is."""
+"""Load a framework in a child and describe it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMPILED_PARTS = ("optim.", "utils.checkpoint.", "checkpoint_by_hooks", "compile
 
 
 def load_framework(module: str, profile: str | None) -> Any:
-    """The framework's module, with one thread, and under the engine profile if one is asked for."""
+    """Import the framework with one thread, and set the engine profile if one is given."""
     fw = importlib.import_module(module)
     if hasattr(fw, "set_num_threads"):
         fw.set_num_threads(1)
@@ -39,7 +39,7 @@ def describe(fw: Any, module: str) -> dict[str, Any]:
 
 
 def thread_count() -> int:
-    """Threads of this process, as the system counts them where it does."""
+    """Return the number of threads of this process, if the system knows it."""
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:
@@ -49,16 +49,16 @@ def thread_count() -> int:
 
 
 def load_numpy() -> None:
-    """Import numpy now if it is there, so that no story pays for it."""
+    """Import numpy now, if installed, so that no story pays for it."""
     if "numpy" not in sys.modules:
         with contextlib.suppress(ImportError):
             importlib.import_module("numpy")
 
 
 def load_compiler(fw: Any, needs: str) -> None:
-    """Import what the parts that a story needs would import at their first use.
+    """Do the imports that the parts needed by a story would do at first use.
 
-    Not only for the time: the frames that an import leaves to the collector lead up to the story's own.
+    This saves time, and keeps the frames of these imports, which are garbage, from referring to the story's own.
     """
     if any(word.startswith(COMPILED_PARTS) for word in needs.split()):
         with contextlib.suppress(ImportError):

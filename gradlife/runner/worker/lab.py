@@ -1,4 +1,4 @@
-"""The lab that a scenario receives: watches, stages, and readings handed on as soon as they are taken."""
+"""The lab that a scenario receives: watches, stages, and readings sent as soon as they are taken."""
 
 from __future__ import annotations
 
@@ -22,33 +22,31 @@ from gradlife.scenario import Lab
 
 Emit = Callable[[Dict[str, Any]], None]
 
-#: The stage of readings in a story that has no stage.
+#: The stage of readings in a story without stages.
 NO_STAGE = "story"
 
 
 class StoryError(Exception):
-    """The story contradicts itself: a name is given twice, or something declared gone is not."""
+    """The story contradicts itself: a name is used twice, or something declared gone is alive."""
 
 
 class WorkerLab(Lab):
-    """Sends one story's readings to `emit`, each as a JSON object."""
+    """Send a story's readings to `emit`, each as a JSON object."""
 
     def __init__(self, fw: Any, system: str, profile: str, emit: Emit, also: Sequence[str] = ()) -> None:
         self.fw = fw
         self.system = system
         self.profile = profile
         self._emit = emit
-        self._also = also  # "events", "owners", "graph": what to report besides readings, where the framework has it
+        self._also = also  # "events", "owners", "graph": what to report besides readings, if the framework has it
         self._watches: dict[str, Watch] = {}
         self._storages: dict[str, Watch] = {}
         self._held: list[Any] = []
-        self._verdicts: dict[str, str] = {}  # of the last stage, if all names were gone there
+        self._verdicts: dict[str, str] = {}  # of the last stage, if all names were gone then
         self._stage_now = NO_STAGE
         self._stages: set[str] = set()
-        self._reported: set[tuple[str, str, str]] = set()  # stage, probe and subject of what the story itself reported
-        self._pending: list[
-            dict[str, Any]
-        ] = []  # readings that wait for the name of the stage in which they were taken
+        self._reported: set[tuple[str, str, str]] = set()  # stage, probe and subject of the story's own readings
+        self._pending: list[dict[str, Any]] = []  # readings waiting for the name of their stage
         self._events = EventReader(fw)
         self._events.forget()
         self._counts = live_counts(fw)
@@ -77,7 +75,7 @@ class WorkerLab(Lab):
 
     def forward(self, function: Callable[..., Any], *args: Any) -> Any:
         """See `Lab.forward`."""
-        if self.context == "compile":  # the lab is no part of the compiled program
+        if self.context == "compile":  # the lab is not part of the compiled program
             self.watch_first = self.fw._dynamo.disable(self.watch_first)  # type: ignore[method-assign]
         return forward_within(self.context, self.fw, function, args)
 
@@ -130,7 +128,7 @@ class WorkerLab(Lab):
         return self._count_as_refcount_does(name, control)
 
     def _count_as_refcount_does(self, name: str, obj: Any) -> int:
-        """Count in a call of the same form as a story's `refcount`, so that both have the same temporary references."""
+        """Count as a story's `refcount` call does, so that both have the same temporary references."""
         return sys.getrefcount(obj)
 
     # -- the course of the story ------------------------------------------------------------------------------------
@@ -145,7 +143,7 @@ class WorkerLab(Lab):
         return tensor.requires_grad_() if requires_grad else tensor
 
     def at_exit(self, text: str, _say: Callable[[str], None] = say_at_exit) -> None:
-        """See `Lab.at_exit`. It is called when this module's own globals may be gone already."""
+        """See `Lab.at_exit`. When it is called, this module's globals may be gone."""
         _say(text)
 
     def stage(self, name: str, all_names_gone: bool = False) -> None:
@@ -168,7 +166,7 @@ class WorkerLab(Lab):
         self._read_engine()
 
     def finish(self) -> None:
-        """Check the last verdicts now that the story's own frame is gone, and correct those that do not hold up."""
+        """Check the last verdicts now that the story's frame is gone, and correct the wrong ones."""
         self.flush()
         names_left = self._dead_after_all("never")
         if names_left:
@@ -184,7 +182,7 @@ class WorkerLab(Lab):
             self._read_graph(name, lifetime)
 
     def flush(self) -> None:
-        """Hand on the readings taken since the last stage."""
+        """Send the readings taken since the last stage."""
         pending, self._pending = self._pending, []
         for reading in pending:
             about = (self._stage_now, reading["probe"], reading["subject"])
@@ -196,7 +194,7 @@ class WorkerLab(Lab):
     # -- inside -----------------------------------------------------------------------------------------------------
 
     def _dead_after_all(self, verdict: str) -> list[str]:
-        """Subjects with this verdict that are dead after all."""
+        """Return subjects with this verdict that are dead now."""
         if verdict in self._verdicts.values():
             settle(self.fw)
         return [
@@ -220,7 +218,7 @@ class WorkerLab(Lab):
         self._read_now("memory", "resident", resident_bytes(), status="not comparable")
 
     def _draw_owners(self) -> None:
-        """Read the owners of each living subject, after everything else was read."""
+        """Read the owners of each living subject, after all other readings."""
         draw = getattr(self.fw, "owners", None)
         if "owners" not in self._also or draw is None:
             return
@@ -232,7 +230,7 @@ class WorkerLab(Lab):
             del subject
 
     def _draw_graph(self, frame: Any) -> None:
-        """Read the ownership graph from where the story is."""
+        """Read the ownership graph from the story's frame."""
         if "graph" not in self._also:
             return
         plain = [watch for watch in self._watches.values() if watch.ref is not None and not watch.is_canary]
@@ -242,7 +240,7 @@ class WorkerLab(Lab):
             self._emit({"kind": "graph", "stage": self._stage_now, "graph": drawing})
 
     def _judge(self) -> None:
-        """Read the lifetime verdict of every subject: dead already, dead after the collector, held, or never."""
+        """Read the lifetime verdict of every subject: dead already, dead after a collection, held, or never."""
         before = {watch.name: watch.alive() for watch in self._watches.values()}
         lifetimes = lifetimes_of(self._watches.values())
         settle(self.fw)
@@ -258,7 +256,7 @@ class WorkerLab(Lab):
         self._events.forget()
 
     def _read_referrers(self, watch: Watch) -> None:
-        """Read what Python-level tools see of a subject that nothing frees."""
+        """Read what Python-level tools see of a subject that is never freed."""
         subject = watch.ref() if watch.ref is not None else None
         if subject is None:
             return
@@ -268,7 +266,7 @@ class WorkerLab(Lab):
             self._read_now("referrers", watch.name + ".objgraph", chain)
 
     def _read_graph(self, name: str, lifetime: str) -> None:
-        """Report the verdict of the heap graph. It is compared with the lifetime measured here."""
+        """Report the heap graph's verdict, which is compared with the measured lifetime."""
         self._read_now("graph", name, lifetime, status="not comparable")
 
     def _read_engine(self) -> None:

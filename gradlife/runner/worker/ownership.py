@@ -1,8 +1,8 @@
-"""The ownership graph of a stage: the engine's own table, or what the heap graph reads of PyTorch, with Python's
-objects and names.
+"""The ownership graph of a stage: the engine's own table or the heap graph's view of PyTorch, with Python's objects and
+names.
 
-The result is plain data. Asking holds and changes nothing: neither the frames whose variables are read nor the
-visited objects.
+The result is plain data. Building it keeps nothing alive and changes nothing: neither the frames whose variables are
+read nor the visited objects.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 from gradlife.probes.expiry import CANARY_NAME
 from gradlife.probes.graph import OLDEST_PYTHON
 
-#: Objects in one drawing; of more, the ones nearest to subjects and names are drawn.
+#: Most objects in a drawing: those nearest to subjects and names.
 MOST_NODES = 48
 
-#: Depth and number of containers and plain objects that are searched for a drawn object.
+#: Most depth and number of containers and plain objects searched for drawn objects.
 DEPTH, WIDTH = 6, 400
 
 HELD = "held by the story"
 
-#: The label of a ctx's reference to a node that is inside the ctx.
+#: The label of a ctx's reference to a node embedded in it.
 EMBEDS = "embeds"
 
-#: The kinds at which a path through plain objects ends.
+#: Kinds at which a path through plain objects ends.
 CLOSED = (type, types.ModuleType, types.FrameType, types.CodeType, types.BuiltinFunctionType, str, bytes, int, float)
 
 CELL = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[index]
@@ -38,14 +38,14 @@ CELL = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[index]
 def owning_graph(
     fw: Any, subjects: dict[Any, str], watched: Iterable[tuple[str, Any]], held: Sequence[Any], frame: Any, own: Any
 ) -> dict[str, Any] | None:
-    """The drawing as a JSON object; None where the framework has no table of owners.
+    """Return the drawing as a JSON object; None if the framework has no table of owners.
 
-    subjects: names of watched engine objects by number; watched: subjects of plain Python; frame: where the story stands;
-    own: the lab, through which no path is shown.
+    subjects: names of watched engine objects by number; watched: plain Python subjects; frame: the story's frame; own:
+    the lab, which no path passes through.
     """
     engine: Any = getattr(fw, "_engine", None)
     is_engine = hasattr(engine, "_live_graph")
-    rows = engine._live_graph() if is_engine else None  # before anything here refers to what it counts
+    rows = engine._live_graph() if is_engine else None  # before this function adds references of its own
     watched, names = list(watched), list(variables(frame))
     if held:
         names.append((HELD, list(held)))
@@ -62,12 +62,14 @@ def owning_graph(
 
 
 def rows_by_heap(fw: Any, values: Sequence[Any], own: Any) -> Any:
-    """The same of what values lead to, as the heap graph reads a real PyTorch; None of another framework."""
+    """Return the same rows for the objects behind these values in a real PyTorch, read by the heap graph; None for
+    others.
+    """
     if getattr(fw, "__name__", "") != "torch" or sys.version_info < OLDEST_PYTHON:
         return None
     try:
         owners = importlib.import_module("gradlife.heap.owners")
-    except ImportError:  # an extension that was not built
+    except ImportError:  # the extension was not built
         return None
     found, seen = [], {id(own)}
     waiting = deque((value, 0) for value in values)
@@ -84,16 +86,16 @@ def rows_by_heap(fw: Any, values: Sequence[Any], own: Any) -> Any:
 
 
 def no_number(obj: Any) -> None:
-    """The heap graph numbers no Python objects."""
+    """Return None: the heap graph does not number Python objects."""
 
 
 class Drawing:
-    """Nodes by number, those of plain Python below zero, and edges between halves of them: wrapper or C++ object."""
+    """Nodes by number, negative for plain Python objects, and edges between their halves: wrapper or C++ object."""
 
     def __init__(self, rows: Sequence[Any], subjects: dict[Any, str], own: Any) -> None:
         self.nodes: dict[int, dict[str, Any]] = {}
         self.edges: list[list[Any]] = []
-        self._places: dict[int, tuple[int, bool]] = {}  # of Python objects, by address: node, and is it its wrapper?
+        self._places: dict[int, tuple[int, bool]] = {}  # by address: the node, and whether the object is its wrapper
         self._own = id(own)
         for row in rows:
             self._add_row(row, subjects.get(row[0], ""))
@@ -120,13 +122,13 @@ class Drawing:
             if (label, ownership) == (
                 "context",
                 "borrowed",
-            ):  # the node lies inside its context: to own it is to own that
+            ):  # the node is embedded in its context: who owns the context owns the node
                 node.update(wrapper=type_name, to_impl=EMBEDS, to_wrapper=ownership)
                 self._places[address] = number, True
         self.nodes[number] = node
 
     def _python_place(self, name: str, address: int, subject: str = "") -> tuple[int, bool]:
-        """The node of a Python object, and whether that is the object behind which it stands as the wrapper."""
+        """Return the node of a Python object, and whether the object is that node's wrapper."""
         if address not in self._places:
             number = -1 - len(self.nodes)
             self.nodes[number] = {"id": number, "kind": "python", "name": name, "subject": subject}
@@ -134,15 +136,15 @@ class Drawing:
         return self._places[address]
 
     def add_watched(self, watched: Iterable[tuple[str, Any]]) -> None:
-        """Subjects that the engine knows nothing of."""
+        """Add subjects that the engine does not know."""
         for name, obj in watched:
             if obj is not None:
                 node = self.nodes[self._python_place(type(obj).__name__, id(obj), name)[0]]
                 node["subject"] = node["subject"] or name
 
     def add_python_references(self, number_of: Callable[[Any], Any]) -> None:
-        """Add the references that wrappers, contexts and hooks own in Python. A context outside its node points back
-        at it weakly.
+        """Add references that wrappers, contexts and hooks hold in Python. A context outside its node refers back to it
+        weakly.
         """
         wanted = self._places
         for obj in [one for one in gc.get_objects() if id(one) in wanted]:
@@ -153,7 +155,7 @@ class Drawing:
             self._add_paths(obj, source, is_wrapper)
 
     def add_name(self, name: str, value: Any) -> None:
-        """A variable of the story, if it leads anywhere."""
+        """Add a variable of the story, if it leads to a drawn object."""
         number = -1 - len(self.nodes)
         before = len(self.edges)
         if id(value) == self._own:
@@ -167,7 +169,7 @@ class Drawing:
             self.nodes[number] = {"id": number, "kind": "name", "name": name, "subject": ""}
 
     def _add_paths(self, start: Any, source: int, is_wrapper: bool) -> None:
-        """An edge for each drawn object that an object leads to, through containers and plain objects between."""
+        """Add an edge to each drawn object reachable through containers and plain objects."""
         seen = {id(start), self._own}
         waiting = deque((label, value, 1) for label, value in references(start))
         while waiting and len(seen) < WIDTH:
@@ -182,14 +184,14 @@ class Drawing:
                 waiting.extend((label + further, inner, depth + 1) for further, inner in references(value))
 
     def to_json(self) -> dict[str, Any]:
-        """The drawing, with no more than can be looked at."""
+        """Return the drawing, limited to a readable size."""
         chosen = self._nearest()
         edges = [edge for edge in self.edges if edge[0] in chosen and edge[1] in chosen]
         nodes = [self.nodes[number] for number in sorted(chosen, key=abs)]
         return {"nodes": nodes, "edges": edges, "left_out": len(self.nodes) - len(nodes)}
 
     def _nearest(self) -> set[int]:
-        """Nodes in rings around subjects and names, then the rest, up to the most that are drawn."""
+        """Return nodes near subjects and names first, then others, up to the limit."""
         beside: dict[int, list[int]] = {}
         for edge in self.edges:
             beside.setdefault(edge[0], []).append(edge[1])
@@ -207,12 +209,12 @@ class Drawing:
 
 
 def is_open(value: Any) -> bool:
-    """May a path lead through this object?"""
+    """Whether a path may pass through this object."""
     return value is not None and not issubclass(type(value), CLOSED)
 
 
 def references(obj: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the objects that an object holds, each with the expression that reaches it."""
+    """Yield the objects that an object holds, each with its expression."""
     kind = type(obj)
     if kind is dict:
         for key, value in list(obj.items())[:WIDTH]:
@@ -229,7 +231,7 @@ def references(obj: Any) -> Iterator[tuple[str, Any]]:
     elif kind is CELL:
         try:
             yield "", obj.cell_contents
-        except ValueError:  # it is empty
+        except ValueError:  # empty cell
             return
     elif kind is types.MethodType:
         yield ".__self__", obj.__self__
@@ -243,7 +245,7 @@ def references(obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def attributes(obj: Any) -> Iterator[tuple[str, Any]]:
-    """The attributes in an object's own dict."""
+    """Return the attributes in an object's own dict."""
     try:
         found = object.__getattribute__(obj, "__dict__")
     except AttributeError:
@@ -255,7 +257,7 @@ def attributes(obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def variables(frame: Any) -> Iterator[tuple[str, Any]]:
-    """Variables of the story's functions that are running, the innermost first, up to the function that runs the story."""
+    """Yield variables of the story's running functions, innermost first, up to the function that runs the story."""
     while frame is not None and frame.f_globals.get("__name__") != "gradlife.runner.worker.story_run":
         if not str(frame.f_globals.get("__name__", "")).startswith("gradlife."):
             yield from list(locals_of(frame).items())
@@ -263,7 +265,7 @@ def variables(frame: Any) -> Iterator[tuple[str, Any]]:
 
 
 def locals_of(frame: Any) -> dict[str, Any]:
-    """A copy of a function's variables. Before Python 3.13 the frame keeps a dict of them, which must not outlive the look."""
+    """Copy a function's variables. Before Python 3.13 the frame keeps a dict of them, which must be dropped again."""
     kept = frame.f_locals
     found = dict(kept)
     if sys.version_info < (3, 13) and kept is not frame.f_globals:

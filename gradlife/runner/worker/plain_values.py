@@ -1,4 +1,4 @@
-"""Turns what a story shows into plain JSON values that two systems can be compared by."""
+"""Convert a story's values to plain JSON that can be compared between systems."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _CXX_PLACE = re.compile(r" \(\S+ at \S+:\d+\)$")
 _PATH = re.compile(r"(?:/[\w.+-]+){2,}/([\w.+-]+)")
 
-#: Longest text of one exception.
+#: Longest exception text.
 TEXT_LIMIT = 330
 
 
 def scrub(text: str) -> str:
-    """The text without links, addresses and folders, which differ from run to run."""
+    """Remove links, addresses and folders from a text: they differ between runs."""
     text = _LINK.sub("(link)", text)
     text = _ADDRESS.sub("0xADDR", text)
     return _PATH.sub(r"\1", text)
 
 
 def exception_text(error: BaseException) -> str:
-    """`Type: first line of its text`, scrubbed; `Type` alone if it has no text.
+    """Format an exception as `Type: first line of its text`, scrubbed; only `Type` if it has no text.
 
-    Where in the C++ source it was raised, which releases up to 1.5 append, is a fact about a build.
+    The C++ source location, which releases up to 1.5 append, is dropped: it depends on the build.
     """
     name = type(error).__name__
     lines = str(error).strip().splitlines()
@@ -33,12 +33,12 @@ def exception_text(error: BaseException) -> str:
 
 
 def number(value: float) -> Any:
-    """A float by its 6 significant digits, which is what float32 is good for; those that JSON lacks as text."""
+    """Round a float to 6 significant digits, the precision of float32; return text for values that JSON lacks."""
     return float(f"{value:.6g}") if math.isfinite(value) else str(float(value))
 
 
 def simple(value: Any) -> Any:
-    """A JSON value for a plain value; a tensor by its numbers; anything else by its type's name."""
+    """Convert a value to JSON: a tensor by its numbers; anything unknown by its type's name."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):

@@ -1,7 +1,7 @@
-"""The fork server: imports a framework once, then forks a child for each job.
+"""The fork server: import a framework once, then fork a child for each job.
 
-It speaks over one socket. Each job comes as a JSON object on a line; the answer is a line with a JSON object that says
-how the child ended and how many bytes of records follow.
+It uses one socket. A job is a JSON object on one line; the answer is a JSON line with how the child ended and the
+number of bytes of records that follow.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def serve(descriptor: int, module: str) -> None:
 
 
 def bring_up(module: str) -> dict[str, Any]:
-    """Import the framework and put all that it made out of the collector's way."""
+    """Import the framework and hide its objects from the collector."""
     fw = load_framework(module, None)
     load_numpy()
     load_graph()
@@ -52,25 +52,25 @@ def bring_up(module: str) -> dict[str, Any]:
 
 
 def prepare(module: str, job: dict[str, Any]) -> None:
-    """Do here what several stories need, so that the first of them pays for all: imports, and a file's compilation."""
+    """Do shared work here, once for several stories: imports, and compiling a file."""
     if not module or job.get("isolation") == "fresh":
         return
     before = len(sys.modules)
     load_compiler(sys.modules[module], job.get("needs", ""))
-    with contextlib.suppress(Exception):  # the child will say what is wrong with the file
+    with contextlib.suppress(Exception):  # the child will report the file's error
         code_of(job["file"])
     if len(sys.modules) > before:
         put_aside()
 
 
 def put_aside() -> None:
-    """Put all that exists out of the collector's way."""
+    """Hide all existing objects from the collector."""
     gc.collect()
     gc.freeze()
 
 
 def answer_job(connection: socket.socket, job: dict[str, Any]) -> None:
-    """Do one job in a child and answer with how it ended and all its records."""
+    """Do one job in a child and answer with how it ended and its records."""
     result_end, result = os.pipe()
     output_end, output = os.pipe()
     sys.stdout.flush()
@@ -88,5 +88,5 @@ def answer_job(connection: socket.socket, job: dict[str, Any]) -> None:
 
 
 def send(connection: socket.socket, message: dict[str, Any], data: bytes = b"") -> None:
-    """Send one message with the bytes that follow it."""
+    """Send one message and the bytes that follow it."""
     connection.sendall(json.dumps(message).encode("ascii") + b"\n" + data)

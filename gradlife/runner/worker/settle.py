@@ -1,4 +1,4 @@
-"""Letting everything die that can: the collector, the interpreter's trashcan, a framework's own threads."""
+"""Wait until everything that can die is dead: by the collector, the interpreter's trashcan, a framework's threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from gradlife.runner.worker.framework import thread_count
 
-#: Seconds that a framework's own threads get to drop their references.
+#: Seconds for a framework's own threads to drop their references.
 SYNC_PAUSE = 0.02
 
 
@@ -20,10 +20,10 @@ def flush_trashcan() -> None:
 
 
 def sync(fw: Any) -> None:
-    """Wait for a framework that works and frees in threads of its own.
+    """Wait for a framework that frees objects in its own threads.
 
-    OneFlow does all in such threads, and backward() of torch up to 1.5 returns before the thread that ran it has let go
-    of the last node.
+    OneFlow does everything in such threads. backward() of torch up to 1.5 returns before its thread has dropped the
+    last node.
     """
     eager = getattr(getattr(fw, "_oneflow_internal", None), "eager", None)
     if eager is not None and hasattr(eager, "Sync"):
@@ -33,7 +33,7 @@ def sync(fw: Any) -> None:
 
 
 def settle(fw: Any) -> None:
-    """Run the collector twice and wait: what is alive afterwards stays alive."""
+    """Run the collector twice and wait: objects alive afterwards stay alive."""
     sync(fw)
     gc.collect()
     gc.collect()

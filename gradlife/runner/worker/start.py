@@ -10,7 +10,7 @@ from gradlife.runner.worker.serve import serve
 
 
 def started(order: dict[str, Any]) -> None:
-    """First function of a started worker."""
+    """Run a started worker."""
     folders = package_folders()
     folders += [folder for folder in order["package"] if folder not in folders]
     if order["role"] == "serve":

@@ -1,4 +1,4 @@
-"""Loads a scenario file by its path."""
+"""Load a scenario file by its path."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gradlife.scenario import COLLECTED, Scenario
 
 
 def suite_of(path: str) -> str:
-    """The suite of a scenario file: the name of the folder that it is in."""
+    """Return the suite of a scenario file: the name of its folder."""
     return os.path.basename(os.path.dirname(os.path.abspath(path)))
 
 
 def load_file(path: str) -> list[Scenario]:
-    """The scenarios of a file in the order in which they are written. Whatever the file raises is passed on."""
+    """Return a file's scenarios in file order. Exceptions of the file are passed on."""
     name = module_name(path)
     spec = spec_of(path)
     module = importlib.util.module_from_spec(spec)
@@ -37,17 +37,17 @@ def spec_of(path: str) -> Any:
     return spec
 
 
-#: The latest file's code, by its path, time and size: its stories run one after the other, each in a copy.
+#: The latest file's code, by path, time and size: its stories run one after the other, each in a copy.
 _latest: dict[tuple[str, int, int], CodeType] = {}
 
 
 def code_of(path: str, spec: Any = None) -> CodeType:
-    """A file's compiled code, which is kept until another file's is asked for."""
+    """Return a file's compiled code, cached until another file is requested."""
     status = os.stat(path)
     stamp = (path, status.st_mtime_ns, status.st_size)
     if stamp not in _latest:
         writes_bytecode = sys.dont_write_bytecode
-        sys.dont_write_bytecode = True  # a scenario file's folder is its owner's
+        sys.dont_write_bytecode = True  # write nothing into the user's folder
         try:
             code = (spec or spec_of(path)).loader.get_code(module_name(path))
         finally:
@@ -58,7 +58,7 @@ def code_of(path: str, spec: Any = None) -> CodeType:
 
 
 def load_as_main(path: str) -> list[Scenario]:
-    """The same with the file as the interpreter's main program, whose globals go down with it at exit."""
+    """Load the file as the interpreter's main program, whose globals are destroyed at exit."""
     namespace = vars(sys.modules["__main__"])
     namespace.update(__name__=module_name(path), __file__=path)
     with open(path, "rb") as file:
@@ -68,5 +68,5 @@ def load_as_main(path: str) -> list[Scenario]:
 
 
 def module_name(path: str) -> str:
-    """Name of a scenario file as a module; not `__main__`, so that what a file does only as a script stays undone."""
+    """Return a scenario file's module name; not `__main__`, so that code under that guard does not run."""
     return f"gradlife_story_{suite_of(path)}_{os.path.splitext(os.path.basename(path))[0]}"

@@ -1,4 +1,4 @@
-"""Tells what scenarios a file declares, in a child: loading a file runs its code."""
+"""List the scenarios of a file, in a child: loading a file runs its code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Emit = Callable[[Dict[str, Any]], None]
 
 
 def list_file(path: str, emit: Emit) -> None:
-    """Report each scenario of a file, then `done`; or `failed`."""
+    """Report each scenario of a file, then `done`, or `failed`."""
     try:
         for story in load_file(path):
             check(story)
@@ -25,7 +25,7 @@ def list_file(path: str, emit: Emit) -> None:
 
 
 def check(story: Scenario) -> None:
-    """Raise if a scenario asks for something that there is not."""
+    """Raise if a scenario names something that does not exist."""
     for word in story.needs.split():
         if word not in FEATURES and "." not in word:
             known = ", ".join(sorted(FEATURES))
@@ -33,7 +33,7 @@ def check(story: Scenario) -> None:
 
 
 def plain_story(story: Scenario, path: str) -> dict[str, Any]:
-    """A scenario as a JSON object."""
+    """Convert a scenario to a JSON object."""
     suite = suite_of(path)
     return {
         "id": f"{suite}/{story.name}",
@@ -56,7 +56,7 @@ def plain_story(story: Scenario, path: str) -> dict[str, Any]:
 
 
 def plain_expect(expect: Expect) -> dict[str, Any]:
-    """A declared reading, with its value in the form in which values are recorded."""
+    """Convert a declared reading, with its value in recorded form."""
     declared = dict(vars(expect), value=simple(expect.value))
-    del declared["within"]  # it has chosen the scenarios that it is a declaration of
+    del declared["within"]  # already used to select the scenarios
     return declared

@@ -1,4 +1,4 @@
-"""Tells one scenario in this process: its readings, then one record that says how it ended."""
+"""Run one scenario in this process: send its readings, then a record of how it ended."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ SEED = 0
 
 
 def run_file(job: dict[str, Any], emit: Emit) -> None:
-    """Tell the scenario that a job names.
+    """Run the scenario that a job names.
 
-    A job has: module, engine_profile, system, profile, file, scenario,
-    isolation, also.
+    A job has: module, engine_profile, system, profile, file, scenario, isolation, also.
     """
     try:
         fw = load_framework(job["module"], job["engine_profile"])
@@ -37,7 +36,7 @@ def run_file(job: dict[str, Any], emit: Emit) -> None:
 
 
 def find(stories: list[Scenario], name: str) -> Scenario:
-    """The scenario of this name."""
+    """Return the scenario of this name."""
     for story in stories:
         if story.name == name:
             return story
@@ -45,7 +44,7 @@ def find(stories: list[Scenario], name: str) -> Scenario:
 
 
 def tell(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None:
-    """Tell one scenario: readings, then `done`, `failed` or `unavailable`."""
+    """Run one scenario: send readings, then `done`, `failed` or `unavailable`."""
     started = time.perf_counter()
     was_enabled = gc.isenabled()
     gc.disable()
@@ -76,7 +75,7 @@ def tell(story: Scenario, fw: Any, job: dict[str, Any], emit: Emit) -> None:
 
 
 def failure(error: BaseException, file: str) -> dict[str, Any]:
-    """The record of a story that raised: what, where in its file, and the traceback's last lines."""
+    """Return the record of a story that raised: the exception, its line, and the traceback's last lines."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if os.path.basename(frame.filename) == os.path.basename(file)]
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))

@@ -1,4 +1,4 @@
-"""Watches over one child: gathers its records and the end of its output, and ends it when its time is up."""
+"""Supervise one child: gather its records and the end of its output, and kill it at its time limit."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import signal
 import time
 from typing import Any
 
-#: Bytes at the end of a story's output that are kept.
+#: Bytes kept from the end of a story's output.
 OUTPUT_LIMIT = 8192
 
-#: Bytes that a story may report. A story that sends more is stopped.
+#: Most bytes of a story's records. A story that sends more is stopped.
 RESULT_LIMIT = 32 * 1024 * 1024
 
-#: Seconds between two checks of a child whose pipes are held open by its own children.
+#: Seconds between two checks of a child whose pipes its own children hold open.
 POLL = 0.05
 
-#: First pause of waiting for a child that closed its pipes.
+#: First pause while waiting for a child that closed its pipes.
 SHORTEST_PAUSE = 0.0005
 
-#: Bytes that are read from one pipe before the other gets its turn.
+#: Bytes read from one pipe before the other gets its turn.
 CHUNK = 65536
 CHUNKS = 16
 
 
 class Supervision:
-    """One child from its start to its end."""
+    """One child from start to end."""
 
     def __init__(self, pid: int, result: int, output: int, limit: float) -> None:
         self.pid = pid
@@ -43,7 +43,7 @@ class Supervision:
             os.set_blocking(descriptor, False)
 
     def run(self) -> dict[str, Any]:
-        """Wait for the end, kill what is left of the child's processes, and say how it ended."""
+        """Wait for the end, kill remaining processes of the child, and return how it ended."""
         deadline = time.monotonic() + self._limit
         timed_out = False
         while not self._has_ended() and not timed_out and not self.overflowed:
@@ -64,14 +64,14 @@ class Supervision:
         }
 
     def _has_ended(self) -> bool:
-        """Has the child itself ended?"""
+        """Whether the child itself has ended."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if pid == self.pid:
             self._status = status
         return pid == self.pid
 
     def _gather(self) -> None:
-        """Wait for something to read, and read it; once both pipes are at their end the child should follow soon."""
+        """Wait for data and read it; when both pipes are closed the child should end soon."""
         if not self._open:
             time.sleep(self._pause)
             self._pause = min(2 * self._pause, POLL)
@@ -79,7 +79,7 @@ class Supervision:
             self._read(descriptor)
 
     def _read(self, descriptor: int) -> None:
-        """Read what there is now, at most a few chunks."""
+        """Read available data, at most a few chunks."""
         buffer = self._buffers[descriptor]
         for _ in range(CHUNKS):
             try:
@@ -100,12 +100,12 @@ class Supervision:
 
 
 def exit_code(status: int) -> int:
-    """A wait status as an exit code; negative for a signal."""
+    """Convert a wait status to an exit code; negative for a signal."""
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def kill_group(pid: int) -> None:
-    """Kill a child and whatever it started and left in its process group."""
+    """Kill a child and the processes in its group."""
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
