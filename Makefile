@@ -16,7 +16,7 @@ INSTALL := install --quiet --no-build-isolation
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs rss fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python upstream bench-peak
+.PHONY: help run atlas test test-all test-slow test-all-pythons check build format asan bench bench-attach bench-heap bench-hunt bench-plugin bench-ranks clocks controls corpus corpus-tests programs real rss fuzz fuzz-bugs mutants docs pictures package changelog clean distclean alloc-failures file-mutants hammer valgrind debug-python upstream bench-peak
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -79,6 +79,10 @@ programs: $(VENV)/.built ## hunt ten training programs, each as it is and with l
 
 clocks: $(VENV)/.built ## hunt twenty programs that leak once an epoch, a trial or a round, and their clean twins
 	$(BIN)/python -m benchmarks.clocks $(ARGS)
+
+real: $(VENV)/.built ## hunt programs of public libraries, as they are and with a leak planted in each (ARGS="-k ignite", --peak)
+	$(BIN)/python -m benchmarks.real.environment
+	build/real/venv/bin/python -m benchmarks.real $(ARGS)
 
 rss: $(VENV)/.built ## compare the growth that hunts report with that of resident memory, for the programs in CORPUS=FOLDER
 	$(BIN)/python -m benchmarks.rss $(CORPUS) $(ARGS)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,16 @@ class Hunted:
     said: str
     seconds: float
     cpu_seconds: float
+    output: str = ""
 
 
 def hunt(
-    target: str, folder: Path, limit: float, arguments: tuple[str, ...] = (), options: tuple[str, ...] = ()
+    target: str,
+    folder: Path,
+    limit: float,
+    arguments: tuple[str, ...] = (),
+    options: tuple[str, ...] = (),
+    variables: Mapping[str, str] | None = None,
 ) -> Hunted:
     """Run `gradlife hunt --json FILE OPTIONS TARGET ARGUMENTS` in a folder; killed with its children after so many seconds."""
     report = folder / f"{abs(hash((target, arguments)))}-{time.monotonic_ns()}.json"
@@ -42,12 +49,14 @@ def hunt(
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
+            env={**os.environ, **(variables or {})},
         )
         status, cpu = wait(process, started + limit)
         output.seek(0)
-        lines = output.read().decode(errors="replace").strip().splitlines()
+        text = output.read().decode(errors="replace")
     seconds = time.perf_counter() - started
-    return Hunted(read(report), status, lines[-1] if lines else "", seconds, cpu)
+    last = text.strip().splitlines()[-1:] or [""]
+    return Hunted(read(report), status, last[0], seconds, cpu, text)
 
 
 def wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, float]:
