@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gradlife.model.peak.report import Owner, Use
-from gradlife.peaks.analysis.groups import Look, grouped
+from gradlife.peaks.analysis.groups import grouped
+from gradlife.peaks.analysis.looks import Look, Looks
 from gradlife.peaks.analysis.releases import release
 from gradlife.peaks.analysis.savings import Replay
 from gradlife.peaks.analysis.scouting import scout_peaks
@@ -69,7 +70,9 @@ def look(operation: int, **names: list[Storage]) -> Look:
 def savings(found: Recording, *looks: Look, first: int = 0, end: int = 10) -> list[tuple[str, int, int]]:
     """Each saving's name, what it saves after those before it, and the peak that is left."""
     replay = Replay(found, found.storages, first, end)
-    steps = replay.best_savings(grouped(found, found.storages, looks, first, end))
+    steps = replay.best_savings(
+        grouped(found, found.storages, Looks(found, looks, found.steps.index(first)), first, end)
+    )
     return [(one.group.holder.name, one.saved, one.peak_after) for one in steps]
 
 
@@ -119,14 +122,14 @@ def test_two_peaks_of_one_height_are_told_together() -> None:
 def test_what_two_names_hold_is_free_when_both_let_go() -> None:
     both = storage(0, 60, 0, 9, (1,))
     found = recording([both, storage(1, 100, 5, 6, (5,))], [0, 10])
-    [group] = grouped(found, found.storages, [look(5, logits=[both], out=[both])], 0, 10)
+    [group] = grouped(found, found.storages, Looks(found, [look(5, logits=[both], out=[both])], 0), 0, 10)
     assert [one.name for one in group.holders] == ["logits", "out"]
 
 
 def test_items_of_one_list_are_one_group() -> None:
     storages = [storage(number, 10, None, 9, (1,)) for number in range(3)]
     found = recording(storages, [0, 10])
-    [group] = grouped(found, storages, [look(5, outs=storages)], 0, 10)
+    [group] = grouped(found, storages, Looks(found, [look(5, outs=storages)], 0), 0, 10)
     assert len(group.storages) == 3
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradlife.model.peak.report import Owner, Use
+from gradlife.peaks.analysis.looks import Gap, Looks, Origin, origin_of, places
 from gradlife.peaks.analysis.releases import release
 from gradlife.peaks.analysis.uses import gaps, was_read, zeroed_gaps
 from gradlife.peaks.recording.holders import Held, Holder
@@ -14,20 +15,6 @@ from gradlife.peaks.recording.lifetimes import Recording, Storage, before, withi
 
 #: Holders that keep what they hold for later steps.
 LASTING = frozenset({Owner.PARAMETER, Owner.BUFFER, Owner.OPTIMIZER})
-
-#: The ticks from the last use to the end.
-Gap = tuple[int, int]
-
-#: What makes storages alike: the operation, the line and the module that made them.
-Origin = tuple[str, object, str]
-
-
-@dataclass(frozen=True)
-class Look:
-    """Who held what, by the address of a storage, within one operation."""
-
-    operation: int
-    held: Mapping[int, Held]
 
 
 @dataclass
@@ -41,6 +28,11 @@ class Group:
     freed: list[tuple[int, Gap]] = field(default_factory=list)  # when they would be free: number and ticks
     last: int = 0  # the last operation that uses the largest of them
     zeroing: int | None = None  # the operation that writes zeros which are only added to
+
+    @property
+    def places(self) -> frozenset[tuple[str, str, str, str]]:
+        """What its edits are about."""
+        return places(Held(list(self.holders)))
 
     @property
     def holder(self) -> Holder:
@@ -67,11 +59,7 @@ class Unused:
     gap: Gap
     held: Held | None  # None: nobody looked at it then
     zeroing: int | None = None  # what is unused are the zeros of this operation
-
-    @property
-    def last(self) -> int:
-        """The last operation that uses it."""
-        return self.gap[0] // 2 - 1
+    last: int = 0  # the last operation that uses it
 
     @property
     def is_known(self) -> bool:
@@ -86,17 +74,7 @@ class Unused:
         return [one for one in self.held.holders if one.can_let_go] if self.held is not None else []
 
 
-def origin_of(recording: Recording, storage: Storage) -> Origin | None:
-    """Where a storage was made; None if no recorded operation made it."""
-    if storage.birth is None:
-        return None
-    operation = recording.operations[storage.birth]
-    return operation.function, operation.frame, operation.context
-
-
-def grouped(
-    recording: Recording, storages: Sequence[Storage], looks: Sequence[Look], first: int, end: int
-) -> list[Group]:
+def grouped(recording: Recording, storages: Sequence[Storage], looks: Looks, first: int, end: int) -> list[Group]:
     """The groups of what is unused at some time between two operations."""
     unused = list(unused_between(recording, storages, looks, within(first), within(end)))
     seen = [one for one in unused if one.is_known]
@@ -116,24 +94,16 @@ def grouped(
 
 
 def unused_between(
-    recording: Recording, storages: Sequence[Storage], looks: Sequence[Look], first: int, end: int
+    recording: Recording, storages: Sequence[Storage], looks: Looks, first: int, end: int
 ) -> Iterator[Unused]:
     """What is unused at some tick between two."""
     for storage in storages:
         times: list[tuple[Gap, int | None]] = [(gap, None) for gap in gaps(storage)]
         times += [(gap, gap[0] // 2) for gap in zeroed_gaps(storage, recording)]
-        for (gone, back), zeroing in times:
-            if gone < end and back > first:
-                yield Unused(storage, (gone, back), held_then(storage, (gone, back), looks), zeroing)
-
-
-def held_then(storage: Storage, gap: Gap, looks: Sequence[Look]) -> Held | None:
-    """Who held it when it was not used any more; None if nobody looked then."""
-    for look in looks:
-        if gap[0] <= within(look.operation) < gap[1]:
-            found = [look.held[one] for one in (storage.address, *storage.aliases) if one in look.held]
-            return Held([holder for held in found for holder in held.holders])
-    return None
+        for gap, zeroing in times:
+            for part, held in looks.parts(storage, gap):
+                if part[0] < end and part[1] > first:
+                    yield Unused(storage, part, held, zeroing, gap[0] // 2 - 1)
 
 
 def last_of_records(seen: Sequence[Unused]) -> dict[int, int]:
@@ -152,12 +122,12 @@ def add_to(
     """Add a storage to its group, free from where the group's holders let go."""
     if key not in groups:
         assert one.held is not None
-        use = Use.DRAG if was_read(one.storage, one.last + 1) else Use.VOID
+        use = Use.DRAG if was_read(one.storage, max(one.last, 0) + 1) else Use.VOID
         groups[key] = Group(tuple(one.names), one.held.owner, use)
     group = groups[key]
     holders = one.held.holders if one.held is not None else group.holders
     last = max([one.last, *(lasts.get(holder.record, 0) for holder in holders)])
-    gone = one.gap[0] if one.zeroing is not None else before(release(recording, holders, last))
+    gone = one.gap[0] if one.zeroing is not None else max(one.gap[0], before(release(recording, holders, last)))
     group.zeroing = one.zeroing if one.zeroing is not None else group.zeroing
     if gone < one.gap[1]:
         group.storages.append(one.storage)

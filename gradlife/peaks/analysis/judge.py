@@ -8,13 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradlife.model.peak.report import Edit, Moment, Owner, OwnerShare, PeakReport, Place, Saving, Use
-from gradlife.peaks.analysis.groups import Group, Look, grouped
+from gradlife.peaks.analysis.groups import Group, grouped
+from gradlife.peaks.analysis.looks import Look, Looks, held_in, is_only_in_dead_frames
 from gradlife.peaks.analysis.savings import Replay, Step
 from gradlife.peaks.analysis.timeline import live_bytes, main_device, on_device, peak_operation
+from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import use_at
 from gradlife.peaks.edits.advice import Life, edits_for
 from gradlife.peaks.recording.holders import Held
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
+from gradlife.peaks.recording.variables import Kind
 
 #: The context of operations that an optimizer runs.
 OPTIMIZER = "(optimizer)"
@@ -46,14 +49,25 @@ def judged(recorded: Recorded, report: PeakReport) -> PeakReport:
     return Judge(recorded).report(report)
 
 
+def end_in_dead_frames(recording: Recording, looks: Sequence[Look]) -> None:
+    """End the life of what only frames of a traceback hold with the recording: no such frame runs again."""
+    for storage in recording.storages:
+        if storage.died is None:
+            found = [held.holders for look in looks if (held := held_in(look, storage)) is not None]
+            if any(found) and all(map(is_only_in_dead_frames, found)):
+                storage.died = recording.end
+
+
 class Judge:
     """Judges one step of a recording."""
 
     def __init__(self, recorded: Recorded) -> None:
         self._recording = recording = recorded.recording
-        self._looks = recorded.looks
-        self._held = {address: held for look in recorded.looks for address, held in look.held.items()}
         self._first, self._end = recording.steps[recorded.step], recording.steps[recorded.step + 1]
+        end_in_dead_frames(recording, recorded.looks)
+        self._unread = UnreadGradients(recording, recorded.looks)
+        self._looks = Looks(recording, self._unread.looks(), recorded.step)
+        self._held = self._looks.all_held()
         self._device = main_device(recording)
         self._storages = on_device(recording, self._device)
 
@@ -65,9 +79,10 @@ class Judge:
         operation = peak_operation(live, self._first, self._end)
         alive = [one for one in self._storages if one.bytes_at(within(operation))]
         uses = {one.number: use_at(one, operation) for one in alive}
-        self._held |= next((look.held for look in self._looks if look.operation == operation), {})
+        uses |= {one.number: Use.VOID for one in alive if one.number in self._unread.numbers}
+        self._held |= self._looks.at(operation)
         replay = Replay(self._recording, self._storages, self._first, self._end)
-        steps = replay.best_savings(grouped(self._recording, self._storages, self._looks, self._first, self._end))
+        steps = replay.best_savings(self.groups())
         savings = self.savings(steps, replay.peak)
         proven = [step.group for step, saving in zip(steps, savings, strict=False) if saving.is_provable]
         return PeakReport(
@@ -87,6 +102,20 @@ class Judge:
             limits=report.limits,
             fail_on=report.fail_on,
         )
+
+    def groups(self) -> list[Group]:
+        """What is unused, by the names that must let go."""
+        groups = grouped(self._recording, self._storages, self._looks, self._first, self._end)
+        return with_group(groups, self._unread.group())
+
+    def peaks_left(self) -> list[int]:
+        """The peaks that are left by each saving, as operations from the step's beginning, but those looked at."""
+        if self._first >= self._end or not self._storages:
+            return []
+        replay = Replay(self._recording, self._storages, self._first, self._end)
+        chosen = [step.group for step in replay.best_savings(self.groups())]
+        found = {replay.peak_at(chosen[:number]) for number in range(1, len(chosen) + 1)}
+        return sorted(operation - self._first for operation in found if not self._looks.at(operation))
 
     def shares(self, alive: Sequence[Storage], uses: Mapping[int, Use], operation: int) -> tuple[OwnerShare, ...]:
         """The peak by owner, the largest first."""
@@ -146,8 +175,19 @@ class Judge:
             operations[birth].frames if birth is not None else (),
             last.frames,
             last.in_backward,
+            self.is_graph_read(group),
             operations[group.zeroing].frames if group.zeroing is not None else (),
         )
+
+    def is_graph_read(self, group: Group) -> bool:
+        """Does a backward pass read what only the graphs of this group have saved?"""
+        graphs = {one.place for one in group.holders if one.kind is Kind.SAVED}
+        for storage in self._storages if graphs else ():
+            holders = self._held.get(storage.address, Held()).holders
+            saved = {one.place for one in holders if one.kind is Kind.SAVED}
+            if saved and saved <= graphs and any(self._recording.operations[at].in_backward for at in storage.reads):
+                return True
+        return False
 
     def most_at_once(self, group: Group) -> tuple[int, int]:
         """The most bytes of a group that are unused at one time of the judged step, and in how many storages."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from gradlife.peaks.edits.names import value_yielded, yield_of
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame, Recording
 from gradlife.peaks.recording.variables import Kind
@@ -24,9 +25,11 @@ def release(recording: Recording, holders: Iterable[Holder], last: int) -> int:
 
 def release_by(recording: Recording, holder: Holder, last: int) -> int:
     """The same for one holder."""
+    if last < 0:
+        return 0
     frame = frame_of(holder, recording.operations[last].frames)
     if frame is None:
-        return last + 1
+        return resumption(recording, holder, last)
     span, operation = span_of(frame, written_name(holder)), last + 1
     while (
         span is not None
@@ -35,6 +38,19 @@ def release_by(recording: Recording, holder: Holder, last: int) -> int:
     ):
         operation += 1
     return operation
+
+
+def resumption(recording: Recording, holder: Holder, last: int) -> int:
+    """Where a generator that has yielded a name lets go of it: as it goes on; at once if it yields without the name."""
+    source = source_of(holder.file) if holder.kind in (Kind.LOCAL, Kind.GENERATOR) else None
+    function = function_of(source, holder.function, holder.line) if source is not None else None
+    spot = yield_of(function, holder.name) if function is not None else None
+    if function is None or spot is None or value_yielded(function, spot, holder.name) is not None:
+        return last + 1
+    for number in range(last + 1, len(recording.operations)):
+        if frame_of(holder, recording.operations[number].frames) is not None:
+            return number
+    return len(recording.operations)
 
 
 def frame_of(holder: Holder, frames: Iterable[Frame]) -> Frame | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gradlife.peaks.analysis.groups import Gap, Group
+from gradlife.peaks.analysis.groups import Group
+from gradlife.peaks.analysis.looks import Gap
 from gradlife.peaks.analysis.timeline import add, live_bytes, spans
 from gradlife.peaks.analysis.uses import gaps
 from gradlife.peaks.recording.lifetimes import Recording, Storage, within
@@ -37,6 +38,8 @@ class Replay:
         self._ticks = range(within(first), within(end), 2)
         live = live_bytes(storages, recording.end)
         self._live = [live[tick] for tick in self._ticks]
+        self._all: list[Group] = []
+        self._reliefs: dict[int, list[int]] = {}
 
     @property
     def peak(self) -> int:
@@ -50,50 +53,62 @@ class Replay:
 
     def peak_after(self, groups: Iterable[Group]) -> int:
         """The peak if all that these groups have were let go."""
-        live = self._live
-        for group in groups:
-            live = self._without(live, self._relief(group.freed))
-        return max(live, default=0)
+        return max(self._live_without(groups), default=0)
+
+    def peak_at(self, groups: Iterable[Group]) -> int:
+        """The operation at which that peak is: the first of several."""
+        live = self._live_without(groups)
+        return self._ticks[max(range(len(live)), key=lambda at: (live[at], -at))] // 2
 
     def best_savings(self, groups: Iterable[Group]) -> list[Step]:
         """Savings in the order in which they lower the peak most, until enough of them is reported."""
+        self._all = list(groups)
         least = max(1.0, LEAST_SHARE * self.peak)
-        weighed = [(group, self._relief(group.freed)) for group in groups]
-        left = sorted((one for one in weighed if max(one[1], default=0) >= least), key=lambda one: -max(one[1]))
-        left = left[:MOST_GROUPS]
-        chosen = self._choose(left, self._peak_without(left))
+        weighed = [(group, max(self._relief_of(group), default=0)) for group in self._all]
+        left = sorted((one for one in weighed if one[1] >= least), key=lambda one: -one[1])
+        chosen = self._choose([group for group, _ in left[:MOST_GROUPS]])
         return self._steps([one for one in chosen if self._is_needed(one, chosen)])
 
-    def _choose(self, left: Weighed, lowest: int) -> Weighed:
+    def _choose(self, left: list[Group]) -> list[Group]:
         """The best group, then the best of what is left, until enough of all is saved."""
-        live, found, left = self._live, list[tuple[Group, list[int]]](), list(left)
+        found, lowest, live = list[Group](), self.peak_after(left), self._live
         while left and self.peak - max(live) < ENOUGH * (self.peak - lowest):
-            top = max(range(len(live)), key=live.__getitem__)
-            best = min(left, key=lambda one: (max(self._without(live, one[1])), -one[1][top]))
+            top, without = max(range(len(live)), key=live.__getitem__), dict[int, list[int]]()
+            for one in left:
+                without[id(one)] = self._live_without([*found, one])
+            best = min(left, key=lambda one: (max(without[id(one)]), without[id(one)][top]))
             left.remove(best)
             found.append(best)
-            live = self._without(live, best[1])
+            live = without[id(best)]
         return found
 
-    def _is_needed(self, one: tuple[Group, list[int]], chosen: Weighed) -> bool:
+    def _is_needed(self, one: Group, chosen: Sequence[Group]) -> bool:
         """Is the peak higher without this one? Where two peaks are equal, each of two is needed for the other."""
         others = [other for other in chosen if other is not one]
-        return self._peak_without(others) > self._peak_without(chosen) + LEAST_SHARE * self.peak
+        return self.peak_after(others) > self.peak_after(chosen) + LEAST_SHARE * self.peak
 
-    def _steps(self, chosen: Weighed) -> list[Step]:
-        live, now, found = self._live, self.peak, list[Step]()
-        for group, relief in chosen:
-            live = self._without(live, relief)
-            alone = self.peak - max(self._without(self._live, relief))
-            found.append(Step(group, max(live), now - max(live), alone))
-            now = max(live)
+    def _steps(self, chosen: Sequence[Group]) -> list[Step]:
+        now, found = self.peak, list[Step]()
+        for number, group in enumerate(chosen, 1):
+            after = self.peak_after(chosen[:number])
+            found.append(Step(group, after, now - after, self.peak - self.peak_after([group])))
+            now = after
         return found
 
-    def _peak_without(self, chosen: Weighed) -> int:
+    def _live_without(self, groups: Iterable[Group]) -> list[int]:
+        """The live bytes if the edits of these groups are made: they let go of all that no other name holds, too."""
+        chosen = list(groups)
+        edited = frozenset[object]().union(*(group.places for group in chosen))
+        freed = {id(group): group for group in (*chosen, *(one for one in self._all if one.places <= edited))}
         live = self._live
-        for _, relief in chosen:
-            live = self._without(live, relief)
-        return max(live, default=0)
+        for group in freed.values():
+            live = self._without(live, self._relief_of(group))
+        return live
+
+    def _relief_of(self, group: Group) -> list[int]:
+        if id(group) not in self._reliefs:
+            self._reliefs[id(group)] = self._relief(group.freed)
+        return self._reliefs[id(group)]
 
     def _relief(self, freed: Iterable[tuple[int, Gap]]) -> list[int]:
         """Bytes that are not alive in each operation if storages were freed for these times."""
@@ -110,7 +125,3 @@ class Replay:
 
     def _without(self, live: Sequence[int], relief: Sequence[int]) -> list[int]:
         return [one - other for one, other in zip(live, relief, strict=True)]
-
-
-#: Groups with what each takes off the live bytes, by operation.
-Weighed = Sequence[tuple[Group, list[int]]]

@@ -26,7 +26,7 @@ def scout_peaks(recording: Recording) -> list[int]:
     storages = on_device(recording, main_device(recording))
     live = live_bytes(storages, recording.end)
     found: list[int] = []
-    left = {one.number: (one, [*unused_times(one), *zeroed_gaps(one, recording)]) for one in storages}
+    left = {one.number: (one, [*gaps(one), *zeroed_gaps(one, recording)]) for one in storages}
     while len(found) < MOST_LOOKS:
         operation = peak_operation(live, first, end)
         tick = within(operation)
@@ -38,13 +38,6 @@ def scout_peaks(recording: Recording) -> list[int]:
             break
         let_go(live, [left.pop(one.number) for one in unused], recording.end)
     return sorted(found)
-
-
-def unused_times(storage: Storage) -> list[Gap]:
-    """When it is unused; what was there before the recording and is never read in it, from the beginning."""
-    if storage.birth is None and not storage.reads and storage.died is not None:
-        return [(storage.born, storage.died)]
-    return list(gaps(storage))
 
 
 def let_go(live: list[int], gone: Sequence[tuple[Storage, list[Gap]]], end: int) -> None:

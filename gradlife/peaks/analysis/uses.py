@@ -31,7 +31,14 @@ def was_read(storage: Storage, operation: int) -> bool:
 
 
 def gaps(storage: Storage) -> Iterator[tuple[int, int]]:
-    """The ticks between the last read of a content and its end: from, to. What outlives the recording has no end."""
+    """The ticks between the last read of a content and its end: from, to. What outlives the recording has no end.
+
+    What was there before the recording and is never read in it is unused from the beginning.
+    """
+    if storage.birth is None and not storage.reads and not storage.overwrites:
+        if storage.died is not None:
+            yield storage.born, storage.died
+        return
     starts = [storage.birth if storage.birth is not None else -1, *storage.overwrites]
     for number, start in enumerate(starts):
         end_of_content = starts[number + 1] if number + 1 < len(starts) else None

@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from gradlife.model.peak.report import Edit, LineChange
 from gradlife.peaks.edits.changes import changed, diff
 from gradlife.peaks.edits.names import (
-    append_of,
     assigns_call,
     frame_of_name,
     imports_torch,
     is_read_besides,
+    kept_exceptions,
     owner_in,
+    store_of,
+    value_yielded,
+    yield_of,
     zeroing_after_step,
 )
-from gradlife.peaks.recording.holders import Holder
+from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
 from gradlife.peaks.sources.liveness import reader_after
@@ -34,27 +37,32 @@ class Life:
     birth: Sequence[Frame]  # the stack of the operation that made the largest
     last: Sequence[Frame]  # the stack of the operation that used it last
     in_backward: bool = False  # was that a part of a backward pass?
+    is_graph_read: bool = False  # does a backward pass read others that the same graph has saved?
     zeroing: Sequence[Frame] = ()  # the stack of the operation that overwrote it with zeros
 
 
 def edits_for(holders: Sequence[Holder], life: Life) -> tuple[Edit, ...]:
     """The edits that let go together, one for each name."""
     names = list({holder.place: holder for holder in holders if holder.can_let_go}.values())
-    dropped = [spot for holder in names if (spot := append_spot(holder, life)) is not None]
+    dropped = [spot for holder in names if (spot := stored_at(holder, life)[1]) is not None]
     found = [edit_for(holder, life, [spot.statement for spot in dropped]) for holder in names]
     return tuple(dict.fromkeys(found))
 
 
 def edit_for(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     """The edit for one holder. ``dropped``: statements that other edits take away."""
+    if holder.name == UNREAD_GRADIENT:
+        return Edit("`requires_grad_(False)` for the parameters whose gradients no optimizer reads")
     if holder.kind is Kind.GRADIENT:
         return gradient_edit(life)
     if holder.kind is Kind.SAVED:
         return graph_edit(holder, life, dropped)
     if holder.kind is Kind.ATTRIBUTE:
-        return attribute_edit(holder, life)
+        return (dead_store_edit(holder, life) if holder.path else None) or attribute_edit(holder, life)
     if holder.kind is Kind.EXCEPTION:
-        return Edit(f"keep `str(error)` or `error.with_traceback(None)`: its traceback holds `{holder.name}`")
+        return exception_edit(holder)
+    if (dead := dead_store_edit(holder, life)) is not None:
+        return dead
     if holder.path and not holder.record:
         return container_edit(holder, life)
     return name_edit(holder, life, dropped)
@@ -64,10 +72,7 @@ def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     """Delete a name after the statement that uses it last."""
     frame = frame_of_name(holder, life.last)
     if frame is None:
-        where = f" of {holder.function}"
-        if holder.kind is Kind.GENERATOR:
-            return Edit(f"yield the value of `{holder.name}`{where} without a name", holder.file, holder.line)
-        return Edit(f"`del {holder.name}`{where} as soon as it is used", holder.file, holder.line)
+        return generator_edit(holder) or unplaced_edit(holder)
     file, line, name = frame
     source = source_of(file)
     function = function_of(source, name, line) if source is not None else None
@@ -75,6 +80,44 @@ def name_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     if source is None or function is None or spot is None:
         return Edit(f"`del {holder.name}` after line {line}", file, line)
     return delete_after(source, function, last_mention(spot, holder.name) or spot, holder.name, dropped)
+
+
+def unplaced_edit(holder: Holder) -> Edit:
+    """What to do where the statement is not known."""
+    where = f" of {holder.function}"
+    if holder.kind is Kind.GENERATOR:
+        return Edit(f"yield the value of `{holder.name}`{where} without a name", holder.file, holder.line)
+    return Edit(f"`del {holder.name}`{where} as soon as it is used", holder.file, holder.line)
+
+
+def generator_edit(holder: Holder) -> Edit | None:
+    """Let go of what a generator has yielded: by a yield without the name, else as soon as it goes on."""
+    source = source_of(holder.file)
+    function = function_of(source, holder.function, holder.line) if source is not None else None
+    spot = yield_of(function, holder.name) if function is not None else None
+    if source is None or function is None or spot is None:
+        return None
+    value = value_yielded(function, spot, holder.name)
+    if value is None:
+        return delete_after(source, function, spot, holder.name, ())
+    first, last = value.lineno, spot.statement.end_lineno or 0
+    text = f"yield the value of line {first} without the name `{holder.name}`"
+    rows = source.text.splitlines()[first - 1 : value.end_lineno]
+    head, assigned = " " * value.col_offset, rows[0].partition("=")[2].strip()
+    return edit_of(source, text, first, LineChange(first, last, (f"{head}yield {assigned}", *rows[1:])))
+
+
+def exception_edit(holder: Holder) -> Edit:
+    """Keep an exception without its traceback."""
+    text = f"keep `str(error)` or `error.with_traceback(None)`: its traceback holds `{holder.name}`"
+    source = source_of(holder.file)
+    kept = list(kept_exceptions(source.tree)) if source is not None else []
+    if source is None or len(kept) != 1 or not source.text.isascii():
+        return Edit(text, holder.file, holder.line)
+    name, line = kept[0], kept[0].lineno
+    row, end = source.text.splitlines()[line - 1], name.end_col_offset or 0
+    change = LineChange(line, line, (f"{row[:end]}.with_traceback(None){row[end:]}",))
+    return edit_of(source, f"`{name.id}.with_traceback(None)` at line {line}: its frames go", line, change)
 
 
 def delete_after(source: Source, function: Function, spot: Spot, name: str, dropped: Sequence[ast.stmt]) -> Edit:
@@ -100,25 +143,49 @@ def stands_alone(source: Source, spot: Spot) -> bool:
 
 
 def container_edit(holder: Holder, life: Life) -> Edit:
-    """Keep no tensors in a container that nobody reads."""
-    spot, source = append_spot(holder, life), source_of(holder.file)
+    """Keep no tensors in a container that nobody reads, or let go of the container."""
+    whole = name_edit(holder, life, ()) if holder.kind is Kind.LOCAL else None
+    if whole is not None and whole.changes:
+        return whole
     what = f"`{holder.name}{holder.path}`"
-    if spot is None or source is None:
-        return Edit(f"keep nothing in `{holder.name}` that is not read: {what} is the last to hold it", holder.file)
-    line, end = spot.statement.lineno, spot.statement.end_lineno or 0
-    text = f"drop line {line}: nobody reads {what}"
-    if len(spot.block) > 1 and stands_alone(source, spot):
-        return edit_of(source, text, line, LineChange(line, end, ()))
-    return Edit(text, source.file, line)
+    return Edit(f"keep nothing in `{holder.name}` that is not read: {what} is the last to hold it", holder.file)
 
 
-def append_spot(holder: Holder, life: Life) -> Spot | None:
-    """The statement that adds to a container which nothing else reads."""
-    if not holder.path or holder.record or holder.kind is not Kind.LOCAL:
+def dead_store_edit(holder: Holder, life: Life) -> Edit | None:
+    """Drop the statement that stores what nobody reads."""
+    source, spot = stored_at(holder, life)
+    if source is None or spot is None:
         return None
+    line, end = spot.statement.lineno, spot.statement.end_lineno or 0
+    shown = f".{holder.name}" if holder.kind is Kind.ATTRIBUTE else holder.name
+    text = f"drop line {line}: nobody reads `{shown}{holder.path}`"
+    if not stands_alone(source, spot):
+        return Edit(text, source.file, line)
+    rest = () if len(spot.block) > 1 else (" " * spot.statement.col_offset + "pass",)
+    return edit_of(source, text, line, LineChange(line, end, rest))
+
+
+def stored_at(holder: Holder, life: Life) -> tuple[Source | None, Spot | None]:
+    """The only statement that stores under a name or in a container which nothing reads, and its file."""
+    if holder.record:
+        return None, None
+    if holder.kind is Kind.ATTRIBUTE:
+        for file in dict.fromkeys(frame[0] for frame in (*life.birth, *life.last)):
+            source = source_of(file)
+            spot = store_of(source.tree, f".{holder.name}", bool(holder.path)) if source is not None else None
+            if spot is not None:
+                return source, spot
+        return None, None
     source = source_of(holder.file)
-    function = function_of(source, holder.function, holder.line) if source is not None else None
-    return append_of(function, holder.name) if function is not None else None
+    if (
+        source is None
+        or holder.kind not in (Kind.LOCAL, Kind.GLOBAL)
+        or (holder.kind is Kind.LOCAL and not holder.path)
+    ):
+        return None, None
+    is_global = holder.kind is Kind.GLOBAL
+    function = source.tree if is_global else function_of(source, holder.function, holder.line)
+    return source, store_of(function, holder.name, bool(holder.path)) if function is not None else None
 
 
 def attribute_edit(holder: Holder, life: Life) -> Edit:
@@ -191,6 +258,11 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     frame = frame_of_name(holder, life.birth) or next(iter(life.birth), None)
     where = f" around line {frame[1]}" if frame is not None else ""
     place = (frame[0], frame[1]) if frame is not None else ("", 0)
+    if life.is_graph_read:
+        return Edit(
+            "save no tensor for a backward pass that does not read it" + (f": line {place[1]}" if place[1] else ""),
+            *place,
+        )
     if holder.path:
         return Edit(f"keep `{holder.name}{holder.path}` as `.item()` or `.detach()`: its graph is held", *place)
     return no_grad_edit(holder, frame) or Edit(f"`with torch.no_grad():`{where} if no backward pass reads it", *place)

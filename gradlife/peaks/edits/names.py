@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from gradlife.peaks.recording.holders import Holder
 from gradlife.peaks.recording.lifetimes import Frame
 from gradlife.peaks.recording.variables import Kind
-from gradlife.peaks.sources.program import Function, Source, Spot, blocks, spot_at
+from gradlife.peaks.sources.program import Function, Source, Spot, blocks, is_named, mentions, spot_at
 
 #: Methods that only add to a container.
 ADDING = frozenset({"append", "add", "appendleft"})
+
+#: Methods that only copy a tensor.
+COPYING = frozenset({"detach", "clone", "cpu", "float"})
 
 
 def frame_of_name(holder: Holder, frames: Sequence[Frame]) -> Frame | None:
@@ -28,29 +31,61 @@ def is_same_file(one: str, other: str) -> bool:
     return one == other or (bool(other) and os.path.abspath(one) == os.path.abspath(other))
 
 
-def append_of(function: Function, name: str) -> Spot | None:
-    """The only statement that adds to a container, if nothing reads the container."""
-    spots = [one for one in all_spots(function.body, ()) if is_adding(one.statement, name)]
-    own = {id(node) for spot in spots for node in ast.walk(spot.statement)}
-    others = [
-        node
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name)
-        and node.id == name
-        and id(node) not in own
-        and not isinstance(node.ctx, ast.Store)
-    ]
-    return spots[0] if len(spots) == 1 and not others else None
+def store_of(tree: Function, name: str, is_container: bool) -> Spot | None:
+    """The only statement that stores under a name, if nothing reads the name; an attribute has a dot before it.
+
+    Of a container it is the one that adds to it; other statements may create it.
+    """
+    every = [spot for part in (tree, *inner_functions(tree)) for spot in all_spots(part.body, ())]
+    adding = [one for one in every if is_adding(one.statement, name)]
+    stores = adding if is_container else [one for one in every if is_plain_store(one.statement, name)]
+    own = {id(node) for spot in stores for node in ast.walk(spot.statement)}
+    others = [node for node in ast.walk(tree) if is_named(node, name) and id(node) not in own]
+    is_read = any(not isinstance(getattr(node, "ctx", None), ast.Store) for node in others)
+    hidden = any(is_reflection(node) for node in ast.walk(tree))
+    return stores[0] if len(stores) == 1 and not is_read and not hidden else None
+
+
+def inner_functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions in a tree, whatever depth, but itself."""
+    for node in ast.walk(tree):
+        if node is not tree and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def is_reflection(node: ast.AST) -> bool:
+    """Does it read names that it does not mention?"""
+    names = {"vars", "globals", "locals", "eval", "exec", "getattr"}
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def is_plain_store(statement: ast.stmt, name: str) -> bool:
+    """Is it ``name = value`` with a value that has no effect: a name, or its `detach()` and the like?"""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not is_named(statement.targets[0], name):
+        return False
+    return not isinstance(statement.value, ast.Constant) and is_plain_value(statement.value)
+
+
+def is_plain_value(value: ast.expr) -> bool:
+    """Is it a name, an attribute, or a call that only copies it?"""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in COPYING:
+        return not value.args and not value.keywords and is_plain_value(value.func.value)
+    if isinstance(value, ast.Attribute):
+        return is_plain_value(value.value)
+    return isinstance(value, ast.Name)
 
 
 def is_adding(statement: ast.stmt, name: str) -> bool:
-    """Is it ``name.append(other)``, with nothing in it but names?"""
+    """Is it ``name.append(value)`` or ``name[key] = value``, with nothing in it that has an effect?"""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        is_item = isinstance(target, ast.Subscript) and is_named(target.value, name)
+        return is_item and is_plain_value(statement.value)
     if not isinstance(statement, ast.Expr) or not isinstance(call := statement.value, ast.Call):
         return False
     method = call.func
-    is_method = isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name) and method.value.id == name
-    is_plain = len(call.args) == 1 and isinstance(call.args[0], ast.Name) and not call.keywords
-    return is_method and is_plain and isinstance(method, ast.Attribute) and method.attr in ADDING
+    is_plain = len(call.args) == 1 and is_plain_value(call.args[0]) and not call.keywords
+    return isinstance(method, ast.Attribute) and is_named(method.value, name) and is_plain and method.attr in ADDING
 
 
 def all_spots(block: Sequence[ast.stmt], outer: tuple[Spot, ...]) -> Iterator[Spot]:
@@ -60,6 +95,40 @@ def all_spots(block: Sequence[ast.stmt], outer: tuple[Spot, ...]) -> Iterator[Sp
         yield spot
         for inner in blocks(statement):
             yield from all_spots(inner, (*outer, spot))
+
+
+def yield_of(function: Function, name: str) -> Spot | None:
+    """The only statement of a generator that yields a name."""
+    spots = [one for one in all_spots(function.body, ()) if is_yield(one.statement)]
+    found = [one for one in spots if mentions(one.statement, name)]
+    return found[0] if len(found) == 1 else None
+
+
+def is_yield(statement: ast.stmt) -> bool:
+    """Does it yield, and nothing else?"""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield)
+
+
+def value_yielded(function: Function, spot: Spot, name: str) -> ast.Assign | None:
+    """The statement directly above a `yield name` that assigns what is yielded, if nothing else mentions the name."""
+    above = spot.block[spot.index - 1] if spot.index else None
+    yielded = spot.statement.value if isinstance(spot.statement, ast.Expr) else None
+    value = yielded.value if isinstance(yielded, ast.Yield) else None
+    count = sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
+    if not isinstance(value, ast.Name) or not isinstance(above, ast.Assign) or count != 2:
+        return None
+    target = above.targets[0]
+    return above if isinstance(target, ast.Name) and target.id == name and len(above.targets) == 1 else None
+
+
+def kept_exceptions(tree: ast.AST) -> Iterator[ast.Name]:
+    """The names of caught exceptions where a handler assigns them to another name."""
+    for handler in ast.walk(tree):
+        if isinstance(handler, ast.ExceptHandler) and handler.name:
+            for node in ast.walk(handler):
+                value = node.value if isinstance(node, ast.Assign) else None
+                if isinstance(value, ast.Name) and value.id == handler.name:
+                    yield value
 
 
 def zeroing_after_step(function: Function, line: int) -> tuple[Spot, Spot] | None:

@@ -29,6 +29,9 @@ MODULE, OPTIMIZER = "torch.nn.modules.module.Module", "torch.optim.optimizer.Opt
 #: The reference from a frame to a value that no name has.
 STACK = "stack"
 
+#: The name of a gradient that is only added to.
+UNREAD_GRADIENT = "grad that nobody reads"
+
 #: What holds its items and nothing else.
 CONTAINERS = frozenset({"list", "tuple", "dict", "set", "collections.deque", "collections.OrderedDict"})
 

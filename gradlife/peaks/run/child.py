@@ -87,11 +87,10 @@ class PeakChild:
         session = self._session
         if session is None:
             report = PeakReport(self._settings.target, "", trouble=NO_STEPS)
-        elif session.report is None:
-            session.close()
-            report = replace(session.about, trouble=f"the program ended after {self._steps} counted steps; {NEEDED}")
         else:
-            report = session.report
+            session.conclude()
+            ended_early = f"the program ended after {self._steps} counted steps; {NEEDED}"
+            report = session.report or replace(session.about, trouble=ended_early)
         self._write(replace(report, script_status=ended.status))
 
     def _write(self, report: PeakReport) -> None:

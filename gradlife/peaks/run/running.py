@@ -77,7 +77,7 @@ class RunningPeak:
         self._steps += 1
         try:
             if self._ends:
-                self._session.close()
+                self._session.conclude()
             elif not self._session.step():
                 return False
         except Exception as error:

@@ -8,8 +8,8 @@ from typing import Any
 
 from gradlife.hunting.process.forked import in_fork
 from gradlife.model.peak.report import PeakReport
-from gradlife.peaks.analysis.groups import Look
-from gradlife.peaks.analysis.judge import Recorded, judged
+from gradlife.peaks.analysis.judge import Judge, Recorded, judged
+from gradlife.peaks.analysis.looks import Look
 from gradlife.peaks.analysis.scouting import scout_peaks
 from gradlife.peaks.recording.holders import holders_now
 from gradlife.peaks.recording.torch import Contexts, Recorder
@@ -17,8 +17,11 @@ from gradlife.peaks.recording.torch import Contexts, Recorder
 #: Steps that are not recorded, after those that decide what a step is.
 WARMUP = 2
 
-#: Recorded steps: one to find the peak, the judged one, and one more.
+#: Recorded steps: one to find the peaks, the judged one, and one more; another where savings leave other peaks.
 RECORDED = 3
+
+#: Peaks behind the savings that are looked at.
+MOST_BEHIND = 6
 
 
 class PeakSession:
@@ -50,7 +53,10 @@ class PeakSession:
         if recorded == 1:
             self._first, self._ahead = first, in_fork(lambda: scout_peaks(self._so_far()))
             self._set_alarm()
-        elif recorded >= RECORDED:
+        elif recorded == RECORDED:
+            self._first, self._ahead = first, in_fork(self._peaks_left)
+            self._set_alarm()
+        if recorded > RECORDED or (recorded == RECORDED and not self._ahead):
             self._finish()
         return self.report is not None
 
@@ -58,6 +64,15 @@ class PeakSession:
         """End the recording, wherever it is."""
         if self._recorder is not None and self._recorder.is_on:
             self._recorder.stop()
+
+    def conclude(self) -> None:
+        """There are no more steps: report what was recorded, if it is enough."""
+        if self.report is None and self._taken - self._warmup >= RECORDED:
+            self._finish()
+        self.close()
+
+    def _peaks_left(self) -> list[int]:
+        return Judge(Recorded(self._so_far(), self._looks, 1)).peaks_left()[:MOST_BEHIND]
 
     def _so_far(self) -> Any:
         assert self._recorder is not None

@@ -1,0 +1,43 @@
+"""Where a name that held something is bound to something else: at the end of the statement that binds it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradlife.peaks.analysis.releases import frame_of
+from gradlife.peaks.recording.holders import Holder
+from gradlife.peaks.recording.lifetimes import Frame, Recording
+from gradlife.peaks.recording.variables import Kind
+from gradlife.peaks.sources.program import blocks, function_of, source_of, spot_at
+
+
+def end_of_binding(recording: Recording, holder: Holder, first: int, last: int) -> int:
+    """The operation between two before which a name is bound anew or its function ends; the last if none is known."""
+    was_binding = False
+    for number in range(first, last):
+        frame = frame_of(holder, recording.operations[number].frames)
+        if frame is None and holder.kind is Kind.LOCAL:
+            return max(number, first + 1)
+        binding = frame is not None and is_bound_at(frame, holder.name)
+        if was_binding and not binding:
+            return number
+        was_binding = binding
+    return last
+
+
+def is_bound_at(frame: Frame, name: str) -> bool:
+    """Does the statement that a frame runs bind a name, or delete it?"""
+    file, line, function = frame
+    source = source_of(file)
+    node = function_of(source, function, line) if source is not None else None
+    spot = spot_at(node, line) if node is not None else None
+    return spot is not None and name in set(bound_names(spot.statement))
+
+
+def bound_names(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds or deletes, without its blocks."""
+    inner = {id(node) for block in blocks(statement) for part in block for node in ast.walk(part)}
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in inner:
+            yield node.id

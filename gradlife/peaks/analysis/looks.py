@@ -1,0 +1,149 @@
+"""Who held what, at some moments of a recording: which of the holders keep a storage in each part of its unused time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gradlife.peaks.analysis.bindings import end_of_binding
+from gradlife.peaks.recording.holders import Held, Holder
+from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
+from gradlife.peaks.recording.variables import Kind
+
+#: The ticks from the last use to the end.
+Gap = tuple[int, int]
+
+#: What makes storages alike: the operation, the line and the module that made them.
+Origin = tuple[str, object, str]
+
+
+@dataclass(frozen=True)
+class Look:
+    """Who held what, by the address of a storage, within one operation."""
+
+    operation: int
+    held: Mapping[int, Held]
+
+
+def origin_of(recording: Recording, storage: Storage) -> Origin | None:
+    """Where a storage was made; None if no recorded operation made it."""
+    if storage.birth is None:
+        return None
+    operation = recording.operations[storage.birth]
+    return operation.function, operation.frame, operation.context
+
+
+class Looks:
+    """All looks of a recording, those of later steps as if they were of the judged one."""
+
+    def __init__(self, recording: Recording, looks: Sequence[Look], step: int) -> None:
+        self._recording = recording
+        end = recording.steps[step + 1] if step + 1 < len(recording.steps) else len(recording.operations)
+        ours = [look for look in looks if look.operation < end]
+        later = [moved for look in looks if look.operation >= end and (moved := self._moved(look, step)) is not None]
+        self._looks = sorted([*ours, *later], key=lambda look: look.operation)
+        self._soonest = dict(self._soonest_by_origin())
+
+    def at(self, operation: int) -> Mapping[int, Held]:
+        """Who held what within an operation; empty where nobody looked."""
+        return next((look.held for look in self._looks if look.operation == operation), {})
+
+    def all_held(self) -> dict[int, Held]:
+        """Who held each storage when it was last looked at, by its address."""
+        return {address: held for look in self._looks for address, held in look.held.items()}
+
+    def parts(self, storage: Storage, gap: Gap) -> Iterator[tuple[Gap, Held | None]]:
+        """The parts of an unused time with their holders; None where nobody looked."""
+        seen = self._seen(storage, gap)
+        origin = origin_of(self._recording, storage)
+        sooner = self._soonest.get(origin) if seen and origin is not None else None
+        if sooner is not None and sooner[0] < seen[0][0] - gap[0] // 2:
+            seen.insert(0, (gap[0] // 2, sooner[1]))
+        start = gap[0]
+        for number, (operation, held) in enumerate(seen):
+            following = seen[number + 1] if number + 1 < len(seen) else None
+            if following is not None and places(following[1]) == places(held):
+                continue
+            stop = gap[1] if following is None else self._border(operation, held, *following)
+            if start < min(stop, gap[1]):
+                yield (start, min(stop, gap[1])), held
+            start = max(start, stop)
+        if not seen:
+            yield gap, None
+
+    def _seen(self, storage: Storage, gap: Gap) -> list[tuple[int, Held]]:
+        """The looks within a time at which somebody held the storage."""
+        found = []
+        for look in self._looks:
+            if gap[0] <= within(look.operation) < gap[1] and (held := held_in(look, storage)) is not None:
+                found.append((look.operation, held))
+        return found
+
+    def _border(self, operation: int, held: Held, later: int, held_later: Held) -> int:
+        """The tick at which those who hold it no longer let go; those who hold it anew do from the first look on."""
+        gone = [one for one in held.holders if one.place not in places(held_later)]
+        if not gone:
+            return before(operation + 1)
+        return before(max(end_of_binding(self._recording, one, operation, later) for one in gone))
+
+    def _soonest_by_origin(self) -> Iterator[tuple[Origin, tuple[int, Held]]]:
+        """The look that came soonest after the last use of a storage, for those of one origin; how soon."""
+        found: dict[Origin, tuple[int, Held]] = {}
+        for storage in self._recording.storages:
+            origin = origin_of(self._recording, storage)
+            last = storage.reads[-1] if storage.reads else storage.birth
+            if origin is None or last is None:
+                continue
+            for look in self._looks:
+                held, after = held_in(look, storage), look.operation - last
+                if held is not None and after > 0 and (origin not in found or after < found[origin][0]):
+                    found[origin] = after, held
+        yield from found.items()
+
+    def _moved(self, look: Look, step: int) -> Look | None:
+        """A look of the last recorded step, as if it had been in the judged one; None where the steps differ."""
+        steps, operations = self._recording.steps, self._recording.operations
+        later = max(number for number, first in enumerate(steps) if first <= look.operation)
+        shift = steps[later] - steps[step]
+        ours = operations[steps[step] : look.operation - shift + 1]
+        theirs = operations[steps[later] : look.operation + 1]
+        if [one.function for one in ours] != [one.function for one in theirs]:
+            return None
+        twins = self._twins(shift)
+        held = {twins[address]: held for address, held in look.held.items() if address in twins}
+        return Look(look.operation - shift, held)
+
+    def _twins(self, shift: int) -> dict[int, int]:
+        """The address of each storage's twin, which was made as many operations earlier; what lasts is its own."""
+        made = {(one.birth, place): one for place, one in placed(self._recording.storages)}
+        found: dict[int, int] = {}
+        for place, one in placed(self._recording.storages):
+            lasting = one if one.born == 0 else None
+            twin = lasting if one.birth is None else made.get((one.birth - shift, place))
+            if twin is not None and origin_of(self._recording, twin) == origin_of(self._recording, one):
+                found |= dict.fromkeys((one.address, *one.aliases), twin.address)
+        return found
+
+
+def placed(storages: Sequence[Storage]) -> Iterator[tuple[int, Storage]]:
+    """Each storage with its place among those that one operation made."""
+    counts: dict[int | None, int] = {}
+    for one in storages:
+        counts[one.birth] = counts.get(one.birth, -1) + 1
+        yield counts[one.birth], one
+
+
+def held_in(look: Look, storage: Storage) -> Held | None:
+    """Who held a storage at a look; None if it was not seen."""
+    found = [look.held[one] for one in (storage.address, *storage.aliases) if one in look.held]
+    return Held([holder for held in found for holder in held.holders]) if found else None
+
+
+def places(held: Held) -> frozenset[tuple[str, str, str, str]]:
+    """What edits would be about."""
+    return frozenset(one.place for one in held.holders if one.can_let_go)
+
+
+def is_only_in_dead_frames(holders: Sequence[Holder]) -> bool:
+    """Do only frames hold it that ended, and that a traceback keeps?"""
+    return bool(holders) and all(one.kind is Kind.EXCEPTION for one in holders)

@@ -1,0 +1,116 @@
+"""Gradients that are only added to, as those of frozen parameters that no optimizer has, and all that is done for them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gradlife.model.peak.report import Owner, Use
+from gradlife.peaks.analysis.groups import Group
+from gradlife.peaks.analysis.looks import Gap, Look, held_in
+from gradlife.peaks.analysis.uses import ZEROING
+from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Held, Holder
+from gradlife.peaks.recording.lifetimes import Recording, Storage, before
+from gradlife.peaks.recording.variables import Kind
+
+#: What a backward pass adds to a gradient with.
+ADDING = "aten.add_"
+
+
+class UnreadGradients:
+    """The gradients of a recording that outlive it, and that nothing reads but the backward pass which adds to them."""
+
+    def __init__(self, recording: Recording, looks: Sequence[Look]) -> None:
+        self._recording = recording
+        self._looks = looks
+        self.numbers = {one.number for one in recording.storages if self._is_unread(one)}
+        self._dead = self._dead_operations() if self.numbers else set[int]()
+
+    def looks(self) -> list[Look]:
+        """The looks, in which they have a place of their own: another edit lets go of them."""
+        addresses = {one.address for one in self._recording.storages if one.number in self.numbers}
+        return [
+            Look(
+                look.operation,
+                {at: renamed(held) if at in addresses else held for at, held in look.held.items()},
+            )
+            for look in self._looks
+        ]
+
+    def group(self) -> Group | None:
+        """What is not there if these gradients are not computed."""
+        gradients = [one for one in self._recording.storages if one.number in self.numbers]
+        if not gradients:
+            return None
+        found = Group((self._holder(gradients[0]),), Owner.GRADIENT, Use.VOID)
+        found.storages.extend(gradients)
+        found.freed.extend((one.number, (one.born, self._end(one))) for one in gradients)
+        found.freed.extend(self._of_dead_operations())
+        found.last = -1
+        return found
+
+    def _holder(self, storage: Storage) -> Holder:
+        held = next(held for look in self._looks if (held := held_in(look, storage)) is not None)
+        return renamed(held).holders[0]
+
+    def _is_unread(self, storage: Storage) -> bool:
+        found = [held.holders for look in self._looks if (held := held_in(look, storage)) is not None]
+        if storage.died is not None or not any(found) or not storage.reads:
+            return False
+        is_gradient = all(one.kind is Kind.GRADIENT for holders in found for one in holders)
+        is_zeroed = all(self._recording.operations[at].function in ZEROING for at in storage.overwrites)
+        return is_gradient and is_zeroed and all(map(self._is_addition, storage.reads))
+
+    def _is_addition(self, number: int) -> bool:
+        operation = self._recording.operations[number]
+        return operation.function == ADDING and operation.in_backward
+
+    def _dead_operations(self) -> set[int]:
+        """Operations of backward passes that nothing reads but these gradients."""
+        made, targets = defaultdict[int, list[Storage]](list), defaultdict[int, list[Storage]](list)
+        for one in self._recording.storages:
+            if one.birth is not None:
+                made[one.birth].append(one)
+            for number in one.reads if one.number in self.numbers else ():
+                targets[number].append(one)
+        dead = set(targets)
+        for number in range(len(self._recording.operations) - 1, -1, -1):
+            outputs = made.get(number, ())
+            is_read = not all(one.reads and dead.issuperset(one.reads) for one in outputs)
+            if outputs and not is_read and self._recording.operations[number].in_backward:
+                dead.add(number)
+        return dead
+
+    def _of_dead_operations(self) -> Iterator[tuple[int, Gap]]:
+        """What these operations make, and what is saved for them alone."""
+        for one in self._recording.storages:
+            if one.number in self.numbers:
+                continue
+            if one.birth in self._dead:
+                yield one.number, (one.born, self._end(one))
+            elif one.died is not None and one.birth is not None and (live := self._last_live(one)) is not None:
+                yield one.number, (before(live + 1), one.died)
+
+    def _last_live(self, storage: Storage) -> int | None:
+        """The last operation but dead ones that uses what only graphs hold; None where others do, or no dead one."""
+        found = [held.holders for look in self._looks if (held := held_in(look, storage)) is not None]
+        is_saved = any(found) and all(one.kind is Kind.SAVED for holders in found for one in holders)
+        if not is_saved or not storage.reads or storage.reads[-1] not in self._dead:
+            return None
+        return max((at for at in storage.reads if at not in self._dead), default=storage.birth)
+
+    def _end(self, storage: Storage) -> int:
+        return storage.died if storage.died is not None else self._recording.end + 1
+
+
+def renamed(held: Held) -> Held:
+    """What holds a gradient that is not read."""
+    return Held([replace(one, name=UNREAD_GRADIENT) for one in held.holders])
+
+
+def with_group(groups: Sequence[Group], unread: Group | None) -> list[Group]:
+    """The groups, and that of the unread gradients in the place of what is known of them otherwise."""
+    if unread is None:
+        return list(groups)
+    return [*(one for one in groups if one.places != unread.places), unread]
