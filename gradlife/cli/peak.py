@@ -28,7 +28,12 @@ Exit status: 0; 1 more of the peak is never read again than --fail-on allows;
 2 usage error; 3 no peak was recorded; a script that fails itself keeps its own.
 """
 
-WRITERS: dict[str, Writer] = {"json": "gradlife.model.peak.codec:dumps"}
+WRITERS: dict[str, Writer] = {
+    "json": "gradlife.model.peak.codec:dumps",
+    "html": "gradlife.reports.html.peak:peak_page",
+    "markdown": "gradlife.reports.formats.markdown.peak:peak_markdown",
+    "sarif": "gradlife.reports.formats.sarif.peak:peak_sarif",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +50,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=number, metavar="N", help="stop the program after so many counted steps")
     parser.add_argument("--step-on", default="", metavar="MODULE:FUNCTION", help="a step is one call of this")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page to look at, in one file")
+    parser.add_argument("--markdown", metavar="FILE", help="write it for an issue or the summary of a job")
+    parser.add_argument("--sarif", metavar="FILE", help="write savings that have a line as SARIF, for code scanning")
     parser.add_argument(
         "--fail-on",
         type=percentage,

@@ -121,6 +121,64 @@ class Proof:
 
 
 @dataclass(frozen=True)
+class Phase:
+    """A stretch of the step: forward, backward or optimizer, from one operation until before another."""
+
+    name: str
+    first: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Band:
+    """Storages of one owner that one line makes, over the step."""
+
+    owner: Owner
+    place: Place
+    module: str
+    bytes: tuple[int, ...]  # at each mark of the picture
+    storages: int  # at the peak
+    born: int  # operations of the step, of the largest one: negative in an earlier step
+    first_read: int | None  # None: it is not read
+    last_read: int | None
+    died: int | None  # None: it outlives the recording
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most at one mark."""
+        return max(self.bytes, default=0)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The live bytes of the step over its operations."""
+
+    marks: tuple[int, ...]  # operations, counted from the step's beginning
+    phases: tuple[Phase, ...]
+    bands: tuple[Band, ...]  # in the order of `Owner`
+    peak: int  # the mark of the peak
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What activation checkpointing of a module buys, and what it costs."""
+
+    module: str  # a path; `*` stands for the numbers of several
+    modules: int
+    saved_bytes: int  # that their operations save for the backward pass, at the most
+    peak_lower: int  # bytes by which the peak is lower: by replay
+    recompute_percent: float  # of the recorded step: the time of their forward pass
+
+
+@dataclass(frozen=True)
+class ProcessMemory:
+    """What malloc gave out from the step's beginning to its peak, and how much of that storages explain."""
+
+    grown_bytes: int
+    recorded_bytes: int
+
+
+@dataclass(frozen=True)
 class PeakReport:
     """The peak of one recorded step."""
 
@@ -137,6 +195,9 @@ class PeakReport:
     savings: tuple[Saving, ...] = ()
     lower_bound_bytes: int = 0  # if each storage were freed at its last use
     provable_peak_bytes: int = 0  # after the savings whose edits all have a diff
+    picture: Picture | None = None
+    checkpoints: tuple[Checkpoint, ...] = ()
+    memory: ProcessMemory | None = None
     losses: tuple[str, ...] = ()  # for a proof: the inputs of each backward pass, as hexadecimal numbers
     proof: Proof | None = None
     limits: tuple[str, ...] = ()

@@ -5,18 +5,31 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from gradlife.model.peak.report import Edit, Moment, Owner, OwnerShare, PeakReport, Place, Saving, Use
+from gradlife.model.peak.report import (
+    Edit,
+    Moment,
+    Owner,
+    OwnerShare,
+    PeakReport,
+    Picture,
+    Place,
+    ProcessMemory,
+    Saving,
+    Use,
+)
+from gradlife.peaks.analysis.checkpoints import checkpoint_table
 from gradlife.peaks.analysis.groups import Group, grouped
-from gradlife.peaks.analysis.looks import Look, Looks, held_in, is_only_in_dead_frames
+from gradlife.peaks.analysis.looks import Look, Looks, Origin, held_in, is_only_in_dead_frames, origin_of
+from gradlife.peaks.analysis.picture import Key, Painter
 from gradlife.peaks.analysis.savings import Replay, Step
 from gradlife.peaks.analysis.timeline import live_bytes, main_device, on_device, peak_operation
 from gradlife.peaks.analysis.unread_gradients import UnreadGradients, with_group
 from gradlife.peaks.analysis.uses import use_at
 from gradlife.peaks.edits.advice import Life, edits_for
 from gradlife.peaks.recording.holders import Held
-from gradlife.peaks.recording.lifetimes import Recording, Storage, within
+from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
 from gradlife.peaks.recording.variables import Kind
 
 #: The context of operations that an optimizer runs.
@@ -36,6 +49,8 @@ class Recorded:
     recording: Recording
     looks: Sequence[Look]
     step: int  # the number of the judged one among the recorded
+    seconds: Mapping[str, float] = field(default_factory=dict)  # of each module's forward pass; "": of the steps
+    malloc: Mapping[int, int] = field(default_factory=dict)  # bytes given out, by operation
 
 
 def device_name(device: int) -> str:
@@ -65,10 +80,12 @@ class Judge:
         self._recording = recording = recorded.recording
         self._first, self._end = recording.steps[recorded.step], recording.steps[recorded.step + 1]
         end_in_dead_frames(recording, recorded.looks)
+        self._seconds, self._malloc = recorded.seconds, recorded.malloc
         self._unread = UnreadGradients(recording, recorded.looks)
         self._looks = Looks(recording, self._unread.looks(), recorded.step)
         self._held = self._looks.all_held()
         self._device = main_device(recording)
+        self._device_name = device_name(self._device)
         self._storages = on_device(recording, self._device)
 
     def report(self, report: PeakReport) -> PeakReport:
@@ -88,7 +105,7 @@ class Judge:
         return PeakReport(
             report.target,
             report.stepped_by,
-            device_name(self._device),
+            self._device_name,
             len(self._recording.steps) - 1,
             report.warmup_steps,
             self._end - self._first,
@@ -99,6 +116,9 @@ class Judge:
             savings,
             replay.lower_bound(),
             replay.peak_after(proven),
+            self.picture(live),
+            checkpoint_table(self._recording, self.saved_activations(), replay, self._seconds),
+            self.memory(live),
             limits=report.limits,
             fail_on=report.fail_on,
         )
@@ -116,6 +136,53 @@ class Judge:
         chosen = [step.group for step in replay.best_savings(self.groups())]
         found = {replay.peak_at(chosen[:number]) for number in range(1, len(chosen) + 1)}
         return sorted(operation - self._first for operation in found if not self._looks.at(operation))
+
+    def picture(self, live: Sequence[int]) -> Picture:
+        """Live bytes over the step."""
+        painter = Painter(self._recording, self._storages, self._first, self._end)
+        owners = self.owners_by_origin()
+
+        def key(storage: Storage) -> Key:
+            owner = self.owner(storage, self._first)
+            if storage.address not in self._held:
+                owner = owners.get(origin_of(self._recording, storage), owner)
+                owner = Owner.GRADIENT if self.is_gradient(storage) else owner
+            operation = self._recording.operations[storage.birth] if storage.birth is not None else None
+            place = place_of(operation.frame) if operation is not None else Place()
+            return owner, replace(place, function=""), operation.context if operation is not None else ""
+
+        return painter.picture(key, lambda number: self.moment(number).phase, live)
+
+    def is_gradient(self, storage: Storage) -> bool:
+        """Does a backward pass make it, and an optimizer read it?"""
+        operations = self._recording.operations
+        is_made = storage.birth is not None and operations[storage.birth].in_backward
+        return is_made and any(operations[at].context == OPTIMIZER for at in storage.reads)
+
+    def owners_by_origin(self) -> dict[Origin | None, Owner]:
+        """What storages of each origin are for, of those that somebody looked at."""
+        seen = (one for one in self._storages if one.birth is not None and one.address in self._held)
+        return {origin_of(self._recording, one): self.owner(one, self._first) for one in seen}
+
+    def saved_activations(self) -> list[Storage]:
+        """What graphs hold, and the operations of this step's forward pass have made."""
+        made = (one for one in self._storages if one.birth is not None and self._first <= one.birth < self._end)
+        owners = self.owners_by_origin()
+        is_saved = {origin for origin, owner in owners.items() if owner is Owner.SAVED}
+        return [
+            one
+            for one in made
+            if origin_of(self._recording, one) in is_saved
+            and not self._recording.operations[one.birth or 0].in_backward
+        ]
+
+    def memory(self, live: Sequence[int]) -> ProcessMemory | None:
+        """What malloc gave out from the step's beginning to the highest peak at which somebody looked."""
+        if self._device_name != "cpu" or len(self._malloc) < 2 or self._first not in self._malloc:
+            return None
+        last = max(self._malloc, key=lambda operation: live[within(operation)] * (operation < self._end))
+        grown = self._malloc[last] - self._malloc[self._first]
+        return ProcessMemory(grown, live[within(last)] - live[before(self._first)])
 
     def shares(self, alive: Sequence[Storage], uses: Mapping[int, Use], operation: int) -> tuple[OwnerShare, ...]:
         """The peak by owner, the largest first."""

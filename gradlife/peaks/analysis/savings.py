@@ -48,12 +48,15 @@ class Replay:
 
     def lower_bound(self) -> int:
         """The peak if each storage were freed at its last use."""
-        freed = ((number, gap) for number, storage in self._storages.items() for gap in gaps(storage))
-        return max(self._without(self._live, self._relief(freed)), default=0)
+        return self.peak_if_freed((number, gap) for number, one in self._storages.items() for gap in gaps(one))
 
     def peak_after(self, groups: Iterable[Group]) -> int:
         """The peak if all that these groups have were let go."""
         return max(self._live_without(groups), default=0)
+
+    def peak_if_freed(self, freed: Iterable[tuple[int, Gap]]) -> int:
+        """The peak if storages were not there for some time."""
+        return max(self._without(self._live, self._relief(freed)), default=0)
 
     def peak_at(self, groups: Iterable[Group]) -> int:
         """The operation at which that peak is: the first of several."""

@@ -74,7 +74,12 @@ class UnreadGradients:
                 made[one.birth].append(one)
             for number in one.reads if one.number in self.numbers else ():
                 targets[number].append(one)
+        overwriting = {number for one in self._recording.storages for number in one.overwrites}
         dead = set(targets)
+        for number, operation in enumerate(self._recording.operations):
+            is_view = number not in made and number not in overwriting and not operation.function.endswith("_")
+            if is_view and operation.in_backward:
+                dead.add(number)
         for number in range(len(self._recording.operations) - 1, -1, -1):
             outputs = made.get(number, ())
             is_read = not all(one.reads and dead.issuperset(one.reads) for one in outputs)

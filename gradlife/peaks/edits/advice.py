@@ -259,10 +259,9 @@ def graph_edit(holder: Holder, life: Life, dropped: Sequence[ast.stmt]) -> Edit:
     where = f" around line {frame[1]}" if frame is not None else ""
     place = (frame[0], frame[1]) if frame is not None else ("", 0)
     if life.is_graph_read:
-        return Edit(
-            "save no tensor for a backward pass that does not read it" + (f": line {place[1]}" if place[1] else ""),
-            *place,
-        )
+        place = (life.birth[0][0], life.birth[0][1]) if life.birth else ("", 0)
+        made = f": it is made at line {place[1]}" if place[1] else ""
+        return Edit(f"save no tensor for a backward pass that does not read it{made}", *place)
     if holder.path:
         return Edit(f"keep `{holder.name}{holder.path}` as `.item()` or `.detach()`: its graph is held", *place)
     return no_grad_edit(holder, frame) or Edit(f"`with torch.no_grad():`{where} if no backward pass reads it", *place)

@@ -66,6 +66,8 @@ class Holder:
     @property
     def place(self) -> tuple[str, str, str, str]:
         """What an edit is about: the same for all that one name holds."""
+        if self.kind is Kind.EXCEPTION:  # its traceback holds all variables of its frames
+            return str(self.kind), self.file, "", ""
         kind = Kind.LOCAL if self.kind is Kind.GENERATOR else self.kind  # it waits, or it runs
         return str(kind), self.file, self.function, self.name
 

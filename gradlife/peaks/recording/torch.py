@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import time
 import types
 from collections.abc import Callable
 from typing import Any
@@ -70,6 +71,7 @@ class Recorder:
 
     def mark_step(self) -> int:
         """A step ends here; the number of operations so far."""
+        self._contexts.mark_step()
         self._steps.append(_heap.followed_operations())
         return self._steps[-1]
 
@@ -115,6 +117,9 @@ class Contexts:
         self._paths: dict[int, str] = {}
         self._is_on = False
         self._optimizers: list[Any] = []
+        self._starts: list[float] = []  # of what is in the stack
+        self._step_start = 0.0
+        self.seconds: dict[str, float] = {}  # of forward passes by the module's path; under "" those of all steps
 
     def attach(self, optimizer_module: Any) -> None:
         """Hear optimizers: before any fires, for a hook cannot be added while torch calls its hooks."""
@@ -131,15 +136,24 @@ class Contexts:
     def start(self, module_module: Any) -> list[Any]:
         """Hear every module from now on; the handles that end it."""
         self._is_on = True
+        self.seconds.clear()
+        self._step_start = time.perf_counter()
         return [
             module_module.register_module_forward_pre_hook(self._enter_module),
             module_module.register_module_forward_hook(self._leave, always_call=True),
         ]
 
+    def mark_step(self) -> None:
+        """A step ends here, and another begins."""
+        now = time.perf_counter()
+        self.seconds[""] = self.seconds.get("", 0.0) + now - self._step_start
+        self._step_start = now
+
     def stop(self) -> None:
         """Hear nothing more."""
         self._is_on = False
         self._stack.clear()
+        self._starts.clear()
         self._paths.clear()
 
     def _enter_module(self, module: Any, _: Any) -> None:
@@ -157,13 +171,16 @@ class Contexts:
         if number == len(self.names):
             self.names.append(name)
         self._stack.append(number)
+        self._starts.append(time.perf_counter())
         _heap.set_followed_context(number)
 
     def _leave(self, *_: Any) -> None:
         if not self._is_on:
             return
         if self._stack:
-            self._stack.pop()
+            name, start = self.names[self._stack.pop()], self._starts.pop()
+            if name != OPTIMIZER:
+                self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
         _heap.set_followed_context(self._stack[-1] if self._stack else 0)
 
 

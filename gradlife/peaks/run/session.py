@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from gradlife import _heap
 from gradlife.hunting.process.forked import in_fork
 from gradlife.model.peak.report import PeakReport
 from gradlife.peaks.analysis.judge import Judge, Recorded, judged
@@ -36,6 +37,7 @@ class PeakSession:
         self._first = 0  # the judged step's first operation
         self._ahead: list[int] = []  # operations of the judged step at which holders are looked at
         self._looks: list[Look] = []
+        self._malloc: dict[int, int] = {}  # bytes given out, by operation
         self.about = PeakReport("", "")
         self.report: PeakReport | None = None
 
@@ -52,6 +54,7 @@ class PeakSession:
         recorded = self._taken - self._warmup
         if recorded == 1:
             self._first, self._ahead = first, in_fork(lambda: scout_peaks(self._so_far()))
+            self._note_malloc(first)
             self._set_alarm()
         elif recorded == RECORDED:
             self._first, self._ahead = first, in_fork(self._peaks_left)
@@ -90,13 +93,19 @@ class PeakSession:
     def _look(self) -> None:
         """At a peak of the judged step: who holds what?"""
         operation = self._first + self._ahead.pop(0)
+        self._note_malloc(operation)
         self._looks.append(Look(operation, in_fork(holders_now)))
         self._set_alarm()
+
+    def _note_malloc(self, operation: int) -> None:
+        given = _heap.malloc_bytes()
+        if given is not None:
+            self._malloc[operation] = given
 
     def _finish(self) -> None:
         assert self._recorder is not None
         recording = self._recorder.stop()
         about = replace(self.about, warmup_steps=self._warmup)
-        recorded = Recorded(recording, self._looks, 1)
+        recorded = Recorded(recording, self._looks, 1, self._contexts.seconds, self._malloc)
         self.report = in_fork(lambda: judged(recorded, about))
         self._on_report(self.report)

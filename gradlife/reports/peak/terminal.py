@@ -8,22 +8,27 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradlife.errors import EXIT_FOUND
 from gradlife.model.peak.report import PeakReport, Proof, Saving, Use
 from gradlife.reports.peak.words import (
+    bound,
+    checkpoint_words,
     gain,
     headline,
     life,
+    memory_words,
     moment_words,
     percent,
     proof_words,
     saving_title,
     source_of,
+    verdict,
 )
 from gradlife.reports.theme import BAD, GOOD, NOTE, QUIET, TITLE
 from gradlife.reports.values import size
 
 LINES = 15
+
+STYLES = {"DRAG": BAD, "drag": NOTE, "clean": GOOD}
 
 #: Savings on the first screen: three lines each.
 MOST_SAVINGS = 3
@@ -58,17 +63,10 @@ def head_lines(report: PeakReport) -> Iterator[Text]:
     if not report.peak_bytes:
         yield Text.assemble(("could not tell", NOTE), "  ", (report.target, TITLE), f": {report.trouble}")
         return
-    word, style = verdict(report)
-    yield Text.assemble((word, style), "  ", (report.target, TITLE), f": {headline(report)}")
+    word = verdict(report)
+    yield Text.assemble((word, STYLES[word]), "  ", (report.target, TITLE), f": {headline(report)}")
     if report.peak_at is not None:
         yield Text(f"   {moment_words(report.peak_at)} {source_of(report.peak_at.place)}".rstrip())
-
-
-def verdict(report: PeakReport) -> tuple[str, str]:
-    """One word, and how it looks."""
-    if report.exit_status == EXIT_FOUND:
-        return "DRAG", BAD
-    return ("drag", NOTE) if report.savings else ("clean", GOOD)
 
 
 def owner_words(report: PeakReport) -> str:
@@ -104,11 +102,6 @@ def foot(report: PeakReport) -> str:
     return f"{bound(report)} · {rest}"
 
 
-def bound(report: PeakReport) -> str:
-    """Return the lower bound of the peak in words, and what counted as a step."""
-    return f"{size(report.lower_bound_bytes)} if each were freed at its last use · steps: {report.stepped_by}"
-
-
 def full_lines(report: PeakReport) -> Iterator[Text]:
     """All savings, and what stands on no first screen."""
     yield from head_lines(report)
@@ -123,6 +116,10 @@ def full_lines(report: PeakReport) -> Iterator[Text]:
         nbytes = report.uses.get(use.value, 0)
         if nbytes and use is not Use.READ_LATER:
             yield Text(f"   {use.value}: {size(nbytes)} ({percent(nbytes, report.peak_bytes)}), {MEANINGS[use]}")
+    for row in report.checkpoints:
+        yield Text(f"   {checkpoint_words(row, report)}")
+    if report.memory is not None:
+        yield Text(f"   {memory_words(report.memory)}", QUIET)
     for limit in report.limits:
         yield Text(f"   {limit}", QUIET)
     yield Text(bound(report), QUIET)

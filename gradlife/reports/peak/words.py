@@ -5,13 +5,23 @@ from __future__ import annotations
 import linecache
 import os
 
-from gradlife.model.peak.report import Moment, PeakReport, Place, Proof, Saving
+from gradlife.errors import EXIT_FOUND
+from gradlife.model.peak.report import Checkpoint, Moment, PeakReport, Place, ProcessMemory, Proof, Saving
 from gradlife.reports.values import counted, size
 
 
 def percent(part: int, whole: int) -> str:
     """``13.5 %``."""
     return f"{100 * part / whole:.1f} %" if whole else "0 %"
+
+
+def verdict(report: PeakReport) -> str:
+    """Return one word: whether there is something to save, and more of it than is allowed."""
+    if not report.peak_bytes:
+        return "could not tell"
+    if report.exit_status == EXIT_FOUND:
+        return "DRAG"
+    return "drag" if report.savings else "clean"
 
 
 def headline(report: PeakReport) -> str:
@@ -83,3 +93,24 @@ def proof_words(proof: Proof) -> str:
     if not proof.losses:
         return f"{found}; no loss to compare"
     return f"{found}; {counted(proof.losses, 'loss', 'losses')} {'equal' if proof.losses_equal else 'NOT equal'}"
+
+
+def memory_words(memory: ProcessMemory) -> str:
+    """Return how much of what malloc gave out storages explain."""
+    grown, recorded = memory.grown_bytes, memory.recorded_bytes
+    if grown <= 0:
+        return f"malloc gave out nothing more up to the peak; storages grew by {size(max(recorded, 0))}"
+    rest = f"; {size(grown - recorded)} is not seen" if grown > recorded else ""
+    return f"storages are {size(recorded)} of the {size(grown)} that malloc gave out up to the peak{rest}"
+
+
+def checkpoint_words(row: Checkpoint, report: PeakReport) -> str:
+    """Return what checkpointing of a module buys and costs."""
+    many = f" ({row.modules} modules)" if row.modules > 1 else ""
+    lower = f"{size(row.peak_lower)} ({percent(row.peak_lower, report.peak_bytes)})"
+    return f"checkpoint {row.module}{many}: peak lower by {lower}, {row.recompute_percent:.1f} % of a step to compute again"
+
+
+def bound(report: PeakReport) -> str:
+    """Return the lower bound of the peak in words, and what counted as a step."""
+    return f"{size(report.lower_bound_bytes)} if each were freed at its last use · steps: {report.stepped_by}"

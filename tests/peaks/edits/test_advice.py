@@ -9,7 +9,7 @@ import pytest
 from gradlife.model.peak.report import Owner
 from gradlife.peaks.edits.advice import Life, edits_for
 from gradlife.peaks.edits.changes import changed
-from gradlife.peaks.recording.holders import Holder
+from gradlife.peaks.recording.holders import UNREAD_GRADIENT, Holder
 from gradlife.peaks.recording.variables import Kind
 
 TEXT = """\
@@ -40,6 +40,36 @@ def distil(teacher, student, x):
 
 def zeros(optimizer):
     optimizer.zero_grad(set_to_none=False)
+
+def batches(source):
+    for raw in source:
+        x = raw[:, :4].clone()
+        y = raw.sum()
+        yield x, y
+        del y
+
+def named(source):
+    for raw in source:
+        value = raw.clone()
+        yield value
+
+def attempt(x):
+    failure = None
+    try:
+        work(x)
+    except ValueError as error:
+        failure = error
+    return failure is not None
+
+def outputs(net, x):
+    out = net(x)
+    loss = out["loss"].sum()
+    loss.backward()
+
+def remember(x):
+    global latest
+    latest = x.detach()
+    cache["x"] = x
 """
 
 
@@ -124,7 +154,63 @@ def test_a_graph_that_no_backward_pass_reads_is_not_recorded(file: str) -> None:
     )
 
 
+def test_a_generator_lets_go_as_soon_as_it_goes_on(file: str) -> None:
+    holder = Holder(Owner.NAMED, "", Kind.LOCAL, "x", file, "batches", 30)
+    assert after(file, [holder], Life((), stack(file, 11))) == (["`del x` after line 33"], "        del x")
+
+
+def test_a_generator_yields_without_the_name_where_nothing_else_mentions_it(file: str) -> None:
+    holder = Holder(Owner.NAMED, "", Kind.GENERATOR, "value", file, "named", 39)
+    assert after(file, [holder], Life((), stack(file, 11))) == (
+        ["yield the value of line 38 without the name `value`"],
+        "-value = raw.clone()\n-yield value\n        yield raw.clone()",
+    )
+
+
+def test_a_kept_exception_loses_its_traceback(file: str) -> None:
+    holder = Holder(Owner.NAMED, "", Kind.EXCEPTION, "x", file, "attempt", 44)
+    assert after(file, [holder], Life((), stack(file, 11))) == (
+        ["`error.with_traceback(None)` at line 46: its frames go"],
+        "-failure = error\n        failure = error.with_traceback(None)",
+    )
+
+
+def test_a_dict_of_outputs_is_deleted_where_nothing_reads_it_later(file: str) -> None:
+    found = after(file, [local(file, "out", "outputs", "['loss']")], Life((), stack(file, 51, "outputs")))
+    assert found == (["`del out` after line 51"], "    del out")
+
+
+def test_a_global_that_nobody_reads_is_not_bound(file: str) -> None:
+    holder = Holder(Owner.NAMED, "", Kind.GLOBAL, "latest", file, "train")
+    assert after(file, [holder], Life((), stack(file, 56, "remember"))) == (
+        ["drop line 56: nobody reads `latest`"],
+        "-latest = x.detach()",
+    )
+
+
+def test_an_item_that_nobody_reads_is_not_stored(file: str) -> None:
+    holder = Holder(Owner.NAMED, "", Kind.GLOBAL, "cache", file, "train", path="['x']")
+    assert after(file, [holder], Life((), stack(file, 57, "remember"))) == (
+        ["drop line 57: nobody reads `cache['x']`"],
+        '-cache["x"] = x',
+    )
+
+
+def test_a_graph_that_a_backward_pass_reads_is_recorded(file: str) -> None:
+    holder = Holder(Owner.SAVED, "", Kind.SAVED, "target", file, "distil", 24)
+    life = Life(stack(file, 23, "distil"), stack(file, 23, "distil"), is_graph_read=True)
+    told = "save no tensor for a backward pass that does not read it: it is made at line 1"
+    assert after(file, [holder], life) == ([told], "")
+
+
+def test_gradients_that_nobody_reads_are_not_computed(file: str) -> None:
+    holder = Holder(Owner.GRADIENT, "", Kind.GRADIENT, UNREAD_GRADIENT)
+    told = "`requires_grad_(False)` for the parameters whose gradients no optimizer reads"
+    assert after(file, [holder], Life((), stack(file, 12))) == ([told], "")
+
+
 def test_a_traceback_and_a_generator_are_told_in_words(file: str) -> None:
+    Path(file).write_text(TEXT.replace("failure = error", "failures.append(error)"))
     failed = Holder(Owner.NAMED, "", Kind.EXCEPTION, "y", file, "gather", 18)
     yielded = Holder(Owner.NAMED, "", Kind.GENERATOR, "out", file, "gather", 18)
     texts, text = after(file, [failed, yielded], Life((), stack(file, 11)))

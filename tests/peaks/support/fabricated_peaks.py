@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from gradlife.model.peak.report import Edit, LineChange, Moment, Owner, OwnerShare, PeakReport, Place, Saving, Use
+from dataclasses import replace
+
+from gradlife.model.peak.report import (
+    Band,
+    Checkpoint,
+    Edit,
+    LineChange,
+    Moment,
+    Owner,
+    OwnerShare,
+    PeakReport,
+    Phase,
+    Picture,
+    Place,
+    ProcessMemory,
+    Saving,
+    Use,
+)
 
 FORWARD = Moment("aten.addmm", Place("train.py", 15, "main"), "forward", "head")
 LOSS = Moment("aten._log_softmax", Place("train.py", 21, "main"), "forward")
@@ -46,4 +63,21 @@ REPORT = PeakReport(
     uses={"drag": 16_384_000, "void": 0, "lag": 131_072, "unread": 0, "read later": 105_100_372},
     savings=(SAVING,),
     lower_bound_bytes=105_223_244,
+)
+
+#: The same with a picture, a table of checkpoints and the process's memory.
+PICTURED = replace(
+    REPORT,
+    operations=40,
+    picture=Picture(
+        (0, 20, 39),
+        (Phase("forward", 0, 15), Phase("backward", 15, 40)),
+        (
+            Band(Owner.PARAMETER, Place(), "", (7_284_352,) * 3, 51, -40, 3, 39, None),
+            Band(Owner.NAMED, Place("train.py", 15), "head", (0, 114_331_092, 9), 3, 5, 10, 20, 30),
+        ),
+        1,
+    ),
+    checkpoints=(Checkpoint("blocks.*", 2, 40_000_000, 30_000_000, 12.5),),
+    memory=ProcessMemory(102_000_000, 100_000_000),
 )

@@ -1,0 +1,73 @@
+"""What activation checkpointing of each module buys: its saved activations, made again at their first backward use."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from gradlife.model.peak.report import Checkpoint
+from gradlife.peaks.analysis.looks import Gap
+from gradlife.peaks.analysis.savings import Replay
+from gradlife.peaks.recording.lifetimes import Recording, Storage, before, within
+
+#: Rows, and the part of the peak that a row is worth.
+MOST_ROWS = 8
+LEAST_SHARE = 0.01
+
+NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
+
+
+def checkpoint_table(
+    recording: Recording, saved: Sequence[Storage], replay: Replay, seconds: Mapping[str, float]
+) -> tuple[Checkpoint, ...]:
+    """The modules whose checkpointing lowers the peak, the best first. ``saved``: activations that graphs hold.
+
+    ``seconds``: of each module's forward pass in a recorded step; under "" those of the whole step.
+    """
+    rows = list(rows_of(recording, saved, replay, seconds))
+    best = sorted(rows, key=lambda row: (-row.peak_lower, row.recompute_percent))
+    found: dict[tuple[int, int], Checkpoint] = {}
+    for row in best:  # of a module and the only one in it the inner one, which is computed again in less time
+        found.setdefault((row.saved_bytes, row.peak_lower), row)
+    return tuple(found.values())[:MOST_ROWS]
+
+
+def rows_of(
+    recording: Recording, saved: Sequence[Storage], replay: Replay, seconds: Mapping[str, float]
+) -> Iterator[Checkpoint]:
+    """A row for each module, and one for all that differ in numbers only."""
+    modules: dict[str, list[Storage]] = defaultdict(list)
+    for storage in saved:
+        path = recording.operations[storage.birth].context if storage.birth is not None else ""
+        for part in prefixes(path):
+            modules[part].append(storage)
+    families: dict[str, list[str]] = defaultdict(list)
+    for path in modules:
+        families[NUMBER.sub("*", path)].append(path)
+    for family, paths in families.items():
+        freed = [gap for path in paths for gap in recomputed(recording, modules[path])]
+        lower = replay.peak - replay.peak_if_freed(freed)
+        if lower < LEAST_SHARE * replay.peak:
+            continue
+        nbytes = sum(one.sizes[-1][1] for path in paths for one in modules[path])
+        share = 100 * sum(seconds.get(path, 0.0) for path in paths) / seconds[""] if seconds.get("") else 0.0
+        yield Checkpoint(family if len(paths) > 1 else paths[0], len(paths), nbytes, lower, round(share, 1))
+
+
+def prefixes(path: str) -> Iterator[str]:
+    """``a``, ``a.b``, ``a.b.c`` of ``a.b.c``."""
+    parts = path.split(".") if path else []
+    return (".".join(parts[: number + 1]) for number in range(len(parts)))
+
+
+def recomputed(recording: Recording, storages: Sequence[Storage]) -> Iterator[tuple[int, Gap]]:
+    """When activations of one module are not there: from their last forward use until a backward pass reads the first."""
+    backward = [[at for at in one.reads if recording.operations[at].in_backward] for one in storages]
+    back = min((reads[0] for reads in backward if reads), default=None)
+    for storage in storages if back is not None else ():
+        forward = [at for at in storage.reads if not recording.operations[at].in_backward]
+        last = max([*forward, storage.birth or 0])
+        assert back is not None
+        if before(last + 1) < within(back):
+            yield storage.number, (before(last + 1), before(back))

@@ -1,0 +1,87 @@
+"""The live bytes of a step over its operations, by owner and by the line that makes them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import groupby, pairwise
+
+from gradlife.model.peak.report import Band, Owner, Phase, Picture, Place
+from gradlife.peaks.recording.lifetimes import Recording, Storage, within
+
+#: Marks of a picture, and lines that have a band of their own; the others of their owner have one together.
+MOST_MARKS = 200
+MOST_LINES = 24
+
+#: What a band has in common: the owner, the line, the module.
+Key = tuple[Owner, Place, str]
+
+
+class Painter:
+    """Makes the picture of one step."""
+
+    def __init__(self, recording: Recording, storages: Sequence[Storage], first: int, end: int) -> None:
+        self._recording = recording
+        self._storages = [
+            one for one in storages if one.born <= within(end) and (one.died is None or one.died > within(first))
+        ]
+        self._first, self._end = first, end
+
+    def picture(self, key_of: Callable[[Storage], Key], phase_of: Callable[[int], str], live: Sequence[int]) -> Picture:
+        """The picture. ``key_of``: the band of a storage; ``live``: all bytes at each tick."""
+        marks = self._marks(live)
+        groups: dict[Key, list[Storage]] = defaultdict(list)
+        for storage in self._storages:
+            groups[key_of(storage)].append(storage)
+        most = {key: max(self._bytes(group, marks)) for key, group in groups.items()}
+        shown = set(sorted(groups, key=lambda key: -most[key])[:MOST_LINES])
+        merged: dict[Key, list[Storage]] = defaultdict(list)
+        for key, group in groups.items():
+            merged[key if key in shown else (key[0], Place(), "")].extend(group)
+        peak = max(range(len(marks)), key=lambda at: (live[within(marks[at])], -at))
+        order = list(Owner)
+        keys = sorted(merged, key=lambda key: (order.index(key[0]), -max(self._bytes(merged[key], marks))))
+        bands = tuple(self._band(key, merged[key], marks, marks[peak]) for key in keys)
+        return Picture(tuple(mark - self._first for mark in marks), self._phases(phase_of), bands, peak)
+
+    def _marks(self, live: Sequence[int]) -> list[int]:
+        """Operations, as many as are shown: of those that are together the one with the most bytes."""
+        count = self._end - self._first
+        bins = min(count, MOST_MARKS)
+        borders = [self._first + count * number // bins for number in range(bins + 1)]
+        return [
+            max(range(start, stop), key=lambda number: (live[within(number)], -number))
+            for start, stop in pairwise(borders)
+        ]
+
+    def _bytes(self, group: Sequence[Storage], marks: Sequence[int]) -> list[int]:
+        return [sum(one.bytes_at(within(mark)) for one in group) for mark in marks]
+
+    def _band(self, key: Key, group: Sequence[Storage], marks: Sequence[int], peak: int) -> Band:
+        owner, place, module = key
+        alive = [one for one in group if one.bytes_at(within(peak))]
+        largest = max(alive or group, key=lambda one: max(nbytes for _, nbytes in one.sizes))
+        reads = [number - self._first for number in largest.reads]
+        return Band(
+            owner,
+            place,
+            module,
+            tuple(self._bytes(group, marks)),
+            len(alive),
+            largest.born // 2 - self._first,
+            reads[0] if reads else None,
+            reads[-1] if reads else None,
+            largest.died // 2 - self._first if largest.died is not None else None,
+        )
+
+    def _phases(self, phase_of: Callable[[int], str]) -> tuple[Phase, ...]:
+        """The stretches of one phase; a single operation between two of another is a part of these."""
+        found: list[Phase] = []
+        for name, numbers in groupby(range(self._first, self._end), key=phase_of):
+            run = list(numbers)
+            first, end = run[0] - self._first, run[-1] + 1 - self._first
+            if found and (found[-1].name == name or (len(run) == 1 and len(found) > 1)):
+                found[-1] = Phase(found[-1].name, found[-1].first, end)
+            else:
+                found.append(Phase(name, first, end))
+        return tuple(found)

@@ -1,0 +1,118 @@
+"""A peak as a page, as Markdown and as SARIF."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fabricated_peaks import PICTURED, REPORT
+from gradlife.reports.formats.markdown.peak import peak_markdown
+from gradlife.reports.formats.sarif.peak import peak_sarif
+from gradlife.reports.html.peak import peak_page, pieces
+
+
+def test_the_page_has_the_savings_the_picture_and_the_tables() -> None:
+    page = peak_page(PICTURED)
+    for text in (
+        "1. local logits of main (train.py:23): 16.4 MB",
+        '<span class="line new">+del logits</span>',
+        "Live bytes by owner. at most 122 MB; parameters: 7.28 MB; outputs held by names, train.py:15 in head: 114 MB",
+        "storages are 100 MB of the 102 MB that malloc gave out up to the peak; 2 MB is not seen",
+        "blocks.*",
+    ):
+        assert text in page, text
+
+
+def test_the_page_of_a_step_without_a_picture_has_none() -> None:
+    assert "Live bytes" not in peak_page(REPORT)
+
+
+def test_a_page_says_why_nothing_was_recorded() -> None:
+    assert "no step was seen" in peak_page(
+        replace(REPORT, peak_bytes=0, savings=(), owners=(), trouble="no step was seen")
+    )
+
+
+def test_text_of_a_program_is_no_markup_in_a_page() -> None:
+    saving = replace(REPORT.savings[0], holder="local <b> of main")
+    assert "<b>" not in peak_page(replace(REPORT, savings=(saving,)))
+
+
+def test_the_life_of_a_band_is_lag_use_and_drag() -> None:
+    assert PICTURED.picture is not None
+    _, logits = PICTURED.picture.bands
+    assert list(pieces(logits, 40)) == [("lag", 5, 10), ("use", 10, 21), ("drag", 21, 30)]
+    assert list(pieces(replace(logits, first_read=None, last_read=None), 40)) == [("void", 5, 30)]
+    assert list(pieces(replace(logits, died=None), 40)) == [("lag", 5, 10), ("use", 10, 21)]
+
+
+def test_the_markdown_of_a_peak() -> None:
+    assert peak_markdown(replace(PICTURED, fail_on=5.0)) == MARKDOWN
+
+
+MARKDOWN = """\
+## gradlife peak: DRAG in `train.py`
+
+peak of 122 MB on cpu: 13.5 % of it is never read again.
+
+The peak is in backward at train.py:23 (\\_log\\_softmax\\_backward\\_data).
+
+### 1. local logits of main (train.py:23): 16.4 MB
+
+made at line 15, last read at line 21 (\\_log\\_softmax), held until line 21 of the next step. \
+**saves 16.4 MB (13.5 %), `del logits` after line 21**
+
+`del logits` after line 21 of `train.py`
+
+```diff
++del logits
+```
+
+<details><summary>The peak by owner</summary>
+
+| owner | bytes | of the peak | never read again |
+| --- | --- | --- | --- |
+| saved activations | 50.6 MB | 41.6 % |  |
+| temporaries | 32.8 MB | 26.9 % |  |
+| outputs held by names | 16.4 MB | 13.5 % | 16.4 MB |
+| optimizer state | 14.6 MB | 12.0 % |  |
+| parameters | 7.28 MB | 6.0 % |  |
+
+</details>
+
+<details><summary>Activation checkpointing</summary>
+
+| module | saved for backward | peak lower by | of a step to compute again |
+| --- | --- | --- | --- |
+| `blocks.*` | 40 MB | 30 MB | 12.5 % |
+
+</details>
+
+Process memory: storages are 100 MB of the 102 MB that malloc gave out up to the peak; 2 MB is not seen.
+
+105 MB if each were freed at its last use · steps: AdamW.step
+"""
+
+
+def test_sarif_has_the_line_of_the_edit_and_the_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("pass\n" * 30)
+    [run] = json.loads(peak_sarif(replace(REPORT, fail_on=5.0)))["runs"]
+    [result] = run["results"]
+    assert (result["ruleId"], result["level"]) == ("peak-drag", "error")
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 21}
+    [fix] = result["fixes"]
+    [replacement] = fix["artifactChanges"][0]["replacements"]
+    assert replacement["deletedRegion"] == {"startLine": 22, "startColumn": 1, "endLine": 22, "endColumn": 1}
+    assert replacement["insertedContent"]["text"] == "        del logits\n"
+    assert run["invocations"][0]["exitCode"] == 1
+
+
+def test_sarif_without_a_file_has_a_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    [run] = json.loads(peak_sarif(REPORT))["runs"]
+    notices = [one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]]
+    assert (run["results"], notices[1:]) == ([], ["local logits of main (train.py:23): 16.4 MB"])
