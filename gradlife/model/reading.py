@@ -102,7 +102,9 @@ class OwnerNode:
 
 @dataclass(frozen=True, slots=True)
 class OwnerEdge:
-    """One reference and its ownership, from a node or its wrapper to a node or its wrapper."""
+    """One reference, from a node or its wrapper to a node or its wrapper: its ownership, and whether the collector is blind
+    to it.
+    """
 
     source: int
     target: int
@@ -110,6 +112,7 @@ class OwnerEdge:
     ownership: str
     is_from_wrapper: bool = False
     is_to_wrapper: bool = False
+    is_unseen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,3 +245,10 @@ def test_looking_changes_no_reading_of_pytorch(path: str) -> None:
 
     looked = api.run([path], backends=["torch"], with_graphs=True)
     assert readings(looked) == readings(api.run([path], backends=["torch"]))
+
+
+def test_the_collector_sees_a_whole_cycle_from_torch_1_10_on_and_not_its_cxx_part_before(path: str) -> None:
+    report = run_story(path, "keeps", "mini:torch-1.1", "mini:torch-1.2", "mini:torch-1.10", "mini:torch-2.13")
+    kept = [graph(report, "dropped", system) for system in range(4)]
+    unseen = [{one.label for one in found.edges if one.is_unseen} & {"grad_fn", "context", ".y"} for found in kept]
+    assert unseen == [{"grad_fn"}, {"grad_fn", "context"}, set(), set()]

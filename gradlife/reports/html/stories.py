@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gradlife.model import Event, OwnerGraph, RunOk, ScenarioInfo, ScenarioRun
+from gradlife.model import Event, OwnerEdge, OwnerGraph, RunOk, ScenarioInfo, ScenarioRun
 from gradlife.reports.run.timeline import make_lanes
 from gradlife.reports.run.view import RunView
 from gradlife.reports.values import plain
@@ -112,9 +112,13 @@ def graph_data(graph: OwnerGraph, order: dict[str, int]) -> dict[str, Any]:
         "stage": order[graph.stage],
         "nodes": [{name: value for name, value in asdict(node).items() if value} for node in graph.nodes],
         "edges": [
-            [one.source, one.target, one.label, one.ownership, int(one.is_from_wrapper), int(one.is_to_wrapper)]
-            for one in graph.edges
+            [one.source, one.target, one.label, one.ownership, *map(int, halves_and_sight(one))] for one in graph.edges
         ],
         "left_out": graph.left_out,
         "source": graph.source,
     }
+
+
+def halves_and_sight(edge: OwnerEdge) -> tuple[bool, bool, bool]:
+    """Return the halves between which an edge runs, and whether the collector does not see it."""
+    return edge.is_from_wrapper, edge.is_to_wrapper, edge.is_unseen

@@ -17,6 +17,7 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from gradlife.probes.expiry import CANARY_NAME
 from gradlife.probes.graph import OLDEST_PYTHON
+from gradlife.runner.worker.visibility import mark_visibility
 
 #: Most objects in a drawing: those nearest to subjects and names.
 MOST_NODES = 48
@@ -56,6 +57,7 @@ def owning_graph(
     drawing = Drawing(rows, subjects, own)
     drawing.add_watched(watched)
     drawing.add_python_references(engine._object_id if is_engine else no_number)
+    drawing.mark_visibility()
     for name, value in names:
         drawing.add_name(name, value)
     return {**drawing.to_json(), "source": "engine" if is_engine else "heap"}
@@ -154,6 +156,10 @@ class Drawing:
                 self.edges.append([source, node, "its node", "weak", False, False])
             self._add_paths(obj, source, is_wrapper)
 
+    def mark_visibility(self) -> None:
+        """Mark the references that the collector does not see."""
+        mark_visibility(self.nodes, self.edges, self._places)
+
     def add_name(self, name: str, value: Any) -> None:
         """Add a variable of the story, if it leads to a drawn object."""
         number = -1 - len(self.nodes)
@@ -165,6 +171,8 @@ class Drawing:
             self.edges.append([number, place[0], "", "strong", False, place[1]])
         elif is_open(value):
             self._add_paths(value, number, False)
+        for edge in self.edges[before:]:
+            edge.append(False)  # a frame shows its variables
         if len(self.edges) > before:
             self.nodes[number] = {"id": number, "kind": "name", "name": name, "subject": ""}
 

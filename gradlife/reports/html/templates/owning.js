@@ -4,7 +4,7 @@
 // each other.
 const owning = (() => {
   const { svg } = gradlife;
-  const WIDTH = 150, TALL = 46, LOW = 28, GAP = 24, BETWEEN = 60, MARGIN = 22;
+  const SMALLEST = 0.75;
   const KEEPS = new Set(["strong", "coupled"]);
   let drawings = 0;
 
@@ -21,14 +21,18 @@ const owning = (() => {
   function sayings(graph, own) {
     const how = comparing(graph.source === "engine" && own.source === "engine");
     const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
-    const edges = graph.edges.map((edge) => edgeKey(nodes, edge, how));
+    const cycle = cycleOf(graph);
+    const edges = graph.edges.map((edge) => edgeKey(nodes, edge, how, cycle));
     return { how, said: new Set([...graph.nodes.map((node) => nodeKey(node, how)), ...edges]) };
   }
-  const edgeKey = (nodes, [source, target, label, ownership], { owns }) =>
-    [titled(nodes.get(source)), label, owns(ownership), titled(nodes.get(target))].join(" > ");
+  const edgeKey = (nodes, edge, { owns }, cycle) => {
+    const [source, target, label, ownership, , , isUnseen] = edge;
+    const sight = cycle.has(edge) && isUnseen ? "unseen" : "";
+    return [titled(nodes.get(source)), label, owns(ownership), titled(nodes.get(target)), sight].join(" > ");
+  };
   const oddNode = (node, others) => others !== null && !others.said.has(nodeKey(node, others.how));
-  const oddEdge = (nodes, edge, others) =>
-    others !== null && others.how.shown(edge[3]) && !others.said.has(edgeKey(nodes, edge, others.how));
+  const oddEdge = (nodes, edge, others, cycle) =>
+    others !== null && others.how.shown(edge[3]) && !others.said.has(edgeKey(nodes, edge, others.how, cycle));
 
   const nameOf = (node) => {
     if (node.kind === "name") return node.name;
@@ -39,11 +43,14 @@ const owning = (() => {
   function inWords(graph) {
     const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
     const ties = graph.nodes.filter((node) => node.wrapper).map((node) => `${nameOf(node)}: ${tie(node)}`);
-    const edges = graph.edges.map(([source, target, label, ownership, from, to]) => {
+    const cycle = cycleOf(graph);
+    const edges = graph.edges.map((edge) => {
+      const [source, target, label, ownership, from, to, isUnseen] = edge;
       const half = (is, node) => (node.wrapper ? (is ? " (its wrapper)" : " (its C++ object)") : "");
       const [one, other] = [nodes.get(source), nodes.get(target)];
       const words = label ? ` as ${label.trim()}` : "";
-      return `${nameOf(one)}${half(from, one)} holds ${nameOf(other)}${half(to, other)}${words}: ${ownership}`;
+      const part = cycle.has(edge) ? `, in the cycle${isUnseen ? ", not seen by the collector" : ""}` : "";
+      return `${nameOf(one)}${half(from, one)} holds ${nameOf(other)}${half(to, other)}${words}: ${ownership}${part}`;
     });
     return [...edges, ...ties];
   }
@@ -84,171 +91,151 @@ const owning = (() => {
     return depth;
   }
 
-  function layout(graph, width) {
-    const depth = rings(graph);
-    const most = Math.max(1, Math.floor((width - 2 * MARGIN + GAP) / (WIDTH + GAP)));
-    const boxes = new Map();
-    const byRing = new Map();
-    for (const node of graph.nodes) {
-      const ring = depth.get(node.id);
-      if (!byRing.has(ring)) byRing.set(ring, []);
-      byRing.get(ring).push(node);
+  // References that keep, between halves: a wrapper and its C++ object are two where each has an owner of its own.
+  function keeping(graph) {
+    const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
+    const isOne = (node) => !node.wrapper || node.to_impl === "embeds";
+    const half = (id, isWrapper) => (isOne(nodes.get(id)) ? `${id}` : `${id}${isWrapper ? "w" : "c"}`);
+    const steps = graph.edges.filter((edge) => KEEPS.has(edge[3]))
+      .map((edge) => [half(edge[0], edge[4]), half(edge[1], edge[5]), edge]);
+    for (const node of graph.nodes.filter((one) => !isOne(one))) {
+      if (KEEPS.has(node.to_impl)) steps.push([half(node.id, true), half(node.id, false), null]);
+      if (KEEPS.has(node.to_wrapper)) steps.push([half(node.id, false), half(node.id, true), null]);
     }
-    const holders = new Map(graph.nodes.map((node) => [node.id, []]));
-    for (const [source, target] of graph.edges) holders.get(target).push(source);
-    let y = 20, row = 0;
-    for (const ring of [...byRing.keys()].sort((a, b) => a - b)) {
-      const place = (node) => {
-        const known = holders.get(node.id).map((id) => boxes.get(id)).filter(Boolean);
-        return known.length ? known.reduce((sum, box) => sum + box.x, 0) / known.length : width / 2;
-      };
-      const nodes = byRing.get(ring).map((node) => [place(node), node]).sort((a, b) => a[0] - b[0]).map((pair) => pair[1]);
-      for (let start = 0; start < nodes.length; start += most) {
-        const part = nodes.slice(start, start + most);
-        const total = part.length * (WIDTH + GAP) - GAP;
-        const height = Math.max(...part.map((node) => (node.wrapper ? TALL : LOW)));
-        part.forEach((node, number) => {
-          const tall = node.wrapper ? TALL : LOW;
-          const x = (width - total) / 2 + number * (WIDTH + GAP);
-          boxes.set(node.id, { node, row, x, y: y + (height - tall) / 2, width: WIDTH, height: tall, used: {} });
-        });
-        y += height + BETWEEN;
-        row += 1;
+    const halves = (node) => (isOne(node) ? [`${node.id}`] : [`${node.id}w`, `${node.id}c`]);
+    return { steps, subjects: graph.nodes.filter((node) => node.subject).flatMap(halves) };
+  }
+
+  // The cycle that keeps a subject alive, if there is one: the shortest through it, else the nearest that leads to it.
+  function cycleOf(graph) {
+    const { steps, subjects } = keeping(graph);
+    const into = new Map();
+    steps.forEach((step) => into.set(step[1], [...(into.get(step[1]) || []), step]));
+    const seen = new Set(subjects);
+    for (let waiting = [...subjects]; waiting.length;) {
+      const place = waiting.shift();
+      const round = shortestRound(place, into);
+      if (round.some((edge) => edge !== null)) return new Set(round.filter((edge) => edge !== null));
+      for (const [from] of into.get(place) || []) if (!seen.has(from)) { seen.add(from); waiting.push(from); }
+    }
+    return new Set();
+  }
+
+  // The edges of the shortest way from a place back to it, against their direction; a wrapper and its own C++ object are none.
+  function shortestRound(start, into) {
+    const ways = [[start, []]];
+    const seen = new Set();
+    while (ways.length) {
+      const [place, way] = ways.shift();
+      for (const [from, , edge] of into.get(place) || []) {
+        const longer = [...way, edge];
+        if (from === start && longer.some((one) => one !== null)) return longer;
+        if (!seen.has(from) && from !== start) { seen.add(from); ways.push([from, longer]); }
       }
     }
-    return { boxes, height: y - BETWEEN + 20 };
-  }
-
-  // Where an edge leaves or reaches a box: the side, spread a little where several do.
-  function port(box, isUpper, side) {
-    const half = box.node.wrapper ? (isUpper ? 0.25 : 0.75) : 0.5;
-    const place = `${side}${side === "left" || side === "right" ? half : ""}`;
-    const number = (box.used[place] = (box.used[place] || 0) + 1) - 1;
-    const shift = (number % 2 ? -1 : 1) * Math.ceil(number / 2);
-    const across = Math.max(-50, Math.min(50, shift * 16));
-    if (side === "top") return { x: box.x + box.width / 2 + across, y: box.y, dx: 0, dy: -1 };
-    if (side === "bottom") return { x: box.x + box.width / 2 + across, y: box.y + box.height, dx: 0, dy: 1 };
-    const y = box.y + box.height * half + Math.max(-8, Math.min(8, shift * 5));
-    return side === "left" ? { x: box.x, y, dx: -1, dy: 0 } : { x: box.x + box.width, y, dx: 1, dy: 0 };
-  }
-
-  function ends(source, target, fromUpper, toUpper) {
-    const isTall = (box) => Boolean(box.node.wrapper);
-    const away = target.x > source.x ? "right" : target.x < source.x ? "left" : source.x > 0 ? "right" : "left";
-    const back = { left: "right", right: "left" }[away];
-    if (source === target) return [port(source, fromUpper, "right"), port(target, toUpper, "right")];
-    if (target.row > source.row) {
-      const start = isTall(source) && fromUpper ? away : "bottom";
-      const end = isTall(target) && !toUpper ? (target.x === source.x ? "right" : back) : "top";
-      return [port(source, fromUpper, start), port(target, toUpper, end)];
-    }
-    if (target.row < source.row) {
-      const start = isTall(source) && !fromUpper ? (target.x === source.x ? "right" : away) : "top";
-      const end = isTall(target) && toUpper ? (target.x === source.x ? "right" : back) : "bottom";
-      return [port(source, fromUpper, start), port(target, toUpper, end)];
-    }
-    return [port(source, fromUpper, away), port(target, toUpper, back)];
-  }
-
-  function curve(start, end, width) {
-    const reach = Math.max(28, Math.hypot(end.x - start.x, end.y - start.y) * 0.4);
-    const inside = (x) => Math.max(6, Math.min(width - 6, x));
-    const one = { x: inside(start.x + start.dx * reach), y: start.y + start.dy * reach };
-    const other = { x: inside(end.x + end.dx * reach), y: end.y + end.dy * reach };
-    const at = (t) => {
-      const u = 1 - t;
-      const mix = (name) => u ** 3 * start[name] + 3 * u * u * t * one[name] + 3 * u * t * t * other[name] + t ** 3 * end[name];
-      return { x: mix("x"), y: mix("y") };
-    };
-    const path = `M${start.x},${start.y} C${one.x},${one.y} ${other.x},${other.y} ${end.x},${end.y}`;
-    return { path, at };
+    return [];
   }
 
   // Edges of one pair that own alike are drawn as one, with all their names.
-  function merged(graph) {
+  function merged(graph, cycle) {
     const found = new Map();
     for (const edge of graph.edges) {
-      const [source, target, label, ownership, from, to] = edge;
-      const key = [source, target, ownership, from, to].join();
-      if (!found.has(key)) found.set(key, { source, target, ownership, from, to, labels: [], edges: [] });
+      const [source, target, label, ownership, from, to, unseen] = edge;
+      const isMarked = Boolean(unseen && cycle.has(edge));
+      const key = [source, target, ownership, from, to, cycle.has(edge), isMarked].join();
+      if (!found.has(key)) found.set(key, { source, target, ownership, from, to, isMarked, isCycle: cycle.has(edge), labels: [], edges: [] });
       if (label && !found.get(key).labels.includes(label.trim())) found.get(key).labels.push(label.trim());
       found.get(key).edges.push(edge);
     }
-    return [...found.values()];
+    return [...found.values()].map((edge) => {
+      const text = shortened(edge.labels.join(", "), layers.LABEL);
+      const room = 8 + (edge.isMarked ? 10 : 0) + layers.widthOf(text, layers.LABEL_FONT);
+      return { ...edge, text, room };
+    });
   }
 
-  const overlaps = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
   const shortened = (text, limit) => (text.length > limit ? `${text.slice(0, limit - 1)}…` : text);
 
   function draw(graph, least, others) {
-    const width = Math.max(least, WIDTH + 2 * MARGIN + 60);
-    const { boxes, height } = layout(graph, width);
+    const cycle = cycleOf(graph);
+    const { boxes, width, height, drawn } = layers.place(graph, rings(graph), merged(graph, cycle), least);
     const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
     const prefix = `heads-${(drawings += 1)}`;
-    const shown = `Who owns whom: ${graph.nodes.length} objects and names, ${graph.edges.length} references; the same in words below`;
-    const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": shown });
-    const heads = svg("defs");
-    for (const kind of ["strong", "coupled", "weak", "borrowed"]) {
-      const marker = { id: `${prefix}-${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, orient: "auto", markerUnits: "userSpaceOnUse", markerWidth: 9, markerHeight: 9 };
-      heads.append(svg("marker", marker, svg("path", { d: "M0,0 L8,4 L0,8 z", class: `head ${kind}` })));
-    }
-    picture.append(heads);
+    const inCycle = new Set([...cycle].flatMap(([source, target]) => [source, target]));
+    const shown = `Who owns whom: ${graph.nodes.length} objects and names, ${graph.edges.length} references`
+      + `${cycle.size ? `, a cycle of ${cycle.size} among them` : ""}; the same in words below`;
+    const scale = Math.max(SMALLEST, Math.min(1, least / width)); // wider drawings scroll
+    const picture = svg("svg", { width: width * scale, height: height * scale, viewBox: `0 0 ${width} ${height}`, role: "img", class: "owning", "aria-label": shown });
+    picture.append(heads(prefix));
     const lines = svg("g"), words = svg("g");
-    const taken = [...boxes.values()].flatMap(({ node, x, y, width: w, height: h }) => {
-      const tag = { x, y: y - 18, width: node.subject ? 8 * node.subject.length : 0, height: 16 };
-      return [{ x, y: y - 2, width: w, height: h + 4 }, tag];
-    });
-    for (const edge of merged(graph)) {
-      const [start, end] = ends(boxes.get(edge.source), boxes.get(edge.target), edge.from, edge.to);
-      const { path, at } = curve(start, end, width);
-      const isOdd = edge.edges.some((one) => oddEdge(nodes, one, others));
-      const marker = `url(#${prefix}-${edge.ownership})`;
+    // The cycle is drawn last, above the others.
+    for (const one of [...drawn].sort((a, b) => a.edge.isCycle - b.edge.isCycle)) {
+      const { edge, path } = one;
+      const isOdd = edge.edges.some((each) => oddEdge(nodes, each, others, cycle));
+      const kind = edge.isCycle ? "cycle" : edge.ownership;
       if (isOdd) lines.append(svg("path", { d: path, class: "edge halo" }));
-      lines.append(svg("path", { d: path, class: `edge ${edge.ownership}`, "marker-end": marker }));
+      lines.append(svg("path", { d: path, class: `edge ${edge.ownership}${edge.isCycle ? " cycle" : ""}`, "marker-end": `url(#${prefix}-${kind})` }));
       if (edge.ownership === "coupled") lines.append(svg("path", { d: path, class: "edge inner" }));
-      if (edge.labels.length) words.append(label(edge, at, taken, isOdd, width));
+      if (one.named) words.append(...label(one, isOdd));
     }
     picture.append(lines);
-    for (const box of boxes.values()) picture.append(drawBox(box, oddNode(box.node, others)));
+    for (const box of boxes.values()) picture.append(drawBox(box, oddNode(box.node, others), inCycle.has(box.node.id)));
     picture.append(words);
     return picture;
   }
 
-  function label(edge, at, taken, isOdd, width) {
-    const whole = edge.labels.join(", ");
-    const text = shortened(whole, 26);
-    const size = { width: text.length * 6.2 + 4, height: 13 };
-    const along = [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78].map(at);
-    const places = [0, 0.5, -0.5, 0.9, -0.9].flatMap((shift) => along.map(({ x, y }) => {
-      const left = Math.max(2, Math.min(width - size.width - 2, x - size.width * (0.5 + shift)));
-      return { x: left, y: y - size.height / 2, ...size };
-    }));
-    const place = places.find((one) => !taken.some((other) => overlaps(one, other))) || places[0];
-    taken.push(place);
-    const made = svg("text", { x: place.x + size.width / 2, y: place.y + 10, "text-anchor": "middle", class: `edge-label${isOdd ? " odd" : ""}` }, text);
-    made.append(svg("title", {}, `${whole}: ${edge.ownership}`));
-    return made;
+  function heads(prefix) {
+    const found = svg("defs");
+    for (const kind of ["strong", "coupled", "weak", "borrowed", "cycle"]) {
+      const marker = { id: `${prefix}-${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, orient: "auto", markerUnits: "userSpaceOnUse", markerWidth: 9, markerHeight: 9 };
+      found.append(svg("marker", marker, svg("path", { d: "M0,0 L8,4 L0,8 z", class: `head ${kind}` })));
+    }
+    return found;
   }
 
-  function drawBox(box, isOdd) {
-    const { node, x, y, width, height } = box;
-    const classes = ["box", node.kind, node.subject ? "subject" : "", isOdd ? "odd" : ""].filter(Boolean).join(" ");
-    const made = svg("g", { class: classes });
-    const middle = x + width / 2;
-    const line = (text, place) => svg("text", { x: middle, y: place, "text-anchor": "middle" }, shortened(text, 23));
+  // The name of a reference beside it, and on it the sign that the collector does not see it.
+  function label({ edge, named, isLoop }, isOdd) {
+    const made = [];
+    const y = named.y + 10;
+    const from = isLoop ? named.x - named.half : named.x;
+    if (edge.isMarked) made.push(unseen(from, y));
+    const x = from + (edge.isMarked ? 14 : 6);
+    const classes = ["edge-label", isOdd ? "odd" : "", edge.isCycle ? "cycle" : ""].filter(Boolean).join(" ");
+    const text = svg("text", { x, y: y + 4, class: classes }, edge.text);
+    const sight = edge.isMarked ? "; the collector does not see it" : "";
+    text.append(svg("title", {}, `${edge.labels.join(", ")}: ${edge.ownership}${sight}`));
+    return edge.text ? [...made, text] : made;
+  }
+
+  const unseen = (x, y) => svg("g", { class: "unseen" },
+    svg("circle", { cx: x, cy: y, r: 7 }), svg("path", { d: `M${x - 5},${y + 5} L${x + 5},${y - 5}` }));
+
+  function drawBox(box, isOdd, isInCycle) {
+    const { node, width, height } = box;
+    const { line: tall, pad } = layers.BOX;
+    const [x, y] = [box.x - width / 2, layers.boxTop(box)];
+    const classes = ["box", node.kind, node.subject ? "subject" : "", isInCycle ? "in-cycle" : "", isOdd ? "odd" : ""];
+    const made = svg("g", { class: classes.filter(Boolean).join(" ") });
+    const room = width - 12 - (node.wrapper ? 24 : 0);
+    const line = (text, number, isTag) => {
+      const font = isTag ? layers.TAG_FONT : layers.BOX_FONT;
+      const place = { x: box.x, y: y + pad + number * tall + 12.5, "text-anchor": "middle", class: isTag ? "tag" : null };
+      return svg("text", place, layers.fitted(text, room, font));
+    };
     const isPlain = node.kind === "python" || node.kind === "name";
     const round = { x, width, rx: node.kind === "name" ? 14 : 6 };
     made.append(svg("rect", { ...round, y, height, class: node.kind === "python" ? "python-half" : null }));
     const number = node.id > 0 ? ` #${node.id}` : "";
     const lower = isPlain ? node.name : `${node.kind === "tensor" ? "tensor" : node.name}${number}`;
+    const tags = node.subject ? 1 : 0;
     if (node.wrapper) {
-      made.append(svg("rect", { ...round, y, height: height / 2, class: "python-half" }));
+      const upper = pad + (tags + 1) * tall;
+      made.append(svg("rect", { ...round, y, height: upper, class: "python-half" }));
       const count = node.refcount ? ` ×${node.refcount}` : "";
-      made.append(line(`${node.wrapper}${count}`, y + 15), line(lower, y + height - 7));
-      made.append(...ties(node, x, y + height / 2, width));
-    } else made.append(line(lower, y + height / 2 + 4));
+      made.append(line(`${node.wrapper}${count}`, tags), line(lower, tags + 1), ...ties(node, x, y + upper, width));
+    } else made.append(line(lower, tags));
+    if (node.subject) made.append(line(node.subject, 0, true));
     made.append(svg("rect", { ...round, y, height, class: "outline" }));
-    if (node.subject) made.append(svg("text", { x: x + 2, y: y - 5, class: "tag" }, shortened(node.subject, 20)));
     const weak = node.weak ? `, ${node.weak} weak` : "";
     const counts = node.strong ? `: ${node.strong} strong${weak}` : "";
     const about = isPlain ? node.name : `${node.kind} ${node.name}${number}${counts}`;
@@ -273,5 +260,5 @@ const owning = (() => {
     return made;
   }
 
-  return { draw, sayings, inWords };
+  return { draw, sayings, inWords, cycleOf, nameOf };
 })();

@@ -1,0 +1,99 @@
+"""The references of a drawing that Python's cyclic collector does not see.
+
+The collector asks each Python object what it refers to. A reference is seen if it is one of those, or if it stands on the
+way through C++ objects from a Python object to another one that the first answers with.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+
+#: The number of a node, and whether its wrapper is meant.
+Place = Tuple[int, bool]
+
+#: An edge: source, target, label, ownership, from the wrapper, to the wrapper.
+Edge = List[Any]
+
+#: Kinds of ownership that keep the target.
+KEEPS = ("strong", "coupled")
+
+#: Number of containers and plain objects that are searched from one object.
+WIDTH = 400
+
+
+def mark_visibility(nodes: Mapping[int, Dict[str, Any]], edges: Sequence[Edge], places: Mapping[int, Place]) -> None:
+    """Append to each edge whether the collector does not see it; `places`: drawn Python objects by address."""
+    leaving: Dict[int, List[Edge]] = {}
+    for edge in edges:
+        leaving.setdefault(edge[0], []).append(edge)
+    seen = set()
+    for obj in [one for one in gc.get_objects() if id(one) in places]:
+        place = places[id(obj)]
+        seen.update(map(id, seen_edges(place, shown_places(obj, places), nodes, leaving)))
+    for edge in edges:
+        edge.append(id(edge) not in seen)
+
+
+def shown_places(start: Any, places: Mapping[int, Place]) -> Set[Place]:
+    """The drawn objects that the collector is led to from an object, through containers that are not drawn."""
+    found, passed = set(), {id(start)}
+    waiting = deque(gc.get_referents(start))
+    while waiting and len(passed) < WIDTH:
+        value = waiting.popleft()
+        if id(value) in passed:
+            continue
+        passed.add(id(value))
+        if id(value) in places:
+            found.add(places[id(value)])
+        elif not is_everything(value):
+            waiting.extend(gc.get_referents(value))
+    return found
+
+
+def is_everything(value: Any) -> bool:
+    """Does this lead to the whole program: a class, a module, the variables of a module?"""
+    return issubclass(type(value), type) or type(value) is type(gc) or (type(value) is dict and "__builtins__" in value)
+
+
+def seen_edges(
+    place: Place, targets: Set[Place], nodes: Mapping[int, Dict[str, Any]], leaving: Mapping[int, Sequence[Edge]]
+) -> Iterator[Edge]:
+    """The edges on the ways from a Python object to the objects that it shows."""
+    number, is_wrapper = place
+    for edge in leaving.get(number, ()):
+        if edge[4] == is_wrapper and arrival(edge, nodes) in targets:
+            yield edge
+    if is_wrapper:
+        yield from edges_behind(number, targets, nodes, leaving, {number})
+
+
+def edges_behind(
+    number: int,
+    targets: Set[Place],
+    nodes: Mapping[int, Dict[str, Any]],
+    leaving: Mapping[int, Sequence[Edge]],
+    passed: Set[int],
+) -> List[Edge]:
+    """The same from a C++ object on, up to the next Python object of each way."""
+    found: List[Edge] = []
+    for edge in leaving.get(number, ()):
+        if edge[4] or edge[3] not in KEEPS:
+            continue
+        end, further = arrival(edge, nodes), []
+        if end is None and edge[1] not in passed:
+            passed.add(edge[1])
+            further = edges_behind(edge[1], targets, nodes, leaving, passed)
+        if further or end in targets:
+            found += [edge, *further]
+    return found
+
+
+def arrival(edge: Edge, nodes: Mapping[int, Dict[str, Any]]) -> Optional[Place]:
+    """The Python object that an edge leads to: a plain one, a wrapper, or the wrapper that the C++ object keeps."""
+    node = nodes[edge[1]]
+    if edge[5] or node["kind"] == "python":
+        return edge[1], edge[5]
+    is_kept = node.get("to_impl") == "embeds" or node.get("to_wrapper") in KEEPS
+    return (edge[1], True) if is_kept else None
