@@ -105,7 +105,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "patterns": ("matching", "rules", "rewrites", ""),
     "pytest_plugin": ("settings", "outcomes", "checks", "scenarios", ""),
     "reports": ("", "drawing", "run", "hunt", "peak", "devices", "heap", "formats", "html"),
-    "runner": ("worker", ""),
+    "runner": ("worker", "", "tour"),
 }
 # The engine's modules are torch's, which import one another in circles.
 HAS_TORCHS_OWN_CYCLES = "gradlife.engine"

@@ -28,11 +28,20 @@ from gradlife.reports.run.summary import print_summary
 from gradlife.reports.theme import make_console
 from gradlife.runner import api
 from gradlife.runner.fidelity import fidelity
+from gradlife.runner.tour import run_tour
+
+
+def page_with_tour(report: RunReport) -> str:
+    """The page of a run, which opens with the guided tour."""
+    from gradlife.reports.html.run import run_page  # templates are loaded only for a page
+
+    return run_page(report, run_tour())
+
 
 #: The writer of each format.
 WRITERS: dict[str, Writer] = {
     "json": run_text,
-    "html": "gradlife.reports.html.run:run_page",
+    "html": page_with_tour,
     "junit": "gradlife.reports.formats.junit.run:run_junit",
     "markdown": "gradlife.reports.formats.markdown.run:run_markdown",
     "sarif": "gradlife.reports.formats.sarif.findings:run_sarif",

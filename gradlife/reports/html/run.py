@@ -11,6 +11,7 @@ from gradlife.model import RunOk, RunReport, ScenarioInfo, Status
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.stories import BATCH, packed_stories
 from gradlife.reports.html.tables import Cell, Column, Table
+from gradlife.reports.html.tour import tour_view
 from gradlife.reports.run import problems, totals
 from gradlife.reports.run.grid import Cell as Word
 from gradlife.reports.run.matrix import legend, make_matrix, story_cells
@@ -31,13 +32,14 @@ FILTERS = {"differs": "only where systems differ", "contradicted": "only what co
 PROBLEMS_SHOWN = 200
 
 
-def run_page(report: RunReport) -> str:
-    """A run as one HTML page."""
+def run_page(report: RunReport, tour: RunReport | None = None) -> str:
+    """A run as one HTML page. `tour`: the run of the tour's program, which opens the page."""
     view = RunView(report)
     word, style = ENDINGS.get(report.exit_status, FOUND)
     return render_page(
         "Lifetime stories",
-        "run.html",
+        "run/run.html",
+        tour=tour and tour_view(tour),
         ending=word,
         ending_style=style,
         verdict=totals.verdict(report),

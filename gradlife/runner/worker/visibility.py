@@ -2,19 +2,16 @@
 
 The collector asks each Python object what it refers to. A reference is seen if it is one of those, or if it stands on the
 way through C++ objects from a Python object to another one that the first answers with.
+
+An edge is a list: source, target, label, ownership, from the wrapper?, to the wrapper? A place is the number of a node and
+whether its wrapper is meant.
 """
 
 from __future__ import annotations
 
 import gc
 from collections import deque
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
-
-#: The number of a node, and whether its wrapper is meant.
-Place = Tuple[int, bool]
-
-#: An edge: source, target, label, ownership, from the wrapper, to the wrapper.
-Edge = List[Any]
+from typing import Any, Iterator, Mapping, Sequence
 
 #: Kinds of ownership that keep the target.
 KEEPS = ("strong", "coupled")
@@ -23,12 +20,14 @@ KEEPS = ("strong", "coupled")
 WIDTH = 400
 
 
-def mark_visibility(nodes: Mapping[int, Dict[str, Any]], edges: Sequence[Edge], places: Mapping[int, Place]) -> None:
+def mark_visibility(
+    nodes: Mapping[int, dict[str, Any]], edges: Sequence[list[Any]], places: Mapping[int, tuple[int, bool]]
+) -> None:
     """Append to each edge whether the collector does not see it; `places`: drawn Python objects by address."""
-    leaving: Dict[int, List[Edge]] = {}
+    leaving: dict[int, list[list[Any]]] = {}
     for edge in edges:
         leaving.setdefault(edge[0], []).append(edge)
-    seen = set()
+    seen: set[int] = set()
     for obj in [one for one in gc.get_objects() if id(one) in places]:
         place = places[id(obj)]
         seen.update(map(id, seen_edges(place, shown_places(obj, places), nodes, leaving)))
@@ -36,9 +35,10 @@ def mark_visibility(nodes: Mapping[int, Dict[str, Any]], edges: Sequence[Edge], 
         edge.append(id(edge) not in seen)
 
 
-def shown_places(start: Any, places: Mapping[int, Place]) -> Set[Place]:
+def shown_places(start: Any, places: Mapping[int, tuple[int, bool]]) -> set[tuple[int, bool]]:
     """The drawn objects that the collector is led to from an object, through containers that are not drawn."""
-    found, passed = set(), {id(start)}
+    found: set[tuple[int, bool]] = set()
+    passed = {id(start)}
     waiting = deque(gc.get_referents(start))
     while waiting and len(passed) < WIDTH:
         value = waiting.popleft()
@@ -58,8 +58,11 @@ def is_everything(value: Any) -> bool:
 
 
 def seen_edges(
-    place: Place, targets: Set[Place], nodes: Mapping[int, Dict[str, Any]], leaving: Mapping[int, Sequence[Edge]]
-) -> Iterator[Edge]:
+    place: tuple[int, bool],
+    targets: set[tuple[int, bool]],
+    nodes: Mapping[int, dict[str, Any]],
+    leaving: Mapping[int, Sequence[list[Any]]],
+) -> Iterator[list[Any]]:
     """The edges on the ways from a Python object to the objects that it shows."""
     number, is_wrapper = place
     for edge in leaving.get(number, ()):
@@ -71,17 +74,18 @@ def seen_edges(
 
 def edges_behind(
     number: int,
-    targets: Set[Place],
-    nodes: Mapping[int, Dict[str, Any]],
-    leaving: Mapping[int, Sequence[Edge]],
-    passed: Set[int],
-) -> List[Edge]:
+    targets: set[tuple[int, bool]],
+    nodes: Mapping[int, dict[str, Any]],
+    leaving: Mapping[int, Sequence[list[Any]]],
+    passed: set[int],
+) -> list[list[Any]]:
     """The same from a C++ object on, up to the next Python object of each way."""
-    found: List[Edge] = []
+    found: list[list[Any]] = []
     for edge in leaving.get(number, ()):
         if edge[4] or edge[3] not in KEEPS:
             continue
-        end, further = arrival(edge, nodes), []
+        end = arrival(edge, nodes)
+        further: list[list[Any]] = []
         if end is None and edge[1] not in passed:
             passed.add(edge[1])
             further = edges_behind(edge[1], targets, nodes, leaving, passed)
@@ -90,7 +94,7 @@ def edges_behind(
     return found
 
 
-def arrival(edge: Edge, nodes: Mapping[int, Dict[str, Any]]) -> Optional[Place]:
+def arrival(edge: list[Any], nodes: Mapping[int, dict[str, Any]]) -> tuple[int, bool] | None:
     """The Python object that an edge leads to: a plain one, a wrapper, or the wrapper that the C++ object keeps."""
     node = nodes[edge[1]]
     if edge[5] or node["kind"] == "python":

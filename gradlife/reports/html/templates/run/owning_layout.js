@@ -145,7 +145,7 @@ const layers = (() => {
       sweep(rows, (one) => one.above, false);
       sweep(upwards, (one) => one.below, false);
     }
-    for (let turn = 0; turn < SWEEPS; turn += 1) sweep(turn % 2 ? upwards : rows, (one) => [...one.above, ...one.below], true);
+    for (let turn = 0; turn < 4 * SWEEPS; turn += 1) sweep(turn % 2 ? upwards : rows, (one) => [...one.above, ...one.below], true);
   }
 
   function heights(rows) {

@@ -234,7 +234,7 @@ const owning = (() => {
       const count = node.refcount ? ` ×${node.refcount}` : "";
       made.append(line(`${node.wrapper}${count}`, tags), line(lower, tags + 1), ...ties(node, x, y + upper, width));
     } else made.append(line(lower, tags));
-    if (node.subject) made.append(line(node.subject, 0, true));
+    if (node.subject) made.append(line(node.tag || node.subject, 0, true));
     made.append(svg("rect", { ...round, y, height, class: "outline" }));
     const weak = node.weak ? `, ${node.weak} weak` : "";
     const counts = node.strong ? `: ${node.strong} strong${weak}` : "";
