@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from browsing import Visitor
 from fabricated_hunts import CLEAN, EVERYTHING, LEAKING, LOSSES, PROVEN, hunt, step
 from gradlife.reports.html.hunt import hunt_page
 
+OVERLAPS = (Path(__file__).parent / "overlaps.js").read_text("utf-8").partition("\n")[2]
 HOSTILE = "<script>alert(1)</script>"
 
 LONG_RING = replace(
@@ -54,6 +56,15 @@ def test_a_click_and_a_key_in_the_map_lead_to_the_finding(visitor: Visitor) -> N
     assert visit.page.url.endswith("#finding-1")
 
 
+@pytest.mark.parametrize("width", [1280, 400])
+def test_no_word_of_a_ring_lies_on_an_arrow_or_another_word(visitor: Visitor, width: int) -> None:
+    for name in ("everything", "long ring"):
+        page = visitor.open(hunt_page(REPORTS[name]), width).page
+        shown = page.locator(f".{'wide' if width == 1280 else 'narrow'} > svg.ring")
+        assert shown.count() > 0
+        assert [fault for one in shown.all() for fault in one.evaluate(OVERLAPS)] == []
+
+
 @pytest.mark.parametrize(("width", "shown", "hidden"), [(1280, "wide", "narrow"), (400, "narrow", "wide")])
 def test_a_drawing_is_shown_once_as_there_is_room(visitor: Visitor, width: int, shown: str, hidden: str) -> None:
     page = visitor.open(hunt_page(EVERYTHING), width).page
@@ -84,7 +95,7 @@ def test_ten_thousand_findings_are_drawn_within_a_second_and_found(visitor: Visi
     visit = visitor.open(text)
     # The best of three: what else runs on the machine is no fault of the page.
     assert min(one.first_paint() for one in (visit, visitor.open(text), visitor.open(text))) < 1000
-    assert visit.page.locator("article.card").count() == 60
+    assert visit.page.locator("article.finding").count() == 60
     visit.page.fill("[aria-controls=more-findings]", "leak 9876")
     assert visit.page.locator("#more-findings tbody tr").all_text_contents()[0].startswith("GL402leak 9876")
 

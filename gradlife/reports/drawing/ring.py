@@ -11,6 +11,7 @@ from gradlife.reports.drawing.svg import Svg, element, joined, picture
 
 TEXT_SIZE = 13.0
 DOT = 6.0  # radius
+SIGN = 6.0
 #: Between an object and the next one on the same side; half of it between an object and what its arrow is called.
 PITCH = 52.0
 GAP = 12.0  # between the ring and words
@@ -26,6 +27,7 @@ class RingNode:
     label: str
     reference: str
     is_suspect: bool = False  # the reference
+    is_unseen: bool = False  # the collector does not see the reference
     tone: str = "plain"
 
 
@@ -44,8 +46,14 @@ def ring(nodes: Sequence[RingNode], width: float, title: str, description: str =
     drawn = RingDrawing(len(nodes), width)
     parts = [part for number in range(len(nodes)) for part in drawn.arrow(number, nodes[number])]
     parts += [drawn.node(number, node) for number, node in enumerate(nodes)]
-    text = description or "; ".join(f"{node.label} refers to the next by {node.reference}" for node in nodes)
+    text = description or "; ".join(map(in_words, nodes))
     return picture(width, drawn.height, title, text, parts, kind="ring")
+
+
+def in_words(node: RingNode) -> str:
+    """An object and its reference."""
+    sight = ", which the collector does not see" if node.is_unseen else ""
+    return f"{node.label} refers to the next by {node.reference}{sight}"
 
 
 def shortened(nodes: Sequence[RingNode]) -> list[RingNode]:
@@ -54,7 +62,9 @@ def shortened(nodes: Sequence[RingNode]) -> list[RingNode]:
         return list(nodes)
     half = MOST // 2
     left_out = nodes[half : len(nodes) - half + 1]
-    rest = RingNode(f"{len(left_out):,} more", left_out[-1].reference, any(one.is_suspect for one in left_out), "quiet")
+    rest = RingNode(
+        f"{len(left_out):,} more", left_out[-1].reference, any(one.is_suspect for one in left_out), tone="quiet"
+    )
     return [*nodes[:half], rest, *nodes[len(nodes) - half + 1 :]]
 
 
@@ -105,9 +115,10 @@ class RingDrawing:
         path = f"M{a.x:.2f} {a.y:.2f}A{self.across:.2f} {self.down:.2f} 0 {long} 1 {b.x:.2f} {b.y:.2f}"
         yield element("path", d=path, class_=kind)
         yield element("polygon", points=self.head(end), class_=kind)
-        yield self.words(
-            self.at((start + end) / 2), node.reference, "reference suspect" if node.is_suspect else "reference"
-        )
+        middle = self.at((start + end) / 2)
+        if node.is_unseen:
+            yield unseen_sign(middle)
+        yield self.words(middle, node.reference, "reference suspect" if node.is_suspect else "reference")
 
     def head(self, turn: float) -> str:
         """The points of an arrow's head that ends here."""
@@ -141,3 +152,9 @@ class RingDrawing:
         is_right = side > 0
         x = place.x + (GAP + 1 if is_right else -GAP - 1)
         return element("text", *shown, x=x, y=place.y + 4.5, text_anchor="start" if is_right else "end", class_=kind)
+
+
+def unseen_sign(place: Place) -> Svg:
+    """The sign on a reference that the collector does not see: a crossed circle."""
+    slash = f"M{place.x - 4:.2f} {place.y + 4:.2f}L{place.x + 4:.2f} {place.y - 4:.2f}"
+    return element("g", element("circle", cx=place.x, cy=place.y, r=SIGN), element("path", d=slash), class_="unseen")

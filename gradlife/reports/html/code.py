@@ -23,8 +23,8 @@ def is_difference(text: str) -> bool:
 
 
 def difference(text: str) -> Markup:
-    """Each line as what it is."""
-    return Markup("\n").join(
+    """Each line as what it is; a line is a block of its own."""
+    return Markup("").join(
         Markup('<span class="line {}">{}</span>').format(CHANGES.get(line[:1], "same"), line)
         for line in text.splitlines()
     )

@@ -1,4 +1,4 @@
-"""A hunt as a page: the verdict, how it grew, what is kept, a card a finding, and how far to believe it."""
+"""A hunt as a page: the verdict, what to change with its proof, growth, a card for each finding, and its limits."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from gradlife.model.hunt import Finding, HuntReport, HuntVerdict
 from gradlife.reports.drawing import Series, Svg, growth_chart
+from gradlife.reports.html.hunt_answers import Answer, answers, proof_of
 from gradlife.reports.html.hunt_cards import CardView, card_of
 from gradlife.reports.html.hunt_retained import retained_map
 from gradlife.reports.html.page import render_page
 from gradlife.reports.html.tables import Cell, Column, Table
 from gradlife.reports.html.traces import Drawn
 from gradlife.reports.html.words import short
+from gradlife.reports.hunt.first_screen import MOST_FINDINGS, growth
 from gradlife.reports.hunt.ranks import HEADS, NUMBERS, cells, cost_words, rounds_title, shown_ranks, skew_words
 from gradlife.reports.hunt.rounds import MEASURES, conclusion_text, figure, row, value_of
 from gradlife.reports.hunt.sentences import KINDS, amounts, by_whose_bug, headline, method, next_commands, verdict_word
@@ -40,6 +42,9 @@ class HuntView:
     word: str
     style: str
     headline: str
+    growth: str  # empty where nothing leaks
+    answers: Sequence[Answer]
+    proof: tuple[str, str]  # the sentence and its style; two empty texts where no proof is possible
     facts: Sequence[tuple[str, str]]
     trouble: Sequence[str]
     ranks: Table | None
@@ -71,6 +76,9 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
         word=verdict_word(report)[0],
         style=STYLES[report.verdict],
         headline=short(headline(report)),
+        growth=short(f"{report.target} {growth(report)}") if is_leak(report) else "",
+        answers=answers(report, min(cards, MOST_FINDINGS)) if is_leak(report) else [],
+        proof=proof_of(report) if is_leak(report) else ("", ""),
         facts=list(facts(report)),
         trouble=troubles(report),
         ranks=rank_table(report),
@@ -88,6 +96,11 @@ def hunt_view(report: HuntReport, cards: int = CARDS) -> HuntView:
         limits=[limit_parts(limit) for limit in report.limits],
         commands=[(short(command), what_for) for command, what_for in next_commands(report)],
     )
+
+
+def is_leak(report: HuntReport) -> bool:
+    """Does the page begin with what to change?"""
+    return bool(report.findings) and report.verdict in (HuntVerdict.LEAK, HuntVerdict.NEEDS_GC)
 
 
 def in_order(report: HuntReport) -> list[Finding]:

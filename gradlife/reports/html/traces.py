@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -72,7 +73,7 @@ def trace_view(trace: Trace, verdicts: Verdicts = LEAKING) -> TraceView:
     """Collect the data of a trace without its ledger."""
     return TraceView(
         path=path_rows(trace.steps, verdicts),
-        ring=ring_drawing(trace.cycle) if trace.cycle else None,
+        ring=ring_drawing(trace.cycle, trace.legs) if trace.cycle else None,
         members=path_rows(trace.cycle, verdicts, is_ring=True),
         tail=path_rows(trace.tail, verdicts),
         lead=path_rows(trace.lead, verdicts),
@@ -108,11 +109,26 @@ def row_of(step: Step, more: int, verdicts: Verdicts, is_ring: bool) -> Row:
     )
 
 
-def ring_drawing(cycle: Sequence[Step]) -> Drawn:
-    """The cycle round a ring."""
-    nodes = [RingNode(short(step.object, 80), short(step.via, 80), step.is_suspect) for step in cycle]
+def ring_drawing(cycle: Sequence[Step], legs: Sequence[str] = ()) -> Drawn:
+    """The cycle round a ring, with a sign on the references that the collector does not see."""
+    nodes = [
+        RingNode(short(step.object, 80), short(step.via, 80), step.is_suspect, is_unseen(step, after, legs))
+        for step, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
+    ]
     title = f"A cycle of {counted(len(cycle), 'object')}"
     return Drawn(ring(nodes, WIDE, title), ring(nodes, NARROW, title))
+
+
+def is_unseen(step: Step, after: Step, legs: Sequence[str]) -> bool:
+    """Does the collector not see the reference from an object of a cycle to the next one? A leg has the next one's
+    unseen holders: `Tensor float32 [4] is held by DoubleBackward and Round 1 time where the collector does not look`.
+    """
+    for leg in legs:
+        held, _, holders = leg.partition(" is held by ")
+        names = re.sub(r" \d+ times? .*", "", holders).split(" and ")
+        if f"{held} ".startswith(f"{after.object} ") and step.object in names:
+            return True
+    return False
 
 
 def tensor_facts(trace: Trace) -> list[str]:

@@ -277,10 +277,9 @@ def foot_lines(report: HuntReport, width: int) -> Iterator[Text]:
         yield clipped(Text(f"Note: {report.trouble}", NOTE), width)
     if report.script_status:
         yield clipped(Text(f"Note: the script ended with status {report.script_status}", NOTE), width)
-    is_in_workers = report.findings[0].in_workers is not None
-    if report.settings.get("steps") == "sampled" and not is_in_workers:
+    if report.settings.get("steps") == "sampled" and report.findings[0].in_workers is None:
         yield clipped(Text(f"Steps: {report.stepped_by} (others: --step-on MODULE:FUNCTION)", QUIET), width)
-    if not (report.ranks or is_in_workers or ATTACHED in report.settings):  # a proof runs one process again
+    if can_be_proven(report):
         yield clipped(proof_line(report), width)
     yield clipped(Text(f"Details: {details_command(report)}, or --html report.html"), width)
 
@@ -296,6 +295,12 @@ def details_command(report: HuntReport) -> str:
         return f"{report.settings[ATTACHED]} --full"
     ranks = f"--nproc-per-node {report.world_size} " if report.ranks else ""
     return f"gradlife hunt --full {ranks}{report.target}"
+
+
+def can_be_proven(report: HuntReport) -> bool:
+    """Is this a leak of one process that can run again?"""
+    is_one = bool(report.findings) and report.findings[0].in_workers is None
+    return is_one and not report.ranks and ATTACHED not in report.settings
 
 
 def proof_line(report: HuntReport) -> Text:

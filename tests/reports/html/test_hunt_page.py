@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds, step
-from gradlife.model.hunt import Advice, Control, Diagnosis, Finding, HuntReport, PerStep
+from gradlife.model.hunt import Advice, Control, Diagnosis, Finding, HuntReport, Patch, PerStep
 from gradlife.reports.html.code import code_markup
 from gradlife.reports.html.hunt import hunt_page
 from gradlife.reports.html.traces import path_rows
@@ -144,7 +144,7 @@ def test_code_has_colours_and_lines_of_a_difference_are_old_and_new() -> None:
         'x = <span class="code-string">&#39;a&lt;b&#39;</span>  <span class="code-comment"># why</span>'
     )
     assert code_markup("-losses.append(loss)\n+losses.append(loss.item())") == (
-        '<span class="line gone">-losses.append(loss)</span>\n<span class="line new">+losses.append(loss.item())</span>'
+        '<span class="line gone">-losses.append(loss)</span><span class="line new">+losses.append(loss.item())</span>'
     )
 
 
@@ -170,3 +170,28 @@ def test_every_finding_that_has_a_card_can_be_reached_from_the_map() -> None:
     targets = set(re.findall(r'href="#(finding-\d+)"', page))
     assert targets <= set(re.findall(r'id="(finding-\d+)"', page))
     assert targets
+
+
+def test_the_page_begins_with_what_to_change_and_its_proof() -> None:
+    patch = Patch("", ("self.losses.append(loss)",), ("self.losses.append(loss.item())",))
+    head, _, text = words(hunt(replace(LOSSES, patch=patch, proof=PROVEN))).partition("Without scripts")
+    assert "train.py grows by 65.5 kB per step" in head
+    places = [
+        text.index(part)
+        for part in (
+            "1. run.history: A list of losses keeps the graph of each GL402, major",
+            "- self.losses.append(loss) + self.losses.append(loss.item())",
+            "Proof: with the line changed, 0 B per step",
+            "What each round added",
+            "Who holds it",
+            "How far to believe it",
+        )
+    ]
+    assert places == sorted(places)
+
+
+def test_the_reference_that_the_collector_does_not_see_has_a_sign_in_the_ring() -> None:
+    page = hunt_page(hunt(CYCLE))
+    assert page.count('<g class="unseen">') == 3  # on the ring, wide and narrow, and in the legend
+    assert "Tensor refers to the next by grad_fn, which the collector does not see" in page
+    assert '<g class="unseen">' not in hunt_page(hunt(WAITING))
