@@ -159,7 +159,14 @@ def freeze(
 
 # Freezes in a forked copy of the process, which writes to the file: nothing of it stays in this process's memory. OSError:
 # no copy was to be had; MemoryError: it died.
-def record(descriptor: int, labels: bool, hidden_sources: str | None, least_atom: int = 0, /) -> None: ...
+def record(
+    descriptor: int, labels: bool, hidden_sources: str | None, least_atom: int = 0, niceness: int = 0, /
+) -> None: ...
+
+# The same without waiting: the number of the process that writes, for which the caller waits.
+def start_record(
+    descriptor: int, labels: bool, hidden_sources: str | None, least_atom: int = 0, niceness: int = 0, /
+) -> int: ...
 
 # The collector's objects alone; with an earlier census, what changed, and what the examples of new objects are.
 def census(

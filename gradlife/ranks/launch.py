@@ -7,17 +7,17 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 
 from gradlife.errors import UsageError
 from gradlife.hunting.run.parent import Result, passing_on
+from gradlife.ranks.activity import Activity
 from gradlife.ranks.merge import merge
-from gradlife.ranks.rank_report import folders_of_ranks, has_ended, reports_in
+from gradlife.ranks.rank_report import folders_of_ranks, has_ended, member_at, reports_in
 from gradlife.ranks.run_folder import VARIABLE
 
-#: Seconds between two checks of the folder of the run.
-INTERVAL = 0.2
+#: Seconds between two checks of the folder of the run, and once a rank has ended.
+INTERVAL, LATE_INTERVAL = 0.2, 1.0
 
 
 def launch(count: int, words: Sequence[str], folder: str | None, patience: float) -> Result:
@@ -51,19 +51,30 @@ def run_in(folder: str, count: int, words: Sequence[str], patience: float) -> Re
 
 
 def wait(process: subprocess.Popen[bytes], folder: str, patience: float) -> None:
-    """Wait for the launcher; end it where some ranks still run so many seconds after others have ended."""
-    first_end: float | None = None
+    """Wait for the launcher; end it where some ranks have ended, and the others have done nothing for so many seconds.
+
+    A rank that works is never ended, however late it is.
+    """
+    activity: Activity | None = None
     is_told = False
     while process.poll() is None:
-        if first_end is None and any(has_ended(os.path.join(folder, name)) for name in folders_of_ranks(folder)):
-            first_end = time.monotonic()
-        if first_end is not None and not is_told and time.monotonic() - first_end > patience:
+        waiting = ranks_left(folder)
+        if activity is None and len(waiting) < len(folders_of_ranks(folder)):
+            activity = Activity()
+        if activity is not None and waiting and not is_told and activity.idle_seconds(waiting) > patience:
             process.terminate()  # once: a second signal would end it before it has ended the ranks
             is_told = True
         try:
-            process.wait(INTERVAL)
+            process.wait(INTERVAL if activity is None else LATE_INTERVAL)
         except subprocess.TimeoutExpired:
             continue
+
+
+def ranks_left(folder: str) -> set[int]:
+    """The processes of ranks that have not ended."""
+    paths = [os.path.join(folder, name) for name in folders_of_ranks(folder)]
+    members = [member_at(path) for path in paths if not has_ended(path)]
+    return {member.pid for member in members if member is not None}
 
 
 def with_ranks(result: Result, folder: str, count: int = 0) -> Result:

@@ -162,26 +162,36 @@ PyObject* freeze_function(PyObject* module, PyObject* arguments) {
   });
 }
 
-// record(descriptor, labels, hidden_sources, least_atom=0): to a file, by a copy of the process; its notes are the
-// limits
+// Starts the copy of the process that writes the heap to a file; its notes are the limits.
+pid_t start_recording_copy(PyObject* arguments) {
+  int descriptor = -1, with_labels = 0, niceness = 0;
+  PyObject* hidden_sources = nullptr;
+  Py_ssize_t least_atom = 0;
+  if (PyArg_ParseTuple(arguments, "ipO|ni", &descriptor, &with_labels, &hidden_sources, &least_atom, &niceness) == 0)
+    throw PythonErrorSet();
+  WalkOptions options = read_options(hidden_sources, nullptr, true);
+  options.least_atom = positive(least_atom);
+  options.hidden_objects.push_back(arguments);
+  const auto write = [&] {
+    const auto frozen = freeze_heap(options, with_labels != 0, with_labels != 0, with_labels != 0);
+    std::string notes;
+    for (const std::string& limit : frozen->limits) notes += limit + "\n";
+    write_graph(descriptor, *frozen, notes, with_labels != 0);
+  };
+  return start_copy(write, niceness);
+}
+
+// record(descriptor, labels, hidden_sources, least_atom=0, niceness=0): returns when the file is written
 PyObject* record_function(PyObject*, PyObject* arguments) {
   return guarded([&] {
-    int descriptor = -1, with_labels = 0;
-    PyObject* hidden_sources = nullptr;
-    Py_ssize_t least_atom = 0;
-    if (PyArg_ParseTuple(arguments, "ipO|n", &descriptor, &with_labels, &hidden_sources, &least_atom) == 0)
-      throw PythonErrorSet();
-    WalkOptions options = read_options(hidden_sources, nullptr, true);
-    options.least_atom = positive(least_atom);
-    options.hidden_objects.push_back(arguments);
-    do_in_copy([&] {
-      const auto frozen = freeze_heap(options, with_labels != 0, with_labels != 0, with_labels != 0);
-      std::string notes;
-      for (const std::string& limit : frozen->limits) notes += limit + "\n";
-      write_graph(descriptor, *frozen, notes, with_labels != 0);
-    });
+    wait_for_copy(start_recording_copy(arguments));
     return Py_NewRef(Py_None);
   });
+}
+
+// start_record(descriptor, labels, hidden_sources, least_atom=0, niceness=0) -> the process that writes the file
+PyObject* start_record_function(PyObject*, PyObject* arguments) {
+  return guarded([&] { return PyLong_FromLong(start_recording_copy(arguments)); });
 }
 
 // census(before or None, examples, hidden) -> (Graph without references, as compare_objects, {node: description})
@@ -256,6 +266,7 @@ PyMethodDef functions[] = {
      nullptr},
     {"freeze", freeze_function, METH_VARARGS, nullptr},
     {"record", record_function, METH_VARARGS, nullptr},
+    {"start_record", start_record_function, METH_VARARGS, nullptr},
     {"census", census_function, METH_VARARGS, nullptr},
     {"open_graph", open_function, METH_O, nullptr},
     {"compare_objects", compare_objects_function, METH_VARARGS, nullptr},

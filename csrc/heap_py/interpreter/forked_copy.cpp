@@ -54,16 +54,23 @@ bool has_ended_well(pid_t copy) {
 
 }  // namespace
 
-void do_in_copy(const std::function<void()>& work) {
+pid_t start_copy(const std::function<void()>& work, int niceness) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);  // handlers are the program's, and the copy is not it
   const pid_t program = getpid();
   const pid_t copy = fork();
-  if (copy == 0) work_and_exit(work, program);
+  if (copy == 0) {
+    if (niceness > 0 && nice(niceness) < 0) errno = 0;
+    work_and_exit(work, program);
+  }
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (copy < 0) throw std::system_error(error, std::generic_category());
+  return copy;
+}
+
+void wait_for_copy(pid_t copy) {
   if (!has_ended_well(copy)) throw std::bad_alloc();
 }
 

@@ -23,8 +23,8 @@ from gradlife.model.watching.look import Look, Owner
 #: The name of the thread that watches.
 THREAD = "gradlife"
 
-#: Seconds that leaving a watched block waits for the thread to take back what it changed.
-PATIENCE = 10.0
+#: Seconds that leaving a watched block waits for the last report, and for the thread to take back what it changed.
+PATIENCE = 60.0
 
 
 class Follow:

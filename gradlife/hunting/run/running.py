@@ -102,6 +102,7 @@ class RunningHunt:
     def report_now(self) -> HuntReport | None:
         """Judge a hunt that goes on; None in its first rounds, and where there was no look since the last time."""
         with self._lock:
+            self._hunt.settle()
             hunt, snapshots = self._hunt, [*self._hunt.snapshots]
             if not hunt.early_snapshots or snapshots[-1].steps == self._judged:
                 return None
@@ -116,7 +117,7 @@ class RunningHunt:
 
     def _new_hunt(self) -> Hunt:
         schedule = schedule_for(self._terms.steps, is_endless=False)
-        hunt = Hunt(replace(schedule, may_end=False))  # the program goes on
+        hunt = Hunt(replace(schedule, may_end=False), lets_pass=True)  # the program goes on
         if self._every is not None:
             hunt.goes_on = True
             hunt.late_length = self._late_length
@@ -181,6 +182,7 @@ class RunningHunt:
         if self._first is None:
             return self._report()
         with self._lock:
+            self._hunt.settle()
             return with_late_growth(self._hunt, self._first, self._terms.memory_limit)
 
     def _report(self) -> HuntReport:
@@ -188,6 +190,7 @@ class RunningHunt:
             self._target, self._stepped_by, trouble=self._trouble, is_script=True, memory_limit=self._terms.memory_limit
         )
         with self._lock:
+            self._hunt.settle()
             report = report_of(self._hunt, about)
         limits = report.limits
         if not report.rounds:

@@ -11,21 +11,24 @@ import gc
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from gradlife.hunting.growth.controls import Controls
 from gradlife.hunting.growth.garbage import Waiting, garbage_of, is_waiting
 from gradlife.hunting.growth.inplace_growth import Place, tensors_at
 from gradlife.hunting.growth.suspects import Clear, Suspects, has_slowing, is_in_doubt, suspects, types_of
-from gradlife.hunting.process.forked import in_fork
+from gradlife.hunting.process.forked import CAN_FORK, NICENESS, Answer, in_fork
 from gradlife.hunting.process.malloc_usage import Malloc
 from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 from gradlife.hunting.snapshots.creation_sites import Noted
 from gradlife.hunting.snapshots.native_objects import LEAST_SNAPSHOTS as LEAST_NATIVE_SNAPSHOTS
-from gradlife.hunting.snapshots.native_objects import Unreached, grows, unreached
+from gradlife.hunting.snapshots.native_objects import Unreached, counted, grows, unreached
 from gradlife.hunting.snapshots.stale_activations import LeftBehind, Watch, addresses_of, undeclared
 from gradlife.hunting.snapshots.step_snapshots import Collect, StepSnapshot, take_snapshot
 from gradlife.hunting.steps.schedule import LEAST_ROUNDS, MOST_EXTENSION, Clock, Schedule
 from gradlife.hunting.stores.executed_lines import LineWatch
+
+T = TypeVar("T")
 
 #: Steps of a late round: this many, and this share of all steps so far.
 LATE_LEAST = 31
@@ -79,6 +82,9 @@ class Hunt:
     late_length: Callable[[int], int] = late_length  # of a round after that, by the steps so far
     on_snapshot: Callable[[int, float, float], None] = lambda steps, began, ended: None  # by a clock that ranks share
     on_long_rounds: Callable[[], None] = lambda: None  # called before the rounds that a rank may not live to see
+    lets_pass: bool = (
+        False  # the program takes steps while copies of it write snapshots and judge them: it answers requests
+    )
 
     def plan(self) -> Generator[int, None, None]:
         """Yields how many steps to take before it is resumed; ends when enough is known."""
@@ -87,19 +93,19 @@ class Hunt:
         self.warmup_steps = self.steps
         if self.has_lines:
             self.recording.start(USUAL)
-        self._take_snapshot(collect=Collect.ALL)
+        yield from self._take_snapshot(collect=Collect.ALL)
         for number, length in enumerate(self.schedule.rounds):
             if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.lines):
-                self._suspect()
+                yield from self._suspect()
             if number == LEAST_ROUNDS and self.schedule.may_end:
                 yield from self._rested_rounds()
             yield from self._round(length)
             is_last = number + 1 == len(self.schedule.rounds)
             is_late = is_last or self._is_late(number + 1)
-            self._take_snapshot(
+            yield from self._take_snapshot(
                 with_labels=is_late and self.recording.is_on, collect=Collect.ALL if is_late else Collect.YOUNG
             )
-            if is_late and not is_last and not in_fork(lambda: is_in_doubt(self.snapshots, self.controls)):
+            if is_late and not is_last and not (yield from self._judged(self._is_in_doubt)):
                 break
         yield from self._rested_rounds() if self.schedule.is_exact else self._special_rounds()
         self.recording.stop()
@@ -114,7 +120,7 @@ class Hunt:
         """The rounds that are taken for what the usual ones show. Of ranks, the longest come last."""
         yield from self._alike(self._native_rounds(), self.schedule.rounds[0] * (LEAST_NATIVE_SNAPSHOTS - 1))
         if not self.schedule.is_known:
-            self._suspect()
+            yield from self._suspect()
         if not self.schedule.in_step:
             yield from self._extension()
         yield from self._alike(self._lines_round(), self.schedule.lines)
@@ -150,17 +156,46 @@ class Hunt:
             del self.snapshots[self.early_snapshots + 1 :: 2]
         began = time.monotonic()
         self.count_passed()
-        self.snapshots.append(take_snapshot(self.steps, with_labels=True))
-        self.on_snapshot(self.steps, began, time.monotonic())
-        self.clock.start()
+        yield from self._add(take_snapshot(self.steps, with_labels=True, waits=not self.lets_pass), began)
 
     def close(self) -> None:
         """Leaves nothing behind in the program."""
         self.recording.stop()
         self.controls.uproot()
 
+    def settle(self) -> None:
+        """Wait for the snapshots that are still written; one that can't be had is left out."""
+        for one in [*self.snapshots]:
+            try:
+                one.is_written(waits=True)
+            except MemoryError:
+                self.snapshots.remove(one)
+
+    def aside(self, work: Callable[[], T]) -> T:
+        """Wait for work in a copy of the process, which gives way to a program that takes steps meanwhile."""
+        return in_fork(work, NICENESS if self.lets_pass else 0)
+
+    def _judged(self, work: Callable[[], T]) -> Generator[int, None, T]:
+        """The result of work in a copy of the process; steps may pass until it is there."""
+        if not self.lets_pass or not CAN_FORK:
+            return in_fork(work)
+        answer = Answer(work)
+        try:
+            yield from self._until(lambda: answer.is_there)
+            return answer.read()
+        finally:
+            answer.close()
+
+    def _until(self, is_there: Callable[[], bool]) -> Iterator[int]:
+        """Let steps pass, one by one."""
+        while not is_there():
+            yield from self._steps(1)
+
     def forget(self) -> None:
         """Gives up what was seen: the files of the looks are closed now, not when the collector comes."""
+        for one in self.snapshots:
+            if one.file is not None:
+                one.file.give_up()
         self.snapshots.clear()
         self.natives.clear()
         self.waiting = self.left_behind = self.parting = self.suspects = None
@@ -192,7 +227,7 @@ class Hunt:
         """May the rounds end here? Time ends only what is in no doubt: a verdict does not depend on how fast a machine is."""
         return rounds >= LEAST_ROUNDS and self.clock.seconds > self.schedule.patience
 
-    def _take_snapshot(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> None:
+    def _take_snapshot(self, with_labels: bool = False, collect: Collect = Collect.ALL) -> Iterator[int]:
         self.clock.stop()
         began = time.monotonic()
         self.count_passed()
@@ -201,37 +236,48 @@ class Hunt:
         self.malloc.end_round(self.steps)
         self.controls.plant(steps, self.steps)
         with_labels |= self.schedule.may_end and len(self.snapshots) >= LEAST_ROUNDS  # it may be the last one
-        self.snapshots.append(take_snapshot(self.steps, with_labels=with_labels, collect=Collect.NOTHING))
-        self.snapshots[-1].malloc_per_step = self.malloc.per_step
-        self.note(self.snapshots[-1])
-        if self.has_natives and not self.natives and self.malloc.keeps_changing:
-            self._count_natives()
+        latest = take_snapshot(self.steps, with_labels=with_labels, collect=Collect.NOTHING, waits=not self.lets_pass)
+        latest.malloc_per_step = self.malloc.per_step
+        self.note(latest)
+        yield from self._add(latest, began)
+
+    def _add(self, latest: StepSnapshot, began: float) -> Iterator[int]:
+        """Add a snapshot that was taken just now; C++ objects are counted at the same moment."""
+        self.snapshots.append(latest)
+        if self.has_natives and not self.natives and self.malloc.keeps_changing and not self.early_snapshots:
+            yield from self._count_natives()
         self.on_snapshot(self.steps, began, time.monotonic())
         self.clock.start()
+        yield from self._until(latest.is_written)
 
     def note(self, latest: StepSnapshot) -> None:
         """Keeps what was recorded by the time of a snapshot that was taken just now."""
         if latest.has_labels and self.recording.is_on:
             self.noted.add(latest, self.recording.notes())
 
-    def _count_natives(self) -> None:
-        if self.natives and self.natives[-1].steps == self.steps:
+    def _count_natives(self) -> Iterator[int]:
+        if self.natives and self.natives[-1].steps == self.snapshots[-1].steps:
             return
-        found = unreached(self.snapshots[-1])
+        snapshot = self.snapshots[-1]
+        try:
+            found = yield from self._judged(counted)
+        except MemoryError:
+            return
+        yield from self._until(snapshot.is_written)
         if found is not None:
-            self.natives.append(found)
+            self.natives.append((yield from self._judged(lambda: unreached(found, snapshot))))
 
     def _native_rounds(self) -> Iterator[int]:
         """Add rounds if memory that nothing reaches has increased, to see whether it grows."""
         if not self.natives:
             return
-        self._count_natives()
+        yield from self._count_natives()
         for _ in range(LEAST_NATIVE_SNAPSHOTS - len(self.natives)):
             if len(self.natives) > 1 and not grows(*self.natives[-2:]):
                 return
             yield from self._round(self.schedule.rounds[0])
-            self._take_snapshot()
-            self._count_natives()
+            yield from self._take_snapshot()
+            yield from self._count_natives()
 
     def _extension(self) -> Iterator[int]:
         """Longer rounds where something grows: a cache that fills slowly shows that it does.
@@ -239,24 +285,24 @@ class Hunt:
         Where nothing gets less from round to round they only make a rate more exact, and are left out if they take long.
         """
         is_wanted = self.suspects is not None and self.suspects.grow and self.schedule.extension
-        if is_wanted and (self._affords(self.schedule.extension) or self._slows()):
+        if is_wanted and (self._affords(self.schedule.extension) or (yield from self._slows())):
             yield from self._longer(self.schedule.extension)
-            if self._slows():
+            if (yield from self._slows()):
                 yield from self._longer(self.schedule.confirmation)
 
     def _longer(self, lengths: tuple[int, ...]) -> Iterator[int]:
         for length in lengths:
             yield from self._round(length)
             is_last = length == lengths[-1]
-            self._take_snapshot(with_labels=is_last, collect=Collect.ALL if is_last else Collect.YOUNG)
+            yield from self._take_snapshot(with_labels=is_last, collect=Collect.ALL if is_last else Collect.YOUNG)
 
     def _affords(self, lengths: tuple[int, ...]) -> bool:
         return self.clock.seconds / max(1, self.steps) * sum(lengths) <= MOST_EXTENSION
 
-    def _suspect(self) -> None:
+    def _suspect(self) -> Iterator[int]:
         """Does anything grow, or seem to, that the hunt did not plant? From here on its like is recorded as it is made."""
         self.clock.stop()
-        self.suspects = in_fork(lambda: suspects(self.snapshots, self.controls))
+        self.suspects = yield from self._judged(lambda: suspects(self.snapshots, self.controls))
         self._grown_in_place = self.suspects.grown_in_place
         if self.suspects.clear is None:
             self.recording.start(self.suspects.types)
@@ -272,11 +318,14 @@ class Hunt:
         """Add a round to record creation sites, if none was recorded."""
         if self.recording.is_on and self.schedule.lines and not self.noted:
             yield from self._round(self.schedule.lines)
-            self._take_snapshot(with_labels=True)
+            yield from self._take_snapshot(with_labels=True)
 
-    def _slows(self) -> bool:
+    def _slows(self) -> Generator[int, None, bool]:
         """Does anything grow that gets less in every round?"""
-        return in_fork(lambda: has_slowing(self.snapshots, self.controls))
+        return (yield from self._judged(lambda: has_slowing(self.snapshots, self.controls)))
+
+    def _is_in_doubt(self) -> bool:
+        return is_in_doubt(self.snapshots, self.controls)
 
     def _rested_rounds(self) -> Iterator[int]:
         """The round in which the collector rests, once in a hunt."""
@@ -290,7 +339,7 @@ class Hunt:
         yield from self._rest_collector(self.snapshots[-1])
         first = self.waiting
         if first is not None and not self.recording.is_on and self.schedule.lines:
-            self.recording.start(in_fork(lambda: types_of(garbage_of(first))))
+            self.recording.start((yield from self._judged(lambda: types_of(garbage_of(first)))))
             yield from self._rest_collector(first.after)
 
     def _rest_collector(self, start: StepSnapshot) -> Iterator[int]:
@@ -300,15 +349,27 @@ class Hunt:
             yield from self._steps(self.schedule.collector)
             self.clock.stop()
             self.count_passed()
-            now = take_snapshot(self.steps, collect=Collect.NOTHING)
-            if in_fork(lambda: is_waiting(start, now)):
-                before = take_snapshot(self.steps, with_labels=True, collect=Collect.NOTHING)
-                self.note(before)
-                self.waiting = Waiting(start, before, take_snapshot(self.steps), self.schedule.collector)
+            waiting = self._around_collection(start) if self.lets_pass or self._has_garbage(start) else None
         finally:
             if was_enabled:
                 gc.enable()
         self.clock.start()
+        if waiting is not None and self.lets_pass:
+            yield from self._until(lambda: waiting.before.is_written() and waiting.after.is_written())
+            if not (yield from self._judged(lambda: is_waiting(start, waiting.before))):
+                return
+        self.waiting = waiting or self.waiting
+
+    def _has_garbage(self, start: StepSnapshot) -> bool:
+        now = take_snapshot(self.steps, collect=Collect.NOTHING)
+        return in_fork(lambda: is_waiting(start, now))
+
+    def _around_collection(self, start: StepSnapshot) -> Waiting:
+        """Snapshots before a collection and after it."""
+        waits = not self.lets_pass
+        before = take_snapshot(self.steps, with_labels=True, collect=Collect.NOTHING, waits=waits)
+        self.note(before)
+        return Waiting(start, before, take_snapshot(self.steps, waits=waits), max(1, self.steps - start.steps))
 
     def _watched_round(self) -> Iterator[int]:
         """Watch whether a step reads what an earlier step left: tensors in attributes that a module never declared,

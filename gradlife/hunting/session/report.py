@@ -76,7 +76,7 @@ def judged_aside(hunt: Hunt, about: About) -> HuntReport:
 
         return judged(hunt, snapshots, about)
 
-    return in_fork(work)
+    return hunt.aside(work)
 
 
 def judged_later_aside(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
@@ -87,7 +87,7 @@ def judged_later_aside(hunt: Hunt, clear: Clear, about: About) -> HuntReport:
 
         return judged_later(hunt, clear, about)
 
-    return in_fork(work)
+    return hunt.aside(work)
 
 
 def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -> HuntReport:
@@ -109,7 +109,7 @@ def with_late_growth(hunt: Hunt, report: HuntReport, memory_limit: int | None) -
         return late_growth(hunt, snapshots, report, memory_limit)
 
     try:
-        return in_fork(work)
+        return hunt.aside(work)
     except Exception as error:
         limit = f"growth on a slower clock could not be judged: {type(error).__name__}"
         return replace(report, limits=(limit, *report.limits))
@@ -125,7 +125,7 @@ def with_late_rounds(
 
         return late_growth(hunt, snapshots, report, memory_limit)
 
-    return in_fork(work)
+    return hunt.aside(work)
 
 
 def has_another_round(hunt: Hunt) -> bool:

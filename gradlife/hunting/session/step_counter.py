@@ -29,6 +29,7 @@ class Counter:
         self._gate = threading.RLock()  # threads may step at the same time; a look lets none pass
         self._errand: Callable[[], object] | None = None
         self._rest = 0  # of a round that an errand interrupts
+        self._late = 0  # steps since the round was full, while another thread judges what there is
         self.is_done = False
         self.on_done: Callable[[], None] = lambda: None
         self.left = 0
@@ -51,26 +52,36 @@ class Counter:
             self._resume()
 
     def _resume(self) -> None:
-        with self._lock:
-            if self.is_done:  # ended by another thread meanwhile
-                return
-            try:
-                left = next(self._plan, -1)
-                self._hunt.count_passed()
-                self.left = left
-            except MemoryError:  # a snapshot's own: the program must not die of it
-                self._hunt.shortage = SHORTAGE
-                self.left = -1
-            except Exception as error:
-                self._hunt.shortage = f"the hunt itself failed: {type(error).__name__}: {error}"
-                self.left = -1
+        if not self._lock.acquire(blocking=not self._hunt.lets_pass):
+            self._late += 1
+            self.left = 1
+            return
+        try:
+            self._go_on()
+        finally:
+            self._lock.release()
         if self.left < 0:
             self.is_done = True
             self.on_done()
 
+    def _go_on(self) -> None:
+        if self.is_done:  # ended by another thread meanwhile
+            return
+        try:
+            left = next(self._plan, -1)
+            self._hunt.count_passed()
+            self.left = left
+        except MemoryError:  # a snapshot's own: the program must not die of it
+            self._hunt.shortage = SHORTAGE
+            self.left = -1
+        except Exception as error:
+            self._hunt.shortage = f"the hunt itself failed: {type(error).__name__}: {error}"
+            self.left = -1
+
     def _take_passed(self) -> int:
-        """Steps that other threads have taken while the plan was under way: they are below zero."""
-        passed, self.left = max(0, -self.left), 0
+        """Steps that nothing was waiting for. Those of other threads while the plan is under way are below zero."""
+        passed = max(0, -self.left) + self._late
+        self.left = self._late = 0
         return passed
 
     def end(self) -> None:

@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 from gradlife import _heap
-from gradlife.hunting.process.forked import in_fork
 from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import PerStep
 
@@ -35,33 +34,38 @@ class Unreached:
         return PerStep(0.0, 0.0, rates["storage"], rates["grad_node"], nbytes, nbytes)
 
 
-def unreached(snapshot: StepSnapshot) -> Unreached | None:
-    """Counts of now, when the snapshot has just been taken; None where memory can't be searched, or is too short for it.
+@dataclass(frozen=True)
+class Counted:
+    """All objects in memory by family, and the bytes of storages."""
 
-    A copy of the process counts: the tables of classes take some 15 MB.
+    counts: dict[str, int]
+    bytes: int
+
+
+def counted() -> Counted | None:
+    """Count objects by family; None where memory cannot be searched.
+
+    Call it in a copy of the process, when a snapshot has just been taken: the tables of classes take some 15 MB.
     """
-    try:
-        counts, nbytes = in_fork(lambda: counted(snapshot))
-    except MemoryError:
-        return None
-    return Unreached(snapshot.steps, counts, nbytes) if counts else None
-
-
-def counted(snapshot: StepSnapshot) -> tuple[dict[str, int], int]:
-    """Count objects by family, and bytes, without those that are known; empty if memory cannot be searched."""
     try:
         rows, devices, lost, _, _ = _heap.native_census()
     except RuntimeError:
-        return {}, 0
+        return None
     if lost:
-        return {}, 0
+        return None
     counts: Counter[str] = Counter()
     for _, family, count, _ in rows:
         counts[family] += count
+    return Counted(counts, sum(size for _, _, size in devices))
+
+
+def unreached(found: Counted, snapshot: StepSnapshot) -> Unreached:
+    """Subtract what the snapshot of that moment has. Reads the graph: call it in a fork."""
+    counts = Counter(found.counts)
     for _, kind, count, _ in snapshot.graph.census():
         counts[kind] -= count
-    nbytes = sum(size for _, _, size in devices) - snapshot.totals.bytes
-    return {family: counts[family] for family in FAMILIES}, round(nbytes)
+    nbytes = round(found.bytes - snapshot.totals.bytes)
+    return Unreached(snapshot.steps, {family: counts[family] for family in FAMILIES}, nbytes)
 
 
 def grows(before: Unreached, after: Unreached) -> bool:

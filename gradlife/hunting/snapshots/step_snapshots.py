@@ -17,7 +17,7 @@ from gradlife import _heap
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.tensors import storage_header
 from gradlife.heap.torch_layout.torch import ensure_calibrated
-from gradlife.hunting.process.forked import CAN_FORK
+from gradlife.hunting.process.forked import CAN_FORK, NICENESS, end
 from gradlife.hunting.snapshots.compile_caches import Compiled, compiled_now
 from gradlife.model.hunt import PerStep
 
@@ -39,12 +39,33 @@ class SnapshotFile:
     """A file without a name, which is gone with this."""
 
     def __init__(self) -> None:
+        self.writer = 0  # the copy of the process that still writes it
         with tempfile.TemporaryFile(prefix="gradlife-snapshot-") as file:
             self.descriptor = os.dup(file.fileno())
 
     def __del__(self) -> None:
         if hasattr(self, "descriptor"):
             os.close(self.descriptor)
+
+    def is_written(self, *, waits: bool = False) -> bool:
+        """Is the file whole? MemoryError where its writer came to no good end."""
+        if self.writer:
+            try:
+                ended, status = os.waitpid(self.writer, 0 if waits else os.WNOHANG)
+            except ChildProcessError:  # a handler of the program's has heard of its end
+                ended, status = self.writer, 0
+            if not ended:
+                return False
+            self.writer = 0
+            if status:
+                raise MemoryError
+        return True
+
+    def give_up(self) -> None:
+        """End the copy that writes it."""
+        if self.writer:
+            end(self.writer)
+            self.writer = 0
 
 
 @dataclass
@@ -66,6 +87,10 @@ class StepSnapshot:
             assert self.file is not None
             self.opened = _heap.open_graph(self.file.descriptor)
         return self.opened
+
+    def is_written(self, *, waits: bool = False) -> bool:
+        """Can the graph be asked for? MemoryError where it never can."""
+        return self.file is None or self.file.is_written(waits=waits)
 
     @property
     def limits(self) -> list[str]:
@@ -102,22 +127,27 @@ class Collect(enum.Enum):
             gc.collect(1 if self is Collect.YOUNG else 2)
 
 
-def take_snapshot(steps: int, *, with_labels: bool = False, collect: Collect = Collect.ALL) -> StepSnapshot:
-    """Take a snapshot, after a collection unless the garbage itself is wanted."""
+def take_snapshot(
+    steps: int, *, with_labels: bool = False, collect: Collect = Collect.ALL, waits: bool = True
+) -> StepSnapshot:
+    """Take a snapshot, after a collection unless the garbage itself is wanted. It may be written later if nothing ``waits``."""
     ensure_calibrated()
     collect.run()
-    file = recorded(with_labels) if CAN_FORK else None
+    file = recorded(with_labels, waits) if CAN_FORK else None
     if file is not None:
         return StepSnapshot(steps, with_labels, file, compiled=compiled_now())
     graph = _heap.freeze(True, True, OWN_FOLDER, 0, LEAST_ATOM) if with_labels else walked()
     return StepSnapshot(steps, with_labels, opened=graph, compiled=compiled_now())
 
 
-def recorded(with_labels: bool) -> SnapshotFile | None:
-    """A file with the heap in it, which a copy of the process has written; None where there can't be one."""
+def recorded(with_labels: bool, waits: bool) -> SnapshotFile | None:
+    """A file with the heap in it, which a copy of the process writes; None where there can't be one."""
     try:
         file = SnapshotFile()
-        _heap.record(file.descriptor, with_labels, OWN_FOLDER, LEAST_ATOM)
+        if waits:
+            _heap.record(file.descriptor, with_labels, OWN_FOLDER, LEAST_ATOM)
+        else:
+            file.writer = _heap.start_record(file.descriptor, with_labels, OWN_FOLDER, LEAST_ATOM, NICENESS)
     except (OSError, MemoryError):
         return None
     return file

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from gradlife.hunting.growth import suspects as growth
+from gradlife.hunting.process.forked import CAN_FORK
+from gradlife.hunting.session import method
 from gradlife.hunting.session.method import Hunt
 from gradlife.hunting.session.step_counter import Counter
+from gradlife.hunting.snapshots import step_snapshots
 from gradlife.hunting.steps.schedule import schedule_for
 
 
@@ -22,3 +35,71 @@ def test_steps_of_other_threads_count_while_one_thread_is_kept_for_a_look() -> N
     hunt.close()
     assert [one.steps for one in hunt.snapshots] == [4, 4 + 3 + 5, 12 + 3 + 7, 22 + 3 + 19]
     assert hunt.steps == 44 + 3 + 5  # the round in which the collector rests has no such look
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="a copy of the process judges")
+def test_a_service_takes_steps_while_a_copy_judges_a_round(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    judge, go = growth.suspects, tmp_path / "go"
+
+    def wait_and_judge(*words: object) -> object:
+        while not go.exists():
+            time.sleep(0.01)
+        return judge(*words)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(method, "suspects", wait_and_judge)
+    hunt = Hunt(replace(schedule_for(None, is_endless=False), may_end=False), lets_pass=True)
+    counter = Counter(hunt)
+    steps = 0
+    while not counter.step():
+        steps += 1
+        if steps == 1000:
+            go.touch()
+    hunt.close()
+    assert (hunt.shortage, hunt.steps > 1000) == ("", True)
+    assert all(one.is_written() for one in hunt.snapshots)
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="a copy of the process judges")
+def test_a_step_of_a_service_does_not_wait_for_a_report() -> None:
+    lock, is_held, may_end = threading.RLock(), threading.Event(), threading.Event()
+
+    def report() -> None:
+        with lock:
+            is_held.set()
+            may_end.wait()
+
+    hunt = Hunt(schedule_for(40, is_endless=False), lets_pass=True)
+    counter = Counter(hunt, lock)
+    thread = threading.Thread(target=report)
+    thread.start()
+    is_held.wait()
+    for _ in range(10):
+        assert not counter.step()
+    may_end.set()
+    thread.join()
+    for _ in range(4):
+        counter.step()
+    hunt.settle()
+    counter.end()
+    hunt.close()
+    assert [one.steps for one in hunt.snapshots] == [14]
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="a copy of the process writes")
+def test_a_snapshot_whose_writer_dies_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(*words: object) -> int:
+        copy = os.fork()
+        if copy == 0:
+            os._exit(1)
+        return copy
+
+    monkeypatch.setattr(step_snapshots, "_heap", SimpleNamespace(start_record=die))
+    hunt = Hunt(schedule_for(40, is_endless=False), lets_pass=True)
+    counter = Counter(hunt)
+    for _ in range(4):
+        counter.step()
+    assert len(hunt.snapshots) == 1
+    hunt.settle()
+    counter.end()
+    hunt.close()
+    assert hunt.snapshots == []

@@ -1,0 +1,58 @@
+"""Whether ranks still work, by the processor time of their processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+#: A program that uses less of one processor than this, and less than so many seconds, only waits.
+SHARE, LEAST = 0.01, 0.05
+
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a group of processes has used so far."""
+
+    seconds: float  # of processors
+    is_running: bool  # is one of them on a processor, or waiting for one or for a disk?
+
+
+class Activity:
+    """Watches processes and what they have started."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+        self._seconds = 0.0
+
+    def idle_seconds(self, parents: Collection[int]) -> float:
+        """Seconds for which all descendants of these processes have done nothing but wait; call it again and again."""
+        now, found = time.monotonic(), usage_below(parents)
+        used = found.seconds - self._seconds
+        if found.is_running or abs(used) > max(LEAST, SHARE * (now - self._since)):
+            self._since, self._seconds = now, found.seconds
+        return now - self._since
+
+
+def usage_below(parents: Collection[int]) -> Usage:
+    """What all descendants of these processes have used, without the processes themselves."""
+    rows = list(processes())
+    inside = set(parents)
+    while fresh := {pid for pid, parent, _, _ in rows if parent in inside} - inside:
+        inside |= fresh
+    mine = [row for row in rows if row[0] in inside and row[0] not in parents]
+    return Usage(sum(seconds for *_, seconds in mine), any(state in "RD" for _, _, state, _ in mine))
+
+
+def processes() -> Iterable[tuple[int, int, str, float]]:
+    """Number, parent, state and processor seconds of each process; none where the system does not tell."""
+    with suppress(OSError):
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            with suppress(OSError, IndexError):
+                words = Path("/proc", name, "stat").read_text(errors="replace").rpartition(")")[2].split()
+                yield int(name), int(words[1]), words[0], sum(map(int, words[11:15])) / TICK
