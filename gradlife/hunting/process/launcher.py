@@ -26,23 +26,33 @@ try:
     import sitecustomize
 except ImportError:
     sys.modules["sitecustomize"] = own
-try:
-    from gradlife.hunting.run.launched import join_hunt
-except ImportError:  # a Python without gradlife
-    pass
-else:
-    join_hunt()
+if "-c" not in sys.orig_argv[:4] or {variable!r} in __import__("os").environ:  # not a process of multiprocessing
+    try:
+        from gradlife.hunting.run.launched import join_hunt
+    except ImportError:  # a Python without gradlife
+        pass
+    else:
+        join_hunt()
 """
 
 
 def follow_children(settings: Settings) -> None:
     """Let each Python that this process starts or becomes join the hunt from now on."""
-    folder = os.path.join(settings.folder, "site")
-    os.makedirs(folder, exist_ok=True)
-    Path(folder, "sitecustomize.py").write_text(SITECUSTOMIZE.format(folder=folder), encoding="utf-8")
+    follow_programs(settings.folder)
+    os.environ[VARIABLE] = replace(settings, channel=-1, requests=-1, is_interactive=False).dump()
+
+
+def follow_programs(root: str) -> None:
+    """Have each Python that this process starts look whether there is a hunt to join. ``root``: the folder of the hunt."""
+    folder = os.path.join(root, "site")
+    if os.path.exists(folder):
+        return
+    os.makedirs(folder)
+    Path(folder, "sitecustomize.py").write_text(
+        SITECUSTOMIZE.format(folder=folder, variable=VARIABLE), encoding="utf-8"
+    )
     paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
-    os.environ[VARIABLE] = replace(settings, channel=-1, requests=-1, is_interactive=False).dump()
 
 
 def claim(folder: str) -> bool:

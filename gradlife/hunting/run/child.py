@@ -480,11 +480,6 @@ def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
         os.write(settings.channel, f"{moment}\n".encode())
 
 
-def main() -> int:
-    """Run the program that the watching process asked for."""
-    return start(Child)
-
-
 def start(kind: Callable[[Settings], Child]) -> int:
     """Hunt, and return the exit status of the process. Usage errors are one line, as in the command."""
     settings = load_settings(sys.argv.pop())

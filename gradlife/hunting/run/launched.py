@@ -15,6 +15,7 @@ from gradlife.hunting.process.memory_limits import system_limit
 from gradlife.hunting.process.rank import join_launched, rank_of
 from gradlife.hunting.process.settings import Settings, load_settings
 from gradlife.hunting.run.child import END, Child
+from gradlife.hunting.run.processes import join_as_program
 from gradlife.hunting.session.step_counter import EnoughSteps
 from gradlife.hunting.steps.targets import MODULE_MARK
 
@@ -23,6 +24,8 @@ def join_hunt() -> None:
     """Called in a Python that a launcher started, before its program. Whatever fails, the program runs."""
     text = os.environ.get(VARIABLE)
     with suppress(Exception):
+        if text is None:
+            join_as_program(target_of(sys.orig_argv))
         if text is not None and os.path.isdir(load_settings(text).folder):
             settings = load_settings(text)
             rank = rank_of(os.environ)

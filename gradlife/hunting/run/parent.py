@@ -26,7 +26,7 @@ INTERVAL = 0.1
 #: Signals that are meant for the program. A terminal sends its own to the child as well.
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
-START = "import sys; from gradlife.{}.child import main; sys.exit(main())"
+START = "import sys; from gradlife.{} import main; sys.exit(main())"
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Guard:
 def command(settings: Settings) -> list[str]:
     """Return the command that starts the child: the same interpreter with the same options."""
     options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    part = "interactive" if settings.is_interactive else "hunting.run"
+    part = "interactive.child" if settings.is_interactive else "hunting.run.processes"
     return [sys.executable, *options, "-c", START.format(part), settings.dump()]
 
 

@@ -96,7 +96,7 @@ class PrefixedEntries:
         wanted = {id(code): Entry(code) for code in codes}
         found = []
         for function in functions_of(codes):
-            entry = wanted.get(id(function.__code__))
+            entry = wanted.get(id(plain_code(function.__code__)))  # a fork of a hunted process has counted it before
             if entry is not None:
                 self._prefix(function, entry)
                 found.append(entry)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gradlife.hunting.workers.worker import FOLDER, MEMORY, REPORT, Worker, is_written, worker_at
+from gradlife.hunting.workers.worker import FOLDER, MEMORY, REPORTS, Worker, is_written, worker_at
 from gradlife.model import hunt_codec
 from gradlife.model.codec import CodecError
 from gradlife.model.from_json import built
@@ -85,9 +85,10 @@ def wait_until_written(path: str) -> None:
 
 
 def report_at(path: str) -> HuntReport | None:
-    """The report of a worker."""
-    with suppress(OSError, CodecError):
-        return hunt_codec.loads(Path(path, REPORT).read_text(encoding="utf-8"))
+    """The best report of a worker."""
+    for name in REPORTS:
+        with suppress(OSError, CodecError):
+            return hunt_codec.loads(Path(path, name).read_text(encoding="utf-8"))
     return None
 
 

@@ -21,6 +21,9 @@ FOLDER = "workers"
 #: The files in the folder of a worker: who it is, its report, its memory, and the process that still writes the report.
 WHO, REPORT, MEMORY, WRITER = "who.json", "report.json", "memory.json", "writer.json"
 
+#: The reports that a worker may have left, the best one first; a process with steps of its own leaves several.
+REPORTS = (REPORT, "end", "answer", "interim")
+
 #: Workers of one kind that are hunted in: the others do the same.
 MOST_WORKERS = 4
 

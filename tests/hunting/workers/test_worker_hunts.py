@@ -21,7 +21,18 @@ HERE = Path(__file__).parent
 def hunted(folder: Path, name: str, *words: str) -> tuple[int, str, dict[str, Any]]:
     """Exit status, standard error, report."""
     done = subprocess.run(
-        [sys.executable, "-m", "gradlife", "hunt", "--json", "report.json", str(HERE / name), *words],
+        [
+            sys.executable,
+            "-m",
+            "gradlife",
+            "hunt",
+            "--fail-on",
+            "leak",
+            "--json",
+            "report.json",
+            str(HERE / name),
+            *words,
+        ],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -70,3 +81,20 @@ def test_workers_of_pools_are_hunted_by_their_tasks(tmp_path: Path, kind: str, w
     assert (status, report["verdict"]) == ((1, "leak") if what == "leaks" else (0, "clean"))
     found = [one["in_workers"] for one in report["findings"] if one["in_workers"]]
     assert [(one["kind"], one["step"]) for one in found] == ([(f"{kind} worker", "task")] if what == "leaks" else [])
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver", "subprocess", "terminated"])
+def test_a_leak_in_a_process_of_its_own_is_found_there(tmp_path: Path, method: str) -> None:
+    status, _, report = hunted(tmp_path, "processes_program.py", method, "leaks")
+    started = {"subprocess": "exec", "terminated": "fork"}.get(method, method)
+    assert (status, rows(report)) == (1, [("0", "leak", started)])
+    [finding] = report["findings"]
+    kind = "subprocess" if method == "subprocess" else "process"
+    assert (finding["in_workers"]["kind"], finding["in_workers"]["step"]) == (kind, "step")
+    assert finding["stored_at"]["source"] == "kept.append(found)"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_process_that_keeps_nothing_is_clean(tmp_path: Path, method: str) -> None:
+    status, _, report = hunted(tmp_path, "processes_program.py", method, "clean")
+    assert (status, report["verdict"], rows(report)) == (0, "clean", [("0", "clean", method)])

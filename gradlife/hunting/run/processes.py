@@ -1,0 +1,164 @@
+"""Hunts in processes that the program starts: `multiprocessing.Process` by any start method, and `subprocess` of Python.
+
+Each counts its own steps, and leaves its report at its end, or when it knows enough. The functions here that a new process
+calls are found by their names there, so they stay where they are.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gradlife.hunting.process.forked import CAN_FORK, fork
+from gradlife.hunting.process.import_watch import when_imported
+from gradlife.hunting.process.launcher import follow_programs
+from gradlife.hunting.process.program_files import is_library
+from gradlife.hunting.process.settings import Settings, load_settings
+from gradlife.hunting.run.child import END, Child, start
+from gradlife.hunting.session.interim_report import InterimReport
+from gradlife.hunting.steps.listening import hear_torch
+from gradlife.hunting.steps.sampling import Program, Sampling
+from gradlife.hunting.steps.schedule import LEAST_ROUNDS
+from gradlife.hunting.workers.entries import LEAVE_HUNT, start_method
+from gradlife.hunting.workers.hunt import keep_open
+from gradlife.hunting.workers.worker import VARIABLE, Worker, announce_writer, join
+
+#: The file with the settings of the hunts, in the folder that `VARIABLE` names.
+SETTINGS = "processes.json"
+
+#: Packages whose processes are no part of the program, or are hunted in as workers.
+OWN = ("multiprocessing", "concurrent", "gradlife")
+
+
+class ProcessHunt(Child):
+    """A hunt in this process, which another hunted process has started."""
+
+    def begin_hearing(self) -> None:
+        """Count the steps that come first: those of torch, repeated calls, else time."""
+        InterimReport(self, -1).start()
+        self._stay_alone()
+        self._sampling = Sampling()
+        hear_torch(self._begin_again, self._go_on, self._sampling)
+        by_time = functools.partial(self._begin_sampled, is_time=True)
+        self._sampling.start(self._begin_sampled, by_time, Program(compile("", "<no program>", "exec")))
+
+    def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
+        """Write a report from a copy of this process, so that its end waits for nothing."""
+        with self._lock:
+            if self._is_copy or self._has_ended or not CAN_FORK or not self._knows_something:
+                return
+            self._has_ended = moment == END
+            left = self.counter.left if self.counter is not None else 0
+            copy = fork()
+            if copy == 0:
+                self._write_and_exit(moment, status, left)
+            announce_writer(self._settings.folder, copy)
+
+    @property
+    def _knows_something(self) -> bool:
+        return self._answered is not None or len(self._hunt.snapshots) > LEAST_ROUNDS
+
+    def _write_and_exit(self, moment: str, status: int | None, left: int) -> None:
+        """Judge, with none of the pipes open whose end others wait for."""
+        try:
+            keep_open({one.file.descriptor for one in self._hunt.snapshots if one.file is not None})
+            self._is_copy = self._has_ended = False
+            if self.counter is not None:
+                self.counter.left = left
+            super().leave(moment, status, None)
+        finally:
+            self._is_copy = True
+            os._exit(0)
+
+
+class ParentHunt(Child):
+    """The hunt of the program itself."""
+
+    def run(self) -> int:
+        """Run the target; the status of the process."""
+        hunt_in_processes(self._settings, self._settings.folder)
+        return super().run()
+
+
+def main() -> int:
+    """Run the program that the watching process asked for."""
+    return start(ParentHunt)
+
+
+def hunt_in_processes(settings: Settings, folder: str) -> None:
+    """Hunt in the processes that this program starts from now on. They leave their reports in the folder."""
+    words = replace(settings, steps=None, step_on="", channel=-1, requests=-1, is_interactive=False, cut="", trial="")
+    Path(folder, SETTINGS).write_text(words.dump(), encoding="utf-8")
+    when_imported("multiprocessing.process", replace_start)
+    follow_programs(folder)
+
+
+def replace_start(module: Any) -> None:
+    """Have processes run with a hunt around what they run."""
+    plain = module.BaseProcess.start
+
+    @functools.wraps(plain)
+    def start(process: Any) -> None:
+        if not is_of_program(process):
+            plain(process)
+            return
+        process.run = functools.partial(run_process, process, type(process).run)
+        try:
+            plain(process)
+        finally:
+            vars(process).pop("run", None)
+
+    module.BaseProcess.start = start
+
+
+def is_of_program(process: Any) -> bool:
+    """Is it none that a library starts for itself, and none that is hunted in as a worker?"""
+    target = vars(process).get("_target")
+    module = str(getattr(target, "__module__", None) or "") if target is not None else type(process).__module__
+    return "run" not in vars(process) and module.partition(".")[0] not in OWN and "_utils.worker" not in module
+
+
+def run_process(process: Any, run: Callable[[Any], object]) -> None:
+    """Run what a process was started for."""
+    hunt = None
+    with suppress(Exception):
+        for leave in LEAVE_HUNT:
+            leave()
+        target = vars(process).get("_target")
+        label = getattr(target, "__qualname__", None) or type(process).__qualname__
+        hunt = new_hunt(Worker("process", str(label), -1, 0, "step", start_method()))
+    try:
+        run(process)
+    finally:
+        if hunt is not None:
+            hunt.leave(END, None, None)
+
+
+def join_as_program(name: str) -> None:
+    """Called in a Python that the program started as another program, a script of its own, before it runs."""
+    if not name.endswith(".py") or is_library(name):
+        return
+    hunt = new_hunt(Worker("subprocess", os.path.basename(name), -1, 0, "step", "exec"))
+    if hunt is not None:
+        atexit.register(hunt.leave, END, None, None)
+
+
+def new_hunt(worker: Worker) -> ProcessHunt | None:
+    """A hunt that has begun; None where the program is not hunted in, or enough processes are."""
+    root = os.environ.get(VARIABLE, "")
+    path = Path(root, SETTINGS)
+    joined = join(root, worker) if root and path.exists() else None
+    if joined is None:
+        return None
+    settings = load_settings(path.read_text(encoding="utf-8"))
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    hunt = ProcessHunt(replace(settings, folder=joined[0], target=str(main or settings.target)))
+    hunt.begin_hearing()
+    return hunt
