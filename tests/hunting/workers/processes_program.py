@@ -50,7 +50,8 @@ def main(method: str, what: str) -> None:
     elif method == "terminated":
         terminate()
     else:
-        process = multiprocessing.get_context(method).Process(target=work, args=(what == "leaks",))
+        multiprocessing.set_start_method(method)
+        process = multiprocessing.Process(target=work, args=(what == "leaks",))
         process.start()
         process.join()
         print(process.exitcode, "run" in vars(process))
