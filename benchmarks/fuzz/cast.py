@@ -149,7 +149,7 @@ def custom(
     over: Any = None,
     setup: bool = False,
 ) -> Any:
-    """A Function that keeps something on its ctx, saves something, and gives something new, a view, or its input.
+    """A Function that keeps something on its ctx, saves something, and gives something new, a view, its input or an error.
 
     With `setup` it is written in the two-part form.
     """
@@ -167,7 +167,9 @@ def custom(
         if gives == "dirty":
             ctx.mark_dirty(x)
         things = {"input": x, "output": y, "middle": middle, "view": y.view_as(y), "other": over, "itself": ctx}
-        if keep != "nothing":
+        if keep == "held":
+            lab.hold(ctx)
+        elif keep != "nothing":
             ctx.kept = things[keep]
         if save in things:
             ctx.save_for_backward(things[save])
@@ -183,6 +185,8 @@ def custom(
         def forward(ctx: Any, x: Any) -> Any:
             output = compute(x)
             prepare(ctx, (x,), output)
+            if gives == "error":
+                raise ValueError("raised in forward")
             return output
 
         @staticmethod

@@ -23,7 +23,7 @@ SAVED = {
     **dict.fromkeys(("exp", "tanh", "sigmoid", "relu"), ("_saved_result",)),
     "prod": ("_saved_self", "_saved_result"),
     "sum": ("_saved_self_sym_sizes",),
-    "view": ("_saved_self_sym_sizes", "_saved_dim"),
+    "view": ("_saved_self_sym_sizes", "_saved_dim", "_saved_dim1"),
 }
 QUESTIONS = (
     "{t}.is_leaf", "{t}.requires_grad", "{t}._version", "{t}.retains_grad", "{t}.output_nr", "{t}._is_view()",
@@ -85,7 +85,8 @@ def grad(draft: Draft) -> str | None:
     if name is None or wanted is None:
         return None
     flags = [draft.pick(FLAGS), draft.pick(("", "allow_unused=True", "materialize_grads=True"))]
-    call = ", ".join([f"{name}.sum()", f"[{wanted}]", *filter(None, flags)])
+    root, given = (f"{name}.sum()", "") if draft.often(0.7) else (name, f"fw.ones_like({name})")
+    call = ", ".join(filter(None, [root, f"[{wanted}]", given, *flags]))
     return draft.bind(f"fw.autograd.grad({call})[0]", Kind(draft.tensors[wanted].dims, "create" in call, "grad"))
 
 
@@ -173,9 +174,9 @@ def asked(draft: Draft) -> str | None:
     return f"lab.value('answer', {draft.pick(QUESTIONS).format(t=name)})"
 
 
-KEPT = ("nothing", "nothing", "input", "output", "middle", "view", "other", "itself")
+KEPT = ("nothing", "nothing", "input", "output", "middle", "view", "other", "itself", "held")
 SAVES = ("nothing", "input", "output", "middle", "view", "both", "other")
-GIVES = ("new", "new", "new", "view", "part", "input", "dirty", "two", "unmaterialized", "marked")
+GIVES = ("new", "new", "new", "error", "view", "part", "input", "dirty", "two", "unmaterialized", "marked")
 RETURN_TWO = ("two", "unmaterialized", "marked")
 BACKS = (
     "plain",

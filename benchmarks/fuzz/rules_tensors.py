@@ -10,11 +10,21 @@ BINARY = ("*", "+", "-", "/")
 NUMBERS = ("2", "0.5", "-1.5", "3.0")
 VIEWS = {
     0: ("view_as({0})", "unsqueeze(0)", "detach()", "expand(2)", "reshape(1)"),
-    1: ("view_as({0})", "narrow(0, 0, 1)", "unsqueeze(0)", "detach()", "view(-1, 1)", "expand(2, 2)", "select(0, 0)"),
-    2: ("view_as({0})", "t()", "squeeze()", "detach()", "view(-1)", "transpose(0, 1)", "select(0, 0)"),
+    1: (
+        "view_as({0})",
+        "narrow(0, 0, 1)",
+        "unsqueeze(0)",
+        "unsqueeze(-1)",
+        "detach()",
+        "view(-1, 1)",
+        "expand(2, 2)",
+        "select(0, 0)",
+    ),
+    2: ("view_as({0})", "t()", "squeeze()", "detach()", "view(-1)", "transpose(0, -1)", "select(0, 0)"),
 }
 CHANGED_DIMS = {
     "unsqueeze(0)": 1,
+    "unsqueeze(-1)": 1,
     "view(-1, 1)": 1,
     "expand(2)": 1,
     "expand(2, 2)": 1,

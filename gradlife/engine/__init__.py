@@ -74,7 +74,6 @@ from gradlife.engine.random import (
     get_rng_state,
     initial_seed,
     manual_seed,
-    seed,
     set_rng_state,
 )
 from gradlife.engine.releases import TORCH as _LIMITED
@@ -164,7 +163,6 @@ __all__ = [
     "random",
     "return_types",
     "save",
-    "seed",
     "set_warn_always",
     "is_warn_always_enabled",
     "serialization",

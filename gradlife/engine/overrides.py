@@ -8,8 +8,10 @@ gives the results the class. Releases before 1.7 ask nobody.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from types import ModuleType
+from typing import Any, NoReturn
 
 from gradlife import _engine
 
@@ -70,45 +72,92 @@ def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
     """Asks the classes of ``relevant_args``, subclasses first. TypeError: all of them gave NotImplemented."""
-    asked: list[Any] = []
-    for each in relevant_args:
-        if not _engine._overrides_torch_function(each) or any(type(each) is type(other) for other in asked):
-            continue
-        place = next((i for i, other in enumerate(asked) if issubclass(type(each), type(other))), len(asked))
-        asked.insert(place, each)
-    types = tuple(type(each) for each in asked)
-    for each in asked:
-        result = type(each).__torch_function__(public_api, types, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    name = f"{getattr(public_api, '__module__', None)}.{getattr(public_api, '__name__', public_api)}"
-    raise TypeError(
-        f"no implementation found for '{name}' on types that implement __torch_function__: {[type(e) for e in asked]}"
-    )
+    asked = _one_of_each_class(relevant_args, _has_own_function)
+    result = _first_answer(public_api, asked, args, kwargs)
+    if result is NotImplemented:
+        _refuse(f"{getattr(public_api, '__module__', None)}.{getattr(public_api, '__name__', public_api)}", asked)
+    return result
 
 
 def _ask(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Ask as PyTorch's C++ functions do, which leave out plain tensors."""
     is_setter = getattr(function, "__name__", "") == "__set__"  # which asks the class of the tensor, not of the value
-    return handle_torch_function(function, args[:1] if is_setter else _flat((*args, *kwargs.values())), *args, **kwargs)
+    relevant = args[:1] if is_setter else _flat((*args, *kwargs.values()))
+    asked = _one_of_each_class(relevant, _engine._overrides_torch_function)
+    result = _first_answer(function, asked, args, kwargs)
+    if result is not NotImplemented:
+        return result
+    if _engine._current_release() < ("torch", 200):
+        _refuse(_name_of(function), asked)
+    classes = "".join(f"\n  - tensor subclass {type(each)}" for each in asked)
+    raise TypeError(
+        f"Multiple dispatch failed for '{_name_of(function)}'; all __torch_function__ handlers returned NotImplemented:\n"
+        f"{classes}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"
+    )
+
+
+def _name_of(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, ModuleType):
+        return f"torch.{function.__name__}"
+    attribute = getattr(owner, "fget", owner)  # of a property
+    return ".".join(("torch.Tensor", *([attribute.__name__] if attribute is not None else []), function.__name__))
+
+
+def _refuse(name: str, asked: list[Any]) -> NoReturn:
+    types = [type(each) for each in asked]
+    raise TypeError(f"no implementation found for '{name}' on types that implement __torch_function__: {types}")
+
+
+def _has_own_function(value: Any) -> bool:
+    return getattr(type(value), "__torch_function__", disabled_torch_function_impl) is not disabled_torch_function_impl
+
+
+def _one_of_each_class(values: Iterable[Any], is_asked: Callable[[Any], bool]) -> list[Any]:
+    asked: list[Any] = []
+    for each in values:
+        if is_asked(each) and all(type(each) is not type(other) for other in asked):
+            place = next((i for i, other in enumerate(asked) if issubclass(type(each), type(other))), len(asked))
+            asked.insert(place, each)
+    return asked
+
+
+def _first_answer(function: Any, asked: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    types = tuple(type(each) for each in asked)
+    answers = (type(each).__torch_function__(function, types, args, kwargs) for each in asked)
+    return next((answer for answer in answers if answer is not NotImplemented), NotImplemented)
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
-    flat: list[Any] = []
-    for value in values:
-        flat += value if isinstance(value, (list, tuple)) else [value]
-    return flat
+    return [each for value in values for each in (value if isinstance(value, (list, tuple)) else (value,))]
 
 
 def asking(method: Any) -> Any:
-    """Ask the class of its tensor before a method that is written in Python."""
+    """Ask the class of its tensor before a method that is written in Python; what has a default is given by name."""
+    signature = inspect.signature(method)
+    optional = [each.name for each in signature.parameters.values() if each.default is not each.empty]
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _engine._overrides_torch_function(self):
-            return handle_torch_function(call, (self,), self, *args, **kwargs)
-        return method(self, *args, **kwargs)
+        if not _engine._overrides_torch_function(self):
+            return method(self, *args, **kwargs)
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        named = {name: given.arguments.pop(name) for name in optional}
+        return handle_torch_function(call, (self,), *given.arguments.values(), **named)
 
     return call
+
+
+def asking_property(method: Any) -> Any:
+    """Return a property that asks the class of its tensor."""
+
+    @functools.wraps(method)
+    def get(self: Any) -> Any:
+        return _ask(made.__get__, (self,), {}) if _engine._overrides_torch_function(self) else method(self)
+
+    made = property(get)
+    return made
 
 
 _engine._register("torch_function", _ask)

@@ -47,14 +47,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     is_sparse = is_sparse_csr = is_xpu = is_quantized = is_mkldnn = is_meta = is_nested = property(lambda self: False)
     is_cuda = is_mps = is_mtia = is_maia = is_ipu = is_xla = is_vulkan = _has_symbolic_sizes_strides = is_sparse
 
-    @property
-    @overrides.asking
+    @overrides.asking_property
     def T(self) -> Tensor:
         """A view with all dimensions in reverse order."""
         return self.permute(tuple(range(self.dim() - 1, -1, -1)))
 
-    @property
-    @overrides.asking
+    @overrides.asking_property
     def mT(self) -> Tensor:
         """A view with the last two dimensions swapped."""
         return self.transpose(-2, -1)
@@ -65,7 +63,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         warn_of_typed_storage()
         return typed(TensorBase.untyped_storage(self), self.dtype)
 
-    @overrides.asking
     def set_(self, source: Any = None, *window: Any, **named: Any) -> Self:
         """Moves this tensor to the memory of a storage or of another tensor, which share it from then on."""
         memory = untyped_for(source, self.dtype) if isinstance(source, TypedStorage) else source
@@ -123,6 +120,11 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         is_plain = cls is Tensor or cls.__name__ == "Parameter"
         return text_of(self, "tensor(" if is_plain else f"{cls.__name__}(")
 
+    @overrides.asking
+    def split(self, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+        """Views of ``split_size`` along ``dim``, one after another; a sequence gives the size of each."""
+        return super().split(split_size, dim)
+
     def __iter__(self) -> Iterator[Tensor]:
         if self.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
@@ -147,9 +149,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             )
         if id(self) not in memo:
             copied = rebuilding.deep_copy(self, plain_class(self), memo)
-            memo[id(self)] = copied
             copied.grad = copy.deepcopy(self.grad, memo)
-            copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
+            copied.__dict__ = copy.deepcopy(self.__dict__, memo)  # which copies a tensor twice that holds itself
+            memo[id(self)] = copied
         return memo[id(self)]
 
     @overrides.asking

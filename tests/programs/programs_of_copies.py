@@ -215,4 +215,11 @@ def classes_that_are_none_of_tensors(fw: Any) -> Any:
     return [attempt(lambda: x.as_subclass(int)), attempt(lambda: fw.Tensor._make_subclass(int, x))]
 
 
+def copies_of_a_tensor_that_holds_itself(fw: Any) -> Any:
+    x = fw.ones(2)
+    x.me = x
+    copied = copy.deepcopy(x)
+    return copied.me is x, copied.me is copied, copied.me.me is copied.me
+
+
 PROGRAMS = programs_in(globals())

@@ -208,7 +208,8 @@ void GraphTask::deliver(const Edge& edge, Tensor gradient) {
   require(pending != dependencies_.end(), "dependency not found for ", target->name());
   const bool is_ready = --pending->second == 0;
   if (is_ready) dependencies_.erase(pending);
-  if (!should_run(*target)) return;
+  const bool is_sole_root = roots_.size() == 1 && target == roots_[0].node.get();
+  if (!should_run(*target) && !(is_sole_root && has(target->policy(), traits::unneeded_root_calls_hooks))) return;
   auto slot = waiting_.find(target);
   if (slot == waiting_.end()) {
     slot = waiting_.emplace(target, ReadyNode{edge.node, TensorList(std::max<size_t>(target->num_inputs(), 1))}).first;

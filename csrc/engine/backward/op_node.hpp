@@ -33,7 +33,11 @@ inline SavedValue saved(const Scalar& value) {
   return result;
 }
 inline SavedValue saved(bool value) { return saved(Scalar::boolean(value)); }
-inline SavedValue saved(int64_t value) { return saved(Scalar(value)); }
+inline SavedValue saved(int64_t value) {
+  SavedValue result = saved(Scalar(value));
+  result.type = SavedValue::Type::index;
+  return result;
+}
 inline SavedValue saved(const Dims& sizes) {
   SavedValue result;
   result.type = SavedValue::Type::sizes;

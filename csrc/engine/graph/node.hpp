@@ -141,7 +141,7 @@ struct NodeSpec {
 
 // A saved value that is no tensor, for `_saved_NAME`.
 struct SavedValue {
-  enum class Type : uint8_t { none, integer, real, complex, boolean, sizes, text, list };
+  enum class Type : uint8_t { none, integer, index, real, complex, boolean, sizes, text, list };
   Type type = Type::none;
   int64_t integer = 0;
   double real = 0;

@@ -70,6 +70,7 @@ inline constexpr Trait has_backward_worker = until(107, false);  // up to 1.3 a 
 inline constexpr Trait failed_backward_leaves_queue = since(106, false);
 inline constexpr Trait accumulates_in_place = since(200, true);
 inline constexpr Trait ignores_strides_of_single_elements = since(200, false);
+inline constexpr Trait unneeded_root_calls_hooks = since(200, false);  // if there is one root
 inline constexpr Trait has_anomaly_parents = since(108, false);
 
 // Tensors.

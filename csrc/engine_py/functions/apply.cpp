@@ -92,14 +92,16 @@ void check_dirty(const Tensor& tensor, bool is_input, Py_ssize_t outputs) {
   }
 }
 
+bool has_gradient(const Tensor& tensor, const NodePtr& node, const OutputMarks& marks, bool is_executable) {
+  return is_executable && node && !contains(marks.non_differentiable, tensor) && is_differentiable(tensor->dtype());
+}
+
 // One output, made an output of `node` (or left without history): the tensor to return, which may be another one.
 Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs, const OutputMarks& marks,
                     bool is_executable, Py_ssize_t outputs) {
   const bool is_input = contains(inputs, tensor);
   const bool is_dirty = contains(marks.dirty, tensor);
-  const bool has_gradient =
-      is_executable && node && !contains(marks.non_differentiable, tensor) && is_differentiable(tensor->dtype());
-  if (!has_gradient) {
+  if (!has_gradient(tensor, node, marks, is_executable)) {
     if (!requires_grad(tensor)) return is_input && !is_dirty ? view_of_itself(tensor, marks) : tensor;
     if (is_input) return detach(tensor);
     if (tensor->meta() == nullptr || !tensor->meta()->view) detach_in_place(tensor);
@@ -117,12 +119,11 @@ Tensor give_history(Tensor tensor, const NodePtr& node, const TensorList& inputs
 }
 
 // An input that is given back as it is, as its class's own view_as shows it, where it overrides that.
-Ref seen_by_its_class(PyObject* output, const TensorList& inputs, const OutputMarks& marks) {
+Ref seen_by_its_class(PyObject* output, const TensorList& inputs, const OutputMarks& marks, bool is_view) {
   const Tensor& tensor = unwrap(output);
-  const bool is_as_is =
-      contains(inputs, tensor) && !contains(marks.dirty, tensor) && !contains(marks.non_differentiable, tensor);
-  if (!is_as_is || !overrides(output)) return Ref::borrow(output);
-  if (is_recording() || !requires_grad(tensor)) refuse_saved_by_setup(tensor, marks);
+  if (!is_view || !contains(inputs, tensor) || contains(marks.dirty, tensor) || !overrides(output))
+    return Ref::borrow(output);
+  refuse_saved_by_setup(tensor, marks);
   GradMode no_grad(false);
   Ref seen = checked(in_user_code([&] { return PyObject_CallMethod(output, "view_as", "O", output); }));
   if (!is_tensor(seen.get()))
@@ -221,15 +222,15 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     custom.is_tensor_input = inputs.is_tensor;
     custom.output_info.clear();
   }
+  // Since 2.0 it is looked at before anything else, and the context has it no longer if something fails from here on.
+  const bool looks_first = has(*object->policy, traits::checks_to_save_first);
+  if (is_executable && looks_first) check_to_save(object->to_save);
   OutputMarks marks{
       marked_tensors(object->dirty_tensors, "dirty_tensors", "mark_dirty can only accept variables, but argument "),
       marked_tensors(object->non_differentiable, "non_differentiable",
                      "mark_non_differentiable only accepts variable arguments, but got "),
       {}};
   if (inputs.has_setup_context) marks.saved_by_setup = saved_tensors_of(*object);
-  // Since 2.0 it is looked at before anything else, and the context has it no longer if something fails from here on.
-  const bool looks_first = has(*object->policy, traits::checks_to_save_first);
-  if (is_executable && looks_first) check_to_save(object->to_save);
   Ref to_save = Ref::steal(looks_first ? std::exchange(object->to_save, nullptr) : nullptr);
   Py_CLEAR(object->dirty_tensors);
   Py_CLEAR(object->non_differentiable);
@@ -248,7 +249,8 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
       PyTuple_SET_ITEM(results.get(), i, Py_NewRef(output));
       continue;
     }
-    const Ref seen = seen_by_its_class(output, inputs.tensors, marks);
+    const bool is_view = !requires_grad(unwrap(output)) || has_gradient(unwrap(output), node, marks, is_executable);
+    const Ref seen = seen_by_its_class(output, inputs.tensors, marks, is_view);
     const Tensor tensor = unwrap(seen.get());
     const Tensor given = give_history(tensor, node, inputs.tensors, marks, is_executable, count);
     if (is_executable) {
@@ -262,7 +264,7 @@ Ref wrap_outputs(PyObject* context, const NodePtr& node, UnpackedInputs inputs, 
     PyTuple_SET_ITEM(results.get(), i, wrap(given).release());
   }
   mark_views(results.get(), node, inputs.tensors, marks);
-  check_dirty_are_returned(marks.dirty, results.get());
+  check_dirty_are_returned(marks.dirty, outputs.get());
   if (!looks_first) to_save = Ref::steal(std::exchange(object->to_save, nullptr));
   if (is_executable) save_tensors(context, node, marks, to_save);
   Py_CLEAR(object->to_save);
@@ -339,6 +341,8 @@ PyObject* function_apply(PyObject* type, PyObject* const* arguments, Py_ssize_t 
     const NodePtr node = attach_node(context.get());
     UnpackedInputs inputs = unpack_inputs(arguments, count);
     inputs.has_setup_context = has_setup;
+    // Before forward: the inputs of a Function that fails live as long as its context.
+    if (node && inputs.is_executable && !node->policy().is_oneflow) node->set_next_edges(inputs.next_edges);
     Py_XSETREF(function_object(context.get())->needs_input_grad, Ref(inputs.needs_input_grad).release());
     Ref outputs = run_forward(type, context.get(), has_setup, arguments, count);
     return wrap_outputs(context.get(), node, std::move(inputs), std::move(outputs)).release();

@@ -47,6 +47,8 @@ Ref wrap_value(const SavedValue& value) {
   switch (value.type) {
     case SavedValue::Type::integer:
       return checked(PyLong_FromLongLong(value.integer));
+    case SavedValue::Type::index:  // PyTorch shows a negative one as an unsigned number
+      return checked(PyLong_FromUnsignedLongLong(static_cast<uint64_t>(value.integer)));
     case SavedValue::Type::real:
       return checked(PyFloat_FromDouble(value.real));
     case SavedValue::Type::complex:
@@ -57,7 +59,7 @@ Ref wrap_value(const SavedValue& value) {
       Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.sizes.size())));
       for (size_t i = 0; i < value.sizes.size(); ++i)
         PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
-                         checked(PyLong_FromLongLong(value.sizes[i])).release());
+                         checked(PyLong_FromUnsignedLongLong(static_cast<uint64_t>(value.sizes[i]))).release());
       return tuple;
     }
     case SavedValue::Type::text:

@@ -86,6 +86,9 @@ PyObject* tensor_make_subclass(PyObject*, PyObject* arguments, PyObject* keyword
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|p", const_cast<char**>(names), &type, &data, &requires))
       throw PythonError();
     require_tensor_class(type);
+    if (!is_tensor(data))
+      raise_python(PyExc_TypeError, "_make_subclass(): argument 'data' (position 2) must be Tensor, not %.200s",
+                   Py_TYPE(data)->tp_name);
     Tensor tensor = detach(unwrap(data));
     if (requires) set_requires_grad(tensor, true);
     return wrap_as(std::move(tensor), reinterpret_cast<PyTypeObject*>(type)).release();

@@ -164,6 +164,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject*) {
     if (is_tensor(data)) return wrap_as(ops::view_as_itself(unwrap(data)), type).release();
     if (PyTuple_GET_SIZE(arguments) > 1 || PyLong_Check(data))
       return wrap_as(empty(parse_dims(arguments), DType::float32), type).release();
+    if (PyFloat_Check(data)) raise_python(PyExc_TypeError, "new(): data must be a sequence (got float)");
     const Ref module = checked(PyImport_ImportModule("gradlife._engine"));
     const Ref made = checked(PyObject_CallMethod(module.get(), "tensor", "O", data));
     return wrap_as(variable_data(unwrap(made.get())), type).release();
@@ -172,6 +173,8 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* arguments, PyObject*) {
 
 // Tensor is the one class that derives from TensorBase.
 PyObject* refuse_subclass(PyObject* type, PyObject*, PyObject*) {
+  // CPython puts `+=` here, too, and takes a NotImplemented from here for its result.
+  reinterpret_cast<PyHeapTypeObject*>(type)->as_sequence.sq_inplace_concat = nullptr;
   const bool is_direct = reinterpret_cast<PyTypeObject*>(type)->tp_base == state().tensor_base;
   if (!is_direct || state().tensor_class == nullptr) return Py_NewRef(Py_None);
   PyErr_SetString(PyExc_RuntimeError, "Cannot subclass _TensorBase directly");

@@ -84,6 +84,15 @@ def backward(
     wanted = _sequence(inputs) if inputs is not None else ()
     if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots = _sequence(tensors)
+    if _engine._current_release() >= ("torch", 211) and overrides.has_torch_function((*roots, *wanted)):
+        named = {
+            "retain_graph": retain_graph,
+            "create_graph": create_graph,
+            "inputs": None if inputs is None else wanted,
+        }
+        overrides.handle_torch_function(backward, (*roots, *wanted), roots, grad_tensors=grad_tensors, **named)
+        return
     if create_graph and not _warned:
         _warned.append(True)
         warnings.warn(
@@ -94,7 +103,6 @@ def backward(
             UserWarning,
             stacklevel=3,
         )
-    roots = _sequence(tensors)
     gradients = _make_gradients(roots, _sequence(grad_tensors) if grad_tensors is not None else (None,) * len(roots))
     keep = create_graph if retain_graph is None else retain_graph
     with _restricting(bool(wanted)):
@@ -169,7 +177,7 @@ def _make_gradients(roots: Sequence[Any], gradients: Sequence[Any]) -> tuple[Ten
 def _make_gradient(index: int, root: Any, gradient: Any) -> Tensor | None:
     shape, dtype = _shape_and_dtype(root)
     if isinstance(gradient, Tensor):
-        if shape != gradient.shape:
+        if shape != gradient.size():
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a shape of "
                 f"{shape}."

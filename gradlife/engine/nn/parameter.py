@@ -29,9 +29,13 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if plain_class(tensor) in (Tensor, Parameter):
             return TensorBase._make_subclass(cls, tensor.detach(), requires_grad)
         marked: Any = tensor.detach().requires_grad_(requires_grad)
-        if type(marked) is not type(tensor):
-            marked = TensorBase._make_subclass(type(tensor), tensor.detach(), requires_grad)
-        marked._is_param = True
+        if not isinstance(marked, Tensor) or plain_class(marked) is not plain_class(tensor):
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {type(tensor).__name__} requires that detach() returns an "
+                f"instance of the same type, but return type {type(marked).__name__} was found instead. To use the type as a "
+                "Parameter, please correct the detach() semantics defined by its __torch_dispatch__() implementation."
+            )
+        marked.__dict__["_is_param"] = True
         return marked
 
     __torch_function__ = overrides.disabled_torch_function_impl

@@ -99,11 +99,6 @@ class TorchDispatchMode:
         _modes.stack.pop()
         _engine._watch_operations(bool(_modes.stack))
 
-    @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> Self:
-        """Enter a new mode."""
-        return cls(*args, **kwargs)
-
 
 def _get_current_dispatch_mode() -> TorchDispatchMode | None:
     return _modes.stack[-1] if _modes.stack else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gradlife.engine as torch
-from gradlife.engine.random import fork_rng
 
 
 def drawn() -> list[float]:
@@ -26,11 +25,3 @@ def test_a_state_can_be_put_back_in_the_middle_of_a_pair_of_normal_numbers() -> 
     first = drawn()
     torch.set_rng_state(state)
     assert drawn() == first
-
-
-def test_a_fork_leaves_no_trace() -> None:
-    state = torch.get_rng_state().tolist()
-    with fork_rng():
-        torch.manual_seed(3)
-        drawn()
-    assert torch.get_rng_state().tolist() == state
