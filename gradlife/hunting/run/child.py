@@ -14,7 +14,7 @@ from dataclasses import replace
 from types import CodeType
 from typing import NoReturn
 
-from gradlife.errors import GradlifeError
+from gradlife.errors import GradlifeError, OutputError
 from gradlife.hunting.findings.main_source import program_of
 from gradlife.hunting.process.import_watch import when_imported
 from gradlife.hunting.process.launcher import claim, follow_children, is_claimed_by
@@ -471,10 +471,13 @@ def guarded(run: Callable[[], None]) -> Ended:
 
 
 def write_report(report: HuntReport, settings: Settings, moment: str) -> None:
-    """Leaves a report whole or not at all."""
+    """Leaves a report whole or not at all. OutputError: the disk is full, or files may not be so large."""
     path = os.path.join(settings.folder, moment)
-    with open(f"{path}.partial", "w", encoding="utf-8") as file:
-        file.write(hunt_codec.dumps(report))
+    try:
+        with open(f"{path}.partial", "w", encoding="utf-8") as file:
+            file.write(hunt_codec.dumps(report))
+    except OSError as error:
+        raise OutputError(f"the report of the hunt cannot be written to {settings.folder}: {error.strerror}") from error
     os.replace(f"{path}.partial", path)
     if settings.channel >= 0:
         os.write(settings.channel, f"{moment}\n".encode())
