@@ -76,13 +76,12 @@ def run_all(arguments: argparse.Namespace, folder: Path) -> Iterator[Row]:
     scripts = [path for path in sorted(SCRIPTS.glob("*/*.py")) if arguments.k in f"{path.parent.name}/{path.stem}"]
 
     def one(script: Path) -> Row:
-        return run_program(script, folder, arguments.limit, not arguments.planted, not arguments.unmodified)
+        row = run_program(script, folder, arguments.limit, not arguments.planted, not arguments.unmodified)
+        print("\n".join(misses(row) or [f"{row.program}: right"]), file=sys.stderr, flush=True)
+        return row
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for row in pool.map(one, scripts):
-            for text in misses(row):
-                print(text, file=sys.stderr)
-            yield row
+        yield from pool.map(one, scripts)
 
 
 def misses(row: Row) -> list[str]:
@@ -176,11 +175,14 @@ def main() -> int:
     parser.add_argument("--planted", action="store_true", help="only hunts with a planted leak")
     parser.add_argument("--unmodified", action="store_true", help="only programs as they are")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time (default 1)")
-    parser.add_argument("--limit", type=float, default=300, help="seconds after which a run is killed (default 300)")
+    parser.add_argument("--limit", type=float, default=900, help="seconds after which a run is killed (default 900)")
+    parser.add_argument("--keep", metavar="FOLDER", help="leave scripts, reports and output here")
     parser.add_argument("--json", metavar="FILE", help="write the rows here as well")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="real-") as folder:
-        rows = list(run_all(arguments, Path(folder)))
+        kept = Path(arguments.keep or folder)
+        kept.mkdir(parents=True, exist_ok=True)
+        rows = list(run_all(arguments, kept.absolute()))
     print_rows(rows)
     if arguments.json:
         Path(arguments.json).write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")

@@ -289,13 +289,14 @@ torch.manual_seed(0)
         "outputs kept by a handler",
         ("predictions",),
         (
+            ("import torch\n", "import torch\nfrom ignite.engine import Events\n"),
             (
                 "trainer.run()",
                 """\
 predictions = []
 
 
-@trainer.on("iteration_completed")
+@trainer.on(Events.ITERATION_COMPLETED)
 def keep(engine):
     predictions.append([one["pred"] for one in engine.state.output])
 

@@ -12,6 +12,9 @@ from collections.abc import Iterator
 #: The module in which a program starts; in a notebook or prompt it has no file.
 MAIN = "__main__"
 
+#: Python's and Debian's names of a folder of installed packages.
+PACKAGES = frozenset({"site-packages", "dist-packages"})
+
 
 def program_modules() -> Iterator[str]:
     """Yield the names of loaded modules that belong to the program. Runs none of their code."""
@@ -39,7 +42,15 @@ def is_program(file: str) -> bool:
 
 @functools.cache
 def foreign_folders() -> tuple[str, ...]:
-    """Return the folders of installed packages."""
-    folders = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")}
-    folders |= {site.getusersitepackages(), os.path.dirname(os.path.dirname(__file__))}
-    return tuple(os.path.join(folder, "") for folder in folders)
+    """Return the folders of installed packages, of Python and of gradlife."""
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    folders.add(os.path.dirname(os.path.dirname(__file__)))
+    return (*package_folders(), *(os.path.join(folder, "") for folder in folders))
+
+
+@functools.cache
+def package_folders() -> tuple[str, ...]:
+    """Return the folders of installed packages: also those of an environment that this one borrows from."""
+    folders = {sysconfig.get_path(name) for name in ("purelib", "platlib")} | {site.getusersitepackages()}
+    folders |= {path for path in map(os.path.abspath, sys.path) if os.path.basename(path) in PACKAGES}
+    return tuple(os.path.join(folder, "") for folder in sorted(folders))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-import site
-import sysconfig
+
+from gradlife.heap.program_modules import package_folders
 
 GRADLIFE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
 
@@ -18,10 +18,3 @@ def is_library(file: str) -> bool:
         return False
     rest = next((path[len(folder) :] for folder in package_folders() if path.startswith(folder)), "")
     return bool(rest) and rest.split(os.sep)[0] != "torch"
-
-
-@functools.cache
-def package_folders() -> tuple[str, ...]:
-    """Folders of installed packages."""
-    folders = {sysconfig.get_path(name) for name in ("purelib", "platlib")} | {site.getusersitepackages()}
-    return tuple(os.path.join(folder, "") for folder in folders)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from gradlife import _heap
+from gradlife.heap.program_modules import package_folders
 from gradlife.heap.scan import OWN_FOLDER
 from gradlife.heap.torch_layout.torch import ensure_calibrated, undisturbed
 from gradlife.hunting.snapshots.creation_sites import Notes
@@ -135,9 +135,7 @@ def foreign_files() -> tuple[str, ...]:
     """Return the path prefixes of installed packages and of code without a file: shown only if there is no other
     line.
     """
-    paths = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
-    paths |= {path for path in sys.path if os.path.basename(path) in {"site-packages", "dist-packages"}}
-    return (GIVEN, *(os.path.join(path, "") for path in sorted(paths)))
+    return (GIVEN, *package_folders())
 
 
 def tensor_watch(torch: Any) -> tuple[tuple[type, ...], int, int] | None:

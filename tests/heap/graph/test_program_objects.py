@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from gradlife.heap import Snapshot, open_snapshot
+from gradlife.heap import Snapshot, open_snapshot, program_modules
 from gradlife.heap.program_paths import PYTHON
 from gradlife.heap.views.overview import program_view
 from gradlife.heap.views.program_objects import ProgramObjects
@@ -121,3 +122,18 @@ def test_a_file_without_names_says_nothing_of_the_program(heap: Snapshot, tmp_pa
     assert ("program", "__main__") in heap.notes
     assert ("program", "__main__") not in nameless.notes
     assert ProgramObjects(nameless).rows(8) == ()
+
+
+def test_packages_of_an_environment_that_this_one_borrows_from_are_not_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As with --system-site-packages: torch's own sources were searched for the line that stores."""
+    caches = (program_modules.package_folders, program_modules.foreign_folders)
+    with monkeypatch.context() as changed:
+        changed.setattr("sys.path", [*sys.path, "/opt/base/lib/python3/dist-packages"])
+        for cache in caches:
+            cache.cache_clear()
+        assert not program_modules.is_program("/opt/base/lib/python3/dist-packages/torch/nn/modules/module.py")
+        assert program_modules.is_program("/opt/base/lib/python3/train.py")
+    for cache in caches:
+        cache.cache_clear()

@@ -9,9 +9,9 @@ from monai.transforms import Compose, RandFlipd, RandGaussianNoised, ScaleIntens
 from monai.utils import set_determinism
 
 set_determinism(0)
-rows = [{"image": torch.rand(1, 16, 16), "label": torch.zeros(1, 16, 16)} for _ in range(24)]
+rows = [{"image": torch.rand(1, 32, 32), "label": torch.zeros(1, 32, 32)} for _ in range(24)]
 for row in rows:
-    row["label"][:, 4:12, 4:12] = 1
+    row["label"][:, 8:24, 8:24] = 1
     row["image"] += row["label"]
 transform = Compose(
     [ScaleIntensityd("image"), RandFlipd(["image", "label"], prob=0.5), RandGaussianNoised("image", prob=0.5)]
