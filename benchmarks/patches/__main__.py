@@ -1,15 +1,14 @@
 """Hunt the leaking cases of a corpus and the planted leaks: is the stored line right, and what does its patch do?
 
-Run with `make bench-patch CORPUS=FOLDER`. A patch is tried with `gradlife hunt --fix`: it is right if it ends the leak and
-leaves the losses as they are.
+Run with `make bench-patch CORPUS=FOLDER`. A patch is right if `git apply` takes it, a hunt of the changed program is clean,
+and the program computes the same: what it prints, its losses, results, weights and gradients. The statements that store
+are labelled in `benchmarks/patches/labels.py`. With `--json FILE` a run goes on where one was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import random
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,26 +19,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.corpus.cases import bare, read_case, write_copy
-from benchmarks.corpus.running import Hunted, hunt
-from benchmarks.patches.labels import CORPUS, PROGRAMS, is_right
-from benchmarks.programs.planted import FOLDER
+from benchmarks.corpus.running import hunt
+from benchmarks.patches.jobs import Job, all_jobs
+from benchmarks.patches.labels import is_right
+from benchmarks.patches.trial import FIXED, tried
 
 RIGHT, UNSURE, WRONG, NONE = "right", "unsure", "wrong", "none"
-FIXED, NOT_FIXED = "fixed", "not fixed"
 
 #: Shares that are asked for.
 LINES_ASKED, PATCHES_ASKED = 0.95, 0.70
-
-
-@dataclass(frozen=True)
-class Job:
-    """A hunt to make."""
-
-    name: str
-    target: str
-    accepted: tuple[str, ...]
-    arguments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,51 +35,44 @@ class Row:
     """What came of one."""
 
     name: str
-    line: str  # right, unsure: right and marked as unsure, wrong, none
+    line: str  # right, unsure: marked as unsure, right or not, wrong, none
     source: str
-    patch: str  # fixed, not fixed, none
+    patch: str  # fixed, none, or what is wrong with it
     change: str  # the lines that the patch adds
     seconds: float
-    said: str = ""
+    codes: str = ""
 
 
-def judge(job: Job, hunted: Hunted) -> Row:
-    """The first finding that has a line or a patch."""
-    document = hunted.document or {"findings": []}
-    findings = document["findings"]
+def row_of(job: Job, limit: float) -> Row:
+    """Hunt a program, and try the patch of the first finding that has one."""
+    hunted = hunt(job.target, job.folder, limit, job.arguments)
+    findings = (hunted.document or {"findings": []})["findings"]
     stored = next((one["stored_at"] for one in findings if one.get("stored_at")), None)
     patch = next((one["patch"] for one in findings if one.get("patch")), None)
-    line, source = NONE, ""
-    if stored is not None:
-        source = str(stored["source"])
-        is_sure = stored["confidence"] == "sure"
-        line = (RIGHT if is_sure else UNSURE) if is_right(source, job.accepted) else (WRONG if is_sure else UNSURE)
-    tried = (FIXED if hunted.said.startswith("fixed: ") else NOT_FIXED) if patch is not None else NONE
+    source = str(stored["source"]) if stored is not None else ""
+    line = NONE if stored is None else judged(source, stored["confidence"], job.accepted)
+    came_of = tried(job, patch["diff"], limit) if patch is not None else NONE
     change = " ".join(patch["added"]) if patch is not None else ""
-    return Row(job.name, line, source, tried, change, round(hunted.seconds, 1), hunted.said[:200])
+    return Row(
+        job.name,
+        line,
+        source,
+        came_of,
+        change,
+        round(hunted.seconds, 1),
+        " ".join(str(one["code"]) for one in findings),
+    )
 
 
-def corpus_jobs(corpus: Path, folder: Path) -> Iterator[Job]:
-    """The cases that keep memory, as copies without their labels."""
-    chance = random.Random(0)
-    for name, accepted in CORPUS.items():
-        path = corpus / f"{name}.py"
-        if path.is_file():
-            copy = write_copy(bare(read_case(path).tree), folder, chance)
-            yield Job(name, f"{copy.name}::step", accepted)
-
-
-def program_jobs(folder: Path) -> Iterator[Job]:
-    """The planted leaks, in copies of the programs: a patch is only given below the working folder."""
-    for path in FOLDER.glob("*.py"):
-        shutil.copy(path, folder)
-    for name, accepted in PROGRAMS.items():
-        program, _, leak = name.partition("-")
-        yield Job(name, f"{program}.py", accepted, ("--leak", leak))
+def judged(source: str, confidence: str, accepted: tuple[str, ...]) -> str:
+    """Is a stored line right? A wrong one that is said to be unsure misleads nobody."""
+    if confidence != "sure":
+        return UNSURE
+    return RIGHT if is_right(source, accepted) else WRONG
 
 
 def print_rows(rows: list[Row]) -> None:
-    """A row a case, then the shares."""
+    """Print a row a case, then the shares."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 170)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in ("case", "line", "statement", "patch", "change", "s"):
@@ -111,7 +92,7 @@ def sums(rows: list[Row]) -> Iterator[str]:
     given = [row for row in rows if row.patch != NONE]
     yield f"patches given: {len(given)} of {len(rows)} ({share(len(given), rows):.0%}; asked for {PATCHES_ASKED:.0%})"
     fixed = sum(row.patch == FIXED for row in given)
-    yield f"patches that end the leak and leave the losses: {fixed} of {len(given)} (asked for all)"
+    yield f"patches that make their case clean and change nothing that it computes: {fixed} of {len(given)} (asked for all)"
 
 
 def share(count: int, rows: list[Row]) -> float:
@@ -123,8 +104,16 @@ def is_reached(rows: list[Row]) -> bool:
     """Is all that is asked for reached?"""
     right = sum(row.line == RIGHT for row in rows)
     given = sum(row.patch != NONE for row in rows)
-    is_safe = all(row.patch != NOT_FIXED and row.line != WRONG for row in rows)
+    is_safe = all(row.patch in {FIXED, NONE} and row.line != WRONG for row in rows)
     return is_safe and share(right, rows) >= LINES_ASKED and share(given, rows) >= PATCHES_ASKED
+
+
+def known_rows(path: str | None) -> dict[str, Row]:
+    """The rows that an earlier run wrote, one a line."""
+    if path is None or not Path(path).is_file():
+        return {}
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return {row.name: row for row in (Row(**json.loads(line)) for line in lines)}
 
 
 def main() -> int:
@@ -134,23 +123,23 @@ def main() -> int:
     parser.add_argument("-k", metavar="TEXT", default="", help="only cases with this in their name")
     parser.add_argument("--jobs", type=int, default=1, help="hunts at a time (default 1)")
     parser.add_argument("--limit", type=float, default=300, help="seconds after which a hunt is killed (default 300)")
-    parser.add_argument("--json", metavar="FILE", help="write the rows here as well")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the rows here, one a line; those in it are not made again"
+    )
     arguments = parser.parse_args()
-    rows: list[Row] = []
+    rows = known_rows(arguments.json)
     with tempfile.TemporaryDirectory(prefix="patches-") as name, ThreadPoolExecutor(arguments.jobs) as pool:
-        folder = Path(name)
-        jobs = [*corpus_jobs(Path(arguments.corpus), folder), *program_jobs(folder)]
-        jobs = [job for job in jobs if arguments.k in job.name]
-        options = ("--fix",)
-        for row in pool.map(
-            lambda job: judge(job, hunt(job.target, folder, arguments.limit, job.arguments, options)), jobs
-        ):
+        jobs = [job for job in all_jobs(Path(arguments.corpus), Path(name)) if arguments.k in job.name]
+        todo = [job for job in jobs if job.name not in rows]
+        for row in pool.map(lambda job: row_of(job, arguments.limit), todo):
             print(f"{row.name}: line {row.line}, patch {row.patch}", file=sys.stderr, flush=True)
-            rows.append(row)
-    print_rows(rows)
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
-    return 0 if is_reached(rows) else 1
+            rows[row.name] = row
+            if arguments.json:
+                with open(arguments.json, "a", encoding="utf-8") as file:
+                    file.write(f"{json.dumps(asdict(row))}\n")
+    found = [rows[job.name] for job in jobs if job.name in rows]
+    print_rows(found)
+    return 0 if is_reached(found) else 1
 
 
 if __name__ == "__main__":

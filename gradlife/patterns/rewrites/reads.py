@@ -49,11 +49,11 @@ class Reader:
                 return False
             if is_like(node, target) and not self._is_harmless(node, 0):
                 return False
-            if others and last_name(node) == others and not self._is_taken_apart(node):
+            if others and last_name(node) == others and not self.is_taken_apart(node):
                 return False
         return True
 
-    def _is_taken_apart(self, node: ast.AST) -> bool:
+    def is_taken_apart(self, node: ast.AST) -> bool:
         """Whether a dictionary is only read by one literal key, or created here."""
         up = self.parent(node)
         if isinstance(up, ast.Subscript) and up.value is node:

@@ -1,0 +1,40 @@
+"""Attributes that a library reads: what the program stores in one of them has a reader that its own files do not show."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+
+from gradlife.heap.program_modules import is_program
+from gradlife.hunting.stores.place import Place, PlaceKind
+
+
+def is_known_to_library(place: Place) -> bool:
+    """Is it an attribute that a class of a library has, or whose name stands in the file of such a class?"""
+    if place.kind is not PlaceKind.ATTRIBUTE:
+        return False
+    return any(is_known_to(owner, place.name) for owner in place.owners)
+
+
+def is_known_to(owner: str, name: str) -> bool:
+    """Has this class, if it is a library's, the attribute? No code of it runs."""
+    module, _, qualified = owner.rpartition(".")
+    found = sys.modules.get(module)
+    file = getattr(found, "__file__", None)
+    if found is None or module == "__main__" or (isinstance(file, str) and is_program(file)):
+        return False
+    one = vars(found).get(qualified)
+    if isinstance(one, type) and name in type.__dict__["__dict__"].__get__(one):
+        return True
+    return isinstance(file, str) and re.search(rf"[.'\"]{re.escape(name)}\b", text_of(file)) is not None
+
+
+@functools.lru_cache(maxsize=16)
+def text_of(file: str) -> str:
+    """A source file; empty where it cannot be read."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as opened:
+            return opened.read()
+    except OSError:
+        return ""

@@ -1,0 +1,143 @@
+"""The rewrites that fit a trace, the one that changes least first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+from gradlife.hunting.stores.library_names import is_known_to_library
+from gradlife.hunting.stores.mechanisms import REGISTRATIONS
+from gradlife.hunting.stores.place import Place, container_in, is_tensor, is_text, place_at, places_outward
+from gradlife.hunting.stores.place_statements import assigns
+from gradlife.hunting.stores.program_sources import Source
+from gradlife.hunting.stores.statements import Statement, search
+from gradlife.hunting.stores.stored_at import is_initial, may_hold
+from gradlife.model.growth import Growth
+from gradlife.model.trace import Step, Trace
+from gradlife.patterns.rewrites.bounded_cache import bounded_cache
+from gradlife.patterns.rewrites.grad_with_graph import without_gradient
+from gradlife.patterns.rewrites.hook_argument import with_own_argument
+from gradlife.patterns.rewrites.kept_graph import without_graph
+from gradlife.patterns.rewrites.kept_loss import keep_number
+from gradlife.patterns.rewrites.kept_traceback import without_traceback
+from gradlife.patterns.rewrites.log_text import log_text
+from gradlife.patterns.rewrites.pack_hook import packed_without_graph
+from gradlife.patterns.rewrites.saved_on_ctx import saved_for_backward
+from gradlife.patterns.rewrites.site import Site
+from gradlife.patterns.rewrites.unread_store import keep_newest, keep_nothing
+from gradlife.patterns.rewrites.unused_graph import without_unused_graph
+
+#: A tensor with its graph in a container that grows.
+KEPT_GRAPH = "GL402"
+
+#: The shape of a tensor with one element, as shown.
+SCALAR = " []"
+
+#: Items of a container that is no place of growth.
+FEW = 8
+
+#: A file and the text that it would have.
+Change = tuple[Source, str | None]
+
+
+def changes(
+    code: str, trace: Trace, line: int, source: Source, sources: Sequence[Source], growth: Growth
+) -> Iterator[Change]:
+    """The rewrites that fit the trace, the one that changes least first."""
+    trees = [one.tree for one in sources]
+    held = container_in(trace.steps, growth.step)
+    place = place_at(trace.steps[held - 1]) if held else None
+    if code == KEPT_GRAPH and place is not None and holds_scalars(trace, growth):
+        yield source, keep_number(source.text, line, place.name, trees)
+    if any(hop.label == "__traceback__" for step in (*trace.steps, *trace.cycle) for hop in step.hops):
+        yield source, without_traceback(source.text, source.tree, line, trees)
+    is_growing = held is not None and (growth.step == held or (trace.steps[held].length or 0) >= FEW)
+    if not is_growing:
+        yield from of_tensors(trace, line, source, sources)
+    site = Site(source.text, source.tree, line, "", trees)
+    for rewrite in (log_text, bounded_cache, packed_without_graph, without_gradient):
+        yield source, rewrite(site)
+    if any(hop.label in REGISTRATIONS for step in trace.cycle for hop in step.hops):
+        yield source, with_own_argument(site)
+    yield from of_unread(trace, held if is_growing else None, site, source)
+
+
+def of_tensors(trace: Trace, line: int, source: Source, sources: Sequence[Source]) -> Iterator[Change]:
+    """Yield the rewrites of statements that give a place a tensor with its graph."""
+    trees = [one.tree for one in sources]
+    for place in places_of_tensors(trace):
+        one = only_statement(place, sources, (source.file, line))
+        if one is not None:
+            yield one.source, without_graph(one.source.text, one.source.tree, one.line, place.name, trees)
+            yield one.source, saved_for_backward(one.source.text, one.source.tree, one.line, place.name, trees)
+            site = Site(one.source.text, one.source.tree, one.line, place.name, trees)
+            yield one.source, without_unused_graph(site)
+
+
+def of_unread(trace: Trace, held: int | None, site: Site, source: Source) -> Iterator[Change]:
+    """Yield the rewrites of a statement that stores what the program never reads."""
+    steps = trace.steps or (*trace.cycle, *trace.cycle[:1])
+    last = len(steps) - 1 if held is None else held - 1
+    for _, place in places_outward(steps, last):
+        if not is_known_to_library(place):
+            named = replace(site, name=place.name)
+            if held is not None:
+                yield source, keep_newest(named, keys_to_graph(trace, held))
+            yield source, keep_nothing(named, partial(is_foreign, place))
+
+
+def is_foreign(place: Place, name: str) -> bool:
+    """May a library read another attribute of the object that has this one?"""
+    return is_known_to_library(replace(place, name=name))
+
+
+def keys_to_graph(trace: Trace, held: int) -> list[str | int] | None:
+    """The keys and indexes from an item of a container to the tensor in it that has a graph; None if there is none."""
+    keys: list[str | int] = []
+    for step in trace.steps[held + 1 :]:
+        if is_tensor(step):
+            return keys if has_graph(step, trace) else None
+        if step.type == "dict" and step.hops and is_text(step.hops[0]):
+            keys.append(step.hops[0].label[1:-1])
+        elif step.type in {"tuple", "list"} and step.hops:
+            keys.append(step.hops[0].index)
+        else:
+            return None
+    return None
+
+
+def places_of_tensors(trace: Trace) -> Iterator[Place]:
+    """The places that hold a tensor with its graph themselves."""
+    steps = trace.steps or (*trace.cycle, *trace.cycle[:1])
+    for one, other in pairwise(steps):
+        place = place_at(one)
+        if place is not None and is_tensor(other) and has_graph(other, trace):
+            yield place
+
+
+def has_graph(step: Step, trace: Trace) -> bool:
+    """Does a tensor on the trace have a grad node?"""
+    if any(hop.label == "grad_fn" for hop in step.hops):
+        return True
+    return not step.hops and trace.tensor is not None and bool(trace.tensor.grad_fn)
+
+
+def only_statement(place: Place, sources: Sequence[Source], stored: tuple[str, int]) -> Statement | None:
+    """Find the statement that stores, or the only one that assigns the place what may be a tensor with a graph."""
+    found = [one for source in sources for one in search(source, partial(assigns, place=place)) if may_hold(one)]
+    there = [one for one in found if (one.source.file, one.line) == stored]
+    later = there or [one for one in found if not is_initial(one)] or found
+    return later[0] if len(later) == 1 else None
+
+
+def holds_scalars(trace: Trace, growth: Growth) -> bool:
+    """Does the list hold tensors of one number, and the survivor as such a tensor or by its graph?"""
+    held = container_in(trace.steps, growth.step)
+    if held is None or held + 1 >= len(trace.steps) or trace.steps[held].type != "list":
+        return False
+    item = trace.steps[held + 1]
+    is_survivor = held + 2 == len(trace.steps)
+    is_by_graph = any(hop.label == "grad_fn" for hop in item.hops)
+    return is_tensor(item) and item.detail.endswith(SCALAR) and (is_survivor or is_by_graph)

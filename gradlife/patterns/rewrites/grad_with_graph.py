@@ -1,0 +1,95 @@
+"""A gradient with a graph is dropped after its last use: `points.grad = None` follows what reads `points.grad`.
+
+The graph of the gradient refers to the tensor that has it, a cycle that no collector sees. It is safe where the tensor
+is a variable of one function, and nothing else reads its gradient.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradlife.patterns.rewrites.reads import last_name
+from gradlife.patterns.rewrites.site import Site
+from gradlife.patterns.rewrites.source_edits import Edit, edited
+
+#: Methods that keep their argument.
+KEEPERS = frozenset({"append", "appendleft", "add", "put", "insert", "extend", "setdefault", "setattr"})
+
+
+def without_gradient(site: Site) -> str | None:
+    """The changed source; None where the line makes no gradients with a graph, or one of another tensor is read."""
+    node = site.statement
+    function = next(site.reader.around(node, ast.FunctionDef), None) if node is not None else None
+    if node is None or not isinstance(function, ast.FunctionDef) or not is_backward_with_graph(node):
+        return None
+    names = {last_name(part.value) for part in site.nodes() if is_gradient(part) and isinstance(part, ast.Attribute)}
+    if len(names) != 1 or not is_own(site, function, name := names.pop()):
+        return None
+    readers = [one for one in function.body if any(is_gradient(part) for part in ast.walk(one))]
+    if node not in function.body or not readers or hasattr(readers[-1], "body"):
+        return None
+    edits = [*dropping(site, function, readers[-1], f"{name}.grad = None")]
+    return edited(site.text, edits) if edits else None
+
+
+def is_backward_with_graph(node: ast.stmt) -> bool:
+    """Is it a call of `backward` that asks for a graph?"""
+    if (
+        not isinstance(node, ast.Expr)
+        or not isinstance(node.value, ast.Call)
+        or last_name(node.value.func) != "backward"
+    ):
+        return False
+    given = {one.arg: one.value for one in node.value.keywords}
+    asked = given.get("create_graph")
+    return isinstance(asked, ast.Constant) and asked.value is True
+
+
+def is_gradient(node: ast.AST) -> bool:
+    """Does it read `.grad` of a variable?"""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "grad"
+        and isinstance(node.ctx, ast.Load)
+        and not is_module(node)
+    )
+
+
+def is_module(node: ast.Attribute) -> bool:
+    """Is it the function `torch.autograd.grad`, or one of torch.func?"""
+    return last_name(node.value) in {"autograd", "func", "functorch", "torch"}
+
+
+def is_own(site: Site, function: ast.FunctionDef, name: str) -> bool:
+    """Is it a variable that the function makes, and that no other place keeps?"""
+    inside = {id(part) for part in ast.walk(function)}
+    made = False
+    for node in site.nodes():
+        if isinstance(node, ast.Attribute) and is_gradient(node) and id(node) not in inside:
+            return False
+        if not isinstance(node, ast.Name) or node.id != name or id(node) not in inside:
+            continue
+        up = site.reader.parent(node)
+        made = made or isinstance(node.ctx, ast.Store)
+        if isinstance(up, ast.Return | ast.Yield | ast.Tuple | ast.List | ast.Dict | ast.Set | ast.Lambda):
+            return False
+        if isinstance(up, ast.Assign | ast.keyword) and up.value is node:
+            return False
+        if isinstance(up, ast.Call) and last_name(up.func) in KEEPERS:
+            return False
+    return made
+
+
+def dropping(site: Site, function: ast.FunctionDef, last: ast.stmt, line: str) -> Iterator[Edit]:
+    """Yield the edits that put a line below a statement, and before its value is returned."""
+    if not isinstance(last, ast.Return):
+        below = site.line_below(last, line)
+        yield from [below] if below is not None else []
+    elif last.value is not None:
+        taken = {last_name(part) for part in ast.walk(function)}
+        name = next((one for one in ("result", "returned") if one not in taken), "")
+        below = site.line_below(last, f"{line}\n{site.before(last)}return {name}")
+        if name and below is not None:
+            yield Edit(last.lineno, last.col_offset, last.lineno, last.col_offset + len("return"), f"{name} =")
+            yield below

@@ -1,0 +1,74 @@
+"""A hook of a module uses its argument instead of `self`: `output * self.scale` becomes `output * module.scale`.
+
+PyTorch gives a hook the module that it is registered on, which is `self`. The function refers to it no longer, so module,
+table of hooks and function are no cycle.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradlife.patterns.rewrites.reads import last_name
+from gradlife.patterns.rewrites.site import Site
+from gradlife.patterns.rewrites.source_edits import Edit, edited, replaced
+
+REGISTERS = frozenset({"register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"})
+
+#: Functions that take arguments and are written in place or by name.
+Hook = ast.FunctionDef | ast.Lambda
+
+
+def with_own_argument(site: Site) -> str | None:
+    """The changed source; None where the method registers no function of its own on `self` that uses `self`."""
+    methods = [node for node in ast.walk(site.tree) if isinstance(node, ast.FunctionDef) and is_around(node, site.line)]
+    owners = [one for one in methods if isinstance(site.reader.parent(one), ast.ClassDef) and one.args.args]
+    if len(owners) != 1 or any(last_name(node) == "deepcopy" for node in site.nodes()):
+        return None  # a copy's hook would be given the copy
+    method, me = owners[0], owners[0].args.args[0].arg
+    hooks = [hook for call in registrations(method, me) for hook in functions(method, call.args[0])]
+    edits = [edit for hook in hooks if is_given_only(site, method, hook) for edit in renamed(hook, me)]
+    return edited(site.text, edits) if edits else None
+
+
+def is_around(node: ast.FunctionDef, line: int) -> bool:
+    """Does a function reach over the line?"""
+    return node.lineno <= line <= (node.end_lineno or 0)
+
+
+def registrations(method: ast.FunctionDef, me: str) -> Iterator[ast.Call]:
+    """Yield the calls that register a hook on the object itself."""
+    for node in ast.walk(method):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
+            owner = node.func.value
+            if node.func.attr in REGISTERS and isinstance(owner, ast.Name) and owner.id == me:
+                yield node
+
+
+def functions(method: ast.FunctionDef, given: ast.expr) -> Iterator[Hook]:
+    """Yield the functions that an argument may be."""
+    if isinstance(given, ast.IfExp):
+        yield from functions(method, given.body)
+        yield from functions(method, given.orelse)
+    elif isinstance(given, ast.Lambda):
+        yield given
+    elif isinstance(given, ast.Name):
+        yield from (one for one in ast.walk(method) if isinstance(one, ast.FunctionDef) and one.name == given.id)
+
+
+def is_given_only(site: Site, method: ast.FunctionDef, hook: Hook) -> bool:
+    """Is the function given to registrations and to nothing else?"""
+    calls = {id(part) for call in registrations(method, method.args.args[0].arg) for part in ast.walk(call.args[0])}
+    if isinstance(hook, ast.Lambda):
+        return True
+    return all(id(node) in calls for node in ast.walk(method) if last_name(node) == hook.name)
+
+
+def renamed(hook: Hook, me: str) -> Iterator[Edit]:
+    """Yield the edits that put the first argument in the place of a name."""
+    if hook.args.args:
+        first = hook.args.args[0].arg
+        body = hook.body if isinstance(hook.body, list) else [hook.body]
+        names = [part for one in body for part in ast.walk(one) if isinstance(part, ast.Name)]
+        is_kept = not any(one.id == first and not isinstance(one.ctx, ast.Load) for one in names)
+        yield from (replaced(one, first) for one in names if one.id == me and is_kept)

@@ -1,0 +1,61 @@
+"""A log record keeps text: `log.info("%s", x)` becomes `log.info("%s", str(x))`.
+
+A handler that gathers records keeps their arguments, too. The message stays the same where the text is `%s` and nothing
+changes the argument in place before the record is written.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradlife.patterns.rewrites.reads import last_name
+from gradlife.patterns.rewrites.site import Site
+from gradlife.patterns.rewrites.source_edits import edited, is_plain, replaced
+
+LEVELS = frozenset({"debug", "info", "warning", "error", "critical"})
+
+#: Methods of containers that change them.
+CHANGERS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "add", "setdefault", "sort"})
+
+#: A conversion of the % operator.
+CONVERSION = re.compile(r"%(?:%|[-#0 +]*(?:\d+)?(?:\.\d+)?[a-zA-Z])")
+
+
+def log_text(site: Site) -> str | None:
+    """The changed source; None where the statement is no such call, or the program looks into records."""
+    node = site.statement
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return None
+    call = node.value
+    is_log = isinstance(call.func, ast.Attribute) and call.func.attr in LEVELS and len(call.args) > 1
+    if not is_log or not isinstance(call.args[0], ast.Constant) or not isinstance(call.args[0].value, str):
+        return None
+    marks = [one for one in CONVERSION.findall(call.args[0].value) if one != "%%"]
+    if len(marks) != len(call.args) - 1 or looks_into_records(site):
+        return None
+    shown = [one for one, mark in zip(call.args[1:], marks, strict=True) if mark == "%s" and not is_plain(one)]
+    if any(changes_in_place(site, one) for one in shown):
+        return None
+    return edited(site.text, [replaced(one, f"str({site.written(one)})") for one in shown]) if shown else None
+
+
+def looks_into_records(site: Site) -> bool:
+    """Has the program formatters, filters or handlers of its own?"""
+    names = {"LogRecord", "Formatter", "Filter", "Handler", "addFilter", "setLogRecordFactory", "getMessage"}
+    return any(last_name(node) in names for node in site.nodes())
+
+
+def changes_in_place(site: Site, value: ast.expr) -> bool:
+    """May a name in the value be changed in place?"""
+    names = {last_name(part) for part in ast.walk(value)} - {""}
+    for node in site.nodes():
+        if isinstance(node, ast.AugAssign) and last_name(node.target) in names:
+            return True
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and last_name(node.value) in names:
+            return True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and last_name(node.func.value) in names:
+            is_in_place = node.func.attr.endswith("_") and not node.func.attr.endswith("__")
+            if is_in_place or node.func.attr in CHANGERS:
+                return True
+    return False

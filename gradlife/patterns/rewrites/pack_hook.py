@@ -1,0 +1,66 @@
+"""A pack hook packs a tensor without its graph: `return tensor` becomes `return tensor.detach()`.
+
+A saved output that is packed as it is holds the node that holds it. PyTorch gives the unpacked tensor its grad node again,
+so nothing is computed differently. It is safe where the function is given to the hooks and never called.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradlife.patterns.rewrites.reads import last_name
+from gradlife.patterns.rewrites.site import Site
+from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited
+
+HOOKS = "saved_tensors_hooks"
+
+
+def packed_without_graph(site: Site) -> str | None:
+    """The changed source; None where the line sets no hooks, or more happens to the pack hook than being given to them."""
+    blocks = [node for node in ast.walk(site.tree) if isinstance(node, ast.With) and node.lineno == site.line]
+    calls = [one.context_expr for block in blocks for one in block.items]
+    hooks = [one for one in calls if isinstance(one, ast.Call) and last_name(one.func) == HOOKS and one.args]
+    if len(hooks) != 1 or not isinstance(hooks[0].args[0], ast.Name):
+        return None
+    functions = [*packers(site, blocks[0], hooks[0].args[0].id)]
+    if not functions or not all(is_given_only(site, one.name) for one in functions):
+        return None
+    edits = [edit for one in functions for edit in detaching(one)]
+    return edited(site.text, edits) if edits else None
+
+
+def packers(site: Site, block: ast.With, name: str) -> Iterator[ast.FunctionDef]:
+    """Yield the functions that the name may mean; of an argument, all that the file gives to any call."""
+    around = next(site.reader.around(block, ast.FunctionDef), None)
+    names = {name}
+    if isinstance(around, ast.FunctionDef) and name in [one.arg for one in around.args.args]:
+        place = [one.arg for one in around.args.args].index(name)
+        calls = [one for one in site.nodes() if isinstance(one, ast.Call) and last_name(one.func) == around.name]
+        given = [one.args[place] for one in calls if len(one.args) > place]
+        if len(given) != len(calls) or not all(isinstance(one, ast.Name) for one in given):
+            return
+        names = {last_name(one) for one in given}
+    for node in ast.walk(site.tree):
+        if isinstance(node, ast.FunctionDef) and node.name in names and len(node.args.args) == 1:
+            yield node
+
+
+def is_given_only(site: Site, name: str) -> bool:
+    """Is the function nowhere called, and never anything but an argument?"""
+    for node in site.nodes():
+        up = site.reader.parent(node)
+        if last_name(node) == name and not (isinstance(up, ast.Call) and node in up.args):
+            return False
+    return True
+
+
+def detaching(function: ast.FunctionDef) -> Iterator[Edit]:
+    """Yield the edits that detach the argument where it is returned as it is."""
+    for node in ast.walk(function):
+        if (
+            isinstance(node, ast.Return)
+            and node.value is not None
+            and last_name(node.value) == function.args.args[0].arg
+        ):
+            yield from called_on(node.value, ".detach()")

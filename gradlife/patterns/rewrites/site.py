@@ -1,0 +1,74 @@
+"""A statement that stores, and the program around it: what a rewrite may ask."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from gradlife.patterns.rewrites.reads import Reader
+from gradlife.patterns.rewrites.source_edits import Edit
+
+
+@dataclass(frozen=True)
+class Site:
+    """The line that stores, in one file of a program."""
+
+    text: str
+    tree: ast.Module  # that of the text, and one of the trees
+    line: int
+    name: str  # of the variable, attribute or key that holds
+    trees: Sequence[ast.Module]
+
+    @cached_property
+    def reader(self) -> Reader:
+        """The mentions of names in all files."""
+        return Reader(self.trees)
+
+    @cached_property
+    def statement(self) -> ast.stmt | None:
+        """The simple statement that begins at the line, alone on it; None if there is none."""
+        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt) and node.lineno == self.line]
+        if len(found) != 1 or hasattr(found[0], "body") or self.before(found[0]).strip():
+            return None
+        return found[0]
+
+    def nodes(self) -> Iterator[ast.AST]:
+        """Yield every syntax node of the program."""
+        return (node for tree in self.trees for node in ast.walk(tree))
+
+    def before(self, node: ast.stmt) -> str:
+        """The text on a statement's line before it: its indentation."""
+        return self.rows[node.lineno - 1].encode()[: node.col_offset].decode()
+
+    def written(self, node: ast.AST) -> str:
+        """The text of a part."""
+        return ast.get_source_segment(self.text, node) or ""
+
+    def line_above(self, node: ast.stmt, *lines: str) -> Edit:
+        """Return the edit that puts lines above a statement, at its indentation."""
+        indent = self.before(node)
+        return Edit(
+            node.lineno, node.col_offset, node.lineno, node.col_offset, "".join(f"{one}\n{indent}" for one in lines)
+        )
+
+    def line_below(self, node: ast.stmt, line: str) -> Edit | None:
+        """Return the edit that puts a line below a statement; None where more follows it on its line than a comment."""
+        last, column = node.end_lineno or node.lineno, node.end_col_offset or 0
+        row = self.rows[last - 1].encode()
+        rest = row[column:].decode().strip()
+        if rest and not rest.startswith("#"):
+            return None
+        return Edit(last, len(row), last, len(row), f"\n{self.before(node)}{line}")
+
+    def remark(self, node: ast.stmt, words: str) -> Iterator[Edit]:
+        """Yield the edit that adds a comment to a statement's last line, where none is."""
+        last, column = node.end_lineno or node.lineno, node.end_col_offset or 0
+        if not self.rows[last - 1].encode()[column:].strip():
+            yield Edit(last, column, last, column, f"  # {words}")
+
+    @cached_property
+    def rows(self) -> list[str]:
+        """The lines without their ends."""
+        return self.text.splitlines()

@@ -1,0 +1,285 @@
+"""What the program never reads is not piled up: a container keeps as many of its newest items as are read, mostly one; an
+attribute keeps None.
+
+Every mention of the name in every file counts, whatever object it is about. A container's may make it, empty it, add to
+it, or read so many of its newest items; another mention, and the answer is no.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeGuard
+
+from gradlife.patterns.rewrites.reads import base_name, is_like, is_reflection, last_name, name_of
+from gradlife.patterns.rewrites.site import Site
+from gradlife.patterns.rewrites.source_edits import Edit, called_on, edited, replaced
+
+ADDERS = frozenset({"append", "appendleft", "add", "put", "put_nowait"})
+QUEUES = frozenset({"Queue", "SimpleQueue", "LifoQueue", "PriorityQueue"})
+CONTAINERS = QUEUES | {"list", "dict", "set", "deque", "defaultdict", "OrderedDict", "WeakKeyDictionary"}
+
+#: Expressions that make a container.
+DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+
+#: Methods without an effect that anything could miss.
+PURE = frozenset(
+    {"detach", "clone", "cpu", "float", "double", "half", "mean", "sum", "norm", "item", "tolist", "numpy"}
+)
+
+#: Functions that write an object out, with all its attributes.
+WRITERS = frozenset({"dump", "dumps", "save", "asdict", "astuple", "replace", "repr", "pformat", "pprint"})
+
+#: A read that no number of newest items satisfies.
+ALL = -1
+
+
+def keep_newest(site: Site, keys: Sequence[str | int] | None = None) -> str | None:
+    """The changed source; None where the statement adds to no container of that name, or the program reads old items.
+
+    ``keys``: from an item to the tensor in it that keeps a graph; None if none does.
+    """
+    statement = site.statement
+    container = container_of(statement) if statement is not None else None
+    if statement is None or container is None or name_of(container) != site.name or is_written_out(site, container):
+        return None
+    count = items_read(site, container)
+    made = [*makers(site, container)]
+    if count == ALL or not made or (count and not isinstance(statement, ast.Expr)):
+        return None
+    edits = [*limiting(site, statement, container, made, count)]
+    value = stored_value(statement)
+    part = part_at(value, keys) if keys is not None and not count else None
+    if edits and part is not None and not isinstance(part, (*DISPLAYS, ast.Tuple)):
+        edits += called_on(part, ".detach()")
+    return edited(site.text, edits) if edits else None
+
+
+def limiting(site: Site, statement: ast.stmt, container: ast.expr, made: list[ast.expr], count: int) -> Iterator[Edit]:
+    """Yield the edits that limit a container to its newest items; none where no way is known."""
+    written = site.written(container)
+    kinds = {last_name(one.func) if isinstance(one, ast.Call) else "" for one in made}
+    if count and kinds <= {"", "list"}:
+        edit = site.line_below(statement, f"del {written}[:-{count}]  # nothing reads older ones")
+        yield from [edit] if edit is not None else []
+    elif count and kinds == {"deque"} and len(made) == 1 and made[0] in [*ast.walk(site.tree)]:
+        yield from bounded(made[0], count)
+    elif not count and kinds & QUEUES:
+        if kinds <= QUEUES:
+            yield site.line_above(
+                statement, f"if not {written}.empty():", f"    {written}.get_nowait()  # nothing reads older ones"
+            )
+    elif not count:
+        yield site.line_above(statement, f"{written}.clear()  # nothing reads older ones")
+
+
+def bounded(made: ast.expr, count: int) -> Iterator[Edit]:
+    """Yield the edit that gives a deque its length."""
+    if isinstance(made, ast.Call) and not made.args:
+        given = next((one.value for one in made.keywords if one.arg == "maxlen"), None)
+        if given is not None:
+            yield replaced(given, str(count))
+        elif made.end_lineno is not None and made.end_col_offset is not None:
+            at = made.end_col_offset - 1
+            yield Edit(made.end_lineno, at, made.end_lineno, at, f"maxlen={count}")
+
+
+def container_of(statement: ast.stmt) -> ast.expr | None:
+    """The container that a statement adds one item to."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        is_adding = isinstance(call.func, ast.Attribute) and call.func.attr in ADDERS and len(call.args) == 1
+        return call.func.value if is_adding and isinstance(call.func, ast.Attribute) else None
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        return target.value if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice) else None
+    return None
+
+
+def stored_value(statement: ast.stmt) -> ast.expr | None:
+    """The item that is added."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return statement.value.args[0]
+    return statement.value if isinstance(statement, ast.Assign) else None
+
+
+def part_at(value: ast.expr | None, keys: Sequence[str | int]) -> ast.expr | None:
+    """The part of a written out dictionary, tuple or list at these keys."""
+    for key in keys:
+        if isinstance(value, ast.Dict):
+            pairs = zip(value.keys, value.values, strict=True)
+            value = next((one for name, one in pairs if isinstance(name, ast.Constant) and name.value == key), None)
+        elif isinstance(value, ast.Tuple | ast.List) and isinstance(key, int) and 0 <= key < len(value.elts):
+            value = value.elts[key]
+        else:
+            return None
+    return value
+
+
+def items_read(site: Site, container: ast.expr) -> int:
+    """How many of its newest items the program reads; ALL if that is not known."""
+    counts, base = [0], base_name(container)
+    for node in site.nodes():
+        if is_reflection(node, site.name) or is_argument(node, container):
+            return ALL
+        if is_like(node, container):
+            counts.append(count_read(site, node))
+        if base and last_name(node) == base and not site.reader.is_taken_apart(node):
+            return ALL
+        if base and isinstance(node, ast.Constant) and node.value == site.name and not is_key(site, node, container):
+            return ALL
+        if counts[-1] == ALL:
+            return ALL
+    return max(counts)
+
+
+def is_argument(node: ast.AST, container: ast.expr) -> bool:
+    """Is the variable given by a caller, who has a name of his own for it?"""
+    return isinstance(node, ast.arg) and isinstance(container, ast.Name) and node.arg == container.id
+
+
+def is_key(site: Site, node: ast.Constant, container: ast.expr) -> bool:
+    """Is the text a key under which the container lies, or under which it is made?"""
+    up = site.reader.parent(node)
+    if isinstance(up, ast.Dict) and node in up.keys:
+        return is_new(up.values[up.keys.index(node)])
+    return up is not None and is_like(up, container)
+
+
+def count_read(site: Site, node: ast.AST) -> int:
+    """How many of the newest items a mention reads."""
+    up = site.reader.parent(node)
+    above = site.reader.parent(up) if up is not None else None
+    if isinstance(getattr(node, "ctx", None), ast.Store):
+        is_made = isinstance(up, ast.Assign | ast.AnnAssign) and (up.value is None or is_new(up.value))
+        return 0 if is_made or (isinstance(up, ast.Assign | ast.AnnAssign) and isinstance(up.value, DISPLAYS)) else ALL
+    if isinstance(getattr(node, "ctx", None), ast.Del):
+        return 0
+    if isinstance(up, ast.Attribute) and isinstance(above, ast.Call):
+        is_call = above.func is up and isinstance(site.reader.parent(above), ast.Expr)
+        is_dropped = up.attr == "pop" and above.func is not up and last_name(above.func) == "finalize"
+        return 0 if (is_call and up.attr in ADDERS | {"clear"}) or is_dropped else ALL
+    if isinstance(up, ast.Subscript) and up.value is node:
+        return 0 if isinstance(up.ctx, ast.Store) and isinstance(above, ast.Assign) else newest(up)
+    if isinstance(up, ast.Call) and isinstance(up.func, ast.Name) and [node] == up.args:
+        if up.func.id == "list" and isinstance(above, ast.Subscript) and above.value is up:
+            return newest(above)
+        return length_asked(above, up) if up.func.id == "len" else ALL
+    return ALL
+
+
+def newest(node: ast.Subscript) -> int:
+    """How many items `x[-3:]` or `x[-1]` reads."""
+    at = node.slice
+    if not isinstance(node.ctx, ast.Load):
+        return ALL
+    if isinstance(at, ast.Slice):
+        return negative(at.lower) if at.upper is None and at.step is None else ALL
+    return negative(at)
+
+
+def negative(node: ast.expr | None) -> int:
+    """The number of a negative constant."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        return node.operand.value if isinstance(node.operand.value, int) and node.operand.value > 0 else ALL
+    return ALL
+
+
+def length_asked(compared: ast.AST | None, length: ast.expr) -> int:
+    """How long it has to become for `len(x) >= 3` and `len(x) > 3` to stay true."""
+    if not isinstance(compared, ast.Compare) or compared.left is not length or len(compared.ops) != 1:
+        return ALL
+    [operator], [limit] = compared.ops, compared.comparators
+    if not isinstance(limit, ast.Constant) or not isinstance(limit.value, int) or limit.value < 1:
+        return ALL
+    return limit.value if isinstance(operator, ast.GtE) else limit.value + 1 if isinstance(operator, ast.Gt) else ALL
+
+
+def makers(site: Site, container: ast.expr) -> Iterator[ast.expr]:
+    """Yield the expressions that make the container."""
+    for node in site.nodes():
+        if isinstance(node, ast.Assign) and any(is_like(one, container) for one in node.targets) and is_new(node.value):
+            yield node.value
+        if isinstance(node, ast.AnnAssign) and is_like(node.target, container) and node.value is not None:
+            yield node.value
+        if isinstance(node, ast.keyword) and node.arg == site.name and is_new(node.value):
+            yield node.value
+        if isinstance(node, ast.Dict) and isinstance(container, ast.Subscript):
+            pairs = zip(node.keys, node.values, strict=True)
+            yield from (one for key, one in pairs if isinstance(key, ast.Constant) and key.value == site.name)
+
+
+def is_new(value: ast.expr) -> bool:
+    """Does it make an empty container?"""
+    if isinstance(value, ast.List | ast.Set):
+        return not value.elts
+    if isinstance(value, ast.Dict):
+        return not value.keys
+    return isinstance(value, ast.Call) and last_name(value.func) in CONTAINERS
+
+
+def is_written_out(site: Site, target: ast.expr) -> bool:
+    """May a library write out, or show, the object that has the attribute?"""
+    if not isinstance(target, ast.Attribute):
+        return False
+    calls = (node for node in site.nodes() if isinstance(node, ast.Call) and last_name(node.func) in WRITERS)
+    return any(isinstance(one, ast.Name | ast.Attribute) for call in calls for one in call.args[:1])
+
+
+def keep_nothing(site: Site, is_foreign: Callable[[str], bool]) -> str | None:
+    """The changed source, with None in an attribute; None where the program reads it, or the value has an effect.
+
+    What the same function puts into other attributes of the same object goes with it. ``is_foreign``: may a library read
+    an attribute of that name?
+    """
+    node = site.statement
+    if node is None or attribute_of(node) != site.name or not is_nothing(node, site, is_foreign):
+        return None
+    around = next(site.reader.around(node, ast.FunctionDef), None)
+    others = [one for one in ast.walk(around) if isinstance(one, ast.Assign)] if around is not None else []
+    beside = [one for one in others if owner_of(one) == owner_of(node) and is_nothing(one, site, is_foreign)]
+    changed = beside if node in beside else [node]
+    edits = [edit for one in changed for edit in (replaced(one.value, "None"), *site.remark(one, "nothing reads it"))]
+    return edited(site.text, edits)
+
+
+def is_nothing(node: ast.stmt, site: Site, is_foreign: Callable[[str], bool]) -> TypeGuard[ast.Assign]:
+    """Does the statement put what has no effect into an attribute that nothing reads?"""
+    name = attribute_of(node)
+    if not name or not isinstance(node, ast.Assign) or is_foreign(name) or not is_pure(node.value):
+        return False
+    target = node.targets[0]
+    if is_written_out(site, target):
+        return False
+    for part in site.nodes():
+        is_read = is_like(part, target) and isinstance(getattr(part, "ctx", None), ast.Load)
+        is_changed = isinstance(part, ast.AugAssign) and is_like(part.target, target)
+        if is_read or is_changed or is_reflection(part, name):
+            return False
+    return True
+
+
+def attribute_of(node: ast.stmt) -> str:
+    """The name of the only attribute that a statement assigns."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Attribute):
+        return node.targets[0].attr
+    return ""
+
+
+def owner_of(node: ast.Assign) -> str:
+    """The object that gets an attribute, as it is written; empty for another assignment."""
+    return ast.unparse(node.targets[0].value) if isinstance(node.targets[0], ast.Attribute) else ""
+
+
+def is_pure(value: ast.expr) -> bool:
+    """Has evaluating it no effect?"""
+    if isinstance(value, ast.Call):
+        is_known = isinstance(value.func, ast.Attribute) and value.func.attr in PURE and not value.args
+        return is_known and isinstance(value.func, ast.Attribute) and is_pure(value.func.value)
+    if isinstance(value, ast.Subscript):
+        return is_pure(value.value) and isinstance(value.slice, ast.Constant)
+    if isinstance(value, ast.IfExp):
+        return all(map(is_pure, (value.test, value.body, value.orelse)))
+    if isinstance(value, ast.Attribute):
+        return is_pure(value.value)
+    return isinstance(value, ast.Name)

@@ -1,0 +1,216 @@
+"""Log records, caches, pack hooks, gradients with a graph, hooks that use `self`, graphs that nothing walks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import pytest
+
+from gradlife.patterns.rewrites.bounded_cache import bounded_cache
+from gradlife.patterns.rewrites.grad_with_graph import without_gradient
+from gradlife.patterns.rewrites.hook_argument import with_own_argument
+from gradlife.patterns.rewrites.log_text import log_text
+from gradlife.patterns.rewrites.pack_hook import packed_without_graph
+from gradlife.patterns.rewrites.site import Site
+from gradlife.patterns.rewrites.unused_graph import without_unused_graph
+
+
+def new_lines(rewrite: Callable[[Site], str | None], text: str, line: int, name: str = "") -> list[str]:
+    tree = ast.parse(text)
+    found = rewrite(Site(text, tree, line, name, [tree])) or ""
+    return [row.strip() for row in found.splitlines() if row not in text.splitlines()]
+
+
+def logged(line: str, rest: str = "") -> list[str]:
+    return new_lines(log_text, f"def step(log, i, x):\n    {line}\n{rest}", 2)
+
+
+def test_a_log_record_keeps_the_text_of_what_it_shows() -> None:
+    assert logged("log.info('%d%%: %s', i, x)") == ["log.info('%d%%: %s', i, str(x))"]
+    wanted = ["log.info('%s', str(x if i else x.shape))"]
+    assert logged("log.info('%s', x if i else x.shape)") == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [
+        ("log.info('%d', x)", ""),
+        ("log.info('%s', x.item())", ""),
+        ("log.info(text, x)", ""),
+        ("log.info('%s %s', x)", ""),
+        ("log.show('%s', x)", ""),
+        ("log.info('%s', x)", "    x.add_(1)\n"),
+        ("log.info('%s', x)", "    x[0] = 1\n"),
+        ("log.info('%s', x)", "    x += 1\n"),
+        ("log.info('%s', x)", "class Own(logging.Handler): pass\n"),
+    ],
+)
+def test_no_text_where_the_message_may_differ_or_records_are_looked_into(line: str, rest: str) -> None:
+    assert logged(line, rest) == []
+
+
+def cached(decorator: str, body: str = "return torch.linspace(0, 1, n)", rest: str = "") -> list[str]:
+    return new_lines(bounded_cache, f"{decorator}\ndef grid(n):\n    {body}\n{rest}", 1)
+
+
+@pytest.mark.parametrize(
+    ("decorator", "wanted"),
+    [
+        ("@functools.cache", "@functools.lru_cache(maxsize=8)"),
+        ("@functools.lru_cache(maxsize=None)", "@functools.lru_cache(maxsize=8)"),
+        ("@lru_cache(None)", "@lru_cache(maxsize=8)"),
+    ],
+)
+def test_a_cache_gets_a_bound(decorator: str, wanted: str) -> None:
+    assert cached(decorator) == [wanted]
+    assert cached(decorator, "return waves(n)", "def waves(n):\n    '''Sines.'''\n    return n.sin()\n") == [wanted]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return torch.randn(n)",
+        "return other(n)",
+        "print(n)",
+        "t.n = n",
+        "return n.add_(1)",
+        "yield n",
+        "global g; g = n",
+    ],
+)
+def test_no_bound_where_computing_again_may_differ(body: str) -> None:
+    assert cached("@functools.cache", body) == []
+
+
+def test_no_bound_of_a_cache_that_has_one_or_is_asked_for_its_size() -> None:
+    assert cached("@functools.lru_cache(maxsize=99)") == []
+    assert cached("@cache") == []
+    assert cached("@functools.cache", rest="grid.cache_info()\n") == []
+
+
+PACK = """\
+def keep(tensor):
+    return tensor
+
+def score(x, pack):
+    with torch.autograd.graph.saved_tensors_hooks(pack, keep):
+        return x.exp()
+
+score(x, keep)
+"""
+
+
+def test_a_pack_hook_packs_without_the_graph() -> None:
+    assert new_lines(packed_without_graph, PACK, 5) == ["return tensor.detach()"]
+    named = PACK.replace("hooks(pack,", "hooks(keep,")
+    assert new_lines(packed_without_graph, named, 5) == ["return tensor.detach()"]
+
+
+@pytest.mark.parametrize("rest", ["keep(x)", "score(x, other or keep)", "score(x, pack=keep)", "t.hook = keep"])
+def test_a_pack_hook_that_is_used_otherwise_stays(rest: str) -> None:
+    assert new_lines(packed_without_graph, f"{PACK}{rest}\n", 5) == []
+
+
+PENALTY = """\
+def step(critic, opt):
+    points = real().requires_grad_()
+    critic(points).sum().backward(create_graph=True)
+    penalty = points.grad.norm()
+    penalty.backward()
+"""
+
+
+def test_a_gradient_with_a_graph_is_dropped_after_its_last_use() -> None:
+    wanted = PENALTY.replace("norm()\n", "norm()\n    points.grad = None\n")
+    tree = ast.parse(PENALTY)
+    assert without_gradient(Site(PENALTY, tree, 3, "", [tree])) == wanted
+
+
+def test_it_is_dropped_before_the_function_returns() -> None:
+    text = PENALTY.replace("penalty = points.grad.norm()\n    penalty.backward()", "return (points.grad + 1)")
+    wanted = ["result = (points.grad + 1)", "points.grad = None", "return result"]
+    assert new_lines(without_gradient, text, 3) == wanted
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["return points", "t.points = points", "kept.append(points)", "print(critic.weight.grad)", "f(x=points)"],
+)
+def test_a_gradient_that_others_may_read_stays(line: str) -> None:
+    assert new_lines(without_gradient, f"{PENALTY}    {line}\n", 3) == []
+    assert new_lines(without_gradient, f"{PENALTY}def show(p):\n    print(p.grad)\n", 3) == []
+
+
+HOOK = """\
+class Net(nn.Module):
+    def __init__(self):
+        def scaled(module, args, output):
+            return output * self.scale
+
+        self.register_forward_hook({})
+"""
+
+
+def test_a_hook_uses_the_module_that_it_is_given() -> None:
+    wanted = "return output * module.scale"
+    assert new_lines(with_own_argument, HOOK.format("scaled"), 6) == [wanted]
+    assert new_lines(with_own_argument, HOOK.format("scaled if on else other"), 3) == [wanted]
+    written = HOOK.format("lambda m, *rest: self.seen(m)")
+    assert new_lines(with_own_argument, written, 6) == ["self.register_forward_hook(lambda m, *rest: m.seen(m))"]
+
+
+def test_a_hook_that_is_called_otherwise_or_copied_stays() -> None:
+    assert new_lines(with_own_argument, HOOK.format("scaled") + "        self.hook = scaled\n", 6) == []
+    assert new_lines(with_own_argument, HOOK.format("scaled") + "copy.deepcopy(Net())\n", 6) == []
+    assert new_lines(with_own_argument, HOOK.replace("self.reg", "self.body.reg").format("scaled"), 6) == []
+
+
+UPDATE = "def step(t, x):\n    {}\n    t.params = {}\n"
+
+
+def unused(value: str, first: str = "g = make(x)", rest: str = "") -> list[str]:
+    return new_lines(without_unused_graph, UPDATE.format(first, value) + rest, 3, "params")
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("t.params - g", "(t.params - g).detach()"),
+        ("{k: p - g[k] for k, p in t.params.items()}", "{k: (p - g[k]).detach() for k, p in t.params.items()}"),
+        ("(h, c)", "(h.detach(), c.detach())"),
+    ],
+)
+def test_a_graph_that_no_gradient_is_asked_of_is_dropped(value: str, wanted: str) -> None:
+    assert unused(value) == [f"t.params = {wanted}"]
+    functional = "from torch.func import grad\ng = grad(loss)(x)\n"
+    assert unused(value, rest=functional) == [f"t.params = {wanted}"]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "x.sum().backward()",
+        "torch.autograd.grad(x, y)",
+        "import lightning",
+        "print(t.params.requires_grad)",
+        "from torch.autograd.functional import jacobian\njacobian(f, x)",
+    ],
+)
+def test_a_graph_that_a_gradient_may_be_asked_of_stays(rest: str) -> None:
+    assert unused("t.params - g", rest=f"{rest}\n") == []
+
+
+INNER = """\
+def step(t, x):
+    w = t.params
+    grad, = torch.autograd.grad(loss(x, w), w, create_graph=True)
+    t.params = w - 0.1 * grad
+"""
+
+
+def test_a_kept_tensor_of_which_alone_gradients_are_asked_becomes_a_leaf_again() -> None:
+    wanted = ["t.params = (w - 0.1 * grad).detach().requires_grad_()"]
+    assert new_lines(without_unused_graph, INNER, 4, "params") == wanted
+    for other in ("print(t.params)", "torch.autograd.grad(x, y)", "def f(w):\n    torch.autograd.grad(x, w)"):
+        assert new_lines(without_unused_graph, f"{INNER}{other}\n", 4, "params") == []
