@@ -95,3 +95,16 @@ def test_no_change_of_an_item_of_a_dictionary_that_is_passed_on() -> None:
     assert changed("t['total'] = loss", "def show(t):\n    print(t['other'])\n") == "t['total'] = loss.detach()"
     assert changed("t['total'] = loss", "def show(t):\n    save(t)\n") is None
     assert changed("t['total'] = loss", "def show(t):\n    for one in t.values(): one.backward()\n") is None
+
+
+@pytest.mark.parametrize("given", ["keep(t, None)", "keep(t, loss=None)"])
+def test_what_a_caller_may_give_as_none_is_not_detached(given: str) -> None:
+    text = "def keep(t, loss):\n    t.total = loss\n"
+    for call, wanted in ((f"{given}\n", None), ("keep(t, f())\n", "t.total = loss.detach()")):
+        tree = ast.parse(text + call)
+        found = without_graph(text + call, tree, 2, "total", [tree])
+        assert (found and found.splitlines()[1].strip()) == wanted
+
+
+def test_a_variable_that_may_be_none_is_not_detached() -> None:
+    assert changed("if t.ends: loss = None\n    t.total = loss") is None

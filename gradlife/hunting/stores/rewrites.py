@@ -59,7 +59,7 @@ def changes(
     site = Site(source.text, source.tree, line, "", trees)
     for rewrite in (log_text, bounded_cache, packed_without_graph, without_gradient):
         yield source, rewrite(site)
-    if any(hop.label in REGISTRATIONS for step in trace.cycle for hop in step.hops):
+    if any(hop.label.strip("'") in REGISTRATIONS for step in trace.cycle for hop in step.hops):
         yield source, with_own_argument(site)
     yield from of_unread(trace, held if is_growing else None, site, source)
 
@@ -72,8 +72,10 @@ def of_tensors(trace: Trace, line: int, source: Source, sources: Sequence[Source
         if one is not None:
             yield one.source, without_graph(one.source.text, one.source.tree, one.line, place.name, trees)
             yield one.source, saved_for_backward(one.source.text, one.source.tree, one.line, place.name, trees)
-            site = Site(one.source.text, one.source.tree, one.line, place.name, trees)
-            yield one.source, without_unused_graph(site)
+    steps = trace.steps or (*trace.cycle, *trace.cycle[:1])
+    if any(is_tensor(step) and has_graph(step, trace) for step in steps):
+        for _, place in places_outward(steps, len(steps) - 2):
+            yield source, without_unused_graph(Site(source.text, source.tree, line, place.name, trees))
 
 
 def of_unread(trace: Trace, held: int | None, site: Site, source: Source) -> Iterator[Change]:

@@ -36,8 +36,9 @@ def without_graph(text: str, tree: ast.Module, line: int, name: str, trees: Iter
     target = only_target(found[0]) if len(found) == 1 else None
     if target is None or name_of(target) != name:
         return None
-    edits = detaching(found[0], target)
-    return edited(text, edits) if edits and Reader(trees).is_blind(target, found) else None
+    edits, reader = detaching(found[0], target), Reader(trees)
+    is_safe = edits and reader.is_blind(target, found) and not reader.may_be_constant(found[0].value)
+    return edited(text, edits) if is_safe else None
 
 
 def only_target(node: ast.Assign | ast.AugAssign) -> ast.expr | None:

@@ -72,6 +72,28 @@ class Reader:
                 yield up
             up = self.parent(up)
 
+    def may_be_constant(self, value: ast.expr) -> bool:
+        """May an expression be None or a number, which have no methods of a tensor's: by its variable or its argument?"""
+        names = {one.id for one in (value, *branches(value)) if isinstance(one, ast.Name)}
+        function = next(self.around(value, ast.FunctionDef, ast.AsyncFunctionDef), None)
+        for node in ast.walk(function) if names and function is not None else ():
+            if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if any(last_name(one) in names for one in targets):
+                    return True
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+        arguments = function.args
+        if not names & {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}:
+            return False
+        calls = [part for tree in self._trees for part in ast.walk(tree) if isinstance(part, ast.Call)]
+        own = [
+            one for one in calls if last_name(one.func) in {function.name, getattr(self.parent(function), "name", "")}
+        ]
+        given = [part for call in own for part in (*call.args, *(one.value for one in call.keywords))]
+        defaults = [*arguments.defaults, *arguments.kw_defaults]
+        return any(isinstance(one, ast.Constant) and one.value is None for one in (*given, *defaults))
+
     def _is_harmless(self, node: ast.AST, depth: int) -> bool:
         if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return True
@@ -129,6 +151,11 @@ class Reader:
     def _all_harmless(self, scope: ast.AST, name: str, depth: int) -> bool:
         found = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == name]
         return depth < MOST_FOLLOWED and all(self._is_harmless(one, depth) for one in found)
+
+
+def branches(value: ast.expr) -> list[ast.expr]:
+    """The values that a choice may give."""
+    return [value.body, value.orelse] if isinstance(value, ast.IfExp) else []
 
 
 def children(node: ast.AST) -> Iterator[ast.AST]:

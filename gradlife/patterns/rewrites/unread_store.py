@@ -50,7 +50,8 @@ def keep_newest(site: Site, keys: Sequence[str | int] | None = None) -> str | No
     edits = [*limiting(site, statement, container, made, count)]
     value = stored_value(statement)
     part = part_at(value, keys) if keys is not None and not count else None
-    if edits and part is not None and not isinstance(part, (*DISPLAYS, ast.Tuple)):
+    is_tensor = part is not None and not isinstance(part, (*DISPLAYS, ast.Tuple))
+    if edits and part is not None and is_tensor and not site.reader.may_be_constant(part):
         edits += called_on(part, ".detach()")
     return edited(site.text, edits) if edits else None
 
