@@ -9,9 +9,11 @@ import pytest
 
 from gradlife.patterns.rewrites.bounded_cache import bounded_cache
 from gradlife.patterns.rewrites.grad_with_graph import without_gradient
+from gradlife.patterns.rewrites.handed_back import handed_back
 from gradlife.patterns.rewrites.hook_argument import with_own_argument
 from gradlife.patterns.rewrites.log_text import log_text
 from gradlife.patterns.rewrites.pack_hook import packed_without_graph
+from gradlife.patterns.rewrites.removed_hook import without_hook_after_use
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.unused_graph import without_unused_graph
 
@@ -164,6 +166,86 @@ def test_a_hook_that_is_called_otherwise_or_copied_stays() -> None:
     assert new_lines(with_own_argument, HOOK.format("scaled") + "        self.hook = scaled\n", 6) == []
     assert new_lines(with_own_argument, HOOK.format("scaled") + "copy.deepcopy(Net())\n", 6) == []
     assert new_lines(with_own_argument, HOOK.replace("self.reg", "self.body.reg").format("scaled"), 6) == []
+
+
+EXTRACTOR = """\
+class Extractor:
+    def __init__(self, layer):
+        self.seen = {{}}
+        self.handle = layer.register_forward_hook(self.capture)
+
+    def capture(self, module, args, output):
+        {}
+
+def step(model, x):
+    extractor = Extractor(model[1])
+    model(x)
+    {}
+"""
+CAPTURE, USE = "self.seen['x'] = output.detach().clone()", "return extractor.seen['x'].mean()"
+
+
+def removed(capture: str = CAPTURE, use: str = USE, rest: str = "") -> list[str]:
+    return new_lines(without_hook_after_use, EXTRACTOR.format(capture, use) + rest, 4)
+
+
+def test_a_hook_of_an_object_of_one_function_is_removed_after_its_last_use() -> None:
+    wanted = ["result = extractor.seen['x'].mean()", "extractor.handle.remove()", "return result"]
+    assert removed() == wanted
+    assert removed(use="print(extractor.seen)\n    train(model)") == ["extractor.handle.remove()"]
+
+
+@pytest.mark.parametrize(
+    "capture",
+    [
+        "return output * 2",
+        "model.seen = output",
+        "self.seen['x'] = make(output)",
+        "output.add_(1)",
+        "rows.append(output)",
+    ],
+)
+def test_a_hook_that_does_more_than_watch_stays(capture: str) -> None:
+    assert removed(capture) == []
+
+
+@pytest.mark.parametrize("use", ["return extractor", "kept.append(extractor)", "return lambda: extractor.seen"])
+def test_a_hook_of_an_object_that_leaves_its_function_stays(use: str) -> None:
+    assert removed(use=use) == []
+
+
+@pytest.mark.parametrize("rest", ["show(Extractor(model))", "other = Extractor", "x.handle.remove()"])
+def test_a_hook_of_a_class_that_is_used_elsewhere_or_that_is_removed_stays(rest: str) -> None:
+    assert removed(rest=f"{rest}\n") == []
+
+
+NOTES = """\
+def noted(block, x):
+    notes = {"input": x.detach()}
+    def run(inner):
+        notes["mean"] = inner.mean()
+        return block(inner)
+    notes["output"] = checkpoint(run, x)
+    return notes["output"]
+"""
+
+
+def test_a_noted_result_is_handed_back() -> None:
+    assert new_lines(handed_back, NOTES, 6) == ['return notes.pop("output")']
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('["mean"] = inner.mean()', '["mean"] = notes["output"]'),
+        ("return notes", "show(notes)\n    return notes"),
+        ('return notes["output"]', 'return notes["input"]'),
+        ('    notes["output"] =', '    if x.a: notes["output"] ='),
+        ('notes["mean"] =', 'notes.get("output").x ='),
+    ],
+)
+def test_a_noted_result_that_is_asked_for_again_stays(old: str, new: str) -> None:
+    assert new_lines(handed_back, NOTES.replace(old, new), 6) == []
 
 
 UPDATE = "def step(t, x):\n    {}\n    t.params = {}\n"

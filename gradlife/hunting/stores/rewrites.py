@@ -18,12 +18,14 @@ from gradlife.model.growth import Growth
 from gradlife.model.trace import Step, Trace
 from gradlife.patterns.rewrites.bounded_cache import bounded_cache
 from gradlife.patterns.rewrites.grad_with_graph import without_gradient
+from gradlife.patterns.rewrites.handed_back import handed_back
 from gradlife.patterns.rewrites.hook_argument import with_own_argument
 from gradlife.patterns.rewrites.kept_graph import without_graph
 from gradlife.patterns.rewrites.kept_loss import keep_number
 from gradlife.patterns.rewrites.kept_traceback import without_traceback
 from gradlife.patterns.rewrites.log_text import log_text
 from gradlife.patterns.rewrites.pack_hook import packed_without_graph
+from gradlife.patterns.rewrites.removed_hook import without_hook_after_use
 from gradlife.patterns.rewrites.saved_on_ctx import saved_for_backward
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.unread_store import keep_newest, keep_nothing
@@ -37,6 +39,16 @@ SCALAR = " []"
 
 #: Items of a container that is no place of growth.
 FEW = 8
+
+#: Rewrites that the stored line alone decides on.
+ON_ITS_LINE = (
+    log_text,
+    bounded_cache,
+    packed_without_graph,
+    without_gradient,
+    without_hook_after_use,
+    handed_back,
+)
 
 #: A file and the text that it would have.
 Change = tuple[Source, str | None]
@@ -57,7 +69,7 @@ def changes(
     if not is_growing:
         yield from of_tensors(trace, line, source, sources)
     site = Site(source.text, source.tree, line, "", trees)
-    for rewrite in (log_text, bounded_cache, packed_without_graph, without_gradient):
+    for rewrite in ON_ITS_LINE:
         yield source, rewrite(site)
     if any(hop.label.strip("'") in REGISTRATIONS for step in trace.cycle for hop in step.hops):
         yield source, with_own_argument(site)

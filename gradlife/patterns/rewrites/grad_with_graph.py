@@ -7,11 +7,10 @@ is a variable of one function, and nothing else reads its gradient.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from gradlife.patterns.rewrites.reads import last_name
 from gradlife.patterns.rewrites.site import Site
-from gradlife.patterns.rewrites.source_edits import Edit, edited
+from gradlife.patterns.rewrites.source_edits import edited
 
 #: Methods that keep their argument.
 KEEPERS = frozenset({"append", "appendleft", "add", "put", "insert", "extend", "setdefault", "setattr"})
@@ -29,7 +28,7 @@ def without_gradient(site: Site) -> str | None:
     readers = [one for one in function.body if any(is_gradient(part) for part in ast.walk(one))]
     if node not in function.body or not readers or hasattr(readers[-1], "body"):
         return None
-    edits = [*dropping(site, function, readers[-1], f"{name}.grad = None")]
+    edits = [*site.then(function, readers[-1], f"{name}.grad = None")]
     return edited(site.text, edits) if edits else None
 
 
@@ -79,17 +78,3 @@ def is_own(site: Site, function: ast.FunctionDef, name: str) -> bool:
         if isinstance(up, ast.Call) and last_name(up.func) in KEEPERS:
             return False
     return made
-
-
-def dropping(site: Site, function: ast.FunctionDef, last: ast.stmt, line: str) -> Iterator[Edit]:
-    """Yield the edits that put a line below a statement, and before its value is returned."""
-    if not isinstance(last, ast.Return):
-        below = site.line_below(last, line)
-        yield from [below] if below is not None else []
-    elif last.value is not None:
-        taken = {last_name(part) for part in ast.walk(function)}
-        name = next((one for one in ("result", "returned") if one not in taken), "")
-        below = site.line_below(last, f"{line}\n{site.before(last)}return {name}")
-        if name and below is not None:
-            yield Edit(last.lineno, last.col_offset, last.lineno, last.col_offset + len("return"), f"{name} =")
-            yield below

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gradlife.patterns.rewrites.reads import Reader
+from gradlife.patterns.rewrites.reads import Reader, last_name
 from gradlife.patterns.rewrites.source_edits import Edit
 
 
@@ -61,6 +61,20 @@ class Site:
         if rest and not rest.startswith("#"):
             return None
         return Edit(last, len(row), last, len(row), f"\n{self.before(node)}{line}")
+
+    def then(self, function: ast.FunctionDef, last: ast.stmt, line: str) -> Iterator[Edit]:
+        """Yield the edits that put a line below a statement of a function; if it returns a value, before that."""
+        if not isinstance(last, ast.Return):
+            below = self.line_below(last, line)
+            yield from [below] if below is not None else []
+        elif last.value is not None:
+            taken = {last_name(part) for part in ast.walk(function)}
+            name = next((one for one in ("result", "returned") if one not in taken), "")
+            below = self.line_below(last, f"{line}\n{self.before(last)}return {name}")
+            if name and below is not None:
+                end = last.col_offset + len("return")
+                yield Edit(last.lineno, last.col_offset, last.lineno, end, f"{name} =")
+                yield below
 
     def remark(self, node: ast.stmt, words: str) -> Iterator[Edit]:
         """Yield the edit that adds a comment to a statement's last line, where none is."""

@@ -1,0 +1,113 @@
+"""A hook of an object that only one function uses is removed after that: `extractor.handle.remove()`.
+
+An extractor registers a method of its own, which writes into the extractor. After the last use of the extractor nobody
+can read what the hook writes. It is safe where the object never leaves the function, and the method does nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradlife.patterns.rewrites.reads import last_name
+from gradlife.patterns.rewrites.site import Site
+from gradlife.patterns.rewrites.source_edits import Edit, edited
+
+#: Methods of tensors without an effect.
+QUIET = frozenset(
+    {"detach", "clone", "cpu", "float", "mean", "norm", "abs", "max", "min", "sum", "item", "numpy", "append"}
+)
+
+
+def without_hook_after_use(site: Site) -> str | None:
+    """The changed source; None where the line keeps no handle of such a hook, or the object is used elsewhere."""
+    node = site.statement
+    init = next(site.reader.around(node, ast.FunctionDef), None) if node is not None else None
+    owner = site.reader.parent(init) if init is not None else None
+    if not isinstance(node, ast.Assign) or not isinstance(init, ast.FunctionDef) or not isinstance(owner, ast.ClassDef):
+        return None
+    handle, method = handle_of(node, init), method_of(node, init)
+    if init.name != "__init__" or not handle or not is_watching(owner, method) or is_removed(site, handle):
+        return None
+    uses = [*functions_with(site, owner.name)]
+    edits = [[*removing(site, function, name, handle)] for function, name in uses if function is not None and name]
+    is_complete = bool(uses) and len(edits) == len(uses) and all(edits)
+    return edited(site.text, [one for found in edits for one in found]) if is_complete else None
+
+
+def handle_of(node: ast.Assign, init: ast.FunctionDef) -> str:
+    """The attribute of the object that keeps the handle."""
+    target, me = node.targets[0], init.args.args[0].arg
+    is_own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me
+    return target.attr if is_own and isinstance(target, ast.Attribute) and len(node.targets) == 1 else ""
+
+
+def method_of(node: ast.Assign, init: ast.FunctionDef) -> str:
+    """The object's method that is registered."""
+    call, me = node.value, init.args.args[0].arg
+    if not isinstance(call, ast.Call) or not last_name(call.func).startswith("register_") or len(call.args) != 1:
+        return ""
+    given = call.args[0]
+    is_own = isinstance(given, ast.Attribute) and isinstance(given.value, ast.Name) and given.value.id == me
+    return given.attr if is_own and isinstance(given, ast.Attribute) else ""
+
+
+def is_watching(owner: ast.ClassDef, name: str) -> bool:
+    """Does the method only write into its own object?"""
+    method = next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
+    if method is None or not method.args.args:
+        return False
+    me = method.args.args[0].arg
+    for node in (part for statement in method.body for part in ast.walk(statement)):
+        if isinstance(node, ast.Return | ast.Yield | ast.Global | ast.Nonlocal | ast.Raise | ast.Await | ast.Delete):
+            return False
+        if isinstance(node, ast.Call) and (not isinstance(node.func, ast.Attribute) or node.func.attr not in QUIET):
+            return False
+        is_store = isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store)
+        if (is_store or (isinstance(node, ast.Attribute) and node.attr == "append")) and root_of(node) != me:
+            return False
+    return True
+
+
+def root_of(node: ast.AST) -> str:
+    """Return `a` of `a.b["key"].c`."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return last_name(node)
+
+
+def is_removed(site: Site, handle: str) -> bool:
+    """Does the program remove the hook, somewhere?"""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "remove" and last_name(node.value) == handle
+        for node in site.nodes()
+    )
+
+
+def functions_with(site: Site, name: str) -> Iterator[tuple[ast.FunctionDef | None, str]]:
+    """Yield each function that makes an object of the class, with its variable; an empty name where it is no variable."""
+    for node in site.nodes():
+        if last_name(node) == name and isinstance(getattr(node, "ctx", None), ast.Load):
+            call = site.reader.parent(node)
+            made = site.reader.parent(call) if isinstance(call, ast.Call) and call.func is node else None
+            function = site.reader.parent(made) if isinstance(made, ast.Assign) and len(made.targets) == 1 else None
+            is_there = isinstance(function, ast.FunctionDef) and function in [*ast.walk(site.tree)]
+            if not is_there or not isinstance(made, ast.Assign) or not isinstance(function, ast.FunctionDef):
+                yield None, ""
+            else:
+                yield function, made.targets[0].id if isinstance(made.targets[0], ast.Name) else ""
+
+
+def removing(site: Site, function: ast.FunctionDef, name: str, handle: str) -> Iterator[Edit]:
+    """Yield the edits that remove the hook after the last use of a variable that only its attributes are asked of."""
+    names = [part for part in ast.walk(function) if isinstance(part, ast.Name) and part.id == name]
+    made = [one for one in names if isinstance(one.ctx, ast.Store)]
+    is_own = len(made) == 1 and all(
+        isinstance(site.reader.parent(one), ast.Attribute) for one in names if isinstance(one.ctx, ast.Load)
+    )
+    inner = [
+        part for part in ast.walk(function) if isinstance(part, ast.Lambda | ast.FunctionDef) and part is not function
+    ]
+    users = [one for one in function.body if any(part in names for part in ast.walk(one))]
+    if is_own and not inner and users and not hasattr(users[-1], "body"):
+        yield from site.then(function, users[-1], f"{name}.{handle}.remove()")
