@@ -11,7 +11,7 @@ from gradlife.hunting.stores.place import Place, PlaceKind
 
 
 def is_known_to_library(place: Place) -> bool:
-    """Is it an attribute that a class of a library has, or whose name stands in the file of such a class?"""
+    """Is it an attribute that a class of a library has, or that stands in the file of such a class?"""
     if place.kind is not PlaceKind.ATTRIBUTE:
         return False
     return any(is_known_to(owner, place.name) for owner in place.owners)
@@ -27,7 +27,7 @@ def is_known_to(owner: str, name: str) -> bool:
     one = vars(found).get(qualified)
     if isinstance(one, type) and name in type.__dict__["__dict__"].__get__(one):
         return True
-    return isinstance(file, str) and re.search(rf"[.'\"]{re.escape(name)}\b", text_of(file)) is not None
+    return isinstance(file, str) and re.search(rf"\.{name}\b|(['\"]){name}\1", text_of(file)) is not None
 
 
 @functools.lru_cache(maxsize=16)

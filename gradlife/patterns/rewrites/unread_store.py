@@ -238,8 +238,10 @@ def keep_nothing(site: Site, is_foreign: Callable[[str], bool]) -> str | None:
         return None
     around = next(site.reader.around(node, ast.FunctionDef), None)
     others = [one for one in ast.walk(around) if isinstance(one, ast.Assign)] if around is not None else []
-    beside = [one for one in others if owner_of(one) == owner_of(node) and is_nothing(one, site, is_foreign)]
-    changed = beside if node in beside else [node]
+    alike = [one for one in others if owner_of(one) == owner_of(node) and is_nothing(one, site, lambda name: False)]
+    changed = alike if node in alike else [node]
+    if any(is_foreign(attribute_of(one)) for one in changed):
+        return None
     edits = [edit for one in changed for edit in (replaced(one.value, "None"), *site.remark(one, "nothing reads it"))]
     return edited(site.text, edits)
 
