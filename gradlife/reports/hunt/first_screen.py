@@ -27,7 +27,7 @@ from gradlife.reports.values import counted, size
 LINES = 15
 MOST_FINDINGS = 5
 #: Lines of code of an advice.
-MOST_CODE = 2
+MOST_CODE = 5
 #: Lines of a note on worker processes.
 MOST_NOTE = 4
 INDENT = "   "
@@ -35,6 +35,9 @@ INDENT = "   "
 ARROW = " → "
 #: An object of a path is called by its name up to here.
 GLOBAL_VARIABLE = "global variable '"
+VARIABLES = (GLOBAL_VARIABLE, "local variable '", "argument '")
+#: Lines of a path.
+MOST_PATH = 2
 #: Objects of a path; of a longer one the middle is left out.
 MOST_OBJECTS = 8
 
@@ -157,8 +160,20 @@ def block(finding: Finding, number: int, report: HuntReport, width: int) -> list
         lines.append(clipped(Text(f"{INDENT}comes {how_often(finding.arrivals, report.step)}", QUIET), width))
     if finding.consequences:
         lines.append(clipped(Text(f"{INDENT}{because_of_it(finding)}", QUIET), width))
-    lines.append(clipped(Text(INDENT + path(finding.trace), QUIET), width))
+    lines += (Text(INDENT + line, QUIET) for line in path_lines(path(finding.trace), width - len(INDENT)))
     return lines
+
+
+def path_lines(text: str, width: int) -> list[str]:
+    """A path in at most so many lines, broken before arrows; the last line is clipped."""
+    lines = [""]
+    for number, word in enumerate(text.split(ARROW)):
+        more = f"{ARROW if number else ''}{word}"
+        if number and len(lines) < MOST_PATH and cell_len(lines[-1] + more) > width:
+            lines.append(more.lstrip())
+        else:
+            lines[-1] += more
+    return [clipped(Text(line), width).plain for line in lines]
 
 
 def title_lines(finding: Finding, number: int, width: int) -> list[Text]:
@@ -215,7 +230,7 @@ def name_of_holder(trace: Trace) -> str:
 
 def plain_name(via: str) -> str:
     """``global variable 'cache'`` as the program writes it: ``cache``."""
-    return via.removeprefix(GLOBAL_VARIABLE).partition("'")[0] if via.startswith(GLOBAL_VARIABLE) else via
+    return via.partition("'")[2].partition("'")[0] if via.startswith(VARIABLES) else via
 
 
 def path(trace: Trace) -> str:

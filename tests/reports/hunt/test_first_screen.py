@@ -8,7 +8,7 @@ import pytest
 
 from fabricated_hunts import CLEAN, CYCLE, EVERYTHING, LEAKING, LOSSES, PROVEN, WAITING, hunt, rounds
 from gradlife.model.hunt import SECOND, Confidence, Control, HuntReport, Patch, PerStep, Proof, Severity, StoredAt
-from gradlife.reports.hunt.first_screen import LINES, print_first_screen
+from gradlife.reports.hunt.first_screen import LINES, path_lines, plain_name, print_first_screen
 from gradlife.reports.hunt.terminal import print_hunt
 from printing import printed, widest
 
@@ -71,6 +71,7 @@ def test_screen_begins_with_the_answer_and_ends_with_proof_and_details() -> None
         "   do: Keep the number, not the tensor.",
         "       run.history.append(loss.item())  # a float: the graph goes",
         "       if step % 100 == 0:",
+        '           print("mean", 0.5)',
         "   module __main__ → run.history → list (20 items) → Tensor → MseLossBackward0",
         "",
         "Proof: gradlife hunt --prove train.py cuts the reference and measures again",
@@ -177,3 +178,19 @@ def test_could_not_tell_gives_the_cause_and_one_command() -> None:
         "could not tell  train.py: unreliable: the planted control 'a clean twin' was misjudged",
         "Try: gradlife hunt --full train.py",
     ]
+
+
+def test_a_long_path_is_broken_before_an_arrow() -> None:
+    path = " → ".join(
+        ["running frame main (train.py:23)", "model", *(f"Layer{number}" for number in range(9)), "Tensor"]
+    )
+    first, second = path_lines(path, 60)
+    assert first == "running frame main (train.py:23) → model → Layer0 → Layer1"
+    assert second == "→ Layer2 → Layer3 → Layer4 → Layer5 → Layer6 → Layer7 → L..."
+    assert path_lines("module → Tensor", 60) == ["module → Tensor"]
+
+
+@pytest.mark.parametrize("kind", ["global variable", "local variable", "argument"])
+def test_a_path_calls_variables_by_their_names(kind: str) -> None:
+    assert plain_name(f"{kind} 'losses'") == "losses"
+    assert plain_name(".losses") == ".losses"
