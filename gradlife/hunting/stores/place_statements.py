@@ -33,13 +33,23 @@ def is_filling(part: ast.AST, scope: Scope, place: Place, adders: frozenset[str]
     """Does this part of a statement put something into it?"""
     if isinstance(part, ast.Call):
         if isinstance(part.func, ast.Attribute) and part.func.attr in adders and part.args + part.keywords:
-            return is_place(inner(part.func.value), scope, place)
+            return not makes_container(part) and is_place(inner(part.func.value), scope, place)
         return called(part) in PUSHERS and len(part.args) > 1 and is_place(inner(part.args[0]), scope, place)
     if isinstance(part, ast.AugAssign):
         return is_place(inner(part.target), scope, place)
     if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
         return is_place(part.value, scope, place) or is_place(inner(part.value), scope, place)
     return False
+
+
+def makes_container(call: ast.Call) -> bool:
+    """Whether it is `place.setdefault(key, [])`, which stores nothing yet."""
+    if called(call) != "setdefault" or len(call.args) != 2:
+        return False
+    made = call.args[1]
+    if isinstance(made, ast.List | ast.Dict):
+        return not (made.elts if isinstance(made, ast.List) else made.keys)
+    return isinstance(made, ast.Call) and not made.args
 
 
 def inner(node: ast.expr) -> ast.expr:
@@ -92,6 +102,8 @@ def is_place(node: ast.expr, scope: Scope, place: Place) -> bool:
         return place.kind is PlaceKind.ATTRIBUTE and node.attr == place.name and may_be_owner(node.value, scope, place)
     if isinstance(node, ast.Subscript):
         return place.kind is PlaceKind.KEY and is_text(node.slice, place.name)
+    if isinstance(node, ast.Call):
+        return called(node) in accessors(scope, place)
     if not isinstance(node, ast.Name):
         return False
     if node.id == place.name and is_variable(scope, place):
@@ -140,6 +152,16 @@ def aliases(scope: Scope, place: Place) -> set[str]:
             found |= {target.id for target in part.targets if isinstance(target, ast.Name)}
         if isinstance(part, ast.Assign) and any(stands_for(target, place) for target in part.targets):
             found |= {target.id for target in part.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def accessors(scope: Scope, place: Place) -> set[str]:
+    """Functions of the file that return the attribute or the key, or an item of it."""
+    found = set()
+    for function in ast.walk(scope.source.tree):
+        if isinstance(function, ast.FunctionDef):
+            values = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
+            found |= {function.name for one in values if stands_for(one, place) or stands_for(inner(one), place)}
     return found
 
 

@@ -221,6 +221,8 @@ def name_of_holder(trace: Trace) -> str:
     if len(trace.steps) < 2 or not trace.steps[0].via.startswith(GLOBAL_VARIABLE):
         return ""
     words = plain_name(trace.steps[0].via)
+    if words.startswith("_") and trace.steps[0].detail != "__main__":
+        return ""  # a library's own variable, which means nothing to the reader
     for step in trace.steps[1:-1]:
         if not step.via.startswith("."):
             break

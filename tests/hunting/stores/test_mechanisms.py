@@ -234,3 +234,13 @@ def test_of_statements_that_fit_the_one_that_runs_in_a_step_stores() -> None:
 def test_what_stores_a_number_does_not_store_the_survivor() -> None:
     text = "def f(t, x):\n    t.losses.append(x.item())\n    t.losses.append(x)\n"
     assert found(trace(variable("t"), owned("losses"), LIST), text) == (3, "t.losses.append(x)", "sure")
+
+
+def test_a_container_that_a_method_hands_out_is_filled_by_its_caller() -> None:
+    text = (
+        "class Registry:\n    def of(cls, name):\n        return cls.records.setdefault(name, {})\n"
+        "def step(n, x):\n    Registry.of('a').setdefault(n, []).append(x)\n"
+    )
+    held = replace(owned("records", "type"), detail="__main__.Registry")
+    kept = trace(variable("Registry"), held, key("a"), LIST)
+    assert found(kept, text, 3) == (5, "Registry.of('a').setdefault(n, []).append(x)", "sure")
