@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from gradlife._version import __version__
@@ -27,6 +29,7 @@ def make_server() -> Any:
     try:
         kind = importlib.import_module("mcp.server").MCPServer
         annotations = importlib.import_module("mcp.types").ToolAnnotations
+        refusal = importlib.import_module("mcp.server.mcpserver.exceptions").ToolError
     except (ImportError, AttributeError):
         raise NoServer(
             "gradlife mcp needs the package mcp, version 2 or newer", "pip install 'gradlife[mcp]'"
@@ -34,5 +37,18 @@ def make_server() -> Any:
     server = kind("gradlife", instructions=INSTRUCTIONS, version=__version__)
     for tool in TOOLS:
         harmless = annotations(readOnlyHint=tool is not tools.snapshot, destructiveHint=False)
-        server.tool(description=tool.__doc__, annotations=harmless)(tool)
+        server.tool(description=tool.__doc__, annotations=harmless)(with_reason(tool, refusal))
     return server
+
+
+def with_reason(tool: Callable[..., Any], refusal: type[Exception]) -> Callable[..., Any]:
+    """A tool whose errors reach the assistant with their text: the server keeps that of all others but ``refusal`` back."""
+
+    @functools.wraps(tool)
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return tool(*args, **kwargs)
+        except GradlifeError as error:
+            raise refusal(str(error)) from None
+
+    return asked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import subprocess
 import sys
@@ -72,6 +73,15 @@ def test_the_server_has_the_five_tools_and_marks_what_they_change() -> None:
     listed = asyncio.run(make_server().list_tools())
     assert [one.name for one in listed] == ["hunt", "why", "snapshot", "diff", "explain"]
     assert all(one.annotations.destructive_hint is False for one in listed)
+
+
+def test_an_error_reaches_the_assistant_with_its_reason(tmp_path: Path) -> None:
+    pytest.importorskip("mcp.server", reason="the package mcp is not installed")
+    refused = importlib.import_module("mcp.server.mcpserver.exceptions").ToolError
+    asked = {"script": "one.py", "output": "there", "folder": str(tmp_path)}
+    (tmp_path / "there").write_text("")
+    with pytest.raises(refused, match=r"there exists \(try: another file name\)"):
+        asyncio.run(make_server().call_tool("snapshot", asked))
 
 
 @pytest.mark.whole
