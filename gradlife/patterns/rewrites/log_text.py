@@ -18,6 +18,9 @@ LEVELS = frozenset({"debug", "info", "warning", "error", "critical"})
 #: Methods of containers that change them.
 CHANGERS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "add", "setdefault", "sort"})
 
+#: Attributes of a tensor that stay.
+FIXED = frozenset({"shape", "dtype", "device", "ndim"})
+
 #: A conversion of the % operator.
 CONVERSION = re.compile(r"%(?:%|[-#0 +]*(?:\d+)?(?:\.\d+)?[a-zA-Z])")
 
@@ -48,8 +51,14 @@ def looks_into_records(site: Site) -> bool:
 
 def changes_in_place(site: Site, value: ast.expr) -> bool:
     """May a name in the value be changed in place?"""
+    attributes = {part.attr for part in ast.walk(value) if isinstance(part, ast.Attribute)}
+    if attributes - FIXED:
+        return True  # a weight or a gradient, which the next step changes
     names = {last_name(part) for part in ast.walk(value)} - {""}
     for node in site.nodes():
+        is_alias = isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute | ast.Subscript | ast.Name)
+        if is_alias and isinstance(node, ast.Assign) and any(last_name(one) in names for one in node.targets):
+            return True
         if isinstance(node, ast.AugAssign) and last_name(node.target) in names:
             return True
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and last_name(node.value) in names:
