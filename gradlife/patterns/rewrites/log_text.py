@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from gradlife.patterns.rewrites.reads import last_name
+from gradlife.patterns.rewrites.reads import branches, last_name
 from gradlife.patterns.rewrites.site import Site
 from gradlife.patterns.rewrites.source_edits import edited, is_plain, replaced
 
@@ -51,10 +51,11 @@ def looks_into_records(site: Site) -> bool:
 
 def changes_in_place(site: Site, value: ast.expr) -> bool:
     """May a name in the value be changed in place?"""
-    attributes = {part.attr for part in ast.walk(value) if isinstance(part, ast.Attribute)}
+    parts = [part for one in branches(value) or [value] for part in ast.walk(one)]
+    attributes = {part.attr for part in parts if isinstance(part, ast.Attribute)}
     if attributes - FIXED:
         return True  # a weight or a gradient, which the next step changes
-    names = {last_name(part) for part in ast.walk(value)} - {""}
+    names = {last_name(part) for part in parts} - {""}
     for node in site.nodes():
         is_alias = isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute | ast.Subscript | ast.Name)
         if is_alias and isinstance(node, ast.Assign) and any(last_name(one) in names for one in node.targets):
