@@ -120,7 +120,7 @@ def read(file: Path) -> Recording:
             "gradlife record --backend NAME -o FILE writes one",
         ) from None
     except UnicodeDecodeError as error:
-        why = f"byte {error.start} is no UTF-8"
+        why = f"byte {error.start} is not UTF-8"
     except RecordingError as error:
         why = error.message
     raise UsageError(f"the recording {shown(file)} cannot be used: {why}", "gradlife record rewrites it")

@@ -34,15 +34,15 @@ from gradlife.reports.theme import make_console
 from gradlife.reports.values import counted
 
 EPILOG = """\
-gdb starts one thread in the process, which hunts while the program goes on, and
-then ends. Where gdb may not be used, a program opens a door by itself:
-gradlife.serve(), or GRADLIFE_SERVE=1 before `import gradlife`.
+gdb starts one thread in the process, which hunts while the program runs, and then
+ends. Where gdb is not allowed, the program can open a socket itself: gradlife.serve(),
+or GRADLIFE_SERVE=1 before `import gradlife`.
 
-Steps are those of optimizers, DataLoaders or backward passes; where none is heard,
-a step is a second. Ctrl-C detaches.
+A step is an optimizer step, a DataLoader batch or a backward pass, or else a second.
+Ctrl-C detaches.
 
 Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error, or attaching is not allowed;
-3 could not tell, or the process went away.
+3 could not tell, or the process ended.
 """
 
 #: Default length of a hunt, in seconds.
@@ -55,42 +55,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pid", nargs="?", type=process_number, metavar="PID", help="the process: pgrep -af python")
     parser.add_argument("--socket", metavar="PATH", help="attach by the socket that gradlife.serve(PATH) listens at")
     parser.add_argument(
-        "--inject", default="", metavar="FOLDER", help="where gradlife is, if the process does not have it"
+        "--inject",
+        default="",
+        metavar="FOLDER",
+        help="import gradlife from this folder, if the process does not have it",
     )
-    parser.add_argument("--peak", action="store_true", help="record a few steps, as gradlife peak does; no hunt")
-    parser.add_argument("--snapshot", metavar="FILE", help="write the heap of the process to a file, and do not hunt")
+    parser.add_argument("--peak", action="store_true", help="record a few steps, as gradlife peak does, without a hunt")
+    parser.add_argument("--snapshot", metavar="FILE", help="write the heap of the process to a file, without a hunt")
     parser.add_argument(
-        "--why", metavar="WHAT", help="tell why an object is alive: a type, a name or an address; no hunt"
+        "--why", metavar="WHAT", help="explain why an object is alive, by type, name or address, without a hunt"
     )
     parser.add_argument(
-        "-i", "--interactive", action="store_true", help="ask a snapshot of the process at a prompt; no hunt"
+        "-i", "--interactive", action="store_true", help="open a prompt on a snapshot of the process, without a hunt"
     )
-    parser.add_argument("--steps", type=number, metavar="N", help="answer after so many counted steps")
+    parser.add_argument("--steps", type=number, metavar="N", help="report after this many counted steps")
     parser.add_argument(
         "--for",
         dest="seconds",
         type=duration,
         metavar="TIME",
-        help="answer after this time at most: 90s, 5m, 2h (5m; with --follow: never)",
+        help="report after this time at the latest: 90s, 5m, 2h (5m; with --follow: never)",
     )
-    parser.add_argument("--step-on", default="", metavar="MODULE:FUNCTION", help="a step is one call of this")
     parser.add_argument(
-        "--memory-limit", type=size, metavar="SIZE", help="the limit, where it is not the machine's: 8G"
+        "--step-on", default="", metavar="MODULE:FUNCTION", help="count each call of this function as a step"
+    )
+    parser.add_argument(
+        "--memory-limit", type=size, metavar="SIZE", help="the memory limit, if it is not the machine's: 8G"
     )
     parser.add_argument("--full", action="store_true", help="print rounds, traces, controls and limits, too")
     add_follow(parser)
     add_fail_on(parser)
     add_formats(
         parser,
-        json="write the report as JSON; - for standard output, in the place of any file",
-        html="write the report as a page to look at, in one file",
+        json="write the report as JSON; any FILE may be -, for standard output",
+        html="write the report as one HTML file",
     )
 
 
 def process_number(text: str) -> int:
     """Parse a process number."""
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of a process")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a process number")
     return int(text)
 
 

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("after", metavar="AFTER", help="the later one")
     parser.add_argument("--rows", type=count, default=15, metavar="N", help="rows of each table (%(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write all that changed as JSON; - for standard output")
-    parser.add_argument("--html", metavar="FILE", help="write it as a page to look at, in one file")
+    parser.add_argument("--html", metavar="FILE", help="write it as one HTML file")
     add_svg(parser)
 
 

@@ -12,11 +12,11 @@ from gradlife.reports.formats.json.document import checkup_text
 from gradlife.reports.theme import make_console
 
 EPILOG = """\
-It looks at versions, at the compiled extensions, at what this PyTorch and this
-machine let gradlife read, at what ships with it and at registered environments,
-and checks itself: a planted leak has to be found, and its clean twin to be clean.
+It checks versions, the compiled extensions, what gradlife can read of this PyTorch
+and this machine, the data that ships with it, registered environments, and itself:
+a planted leak must be found, and its clean twin must be clean.
 
-Exit status: 0 well; 1 something is broken that gradlife relies on.
+Exit status: 0 healthy; 1 something that gradlife relies on is broken.
 """
 
 

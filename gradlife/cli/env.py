@@ -16,7 +16,7 @@ from gradlife.reports.values import size
 
 EPILOG = """\
 An environment is a folder below $GRADLIFE_HOME/environments, by default in the
-user's data folder. pip installs what it is asked for, by its own configuration
+user's data folder. pip installs the packages with its own configuration
 (PIP_INDEX_URL and the like); an interrupted `gradlife env add` continues when repeated.
 """
 
@@ -26,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=type(parser))
     adding = actions.add_parser("add", help="make an environment", description="Make an environment.", epilog=EPILOG)
-    adding.add_argument("name", metavar="NAME", help="what it will be called")
+    adding.add_argument("name", metavar="NAME", help="the name of the environment")
     adding.add_argument("--python", metavar="PATH", help="the interpreter to make it from (this one)")
-    adding.add_argument("packages", nargs="+", metavar="PACKAGE", help="what pip is to install: torch==1.1.0")
+    adding.add_argument("packages", nargs="+", metavar="PACKAGE", help="packages for pip to install: torch==1.1.0")
     listing = actions.add_parser("list", help="list the environments", description="List the environments.")
     listing.add_argument("--json", metavar="FILE", help="write them as JSON; - for standard output")
     add_svg(listing)
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the chosen subcommand."""
     if args.action is None:
-        raise UsageError("gradlife env needs to know what to do", "gradlife env add, list or remove")
+        raise UsageError("gradlife env needs a subcommand", "gradlife env add, list or remove")
     {"add": run_add, "list": run_list, "remove": run_remove}[args.action](args)
     return 0
 

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backend", nargs="+", action="extend", metavar="NAME", help="systems to run it on, instead of all mini ones"
     )
-    parser.add_argument("--no-run", action="store_true", help="tell the story without running it")
+    parser.add_argument("--no-run", action="store_true", help="describe the story without running it")
     add_svg(parser)
 
 

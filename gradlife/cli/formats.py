@@ -18,9 +18,9 @@ from gradlife.output import STDOUT, LostOutputError, OutputFile, OutputStream, o
 
 HELP = {
     "json": "write everything as JSON; - for standard output",
-    "junit": "write JUnit XML, as CI servers read it",
-    "markdown": "write it for an issue or the summary of a job; $GITHUB_STEP_SUMMARY is added to",
-    "sarif": "write what has a file and a line as SARIF, for code scanning",
+    "junit": "write JUnit XML for CI servers",
+    "markdown": "write Markdown for an issue or a job summary; $GITHUB_STEP_SUMMARY is appended to",
+    "sarif": "write results with a file and a line as SARIF, for code scanning",
 }
 
 
@@ -29,7 +29,7 @@ def add_formats(parser: argparse.ArgumentParser, **helps: str) -> None:
     for name, text in {**HELP, **helps}.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=text)
     parser.add_argument(
-        "--github", action="store_true", help="print annotations for GitHub, as in its workflows by itself"
+        "--github", action="store_true", help="print annotations for GitHub; the default in its workflows"
     )
 
 
@@ -39,7 +39,7 @@ Writer = Callable[..., str | bytes] | str
 
 def add_svg(parser: argparse.ArgumentParser) -> None:
     """Declare the option for a picture of what is printed."""
-    parser.add_argument("--svg", metavar="FILE", help="draw what is printed as a picture")
+    parser.add_argument("--svg", metavar="FILE", help="draw the printed output as an SVG picture")
 
 
 def picture(show: Callable[[Console, Any], object], title: str) -> Writer:

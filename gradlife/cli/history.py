@@ -17,8 +17,8 @@ from gradlife.reports.theme import make_console
 from gradlife.runner.history import history
 
 EPILOG = """\
-A row for each subject and probe, a column for each release of which there is a
-recording: of the stage at which the releases differ, or else of the last stage.
+A row for each subject and probe, a column for each recorded release. A row shows
+the last stage at which the releases differ, or else the last stage.
 
 Exit status: 0; 2 usage error; 3 no release has a reading of the story.
 """
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backend", nargs="+", action="extend", metavar="NAME", help="these systems instead: recorded:FILE, torch"
     )
-    parser.add_argument("--profiles", action="store_true", help="also what the engine's profiles of releases do")
+    parser.add_argument("--profiles", action="store_true", help="also show the engine's profiles of releases")
     parser.add_argument("--stage-detail", action="store_true", help="a row for each stage, and all probes")
     parser.add_argument("--json", metavar="FILE", help="write it as JSON; - for standard output")
     add_svg(parser)

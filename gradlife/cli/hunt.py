@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 EPILOG = """\
 TARGET is a script with its own arguments, -m module, a console script on PATH
 (accelerate launch train.py), file.py::function or module:function.
-What stands after a script that reads its command line is the script's own.
-A function is called once a step; setup() beside it, if there, gives its first
-argument, and the step's number is the second if it takes two.
+Arguments after a script that reads its command line belong to the script.
+A function is called once per step. If the file has setup(), its result is the first
+argument; a function with two arguments also gets the step's number.
 
 Exit status: 0 clean; 1 a leak was found (see --fail-on); 2 usage error; 3 could not tell; a
 script that fails itself keeps its own.
@@ -69,30 +69,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     add_options(parser)
     parser.add_argument("-m", dest="is_module", action="store_true", help="TARGET is the name of a module: python -m")
-    parser.add_argument("target", metavar="TARGET", help="what to hunt in; see below")
+    parser.add_argument("target", metavar="TARGET", help="the program to hunt in; see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the script's own arguments")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after so many counted steps")
-    parser.add_argument("--step-on", default="", metavar="MODULE:FUNCTION", help="a step is one call of this")
+    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after this many counted steps")
+    parser.add_argument(
+        "--step-on", default="", metavar="MODULE:FUNCTION", help="count each call of this function as a step"
+    )
     parser.add_argument(
         "--lines",
         action="store_true",
-        help="record where objects are created in every round; else it is where something grows",
+        help="record where objects are created in every round, not only where something grows",
     )
     add_formats(
         parser,
-        json="write the report as JSON; - for standard output, in the place of any file",
-        html="write the report as a page to look at, in one file",
-        patch="write the change of the source that ends the leak, where one is known to be safe, as `git apply` takes it",
-        svg="draw what is printed as a picture",
+        json="write the report as JSON; any FILE may be -, for standard output",
+        html="write the report as one HTML file",
+        patch="write the source change that ends the leak, if one is known to be safe, for `git apply`",
+        svg="draw the printed output as an SVG picture",
     )
     parser.add_argument(
         "--export-scenario",
         metavar="FILE",
-        help="write the worst leak as a small story for a bug report, if it can be one",
+        help="write the worst leak as a small story for a bug report, if possible",
     )
     parser.add_argument(
         "--verify", metavar="BEFORE", help="compare with a report from before a fix; TARGET may be a report, too"
@@ -104,12 +106,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=share,
         default=0.9,
         metavar="PERCENT",
-        help="write an interim report when so much of the memory limit is resident (90%%)",
+        help="write an interim report when this share of the memory limit is resident (90%%)",
     )
     parser.add_argument(
-        "--memory-limit", type=size, metavar="SIZE", help="the limit, where it is not the machine's: 8G"
+        "--memory-limit", type=size, metavar="SIZE", help="the memory limit, if it is not the machine's: 8G"
     )
-    parser.add_argument("-i", "--interactive", action="store_true", help="stop at the first leak, and ask at a prompt")
+    parser.add_argument("-i", "--interactive", action="store_true", help="stop at the first leak and open a prompt")
     parser.add_argument(
         "--prove",
         action="store_true",
@@ -141,7 +143,7 @@ def add_fail_on(parser: argparse.ArgumentParser) -> None:
 def number(text: str) -> int:
     """Parse a number of steps."""
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps")
     return int(text)
 
 
@@ -149,7 +151,7 @@ def share(text: str) -> float:
     """Parse ``90%`` as a fraction of one."""
     found = re.fullmatch(r"([0-9]{1,3})%?", text)
     if found is None or not 0 < int(found[1]) <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage")
     return int(found[1]) / 100
 
 
@@ -157,7 +159,7 @@ def size(text: str) -> int:
     """Parse ``8G`` as bytes."""
     found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]+)?)\s*([kKmMgGtT]?)(?:i?[bB])?", text)
     if found is None or float(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{shortened(text)!r} is no size: 500M, 8G")
+        raise argparse.ArgumentTypeError(f"{shortened(text)!r} is not a size: 500M, 8G")
     return int(float(found[1]) * UNITS[found[2].lower()])
 
 

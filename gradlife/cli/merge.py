@@ -22,15 +22,15 @@ Exit status: 0 clean; 1 a leak was found on any rank (see --fail-on); 2 usage er
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.epilog = EPILOG
-    parser.add_argument("folder", metavar="FOLDER", help="where the reports of the ranks lie")
-    parser.add_argument("--world-size", type=int, default=0, metavar="N", help="the ranks that there should be")
+    parser.add_argument("folder", metavar="FOLDER", help="the folder with the reports of the ranks")
+    parser.add_argument("--world-size", type=int, default=0, metavar="N", help="the expected number of ranks")
     add_fail_on(parser)
     parser.add_argument("--full", action="store_true", help="print ranks, rounds, traces, controls and limits, too")
     add_formats(
         parser,
         json="write the report as JSON (gradlife.hunt/2); - for standard output",
-        html="write the report as a page to look at, in one file",
-        svg="draw what is printed as a picture",
+        html="write the report as one HTML file",
+        svg="draw the printed output as an SVG picture",
     )
 
 

@@ -41,15 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table: dict[str, Any] = {"type": count, "nargs": "?", "const": 30, "metavar": "N"}
     parser.add_argument("--types", **table, help="the types that take most")
     parser.add_argument("--largest", **table, help="the objects that retain most")
-    parser.add_argument("--cycles", **table, help="cyclic parts, those through native objects first")
+    parser.add_argument("--cycles", **table, help="cycles, those through native objects first")
     parser.add_argument("--instances", metavar="TYPE", help="objects of a type, with the path to each")
     parser.add_argument("--holders", metavar="TYPE", help="who holds objects of a type")
     parser.add_argument("--why", metavar="WHAT", help="why an object is alive: an address, a type, a name")
-    parser.add_argument("--json", metavar="FILE", help="write what is shown as JSON; - for standard output")
-    parser.add_argument("--html", metavar="FILE", help="write what retains most as a page to look at, in one file")
+    parser.add_argument("--json", metavar="FILE", help="write the shown tables as JSON; - for standard output")
+    parser.add_argument("--html", metavar="FILE", help="write the objects that retain most as one HTML file")
     add_svg(parser)
-    parser.add_argument("-i", "--interactive", action="store_true", help="ask the snapshot at a prompt")
-    parser.add_argument("--tui", action="store_true", help="go through the snapshot with keys and mouse")
+    parser.add_argument("-i", "--interactive", action="store_true", help="open a prompt on the snapshot")
+    parser.add_argument("--tui", action="store_true", help="browse the snapshot with keys and mouse")
 
 
 def run(args: argparse.Namespace) -> int:

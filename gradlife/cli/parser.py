@@ -11,22 +11,22 @@ from gradlife.errors import UnknownNameError, UsageError
 
 #: The purpose of each command. A command's module has its name.
 COMMANDS = {
-    "run": "run lifetime stories on several systems and compare what they see",
-    "record": "keep what a system reads in a file, to compare with where the system is not available",
-    "history": "tell when a story's readings changed, from release to release",
+    "run": "run lifetime stories on several systems and compare their readings",
+    "record": "record a system's readings in a file, for comparison without that system",
+    "history": "show when a story's readings changed between releases",
     "list": "list the stories, with their fixed twins",
-    "explain": "tell one story, or what a GLnnn pattern is",
+    "explain": "explain one story, or a GLnnn pattern",
     "env": "make, list and remove environments with other releases, to run stories on",
-    "hunt": "run a program, find what grows, and tell who holds it",
-    "attach": "look into a process that is already running: hunt, or keep its heap",
-    "peak": "record a few steps, and tell what of the peak is held longer than it is used",
+    "hunt": "run a program, find what grows, and say who holds it",
+    "attach": "hunt in a running process, or save its heap",
+    "peak": "record a few steps, and show what is held at the peak longer than it is used",
     "merge": "merge the reports of ranks in a folder into one",
-    "snapshot": "run a script and keep its heap, as it is at the end, in a file",
-    "open": "show what a snapshot has: types, what retains most, cycles",
-    "why": "tell why an object of a snapshot is alive",
-    "diff": "tell what is new, gone and grown between two snapshots",
+    "snapshot": "run a script and save its heap at the end to a file",
+    "open": "show a snapshot: the largest types, the objects that retain most, cycles",
+    "why": "explain why an object of a snapshot is alive",
+    "diff": "show what is new, gone and grown between two snapshots",
     "mcp": "serve hunts and explanations to coding assistants, over the Model Context Protocol",
-    "doctor": "tell whether this installation is well, with all that a report of a bug needs",
+    "doctor": "check this installation, and print what a bug report needs",
 }
 
 

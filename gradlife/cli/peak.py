@@ -47,8 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after so many counted steps")
-    parser.add_argument("--step-on", default="", metavar="MODULE:FUNCTION", help="a step is one call of this")
+    parser.add_argument("--steps", type=number, metavar="N", help="stop the program after this many counted steps")
+    parser.add_argument(
+        "--step-on", default="", metavar="MODULE:FUNCTION", help="count each call of this function as a step"
+    )
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page to look at, in one file")
     parser.add_argument("--markdown", metavar="FILE", help="write it for an issue or the summary of a job")
@@ -57,7 +59,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         type=percentage,
         metavar="PERCENT",
-        help="exit with 1 where more of the peak than this is never read again",
+        help="exit with 1 if more of the peak than this is never read again",
     )
     parser.add_argument(
         "--prove",
@@ -71,7 +73,7 @@ def percentage(text: str) -> float:
     """Parse ``5%``, ``5 %`` or ``5`` as a number."""
     found = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?)\s*%?", text)
     if found is None or float(found[1]) > 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage")
     return float(found[1])
 
 

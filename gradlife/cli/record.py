@@ -28,8 +28,8 @@ from gradlife.runner.recordings import make_recording, recorded_name, refuse_oth
 ROUNDS = 3
 
 EPILOG = """\
-STORY is as for `gradlife run`. With stories named, or -k, those of FILE that were not
-chosen stay as they are: this renews a few. Without, the whole file is rewritten.
+STORY is as for `gradlife run`. With stories named, or -k, only those are renewed: the others in
+FILE stay as they are. Without, the whole file is rewritten.
 
 Afterwards `--backend recorded:FILE` and `--against recorded:FILE` read from it.
 
@@ -40,15 +40,15 @@ Exit status: 0 written; 2 usage error; 3 no story could be run.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.epilog = EPILOG
-    parser.add_argument("paths", nargs="*", metavar="STORY", help="what to record; without any, the built-in stories")
+    parser.add_argument("paths", nargs="*", metavar="STORY", help="the stories to record; by default the built-in ones")
     parser.add_argument(
         "-k", dest="keyword", default="", metavar="EXPR", help="only stories that match: ctx and not hook"
     )
     parser.add_argument("--backend", required=True, metavar="NAME", help="the system to record")
-    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="where to; - for standard output")
     parser.add_argument(
-        "--rounds", type=rounds, default=ROUNDS, metavar="N", help="how often each story is run (%(default)s)"
+        "-o", dest="output", required=True, metavar="FILE", help="the recording file; - for standard output"
     )
+    parser.add_argument("--rounds", type=rounds, default=ROUNDS, metavar="N", help="runs of each story (%(default)s)")
     parser.add_argument(
         "--time-limit", type=seconds, default=api.TIME_LIMIT, metavar="S", help="seconds for one story (%(default)g)"
     )
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def rounds(text: str) -> int:
     """Parse a positive number of rounds."""
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 1000")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 1000")
     return int(text)
 
 

@@ -75,7 +75,7 @@ not finish; 2 usage error; 3 could not tell.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.epilog = EPILOG
-    parser.add_argument("paths", nargs="*", metavar="STORY", help="what to run; see below")
+    parser.add_argument("paths", nargs="*", metavar="STORY", help="the stories to run; see below")
     parser.add_argument(
         "-k", dest="keyword", default="", metavar="EXPR", help="only stories that match: ctx and not hook"
     )
@@ -84,18 +84,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fidelity",
         action="store_true",
-        help="tell how near each profile comes to the release it imitates, as recorded",
+        help="compare each profile with the recording of the release that it imitates",
     )
     parser.add_argument(
         "--matrix", action="store_true", help="only stories that run in several contexts, one column per context"
     )
     add_formats(
         parser,
-        json="write all readings as JSON; - for standard output, in the place of any file",
-        html="write a page to look at: the matrix, and each story in two systems side by side, drawn",
+        json="write all readings as JSON; any FILE may be -, for standard output",
+        html="write an HTML page: the matrix, and drawings of each story in two systems side by side",
     )
     add_svg(parser)
-    parser.add_argument("--full", action="store_true", help="show every story and all in which systems differ")
+    parser.add_argument("--full", action="store_true", help="show every story and every difference between systems")
     parser.add_argument("--stage-detail", action="store_true", help="show every reading at every stage")
     parser.add_argument(
         "--timeline", action="store_true", help="draw the engine's events of a story, one lane per object"
@@ -113,7 +113,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
     return value
 
 
@@ -232,9 +232,7 @@ def deliver(report: RunReport, outputs: Outputs, presentation: Presentation) -> 
     try:
         show(report, presentation, sys.stdout)
     finally:
-        outputs.write(
-            report, with_drawings=presentation.timeline
-        )  # even if the reader of the output has gone: `| head`
+        outputs.write(report, with_drawings=presentation.timeline)  # even if the reader has gone: `| head`
     return report.exit_status
 
 

@@ -15,7 +15,7 @@ from gradlife.reports.values import counted
 
 EPILOG = """\
 The script runs in this process, as `python SCRIPT` would run it, and the snapshot
-is taken when it has ended, also where it failed. Inside a program,
+is taken when it ends, even if it fails. Inside a program,
 gradlife.snapshot().save(FILE) takes one at any moment.
 
 Exit status: the script's own; 2 usage error; 3 the snapshot could not be written.
@@ -25,15 +25,13 @@ Exit status: the script's own; 2 usage error; 3 the snapshot could not be writte
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.epilog = EPILOG
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where the snapshot goes: x.glheap")
-    parser.add_argument("--html", metavar="FILE", help="also write what retains most as a page to look at, in one file")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the snapshot file: x.glheap")
+    parser.add_argument("--html", metavar="FILE", help="also write the objects that retain most as one HTML file")
     parser.add_argument("--no-labels", action="store_true", help="leave out all names: types and sizes only")
     parser.add_argument(
         "--user-text", action="store_true", help="keep keys and attributes that are no identifiers, too"
     )
-    parser.add_argument(
-        "--native", action="store_true", help="also look for C++ objects that nothing in Python leads to"
-    )
+    parser.add_argument("--native", action="store_true", help="also search for C++ objects that Python does not reach")
     parser.add_argument("-m", dest="is_module", action="store_true", help="SCRIPT is the name of a module: python -m")
     parser.add_argument("script", metavar="SCRIPT", help="the Python file to run, or a console script on PATH")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments")
@@ -53,9 +51,7 @@ def run(args: argparse.Namespace) -> int:
         snapshot = take_snapshot(labels=not args.no_labels, user_text=args.user_text, native=args.native)
         snapshot.write_to(output, labels=not args.no_labels)
         if args.html is not None:
-            from gradlife.cli.pages import (
-                snapshot_page,
-            )  # imported only now, so that the snapshot has none of its modules
+            from gradlife.cli.pages import snapshot_page  # not earlier: the snapshot must not have its modules
 
             page.write(snapshot_page(snapshot, args.output))
     print(f"gradlife: {counted(snapshot.objects, 'object')} in {args.output}", file=sys.stderr)

@@ -17,12 +17,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("file", metavar="FILE", help="a snapshot: gradlife snapshot -o FILE script.py")
     parser.add_argument(
-        "what", metavar="WHAT", help="an address; or a type or a name, of which the one that retains most is shown"
+        "what",
+        metavar="WHAT",
+        help="an address, a type or a name; of several objects the one that retains most is shown",
     )
     parser.add_argument("--json", metavar="FILE", help="write the trace as JSON; - for standard output")
-    parser.add_argument("--html", metavar="FILE", help="write it as a page to look at, with what is round the object")
-    parser.add_argument("--dot", metavar="FILE", help="write what stands around the object in graphviz's language")
-    parser.add_argument("--picture", metavar="FILE", help="have graphviz draw that: FILE.png, FILE.svg or FILE.pdf")
+    parser.add_argument("--html", metavar="FILE", help="write it as one HTML file, with the object's neighbourhood")
+    parser.add_argument("--dot", metavar="FILE", help="write the object's neighbourhood in graphviz's language")
+    parser.add_argument(
+        "--picture", metavar="FILE", help="draw the neighbourhood with graphviz: FILE.png, FILE.svg or FILE.pdf"
+    )
     add_svg(parser)
 
 

@@ -56,4 +56,4 @@ def read_pickle(path: str) -> Any:
         raise AllocatorFileError(f"{path} does not fit into memory", "a machine with more memory") from None
     except Exception as error:  # a damaged pickle may raise almost anything
         words = str(error) or type(error).__name__
-        raise AllocatorFileError(f"{path} is no plain pickle: {words}", REMEDY) from None
+        raise AllocatorFileError(f"{path} is not a plain pickle: {words}", REMEDY) from None

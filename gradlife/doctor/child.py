@@ -84,7 +84,7 @@ def ended_badly(stage: str, how: str, printed: list[bytes]) -> Sign:
     lines = b"".join(printed).decode("utf-8", "replace").split("\n")
     last = " / ".join(line.strip() for line in lines if line.strip())[-LAST_PRINTED:]
     text = f"{stage}: {how}" + (f"; printed last: {last}" if last else "")
-    remedy = REMEDIES.get(stage, "report this, with all that stands here")
+    remedy = REMEDIES.get(stage, "report this, with this whole output")
     return Sign(SECTION, "examination in a child", text, Health.BROKEN, remedy)
 
 

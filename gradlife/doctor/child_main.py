@@ -42,5 +42,5 @@ def checked(stage: str, look: Callable[[], Iterable[Sign]]) -> Iterable[Sign]:
     try:
         yield from look()
     except BaseException as error:  # a half-imported torch may raise anything, even SystemExit
-        remedy = "report this, with all that stands here"
+        remedy = "report this, with this whole output"
         yield Sign("PyTorch", stage, one_line(error), Health.BROKEN, remedy)

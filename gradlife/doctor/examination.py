@@ -40,7 +40,7 @@ def guarded(section: str, look: Callable[[], Iterator[Sign]]) -> Iterator[Sign]:
         yield from look()
     except Exception as error:
         text = f"the examination failed: {type(error).__name__}: {error}"
-        yield Sign(section, "the examination itself", text, Health.BROKEN, "report this, with all that stands here")
+        yield Sign(section, "the examination itself", text, Health.BROKEN, "report this, with this whole output")
 
 
 def lab() -> Iterator[Sign]:

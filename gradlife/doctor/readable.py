@@ -12,12 +12,18 @@ from gradlife.heap.scan import scan
 from gradlife.heap.torch_layout.torch import MEANINGS, ensure_calibrated, missing_fields
 from gradlife.model.checkup import Health, Sign
 
-SECTION, MACHINE = "What this torch lets us read", "This machine"
+SECTION, MACHINE = "What gradlife can read of torch", "This machine"
 
 #: The fields of torch's objects that every answer needs.
 NEEDED = {
-    *("tensors", "grad nodes", "what stands behind a tensor", "what stands behind a grad_fn", "storages of tensors"),
-    *("grad_fn of tensors", "next edges", "which tensors nodes have saved", "ctx objects", "bytes of storages"),
+    *(
+        "tensors",
+        "grad nodes",
+        "the C++ object behind a tensor",
+        "the C++ object behind a grad_fn",
+        "storages of tensors",
+    ),
+    *("grad_fn of tensors", "next edges", "saved tensors of nodes", "ctx objects", "bytes of storages"),
 }
 REMEDY = "use a release of PyTorch that gradlife was tested with (2.13), or report this"
 
@@ -47,12 +53,12 @@ def memory() -> Iterator[Sign]:
     """Check the memory searches: for native holders, and for unreachable C++ objects."""
     probe = object()
     is_readable = _heap._read_word(id(probe)) is not None
-    text = "process_vm_readv works" if is_readable else "process_vm_readv is refused, or not there"
+    text = "process_vm_readv works" if is_readable else "process_vm_readv is refused or missing"
     yield Sign(MACHINE, "reading its own memory", text, *health_of(is_readable))
     yield tried("native scan", lambda: f"{len(scan([probe])[0])} holders of a lone object")
     yield tried("native census", lambda: f"{sum(row.count for row in native_census().classes):,} C++ objects")
     given = _heap.malloc_bytes()
-    text = f"malloc tells what it gave out: {given:,} bytes" if given is not None else "malloc does not tell"
+    text = f"malloc reports its use: {given:,} bytes" if given is not None else "malloc reports nothing"
     yield Sign(MACHINE, "malloc", text, *health_of(given is not None, "run with glibc's malloc"))
 
 

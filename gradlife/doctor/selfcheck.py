@@ -25,7 +25,7 @@ def leak(number): history.append(bytearray(65536))
 def twin(number): bytearray(65536)
 """
 NAME = "planted_by_gradlife_doctor"
-REMEDY = "do not believe a hunt on this installation; report this, with all that stands here"
+REMEDY = "do not trust a hunt on this installation; report this, with this whole output"
 
 
 def planted() -> Iterator[Sign]:

@@ -55,7 +55,7 @@ def environment_sign(environment: Environment) -> Sign:
     )
     anew = f"gradlife env remove {environment.name}, then gradlife env add {environment.name} ..."
     if not os.access(environment.interpreter, os.X_OK):
-        return Sign(SUPPLIES, name, f"{result}: its interpreter is gone", Health.LESS, anew)
+        return Sign(SUPPLIES, name, f"{result}: its interpreter is missing", Health.LESS, anew)
     if not environment.is_ready:
-        return Sign(SUPPLIES, name, "its installation was interrupted", Health.LESS, "type its gradlife env add again")
+        return Sign(SUPPLIES, name, "its installation was interrupted", Health.LESS, "repeat its gradlife env add")
     return Sign(SUPPLIES, name, result)

@@ -25,7 +25,7 @@ def imported() -> Iterator[Sign]:
         torch = importlib.import_module("torch")
     except ModuleNotFoundError as error:
         if error.name == "torch" and not version_of("torch"):
-            yield Sign(SECTION, "torch", "not installed: the engine and its profiles work without", Health.ABSENT)
+            yield Sign(SECTION, "torch", "not installed: the engine and its profiles work without it", Health.ABSENT)
         else:
             yield broken(error)
         return
@@ -35,7 +35,7 @@ def imported() -> Iterator[Sign]:
     version = getattr(torch, "__version__", None)
     if version is None or not hasattr(torch, "_C") or not hasattr(torch, "autograd"):
         sys.modules.pop("torch", None)
-        text = "what is imported as torch is not PyTorch: a file or a folder of that name stands before it on the path"
+        text = "what is imported as torch is not PyTorch: a file or a folder of that name comes first on the path"
         yield Sign(SECTION, "torch", text, Health.BROKEN, RENAME)
         return
     yield Sign(SECTION, "torch", described(torch, str(version)))

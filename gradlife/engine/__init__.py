@@ -1,9 +1,9 @@
 """The mini autograd engine, under torch's public names: ``import gradlife.engine as torch``.
 
-A real, small engine in C++ whose ownership rules are policies. ``with profile("torch-1.1"):`` makes everything born inside
-follow PyTorch 1.1; ``owners(obj)`` draws who owns whom, ``events()`` tells what happened, ``live_counts()`` counts what is
-left. CPU, float32 and float64 (int64, int32 and bool to hold, count and index with; complex64 and complex128 for elementary
-functions and sums), at most eight dimensions.
+A real, small engine in C++ whose ownership rules are policies. Objects created inside ``with profile("torch-1.1"):``
+follow PyTorch 1.1; ``owners(obj)`` draws who owns whom, ``events()`` returns the event log, ``live_counts()`` counts
+living objects. CPU, float32 and float64 (int64, int32 and bool for data, counts and indices; complex64 and complex128
+for elementary functions and sums), at most eight dimensions.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def __getattr__(name: str) -> _Any:
     # Operations and factories are functions of the extension; private ones stay there.
     if not name.startswith("_") and name not in _LIMITED:
         try:
-            value = globals()[name] = getattr(_engine, name)  # found at once from now on
+            value = globals()[name] = getattr(_engine, name)  # cached from now on
             return value
         except AttributeError:
             pass

@@ -49,7 +49,7 @@ class Size(tuple[int, ...]):
 
 
 class device:
-    """The place of a tensor's bytes: always the CPU here."""
+    """The device of a tensor: always the CPU here."""
 
     __slots__ = ("index", "type")
     index: int | None
@@ -75,7 +75,7 @@ class device:
         return "cpu" if self.index is None else f"cpu:{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        """Compare without the number: there is one CPU."""
+        """Compare without the index: there is one CPU."""
         return isinstance(other, device) or (isinstance(other, str) and other.partition(":")[0] == "cpu")
 
     def __hash__(self) -> int:
@@ -98,7 +98,7 @@ strided: layout = layout()
 
 
 class memory_format:
-    """The order that dimensions have in memory: that of their names, or that of the tensor at hand."""
+    """The order of dimensions in memory: contiguous, or that of another tensor."""
 
     __slots__ = ("_name",)
     _name: str

@@ -1,4 +1,4 @@
-"""``torch.cuda`` where there is none: programs that ask first go on without."""
+"""``torch.cuda`` without GPUs, for programs that check first."""
 
 from __future__ import annotations
 

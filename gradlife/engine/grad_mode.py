@@ -12,7 +12,7 @@ from gradlife.engine.mode_blocks import ModeBlock
 
 
 class _NoParameterBlock(ModeBlock):
-    """Decorates also where it is named without a call."""
+    """A decorator that also works without a call."""
 
     mode = False
 
@@ -75,7 +75,7 @@ class set_grad_enabled(ModeBlock):
 
 
 class inference_mode(ModeBlock):
-    """Records nothing inside, and makes inference tensors: without a version, never to be saved for a backward."""
+    """Record nothing inside, and make inference tensors: without a version, and never saved for backward."""
 
     def __new__(cls, mode: Any = True) -> Any:
         return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
@@ -176,7 +176,7 @@ class _force_original_view_tracking(ModeBlock):
 
 
 class _unsafe_preserve_version_counter(ModeBlock):
-    """Puts back the versions that tensors had before the block, whatever was changed in place inside."""
+    """Restore tensors' versions after the block, whatever was changed in place inside."""
 
     def __init__(self, tensors: Any) -> None:
         self.tensors = (tensors,) if isinstance(tensors, _engine.TensorBase) else tuple(tensors)

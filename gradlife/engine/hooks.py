@@ -1,4 +1,4 @@
-"""Removable hooks: a handle takes its callable out of the dict it was put in, and keeps nothing alive."""
+"""Removable hooks: a handle removes its callable from a dict, and keeps nothing alive."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gradlife import _engine
 
 
 class RemovableHandle:
-    """Removes one hook. Holds the dicts of hooks weakly, so that a kept handle keeps no tensor and no graph.
+    """Remove one hook. Holds the hook dicts weakly, so that a kept handle keeps no tensor and no graph.
 
-    ``extra_dict`` is a dict, or a list of dicts, with further facts about the hook under the same number.
+    ``extra_dict`` is a dict, or a list of dicts, with more facts about the hook under the same number.
     """
 
     next_id = 0
@@ -27,7 +27,7 @@ class RemovableHandle:
         self.extra_dict_ref = tuple(weakref.ref(extra) for extra in extras)
 
     def remove(self) -> None:
-        """Takes the hook out; nothing happens where it is gone already."""
+        """Remove the hook, if it is still registered."""
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks_dict = reference()
             if hooks_dict is not None and self.id in hooks_dict:

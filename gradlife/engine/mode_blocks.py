@@ -1,4 +1,4 @@
-"""Modes of the thread as ``with`` blocks and as decorators."""
+"""Thread modes as ``with`` blocks and as decorators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ModeBlock"]
 
 
 class ModeBlock:
-    """A ``with`` block that decorates too: the mode holds while the function runs, and not where a generator waits."""
+    """A ``with`` block that is also a decorator: the mode applies while the function runs, not while a generator waits."""
 
     def __enter__(self) -> None:
         raise NotImplementedError
@@ -28,7 +28,7 @@ class ModeBlock:
         raise NotImplementedError
 
     def clone(self) -> Any:
-        """A block of the same kind, for one call of a decorated function."""
+        """Return a new block of the same kind, for one call of a decorated function."""
         return type(self)()
 
     def __call__(self, function: Any) -> Any:
@@ -49,7 +49,7 @@ def _wrap_function(make_block: Callable[[], ModeBlock], function: Callable[..., 
         with make_block():
             return function(*args, **kwargs)
 
-    # A class loses its own __dict__ to the wrapper otherwise.
+    # otherwise a class loses its own __dict__ to the wrapper
     return functools.wraps(function, updated=() if inspect.isclass(function) else ("__dict__",))(decorated)
 
 

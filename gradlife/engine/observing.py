@@ -1,4 +1,4 @@
-"""Looking at the engine: what lives, what happened, and who owns whom. Looking changes nothing."""
+"""Observe the engine: living objects, events, and who owns whom. Observing changes nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Event:
 
 
 def events(clear: bool = False) -> list[Event]:
-    """The event log since it was last cleared, oldest first: at most the last 65,536 entries."""
+    """Return the events since the log was last cleared, oldest first: at most the last 65,536."""
     rows = _engine._events()
     if clear:
         _engine._clear_events()
@@ -36,27 +36,27 @@ def events(clear: bool = False) -> list[Event]:
 
 
 def clear_events() -> None:
-    """Forgets the events so far."""
+    """Clear the event log."""
     _engine._clear_events()
 
 
 def log_events(enabled: bool) -> None:
-    """Turns the event log off, for timing, or on again."""
+    """Switch the event log off, for timing, or on again."""
     _engine._log_events(enabled)
 
 
 def live_counts() -> dict[str, int]:
-    """Exact numbers of live engine objects by kind: tensor, storage, node, block, saved, hook, context."""
+    """Return exact counts of live engine objects by kind: tensor, storage, node, block, saved, hook, context."""
     return dict(_engine._live_counts())
 
 
 def live_bytes() -> int:
-    """Bytes of all live storages."""
+    """Return the bytes of all live storages."""
     return int(_engine._live_bytes())
 
 
 def use_count(obj: Any) -> int:
-    """The C++ owners of the engine object behind ``obj`` (a tensor, a storage or a node), its wrapper included."""
+    """Return the count of C++ owners of the engine object behind ``obj`` (tensor, storage or node), its wrapper included."""
     return int(_engine._use_count(obj))
 
 
@@ -65,7 +65,7 @@ class OwnerTree:
     """The ownership tree below one object; ``str()`` draws it.
 
     ``ownership`` says how the object above holds this one: strong, weak, borrowed or coupled. ``is_seen`` marks an
-    object whose own line stands elsewhere in the tree.
+    object that has its own line elsewhere in the tree.
     """
 
     label: str
@@ -80,7 +80,7 @@ class OwnerTree:
 
 
 def owners(obj: Any, depth: int = 6) -> OwnerTree:
-    """The ownership tree of a tensor, a storage, a node or a context. Cost: one pass over all live engine objects."""
+    """Return the ownership tree of a tensor, storage, node or context. Cost: one pass over all live engine objects."""
     number = _engine._object_id(obj)
     if number is None and not hasattr(obj, "__dict__"):
         raise UsageError(

@@ -1,7 +1,7 @@
-"""``torch.ops``: the operations beneath differentiation, as values that name them.
+"""``torch.ops``: the operations below autograd, as values.
 
-``torch.ops.aten.sin`` is a packet, ``torch.ops.aten.sin.default`` one of its overloads: what a dispatch mode is given. An
-overload can be called, like the function or method of its name.
+``torch.ops.aten.sin`` is a packet, ``torch.ops.aten.sin.default`` one of its overloads, as passed to dispatch modes. An
+overload can be called like the function or method of its name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradlife import _engine
 
 __all__ = ["OpOverload", "OpOverloadPacket", "aten"]
 
-#: The overloads of those that have others than ``default``, or besides it.
+#: Overloads of operations that have others than ``default``.
 _OVERLOADS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge"), ("Tensor", "Scalar")),
     **dict.fromkeys(("add_", "sub_", "mul_", "div_"), ("Tensor", "Scalar")),
@@ -41,12 +41,12 @@ def _alias(tensor: Any) -> Any:
     return tensor.view_as(tensor)
 
 
-#: Operations that are not called by the function or method of the same name.
+#: Operations whose function or method has another name.
 _OTHERWISE: dict[str, Callable[..., Any]] = {"slice": _slice, "alias": _alias}
 
 
 class OpOverloadPacket:
-    """All forms of one operation."""
+    """All overloads of one operation."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -69,12 +69,12 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket(op='{self}')>"
 
     def overloads(self) -> list[str]:
-        """The names of the forms."""
+        """Return the names of the overloads."""
         return list(self._forms)
 
 
 class OpOverload:
-    """One form of an operation: the same object each time, which can be compared, hashed and called."""
+    """One overload of an operation: always the same object, comparable, hashable and callable."""
 
     namespace = "aten"
 
@@ -111,7 +111,7 @@ def _call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 @functools.cache
 def _implementation(name: str) -> Callable[..., Any]:
-    """The function or method behind an operation; AttributeError: there is none."""
+    """Return the function or method behind an operation. Raises AttributeError if there is none."""
     found = _OTHERWISE.get(name) or getattr(_engine, name, None) or getattr(_engine.TensorBase, name, None)
     if found is None or name.startswith("__"):
         raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
@@ -135,6 +135,6 @@ aten = _Namespace("aten")
 
 
 def operation(name: str) -> OpOverload:
-    """The operation that is called so beneath: ``sin.default``."""
+    """Return the overload with this name: ``sin.default``."""
     packet, _, form = name.partition(".")
     return getattr(getattr(aten, packet), form)  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
-"""``torch.overrides``: classes of tensors that take over what is done to them.
+"""``torch.overrides``: tensor classes that override functions of tensors.
 
-A subclass of ``Tensor`` is asked instead of each function, method, operator and attribute that one of its tensors is given
-to, unless its ``__torch_function__`` is disabled, as that of ``Parameter`` is. The default computes as for plain tensors and
-gives the results the class. Releases before 1.7 ask nobody.
+A ``Tensor`` subclass receives each function, method, operator and attribute access on its tensors, unless its
+``__torch_function__`` is disabled, like that of ``Parameter``. The default computes as for plain tensors and converts
+the results to the class. Releases before 1.7 never call it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["handle_torch_function", "has_torch_function", "is_tensor_like"]
 
 
 class DisableTorchFunctionSubclass:
-    """A block in which no class is asked."""
+    """A block in which no class overrides."""
 
     def __enter__(self) -> None:
         self._before = _engine._switch_torch_function_off(True)
@@ -29,14 +29,14 @@ class DisableTorchFunctionSubclass:
 
 
 def disabled_torch_function_impl(*args: Any, **kwargs: Any) -> Any:
-    """The ``__torch_function__`` of classes that are not to be asked. Arguments: function, types, args, kwargs."""
+    """The ``__torch_function__`` of classes that do not override. Arguments: function, types, args, kwargs."""
     function, _, arguments, named = (*args, *((), None)[len(args) - 2 :]) if len(args) < 4 else args
     with DisableTorchFunctionSubclass():
         return function(*kwargs.get("args", arguments), **(kwargs.get("kwargs", named) or {}))
 
 
 def default_torch_function(cls: Any, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
-    """Compute as for plain tensors and give the results the class: the default of ``Tensor.__torch_function__``."""
+    """Compute as for plain tensors and convert the results to the class: the default ``Tensor.__torch_function__``."""
     if not all(issubclass(cls, each) for each in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -45,7 +45,7 @@ def default_torch_function(cls: Any, func: Any, types: Iterable[type], args: Any
 
 
 def _keeps_class(func: Any) -> bool:
-    """Does it read `.grad` or `._base`? Their values keep their own class."""
+    """Whether it reads `.grad` or `._base`, whose values keep their own class."""
     owner = getattr(func, "__self__", None)
     return getattr(owner, "__name__", "") in ("grad", "_grad", "_base")
 

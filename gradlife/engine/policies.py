@@ -1,6 +1,6 @@
 """Profiles: named bundles of ownership policies, chosen per thread and region.
 
-The facts that each one reproduces were measured on the release it is named after.
+The facts that each profile reproduces were measured on the release it is named after.
 """
 
 from __future__ import annotations

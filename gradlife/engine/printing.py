@@ -1,4 +1,4 @@
-"""Tensors as text, in PyTorch's layout: columns of one width, long ones cut in the middle."""
+"""Tensors as text in PyTorch's layout: columns of equal width, long dimensions shortened in the middle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradlife import _engine
 __all__ = ["text_of"]
 
 
-# PyTorch's defaults: digits after the point, elements before cutting, elements kept at each edge, characters a line.
+# PyTorch's defaults: digits after the point, elements before shortening, elements kept at each edge, line width.
 _PRECISION = 4
 _THRESHOLD = 1000
 _EDGE_ITEMS = 3
@@ -25,7 +25,7 @@ def _format_for(values: list[Any]) -> _Format | _ComplexFormat:
 
 
 class _ComplexFormat:
-    """One way to write every complex number of a tensor: each part as if it stood alone."""
+    """The format of a tensor's complex numbers: real and imaginary part are formatted separately."""
 
     def __init__(self, values: list[complex]) -> None:
         self.real = _Format([value.real for value in values])
@@ -38,7 +38,7 @@ class _ComplexFormat:
 
 
 class _Format:
-    """One way to write every number of a tensor: the narrowest that shows them all."""
+    """The narrowest format that shows every number of a tensor."""
 
     def __init__(self, values: list[Any]) -> None:
         self.is_float = any(isinstance(value, float) for value in values)
@@ -71,7 +71,7 @@ class _Format:
 
 
 def text_of(tensor: Any, prefix: str) -> str:
-    """``tensor`` as text that begins with ``prefix`` and ends with what the values do not tell."""
+    """Format ``tensor`` with ``prefix`` and with the attributes that the values do not show."""
     values = tensor.detach()
     if values.numel() == 0:
         body = "[]"
@@ -102,7 +102,7 @@ def _suffixes(tensor: Any) -> Iterator[str]:
 
 
 def _shown(values: Any, is_cut: bool) -> Any:
-    """The elements to print as nested lists, `...` where some were left out. As deep as there are dimensions: at most eight."""
+    """Return the printed elements as nested lists, with `...` for omitted ones. At most eight levels deep."""
     if values.dim() == 0:
         return values.item()
     size, edge = values.size(0), _EDGE_ITEMS

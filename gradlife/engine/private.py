@@ -64,7 +64,7 @@ has_lapack = False
 
 
 def _current_graph_task_execution_order() -> list[Any]:
-    """The nodes that the current backward runs, first to last. Multithreading has to be switched off, as in PyTorch."""
+    """Return the nodes that the current backward runs, in order. Multithreading must be off, as in PyTorch."""
     if _engine._current_graph_task_id() != -1 and _is_multithreading_enabled():
         raise RuntimeError(
             "get_current_graph_task_execution_order expects the current backward to be executed with multithreading "
@@ -75,7 +75,7 @@ def _current_graph_task_execution_order() -> list[Any]:
 
 
 def _unsafe_set_version_counter(tensors: Any, versions: Any) -> None:
-    """Set the version counters of tensors back, as if there had been no change in place since."""
+    """Reset tensors' version counters, as if they had not been changed since."""
     if isinstance(tensors, Tensor):
         tensors, versions = (tensors,), (versions,)
     _engine._unsafe_set_version_counter(tuple(tensors), tuple(versions))
@@ -91,7 +91,7 @@ class _StandIn:
 
 
 class DelayedError(_StandIn):
-    """Called with tensors: the same data, behind a node that raises ``message`` when it is run."""
+    """Called with tensors: return the same data behind a node that raises ``message`` when run."""
 
     def __init__(self, message: str, num_inputs: int) -> None:
         self.message = message
@@ -102,7 +102,7 @@ class DelayedError(_StandIn):
 
 
 class UndefinedGrad(_StandIn):
-    """Called with tensors: the same data, behind a node that lets no gradient through."""
+    """Called with tensors: return the same data behind a node that blocks gradients."""
 
     def _apply(self, tensors: tuple[Tensor | None, ...]) -> tuple[Any, ...]:
         return _engine._undefined_grad(tensors)
@@ -112,7 +112,7 @@ Node.register(_StandIn)
 
 
 class _NodeTypes:
-    """Types of nodes by name; each is made when its first node gets a wrapper."""
+    """Node types by name; each is made when its first node gets a wrapper."""
 
     DelayedError = DelayedError
     UndefinedGrad = UndefinedGrad

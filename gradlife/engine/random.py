@@ -1,4 +1,4 @@
-"""Random numbers: the seed and the state of the one generator. A state is a tensor of int64 here, not of bytes."""
+"""Random numbers: seed and state of the only generator. A state is an int64 tensor here, not bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["get_rng_state", "initial_seed", "manual_seed", "set_rng_state"]
 
 
 def manual_seed(seed: int) -> None:
-    """Start the sequence of random numbers that belongs to ``seed``, anything that has an integer part."""
+    """Start the random sequence of ``seed``, which must have an integer part."""
     _engine.manual_seed(int(seed))
 
 

@@ -1,7 +1,7 @@
-"""Tensors taken apart and put together again: for copies, for pickles, and for files.
+"""Take tensors apart and rebuild them: for copies, pickles and files.
 
-A tensor goes as the whole of its memory and its window on it, so that what shares memory can go on doing so: deep copies do
-within one call, files within one file. A plain pickle repeats the memory for every tensor, as PyTorch's does.
+A tensor is stored as its whole memory and a window on it, so that sharing is preserved: within one deep copy, or within
+one file. A plain pickle repeats the memory for every tensor, as PyTorch's does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CODES = {"float32": "f", "float64": "d", "int64": "q", "int32": "i", "bool": "b
 
 
 class Memory:
-    """All elements of the memory that a tensor is on, as a flat tensor."""
+    """All elements of a tensor's memory, as a flat tensor."""
 
     __slots__ = ("key", "values")
 
@@ -29,26 +29,26 @@ class Memory:
 
     @classmethod
     def of(cls, tensor: Any) -> Memory:
-        """The memory under ``tensor``; its key tells it from any other that lives now."""
+        """Return the memory under ``tensor``; its key is unique among living memories."""
         with no_grad():
             storage = tensor.untyped_storage()
             count = storage.nbytes() // tensor.element_size()
             return cls(tensor.detach().as_strided((count,), (1,), 0), storage._cdata)
 
     def copied(self) -> Memory:
-        """New memory with the same elements."""
+        """Return new memory with the same elements."""
         with no_grad():
             return Memory(self.values.clone())
 
     def window(self, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Any:
-        """A tensor on this memory that is no view of another and counts its own versions."""
+        """Return a tensor on this memory that is no view and has its own version counter."""
         with no_grad():
             tensor = self.values.as_strided(tuple(size), tuple(stride), offset).data
-        _engine._increment_version((tensor,))  # being set on memory counts as a change in PyTorch
+        _engine._increment_version((tensor,))  # in PyTorch, being set on memory counts as a change
         return tensor
 
     def packed(self) -> tuple[str, bytes]:
-        """The dtype's name and the elements as bytes."""
+        """Return the dtype's name and the elements as bytes."""
         name = str(self.values.dtype).removeprefix("torch.")
         values = _engine.view_as_real(self.values).reshape(-1) if self.values.is_complex() else self.values
         return name, array(_CODES[name], values.tolist()).tobytes()
@@ -70,7 +70,7 @@ def unpacked(name: str, data: bytes) -> Memory:
 
 
 def rebuild_tensor(memory: Memory, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any) -> Any:
-    """A leaf with this window on ``memory``."""
+    """Make a leaf with this window on ``memory``."""
     tensor = memory.window(offset, size, stride)
     tensor.requires_grad = requires_grad
     tensor._backward_hooks = hooks
@@ -78,7 +78,7 @@ def rebuild_tensor(memory: Memory, offset: int, size: Any, stride: Any, requires
 
 
 def rebuild_typed(cls: type, arguments: tuple[Any, ...], state: Any) -> Any:
-    """The same of another class, with attributes."""
+    """Make a leaf of another class, with attributes."""
     tensor = rebuild_tensor(*arguments)
     if cls is not type(tensor):
         tensor = tensor.as_subclass(cls)
@@ -86,7 +86,7 @@ def rebuild_typed(cls: type, arguments: tuple[Any, ...], state: Any) -> Any:
 
 
 def parts_of(tensor: Any) -> tuple[Any, ...]:
-    """The arguments of `rebuild_tensor`. Hooks are left out, with a warning."""
+    """Return the arguments of `rebuild_tensor`. Hooks are dropped with a warning."""
     from gradlife.engine.utils.hooks import warn_if_has_hooks
 
     warn_if_has_hooks(tensor)
@@ -97,7 +97,7 @@ def parts_of(tensor: Any) -> tuple[Any, ...]:
 
 
 def state_of(obj: Any) -> Any:
-    """The attributes of an object of a class with or without slots; what its own ``__getstate__`` says, if it has one."""
+    """Return an object's attributes, from its dict and slots, or from its own ``__getstate__``."""
     own = getattr(type(obj), "__getstate__", None)
     if own is not None and own is not getattr(object, "__getstate__", None):
         return obj.__getstate__()
@@ -113,7 +113,7 @@ def with_state(obj: Any, state: Any) -> Any:
 
 
 def set_attributes(obj: Any, state: Any) -> None:
-    """Gives ``obj`` the attributes of a dict, or of a dict and a dict of slots."""
+    """Set attributes from a dict, or from a dict and a dict of slots."""
     attributes, slots = state if isinstance(state, tuple) else (state, {})
     obj.__dict__.update(attributes or {})
     for name, value in slots.items():
@@ -121,7 +121,7 @@ def set_attributes(obj: Any, state: Any) -> None:
 
 
 def deep_copy(tensor: Any, cls: type, memo: dict[Any, Any]) -> Any:
-    """A leaf on a copy of the memory under ``tensor``; within one ``memo`` what shared memory shares the copy."""
+    """Return a leaf on a copy of the memory under ``tensor``; shared memory is copied once within one ``memo``."""
     if tensor.is_conj():
         tensor = tensor.detach().resolve_conj().requires_grad_(tensor.requires_grad)
     memory = Memory.of(tensor)

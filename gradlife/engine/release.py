@@ -1,4 +1,4 @@
-"""The PyTorch release that this thread's profile stands for, for the Python layer."""
+"""The PyTorch release of this thread's profile, for the Python layer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ NEWEST = (2, 13)
 
 
 def release() -> tuple[int, int]:
-    """The release as (major, minor); profiles of other frameworks count as the newest."""
+    """Return (major, minor); profiles of other frameworks count as the newest."""
     framework, number = _engine._current_release()
     return divmod(number, 100) if framework == "torch" else NEWEST
 

@@ -1,7 +1,7 @@
-"""Names that not every release has: under a profile whose release lacks one it is absent, to ``hasattr`` and ``dir`` too.
+"""Names that some releases lack: absent under their profiles, even for ``hasattr`` and ``dir``.
 
-One table says which release brought a name and which had it last. A name of a module or of a class becomes a data
-descriptor, so that all other names stay as quick as they are.
+One table has the first and last release of each name. A name of a module or class becomes a data descriptor, so that
+other names stay fast.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Span(NamedTuple):
     oneflow: int = NEWEST
 
     def holds(self) -> bool:
-        """Does the release of this thread's profile have the name?"""
+        """Whether the release of this thread's profile has the name."""
         framework, release = _engine._current_release()
         return self.oneflow <= release if framework == "oneflow" else self.first <= release <= self.last
 
 
-# No profile lies between 1.13 and 2.9: for what came there only the side of the gap matters.
+# No profile lies between 1.13 and 2.9: for names added there, only the side of the gap matters.
 GRAPH = {
     "saved_tensors_hooks": Span(110, oneflow=9),
     "save_on_cpu": Span(110),
@@ -136,7 +136,7 @@ class _ClassName:
 
 
 class _ClassProperty(_ClassName):
-    """The same over what can also be set, such as a property."""
+    """The same for attributes that can be set, such as properties."""
 
     def __set__(self, instance: object, value: Any) -> None:
         if not self.span.holds():
@@ -150,7 +150,7 @@ class _ClassProperty(_ClassName):
 
 
 class _ModuleName:
-    """A name of a module, absent under the profiles whose release lacks it. Its value, or property, is in the module's dict."""
+    """A module's name, absent under profiles whose release lacks it. Its value or property is in the module's dict."""
 
     def __init__(self, name: str, span: Span) -> None:
         self.name = name
@@ -190,7 +190,7 @@ def limit_module(name: str, spans: Mapping[str, Span]) -> None:
 
 
 def limited_module(name: str, members: Mapping[str, Any], spans: Mapping[str, Span]) -> ModuleType:
-    """A new module of these members, some of which are there only in their releases."""
+    """Make a module of these members, some limited to their releases."""
     module = _Module(name)
     module.__dict__.update(members)
     module.__class__ = _module_type(spans)
@@ -216,16 +216,16 @@ def _is_absent(cls: type, name: str) -> bool:
 
 
 def refuse_absent_module(name: str, span: Span) -> None:
-    """Refuse the import of a module that the release does not have; call it at the module's head."""
+    """Refuse to import a module that the release lacks; call it at the module's top."""
     if span.holds():
         return
-    is_oneflow = _engine._current_release()[0] == "oneflow"  # where ``utils`` as a whole needs an installed PyTorch
+    is_oneflow = _engine._current_release()[0] == "oneflow"  # some of ``utils`` needs an installed PyTorch
     missing = "torch" if is_oneflow else f"torch.{name}"
     raise ModuleNotFoundError(f"No module named '{missing}'", name=f"gradlife.engine.{name}")
 
 
 def limit_names() -> None:
-    """Puts the tables above into force, once the modules they speak of are loaded."""
+    """Apply the tables above once the modules they name are loaded."""
     from gradlife.engine.autograd.function import Function, FunctionCtx, _SingleLevelFunction
     from gradlife.engine.nn.modules.module import Module
     from gradlife.engine.tensors import Tensor

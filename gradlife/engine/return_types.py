@@ -1,4 +1,4 @@
-"""Results of several tensors whose places have names: ``x.max(0).indices``."""
+"""Results of several named tensors: ``x.max(0).indices``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradlife import _engine
 
 
 class _NamedResult(tuple[Any, ...]):
-    """A tuple with a name for each place. Its classes are called like the operations that give them."""
+    """A named tuple, whose class is called like its operation."""
 
     __slots__ = ()
     _names: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""Files of tensors: written by `save`, read back by `load`, which runs nothing that the file brings along.
+"""Files of tensors: written by `save`, read by `load`, which runs no code of the file.
 
-A file is one line that names the format, a pickle of the memory of all tensors (bytes and names of dtypes), and a pickle of the
-object with references to it. What may be called while reading is a fixed list unless ``weights_only=False``.
+A file is a line with the format's name, a pickle of all tensors' memory (bytes and dtype names), and a pickle of the
+object with references to it. Only a fixed list of callables is allowed while reading, unless ``weights_only=False``.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _DTYPES = {name: getattr(_engine, name) for name in ("float32", "float64", "int3
 
 
 class _Pickler(pickle.Pickler):
-    """Collect every memory, each once."""
+    """Collects every memory once."""
 
     def __init__(self, file: Any, protocol: int) -> None:
         super().__init__(file, protocol)
         self.numbers: dict[Any, int] = {}
         self.memories: list[tuple[str, bytes]] = []
-        self.kept: list[Any] = []  # alive until the end, so that no key is used again
+        self.kept: list[Any] = []  # kept alive until the end, so that no key is reused
 
     def persistent_id(self, obj: Any) -> Any:
         if not isinstance(obj, rebuilding.Memory):
@@ -68,7 +68,7 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Finds the memories again, and of classes and functions what is allowed."""
+    """Finds memories again, and only allowed classes and functions."""
 
     def __init__(self, file: Any, memories: list[rebuilding.Memory], is_restricted: bool) -> None:
         super().__init__(file)
@@ -101,7 +101,7 @@ class _OnlyBytes(pickle.Unpickler):
 
 
 def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 4, **others: Any) -> None:
-    """Writes ``obj`` with all tensors in it to a path or a binary file. Tensors that share memory will share it again."""
+    """Write ``obj`` with its tensors to a path or a binary file. Sharing of memory is preserved."""
     with _opened(f, "wb") as file:
         body = io.BytesIO()
         pickler = _Pickler(body, max(pickle_protocol, 4))
@@ -112,10 +112,10 @@ def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 4
 
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = pickle, *, weights_only: bool | None = None) -> Any:
-    """Reads what `save` wrote.
+    """Read a file written by `save`.
 
-    With ``weights_only`` (the default from release 2.6 on) only tensors, containers and plain values; without, whatever the
-    file says is imported and run: for files that you trust. Errors: pickle.UnpicklingError.
+    With ``weights_only`` (the default from release 2.6 on) only tensors, containers and plain values; without, code
+    from the file is imported and run: only for files that you trust. Errors: pickle.UnpicklingError.
     """
     if map_location is not None and not callable(map_location):
         device(map_location)

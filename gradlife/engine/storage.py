@@ -1,4 +1,4 @@
-"""Storages: the bytes that tensors share, and the typed view of them that PyTorch keeps for old programs."""
+"""Storages: the bytes that tensors share, and the typed view that PyTorch keeps for old programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEPRECATED = (
 
 
 class TypedStorage:
-    """A storage read as elements of one dtype. Only the untyped storage has an identity: this is a new object each time."""
+    """A storage as elements of one dtype: a new object each time. Only the untyped storage has an identity."""
 
     _type_name = "torch.storage.TypedStorage"
 
@@ -59,7 +59,7 @@ class TypedStorage:
         return values
 
     def fill_(self, value: Any) -> TypedStorage:
-        """Sets every element, and so every tensor on this storage."""
+        """Set every element, and so every tensor on this storage."""
         self._untyped_storage._window(self.dtype).fill_(value)
         return self
 
@@ -83,7 +83,7 @@ class TypedStorage:
         return "\n".join([*lines, f"[{self._type_name}(dtype={self.dtype}, device=cpu) of size {len(self)}]"])
 
 
-# Up to 1.10 there was a class for each dtype.
+# up to 1.10 there was a class for each dtype
 _CLASSES: dict[dtype, type[TypedStorage]] = {
     kind: type(name, (TypedStorage,), {"_type_name": f"torch.{name}"})
     for kind, name in (
@@ -99,13 +99,13 @@ _CLASSES: dict[dtype, type[TypedStorage]] = {
 
 
 def typed(storage: UntypedStorage, dtype: dtype) -> TypedStorage:
-    """A storage read as elements of one dtype, by the class that the release has for it."""
+    """Return a storage as elements of one dtype, in the release's class for it."""
     cls = _CLASSES[dtype] if _engine._current_release()[1] <= 110 else TypedStorage
     return cls(wrap_storage=storage, dtype=dtype, _internal=True)
 
 
 def untyped_for(storage: TypedStorage, dtype: dtype) -> UntypedStorage:
-    """The storage below, for a tensor of ``dtype``. Error (RuntimeError): it holds elements of another one."""
+    """Return the storage behind, for a tensor of ``dtype``. RuntimeError: it has another dtype."""
     if storage.dtype is not dtype:
         wanted, given = (_CLASSES[kind].__name__.removesuffix("Storage") for kind in (dtype, storage.dtype))
         raise RuntimeError(
@@ -115,7 +115,7 @@ def untyped_for(storage: TypedStorage, dtype: dtype) -> UntypedStorage:
 
 
 def converted(values: Any, dtype: dtype) -> TypedStorage:
-    """A new storage of these numbers, as elements of ``dtype``."""
+    """Make a storage of these numbers as elements of ``dtype``."""
     return typed(_engine.tensor(values, dtype=dtype).untyped_storage(), dtype)
 
 
@@ -141,7 +141,7 @@ _has_warned = False
 
 
 def warn_of_typed_storage() -> None:
-    """Says once a process that typed storages are to go."""
+    """Warn once per process that typed storages are deprecated."""
     global _has_warned
     if _engine._current_release()[1] < 200:
         return

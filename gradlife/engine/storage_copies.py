@@ -1,6 +1,6 @@
-"""Copies of storages, and what they weigh: what ``copy``, ``sys.getsizeof`` and tensors' deep copies ask of them.
+"""Copies and sizes of storages, for ``copy``, ``sys.getsizeof`` and tensors' deep copies.
 
-Within one ``memo`` a storage is copied once, whether it is met by itself or under a tensor.
+Within one ``memo`` a storage is copied once, reached directly or through a tensor.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["give_copies"]
 
 
 def _clone(self: UntypedStorage) -> UntypedStorage:
-    """A storage of the same class with a copy of the bytes."""
+    """Make a storage of the same class with a copy of the bytes."""
     if type(self) is not UntypedStorage:
         return type(self)(self)
     with no_grad():
@@ -39,7 +39,7 @@ def _tolist(self: UntypedStorage) -> list[int]:
 
 
 def _typed_clone(self: TypedStorage) -> TypedStorage:
-    """A storage with a copy of the elements."""
+    """Make a storage with a copy of the elements."""
     return typed(_clone(self.untyped()), self.dtype)
 
 
@@ -75,7 +75,7 @@ _METHODS: dict[type, dict[str, Any]] = {
 
 
 def give_copies() -> None:
-    """Gives the classes of storages these methods."""
+    """Add these methods to the storage classes."""
     for cls, methods in _METHODS.items():
         for name, method in methods.items():
             setattr(cls, name, method)

@@ -1,4 +1,4 @@
-"""Tensors as Python sees them: what the extension's type leaves to be written in Python."""
+"""The Python part of the extension's tensor type."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ __all__ = [
 class Tensor(TensorBase, metaclass=_TensorMeta):
     """A typed, strided window on a storage, with the history that made it."""
 
-    __array_priority__ = 1000  # numpy leaves `array * tensor` to the tensor
+    __array_priority__ = 1000  # numpy then leaves `array * tensor` to the tensor
 
     __torch_function__ = classmethod(overrides.default_torch_function)
-    #: What a tensor can be elsewhere, and none is here.
+    #: Properties that a tensor can have elsewhere, but not here.
     is_sparse = is_sparse_csr = is_xpu = is_quantized = is_mkldnn = is_meta = is_nested = property(lambda self: False)
     is_cuda = is_mps = is_mtia = is_maia = is_ipu = is_xla = is_vulkan = _has_symbolic_sizes_strides = is_sparse
 
@@ -59,12 +59,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @overrides.asking
     def storage(self) -> TypedStorage:
-        """The storage, read as elements of this dtype: a new object at each call. `untyped_storage()` is the storage itself."""
+        """Return the storage as elements of this dtype, a new object at each call; `untyped_storage()` is the storage."""
         warn_of_typed_storage()
         return typed(TensorBase.untyped_storage(self), self.dtype)
 
     def set_(self, source: Any = None, *window: Any, **named: Any) -> Self:
-        """Moves this tensor to the memory of a storage or of another tensor, which share it from then on."""
+        """Move this tensor to the memory of a storage or another tensor, which then share it."""
         memory = untyped_for(source, self.dtype) if isinstance(source, TypedStorage) else source
         return super().set_(*(() if memory is None else (memory,)), *window, **named)
 
@@ -79,30 +79,30 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         create_graph: bool = False,
         inputs: Sequence[Any] | None = None,
     ) -> None:
-        """Adds the gradient of this tensor to ``.grad`` of every leaf behind it. Frees what was saved unless retained."""
+        """Add this tensor's gradient to ``.grad`` of every leaf behind it. Releases saved tensors unless retained."""
         from gradlife.engine import autograd
 
         autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     @overrides.asking
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
-        """Calls ``hook`` with this tensor's gradient as soon as that is complete; a tensor it returns takes its place."""
+        """Call ``hook`` with this tensor's gradient when complete; a returned tensor replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._backward_hooks is None:
             self._backward_hooks = OrderedDict()
             if self.grad_fn is not None:
-                # A view's node may have been made anew by asking, which leaves hooks behind: there PyTorch 2.13 crashes.
+                # this query may remake a view's node, without its hooks: PyTorch 2.13 crashes there
                 if self._backward_hooks is None:
                     self._backward_hooks = OrderedDict()
                 self._register_hook_dict()
         handle = RemovableHandle(self._backward_hooks)
         self._backward_hooks[handle.id] = hook
-        return handle if _engine._current_release()[0] == "torch" else None  # OneFlow gives nothing to take it off with
+        return handle if _engine._current_release()[0] == "torch" else None  # OneFlow returns no handle
 
     @overrides.asking
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Calls ``hook`` with this leaf after its ``.grad`` was added to."""
+        """Call ``hook`` with this leaf after its ``.grad`` was added to."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
@@ -115,7 +115,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @overrides.asking
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        assert self.device.type == "cpu"  # an emptied wrapper fails here, as torch's does
+        assert self.device.type == "cpu"  # an empty wrapper fails here, as in torch
         cls = plain_class(self)
         is_plain = cls is Tensor or cls.__name__ == "Parameter"
         return text_of(self, "tensor(" if is_plain else f"{cls.__name__}(")
@@ -175,7 +175,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
 
 def plain_class(tensor: Tensor) -> type[Tensor]:
-    """The class of a tensor; for one of OneFlow's, which carry nothing of Python's, that which it stands in for."""
+    """Return the class of a tensor; for OneFlow's, which have no Python attributes, the class they stand for."""
     cls = type(tensor)
     return cls if cls.__weakrefoffset__ else cls.__bases__[0]
 

@@ -10,7 +10,7 @@ __all__ = ["typename"]
 
 
 def typename(obj: Any) -> str:
-    """The name of a class or function, or of an object's class, with its module; of a tensor the name that tells its dtype."""
+    """Return the full name of a class or function, or of an object's class; for a tensor, the name with its dtype."""
     if isinstance(obj, Tensor):
         return str(obj.type())
     module = getattr(obj, "__module__", None)

@@ -54,7 +54,7 @@ def check_packages(packages: Sequence[str]) -> None:
     for package in packages:
         if not package.strip() or package.startswith("-"):
             raise UsageError(
-                f"{package!r} is no package", "torch==1.1.0; options of pip as its variables: PIP_INDEX_URL=..."
+                f"{package!r} is not a package", "torch==1.1.0; options of pip as its variables: PIP_INDEX_URL=..."
             )
 
 
@@ -73,14 +73,16 @@ def same_or_refused(known: Environment, wanted: Environment) -> Environment:
     if (known.packages, known.python) == (wanted.packages, wanted.python):
         return known
     has = f"{' '.join(known.packages)} on Python {known.python}"
-    raise UsageError(f"{known.name} is there already, with {has}", f"another name, or gradlife env remove {known.name}")
+    raise UsageError(f"{known.name} exists already, with {has}", f"another name, or gradlife env remove {known.name}")
 
 
 def prepare(folder: Path, known: Environment | None, wanted: Environment) -> bool:
     """Make the folder, or remove an outdated environment from it. Return whether the folder is new."""
     is_new = not folder.exists()
     if known is None and not is_new and any(folder.iterdir()) and not (folder / FILE).exists():
-        raise UsageError(f"{folder} is there, and no environment of gradlife", "another name, or remove that folder")
+        raise UsageError(
+            f"{folder} exists and is not an environment of gradlife", "another name, or remove that folder"
+        )
     if not is_new and (known is None or (known.base, known.python) != (wanted.base, wanted.python)):
         with alone(folder):
             take_away(folder)

@@ -128,13 +128,11 @@ class Conversation:
         except Silence as silence:
             raise self._error(self._ending("says nothing", START_LIMIT, silence)) from None
         except (ValueError, KeyError, TypeError):
-            raise self._error("is no Python interpreter") from None
+            raise self._error("is not a Python interpreter") from None
         if implementation != "CPython":
-            raise self._error(f"is {shortened(str(implementation))}, which counts no references: only CPython will do")
+            raise self._error(f"is {shortened(str(implementation))}, which does not count references: use CPython")
         if version < OLDEST_PYTHON:
-            raise self._error(
-                f"is Python {found[0]}, and the oldest that will do is {'.'.join(map(str, OLDEST_PYTHON))}"
-            )
+            raise self._error(f"is Python {found[0]}, and the oldest supported is {'.'.join(map(str, OLDEST_PYTHON))}")
         return found
 
     def frameworks(self) -> list[str]:
@@ -159,7 +157,7 @@ class Conversation:
             hint = f"{own}@{self._name}" if own in probe_script.FRAMEWORKS else install_hint(framework)
             raise self._error(f"calls its {framework} {shortened(own)!r}", hint)
         if not version[:1].isdigit():
-            raise self._error(f"has a {framework} that tells no version", install_hint(framework))
+            raise self._error(f"has a {framework} without a version", install_hint(framework))
         return version, facts.get("threads", 1) != 1
 
     def _answer(self, limit: float) -> dict[str, Any]:
@@ -175,7 +173,7 @@ class Conversation:
         try:
             code = self._process.wait(END_LIMIT)
         except subprocess.TimeoutExpired:
-            return f"{what}: it closed the descriptor that it answers on"
+            return f"{what}: it closed its answer descriptor"
         words = shortened(last_line(self._reader.last_words()), 200)
         return f"{what}: {ending(code)}" + (f": {words}" if words else "")
 
@@ -212,7 +210,7 @@ def import_hint(error: str) -> str:
         )
     if "numpy" in error.lower():
         return "a numpy of its time: gradlife env add NAME --python PATH torch==VERSION numpy==VERSION"
-    return "import it in that interpreter, to see all that it says"
+    return "import it in that interpreter to see the whole error"
 
 
 def ending(code: int) -> str:

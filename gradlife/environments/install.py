@@ -16,14 +16,14 @@ LINES = 3
 
 #: Messages of pip with their remedies. The first match counts.
 REMEDIES = (
-    (("no space left",), "free some space, and type it again: it continues where it stopped"),
+    (("no space left",), "free some space and repeat the command: it continues where it stopped"),
     (
         ("name resolution", "max retries", "connection", "timed out", "network is unreachable", "proxy"),
-        "type it again when the network is there: it continues where it stopped",
+        "repeat the command when the network is back: it continues where it stopped",
     ),
     (
         ("no matching distribution", "requires-python", "requires a different python", "is not a supported wheel"),
-        "a version that there is for this Python, or a Python that it was made for: --python PATH",
+        "a version for this Python, or a Python for this version: --python PATH",
     ),
     (("invalid requirement",), "a package as pip takes it: torch==1.1.0"),
 )
@@ -74,7 +74,7 @@ def install_error(shown: Shown, packages: Sequence[str]) -> InstallError:
     said = "\n".join(shown.lines).lower()
     number, hint = next(
         ((number, hint) for number, (signs, hint) in enumerate(REMEDIES) if any(sign in said for sign in signs)),
-        (0, "type it again: it continues where it stopped; pip's own words stand above"),
+        (0, "repeat the command: it continues where it stopped; pip's output is above"),
     )
     message = f"pip could not install {shortened(' '.join(packages))}: {words_of(shown)}"
     return InstallError(message, hint, is_mistake=number >= FIRST_MISTAKE)

@@ -28,7 +28,7 @@ def environment_folder(name: str) -> Path:
     """Return the folder of an environment of this name, which may not exist."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{shortened(name)!r} is no name for an environment",
+            f"{shortened(name)!r} is not a valid name for an environment",
             "letters, digits and . _ + - after a letter or a digit, at most 64",
         )
     return environments_folder() / name

@@ -1,1 +1,1 @@
-"""A session at a prompt: in a snapshot file, or inside a program that was stopped at its first leak."""
+"""An interactive session: in a snapshot file, or inside a program stopped at its first leak."""

@@ -1,4 +1,4 @@
-"""The process of a program that is hunted in, with a session where a leak is found."""
+"""The process of a hunted program, with a session where a leak is found."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from gradlife.interactive.live import Talk
 
 
 class TalkingChild(Child):
-    """Stops where the hunt knows enough, or at the latest where the program ends."""
+    """Stop when the hunt has a result, at the latest when the program ends."""
 
     def __init__(self, settings: Settings) -> None:
         self._talk = Talk()
         super().__init__(settings, afterwards=self._talk)
 
     def leave(self, moment: str, status: int | None, error: BaseException | None) -> None:
-        """Leaves the report, at the end with the session that there was no step for."""
+        """Write the report, after a session at the end if no step was left for one."""
         super().leave(moment, status, error)
         if moment == END and not self._talk.has_begun:
             self._talk.after_the_end(self._hunt, self._report(status, error))
 
 
 def main() -> int:
-    """Run what the watching process asked for."""
+    """Run what the parent process requested."""
     return start(TalkingChild)

@@ -1,4 +1,4 @@
-"""The subject of a session: a heap to ask about and, for a live process, the actions on it."""
+"""The subject of a session: a heap to query and, for a live process, the actions on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradlife.model.trace import Trace
 
 
 class NeedsProcessError(UsageError):
-    """A verb that a saved snapshot cannot answer."""
+    """The verb needs a live process, not a saved snapshot."""
 
     def __init__(self, verb: str) -> None:
         super().__init__(f"{verb!r} needs the live process, and this is a file", "gradlife hunt -i TARGET")
@@ -23,11 +23,11 @@ class Patient(Protocol):
 
     @property
     def title(self) -> str:
-        """The subject, on one line."""
+        """The subject on one line."""
 
     @property
     def snapshot(self) -> Snapshot:
-        """The heap as it is now, or was when the file was written."""
+        """Take a snapshot now, or return the one in the file."""
 
     @property
     def report(self) -> HuntReport | None:
@@ -35,16 +35,16 @@ class Patient(Protocol):
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """The additions of the steps that were taken from a prompt."""
+        """Objects and bytes added by steps taken from a prompt."""
 
     def why(self, expression: str) -> Trace | None:
-        """Explain why the value of a Python expression is alive; None if nothing can be evaluated."""
+        """Explain why the value of a Python expression is alive; None if expressions cannot be evaluated."""
 
     def step(self, count: int) -> None:
-        """Has the program go on for so many steps and come back; raises `NeedsProcessError` of a file."""
+        """Let the program take so many steps. Raises `NeedsProcessError` for a file."""
 
     def cut(self, finding: Finding) -> str:
-        """Takes the suspect reference away and says which; raises `NeedsProcessError` of a file."""
+        """Cut the suspect reference and name it. Raises `NeedsProcessError` for a file."""
 
 
 class SavedPatient:
@@ -58,23 +58,23 @@ class SavedPatient:
 
     @property
     def title(self) -> str:
-        """The file, and when it was taken."""
+        """The file and its time."""
         notes = dict(self.snapshot.notes)
         return f"{self._path}: {self.snapshot.objects:,} objects, taken {notes.get('taken', 'at an unknown time')}"
 
     def why(self, expression: str) -> Trace | None:
-        """A file evaluates nothing."""
+        """Return None: a file cannot evaluate expressions."""
         return None
 
     def step(self, count: int) -> None:
-        """A file does not go on."""
+        """Raise: a file takes no steps."""
         raise NeedsProcessError("step")
 
     def cut(self, finding: Finding) -> str:
-        """A file is left as it is."""
+        """Raise: a file is never changed."""
         raise NeedsProcessError("cut")
 
 
 def findings_of(patient: Patient) -> Sequence[Finding]:
-    """The leaks, in the report's order."""
+    """Return the leaks in report order."""
     return patient.report.findings if patient.report is not None else ()

@@ -1,4 +1,4 @@
-"""A session inside the hunted program, which has stopped at the end of a step."""
+"""A session inside the hunted program, stopped at the end of a step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LivePatient:
 
     @property
     def title(self) -> str:
-        """The position of the program."""
+        """Where the program has stopped."""
         assert self.report is not None
         found = len(self.report.findings)
         counted = f"{found} leak{'s' * (found != 1)}"
@@ -61,19 +61,19 @@ class LivePatient:
             raise UsageError(f"{expression!r} gives {type(error).__name__}: {error}", "a type, an address") from None
 
     def step(self, count: int) -> None:
-        """Take steps; the program can go on unless it has ended."""
+        """Take steps, unless the program has ended."""
         if self._is_over:
-            raise UsageError("the program has ended: there was no more than this", "a longer run")
+            raise UsageError("the program has ended: there are no more steps", "a longer run")
 
     def cut(self, finding: Finding) -> str:
-        """Cut the suspect reference, again whenever the program makes a new one."""
+        """Cut the suspect reference, again whenever the program recreates it."""
         cutter = cutter_of(finding)
         self.cuts.append(cutter)
         return cutter.promise
 
 
 def program_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame that is neither gradlife's nor a library's."""
+    """Return the innermost frame outside gradlife and libraries."""
     while frame is not None:
         file = frame.f_code.co_filename
         is_library = f"{os.sep}site-packages{os.sep}" in file or file.startswith((OWN_FOLDER, sys.base_prefix + os.sep))
@@ -90,7 +90,7 @@ class Talk:
         self.has_begun = False
 
     def __call__(self, hunt: Hunt, report_of: Callable[[], HuntReport]) -> Iterator[int]:
-        """Open a session at the first leak. Yield the steps that the program takes before it returns to the session."""
+        """Open a session at the first leak. Yield the steps to take before the program returns to the session."""
         report = report_of()
         rounds: tuple[Round, ...] = ()
         cuts: list[Cutter] = []
@@ -111,7 +111,7 @@ class Talk:
             rounds += (Round(count, minus(take_snapshot(hunt.steps).totals, before.totals)),)
 
     def after_the_end(self, hunt: Hunt, report: HuntReport) -> None:
-        """Open a session after the end of a program that was too short for one."""
+        """Open a session after the end of a program that was too short to have one earlier."""
         if report.findings:
             patient = LivePatient(hunt, report, (), [], is_over=True)
             with history():

@@ -1,4 +1,4 @@
-"""The prompt and its verbs. Each answers from the patient's heap and changes nothing, but for `cut` and `step`."""
+"""The prompt and its verbs. Each one answers from the heap; only `cut` and `step` change anything."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from gradlife.model.trace import Lifetime, Trace
 from gradlife.reports.heap import session as reports
 from gradlife.reports.theme import make_console
 
-#: Rows of a table where no number is given.
+#: Default rows of a table.
 ROWS = 12
 
 
 class Session(cmd.Cmd):
-    """One session; `cmdloop` runs until it is left."""
+    """A session; `cmdloop` runs until it ends."""
 
     prompt = "(gradlife) "
-    verbs: ClassVar[tuple[str, ...]]  # in the order of the help
+    verbs: ClassVar[tuple[str, ...]]  # in help order
     doc_header = "Verbs:"
 
     def __init__(self, patient: Patient, stdin: TextIO | None = None, stdout: TextIO | None = None) -> None:
@@ -32,10 +32,10 @@ class Session(cmd.Cmd):
         self._patient = patient
         self._console = make_console(stdout)
         self.use_rawinput = stdin is None
-        self.steps_wanted = 0  # how many steps the program takes before it comes back; 0: it goes on by itself
+        self.steps_wanted = 0  # steps that the program takes before it comes back; 0: it continues on its own
 
     def preloop(self) -> None:
-        """Print the position of the program and, after some steps, their additions."""
+        """Print where the program is and, after steps, what they added."""
         self._say(self._patient.title)
         if self._patient.rounds:
             self._show(reports.round_lines(self._patient.rounds))
@@ -47,7 +47,7 @@ class Session(cmd.Cmd):
     # --- verbs ---
 
     def do_leaks(self, text: str) -> None:
-        """leaks: what was found, numbered; of a file the cycles through native objects that are never freed."""
+        """leaks: list the findings with numbers; of a file, the cycles through native objects that are never freed."""
         if self._patient.report is not None:
             self._show(reports.leak_lines(findings_of(self._patient)))
             return
@@ -57,7 +57,7 @@ class Session(cmd.Cmd):
         self._show(reports.file_leak_lines(cycles[:ROWS], len(cycles)))
 
     def do_why(self, text: str) -> None:
-        """why WHAT: what keeps it alive. WHAT is the number of a leak, an address, a type, of a file a name, else Python."""
+        """why WHAT: show what keeps it alive. WHAT is a leak's number, an address, a type, Python code, or in a file a name."""
         finding = self._finding(text)
         if finding is not None:
             self._show(reports.finding_lines(finding, self._report()))
@@ -65,12 +65,12 @@ class Session(cmd.Cmd):
             self._show(reports.trace_lines(self._trace(text)))
 
     def do_refs(self, text: str) -> None:
-        """refs WHAT: who refers to it, and how many references nothing explains."""
+        """refs WHAT: list its referrers, and count unaccounted references."""
         finding = self._finding(text)
         self._show(reports.ledger_lines(finding.trace if finding is not None else self._trace(text)))
 
     def do_cycle(self, text: str) -> None:
-        """cycle [WHAT]: the cycle that keeps it; without a word all cycles, those through native objects first."""
+        """cycle [WHAT]: show the cycle that keeps it; without WHAT all cycles, those through native objects first."""
         if not text:
             self._show(reports.cycle_list(self._patient.snapshot.cycles(ROWS)))
             return
@@ -78,7 +78,7 @@ class Session(cmd.Cmd):
         self._show(reports.cycle_lines(finding.trace if finding is not None else self._trace(text)))
 
     def do_retained(self, text: str) -> None:
-        """retained [TYPE | ROWS]: what the program's variables hold; of a TYPE or of everything the objects that retain most."""
+        """retained [TYPE | ROWS]: list what the program's variables hold; the largest objects of a TYPE, or of all."""
         snapshot = self._patient.snapshot
         if not text:
             self._show(reports.program_lines(program_view(snapshot, "")))
@@ -88,17 +88,17 @@ class Session(cmd.Cmd):
             self._view(instances=snapshot.instances(text, ROWS))
 
     def do_find(self, text: str) -> None:
-        """find TEXT: the objects that have it in their type, or in the name of a variable, an attribute or a key."""
+        """find TEXT: find objects by type, or by the name of a variable, an attribute or a key."""
         if not text:
             raise UsageError("find what?", "find cache")
         self._view(largest=self._patient.snapshot.find(text, ROWS))
 
     def do_types(self, text: str) -> None:
-        """types [ROWS]: the types that take most."""
+        """types [ROWS]: list the types that take most memory."""
         self._view(types=self._patient.snapshot.types()[: rows_of(text)])
 
     def do_cut(self, text: str) -> None:
-        """cut N: take the suspect reference of a leak away; `step 7` and `leaks` then tell whether that was it."""
+        """cut N: remove the suspect reference of a leak; `step 7` and `leaks` then show whether that ends it."""
         finding = self._finding(text)
         if finding is None:
             if self._patient.report is None:
@@ -107,29 +107,29 @@ class Session(cmd.Cmd):
         self._say(self._patient.cut(finding))
 
     def do_step(self, text: str) -> bool:
-        """step [N]: let the program take so many steps, and look again."""
+        """step [N]: run N steps and report what they added."""
         count = rows_of(text or "1")
         self._patient.step(count)
         self.steps_wanted = count
         return True
 
     def do_save(self, text: str) -> None:
-        """save FILE: write the heap to a snapshot file; `gradlife open FILE -i` goes on there."""
+        """save FILE: save the heap as a snapshot file, for `gradlife open FILE -i`."""
         if not text:
             raise UsageError("save where?", "save FILE")
         self._patient.snapshot.save(text)
         self._say(f"saved: gradlife open {text} -i")
 
     def do_quit(self, text: str) -> bool:
-        """quit: leave the session; a program that was stopped goes on to its end."""
+        """quit: leave the session; a stopped program runs to its end."""
         return True
 
     def do_continue(self, text: str) -> bool:
-        """continue: the same."""
+        """continue: like quit."""
         return True
 
     def do_EOF(self, text: str) -> bool:
-        """The end of the input."""
+        """End the session at the end of input."""
         self._say("")
         return True
 
@@ -140,10 +140,10 @@ class Session(cmd.Cmd):
             raise UnknownNameError("verb", text, self.verbs)
         self._show(reports.verb_lines([(getattr(self, f"do_{name}").__doc__ or "") for name in verbs]))
 
-    # --- how a line is read ---
+    # --- reading a line ---
 
     def onecmd(self, line: str) -> bool:
-        """One line; what goes wrong is shown in one, and the session goes on."""
+        """Run one line; an error is printed on one line, and the session continues."""
         try:
             return bool(super().onecmd(line))
         except GradlifeError as error:
@@ -153,27 +153,27 @@ class Session(cmd.Cmd):
         return False
 
     def emptyline(self) -> bool:
-        """An empty line repeats nothing."""
+        """Do nothing: an empty line repeats no command."""
         return False
 
     def default(self, line: str) -> NoReturn:
-        """A word that is no verb."""
+        """Report an unknown verb."""
         raise UnknownNameError("verb", line.split()[0], self.verbs, "help")
 
     def completenames(self, text: str, *ignored: object) -> list[str]:
-        """Verbs that begin so."""
+        """Complete verbs."""
         return [name for name in self.verbs if name.startswith(text)]
 
     def completedefault(self, text: str, *ignored: object) -> list[str]:
-        """Types that begin so, and numbers of leaks."""
+        """Complete types and leak numbers."""
         numbers = [str(number) for number in range(1, len(findings_of(self._patient)) + 1)]
         names = {short_type(row.type) for row in self._patient.snapshot.types()}
         return [word for word in [*numbers, *sorted(names)] if word.startswith(text)]
 
-    # --- what is meant ---
+    # --- arguments ---
 
     def _finding(self, text: str) -> Finding | None:
-        """The leak of a number; None where the text is no such number."""
+        """Return the leak of a number; None if the text is not one."""
         if not re.fullmatch(r"[0-9]{1,3}", text):
             return None
         found = findings_of(self._patient)
@@ -183,7 +183,7 @@ class Session(cmd.Cmd):
         return found[int(text) - 1]
 
     def _trace(self, text: str) -> Trace:
-        """Explain why an object is alive that a text names: an address, a type, or a Python expression."""
+        """Explain why an object is alive, given an address, a type, or a Python expression."""
         if not text:
             raise UsageError("of what?", "a leak's number, an address, a type")
         if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{4,20}", text):
@@ -213,7 +213,7 @@ class Session(cmd.Cmd):
 
 
 def rows_of(text: str) -> int:
-    """A number, as it was typed; some rows where there is none."""
+    """Parse the typed number of rows, or return the default."""
     if not text:
         return ROWS
     if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) == 0:
@@ -221,7 +221,7 @@ def rows_of(text: str) -> int:
     return int(text)
 
 
-#: In the order of the help.
+#: In help order.
 VERBS = (
     "leaks",
     "why",

@@ -1,4 +1,4 @@
-"""A terminal's comforts: a history that is kept, and completion with the tab key."""
+"""Terminal features: a persistent history and tab completion."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Iterator
 
-#: Lines that are kept.
+#: Lines kept.
 MOST_LINES = 1000
 
 
 @contextlib.contextmanager
 def history() -> Iterator[None]:
-    """The lines of earlier sessions within reach of the arrow keys, if there is a terminal."""
+    """Load earlier sessions' lines for the arrow keys, if there is a terminal."""
     try:
         import readline
     except ImportError:

@@ -40,7 +40,7 @@ def loads(text: str) -> RunReport:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CodecError(f"this is no JSON: {error}") from None
+        raise CodecError(f"this is not JSON: {error}") from None
     return decode(document)
 
 
@@ -68,7 +68,7 @@ def encode(report: RunReport) -> dict[str, Any]:
 def decode(document: Any) -> RunReport:
     """Read a report from a JSON object. Raises `CodecError`."""
     if not isinstance(document, dict) or not str(document.get("format", "")).startswith("gradlife.run/"):
-        raise CodecError("this is no recording of a run", "gradlife run --json FILE makes one")
+        raise CodecError("this is not a recorded run", "gradlife run --json FILE makes one")
     if document["format"] != FORMAT:
         raise CodecError(f"its format is {document['format']}; this gradlife reads {FORMAT}")
     try:

@@ -82,7 +82,7 @@ def trouble(before: HuntReport, after: HuntReport, rounds: tuple[int, int]) -> s
     """Return why two hunts cannot be compared."""
     for name, report, count in (("before", before, rounds[0]), ("after", after, rounds[1])):
         if report.verdict is HuntVerdict.INCONCLUSIVE:
-            return f"the hunt {name} the fix could not tell"
+            return f"the hunt {name} the fix was inconclusive"
         if count < LEAST_ROUNDS:
             return f"the hunt {name} the fix has {count} rounds: a rate needs {LEAST_ROUNDS}"
     return ""

@@ -38,7 +38,7 @@ def loads(text: str) -> HuntReport:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CodecError(f"this is no JSON: {error}", "gradlife hunt TARGET --json FILE makes one") from None
+        raise CodecError(f"this is not JSON: {error}", "gradlife hunt TARGET --json FILE makes one") from None
     return decode(document)
 
 
@@ -137,7 +137,7 @@ def encode_step(step: Step) -> dict[str, Any]:
 def decode(document: Any) -> HuntReport:
     """Read a report from a JSON object. Raises `CodecError`."""
     if not isinstance(document, dict) or not str(document.get("format", "")).startswith("gradlife.hunt/"):
-        raise CodecError("this is no report of a hunt", "gradlife hunt TARGET --json FILE makes one")
+        raise CodecError("this is not a report of a hunt", "gradlife hunt TARGET --json FILE makes one")
     if document["format"] not in (FORMAT, RANKS_FORMAT):
         raise CodecError(f"its format is {document['format']}; this gradlife reads {FORMAT} and {RANKS_FORMAT}")
     try:

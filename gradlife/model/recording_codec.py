@@ -119,7 +119,7 @@ def _stories(items: Any, system: str, text: str) -> Iterator[RecordedStory]:
             raise RecordingError(f"its story number {number} has no name")
         place = f"line {_line_of(name, text)}, story {name}"
         if name in known:
-            raise RecordingError(f"{place}: it is there twice")
+            raise RecordingError(f"{place}: it appears twice")
         known.add(name)
         try:
             story = _story(item, system)
@@ -146,12 +146,12 @@ def _fields(run: ScenarioRun) -> dict[str, Any]:
 
 def _reading(part: Any, number: int, scenario: str, system: str) -> Reading:
     if not isinstance(part, list) or len(part) not in (4, 6):
-        raise ValueError(f"its reading number {number} is no list of stage, subject, probe and value")
+        raise ValueError(f"its reading number {number} is not a list of stage, subject, probe and value")
     if not all(isinstance(word, str) for word in part[:3]) or part[4:5] not in ([], [UNSTABLE]):
-        raise ValueError(f"its reading number {number} is no reading")
+        raise ValueError(f"its reading number {number} is not a reading")
     seen = built(tuple[object, ...], part[5]) if len(part) == 6 else ()
     if len(part) == 6 and not seen:
-        raise ValueError(f"its reading number {number} is unstable, and tells no value")
+        raise ValueError(f"its reading number {number} is unstable, and has no value")
     return Reading(scenario, part[0], part[1], part[2], system, part[3], seen=seen)
 
 

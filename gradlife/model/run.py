@@ -65,7 +65,7 @@ class RunCrashed(_Run):
     @property
     def reason(self) -> str:
         """The signal or the exit code."""
-        return f"killed by {self.signal}" if self.signal else f"exited with {self.exit_code} amid its story"
+        return f"killed by {self.signal}" if self.signal else f"exited with {self.exit_code} during its story"
 
 
 @dataclass(frozen=True, slots=True)

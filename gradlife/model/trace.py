@@ -197,12 +197,12 @@ HEADS = {
     Lifetime.HELD: "is held: a root reaches it",
     Lifetime.GC: "waits for the collector: no root reaches it, it is part of a cycle",
     Lifetime.NEVER: "is never freed: no root reaches it, and the collector cannot break what keeps it",
-    Lifetime.UNKNOWN: "was not found in the part of the heap that was looked at",
+    Lifetime.UNKNOWN: "was not found in the part of the heap that was read",
 }
 #: For objects that are never freed and in no cycle: the holder may release them.
-HELD_UNSEEN = "is held by native code: no root that can be seen reaches it"
-NO_KEEPER = "  no word of memory was found that surely or likely holds it"
-NOT_SEARCHED = "  memory was not searched for what holds it: gradlife.why(obj, scan=True)"
+HELD_UNSEEN = "is held by native code: no visible root reaches it"
+NO_KEEPER = "  no sure or likely holder was found in memory"
+NOT_SEARCHED = "  memory was not searched for its holders: gradlife.why(obj, scan=True)"
 CONFIDENCE = {
     Confidence.SURE: "",
     Confidence.LIKELY: "   likely",
@@ -318,7 +318,7 @@ def native_lines(ledger: Ledger) -> Iterator[Line]:
     yield from holder_lines("  native code: ", ledger.native)
     if ledger.unexplained:
         count = f"{ledger.unexplained} reference{'s' * (ledger.unexplained != 1)}"
-        yield ((f"  {count} that no memory word explains", Part.WARNING),)
+        yield ((f"  {count} without a holder in memory", Part.WARNING),)
 
 
 def sentence(trace: Trace) -> str:
@@ -331,8 +331,8 @@ def sentence(trace: Trace) -> str:
     if trace.lead:
         return f"Native code holds {title(trace.lead[0])}, which keeps it:{path_words(trace.lead)}"
     if is_held_unseen(trace):
-        return "Native code holds it, and nothing that can be seen leads to it."
-    return "Nothing that can be seen refers to it."
+        return "Native code holds it, and no visible object leads to it."
+    return "No visible object refers to it."
 
 
 def head(trace: Trace) -> str:

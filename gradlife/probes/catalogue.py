@@ -22,19 +22,19 @@ PROBES: tuple[Probe, ...] = (
     Probe("liveness", "When did it die after its last name went: del, gc, or never, or what still holds it?"),
     Probe(
         "graph",
-        "What becomes of it by the heap graph, asked before the collector: gc, never or held?",
+        "What does the heap graph predict before the collection: gc, never or held?",
         checks="liveness",
     ),
     Probe("expiry", "Is it alive now?"),
-    Probe("identity", "Does one C++ object come back as one Python object, with what was put on it?"),
-    Probe("refcount", "How many references has it beyond an object that has one name, and how many C++ owners?"),
+    Probe("identity", "Is one C++ object always the same Python object, with its attributes?"),
+    Probe("refcount", "How many references has it beyond those of an object with one name, and how many C++ owners?"),
     Probe(
-        "referrers", "What do gc and objgraph see of what nothing frees: a chain to a module, a dead end, or nothing?"
+        "referrers", "What do gc and objgraph find for a leaked subject: a chain to a module, a dead end, or nothing?"
     ),
     Probe("value", "What did the story compute, or which error did it meet?"),
-    Probe("exit", "How did the interpreter end, and what was still said on the way out?"),
+    Probe("exit", "How did the interpreter end, and what was printed at exit?"),
     Probe("memory", "How many bytes are alive?", incomparable=("resident",)),
-    Probe("live", "How many C++ objects of each kind are there beyond those before the story?", engine_only=True),
+    Probe("live", "How many C++ objects of each kind did the story add?", engine_only=True),
     Probe("events", "What happened to C++ objects and wrappers in this stage?", engine_only=True),
 )
 

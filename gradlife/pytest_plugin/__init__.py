@@ -1,1 +1,1 @@
-"""The pytest door of gradlife; loaded by pytest itself, so its top level imports pytest and the stdlib only."""
+"""The pytest plugin. pytest loads it at start, so its top level imports only pytest and the standard library."""

@@ -1,4 +1,4 @@
-"""The fixture ``lifetimes``: what a test asserts of the lifetimes of its own objects."""
+"""The fixture ``lifetimes``: a test's assertions about the lifetimes of its own objects."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from gradlife.pytest_plugin.outcomes import messages
 
 DEL, GC = "del", "gc"
 
-#: Types of callables. A call of one is meant where one is given instead of an object.
+#: Callable types. A callable given instead of an object is called, and its result is meant.
 MAKERS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, partial, type)
 
-#: What happens instead, by the kind of finding.
+#: What happens instead, by kind of finding.
 ENDS = {
     FindingKind.GROWTH: "it is held",
     FindingKind.NEVER: "nothing will ever free it",
@@ -32,7 +32,7 @@ ENDS = {
     FindingKind.NEEDS_GC: "only the collector frees it",
 }
 
-#: Containers whose items are meant, and how deep.
+#: Containers whose items are meant, and the depth.
 CONTAINERS = (list, tuple, set, frozenset)
 DEPTH = 4
 
@@ -46,16 +46,16 @@ class Watched:
 
     @property
     def alive(self) -> bool:
-        """Is it alive now?"""
+        """Whether it is alive now."""
         return self._watch.alive() is not False
 
     @property
     def freed(self) -> bool:
-        """Is it gone?"""
+        """Whether it is gone."""
         return not self.alive
 
     def lifetime(self) -> str:
-        """``del`` if it is gone already, ``gc`` if the collector frees it now, else ``held`` or ``never``."""
+        """Return ``del`` if it is already gone, ``gc`` if the collector frees it now, else ``held`` or ``never``."""
         if self.freed:
             return DEL
         found = self._find()
@@ -65,12 +65,12 @@ class Watched:
         return (found.lifetime if found is not None else Lifetime.UNKNOWN).value
 
     def why(self) -> str:
-        """The holder of the object, in sentences; empty if it is gone."""
+        """Describe the holder in sentences; empty if the object is gone."""
         found = self._find()
         return "\n".join(messages.sentences(found.trace, found.created_at)) if found is not None else ""
 
     def assert_freed(self, by: str = DEL) -> None:
-        """Fails if it is alive; with ``by="gc"`` only if it is after a collection."""
+        """Fail if it is alive; with ``by="gc"``, only if it is alive after a collection."""
         __tracebackhide__ = True
         checked_means(by)
         if self.alive:
@@ -89,7 +89,7 @@ class Watched:
 
 
 class Lifetimes:
-    """The lifetime assertions of a test. It holds none of the objects."""
+    """The lifetime assertions of a test. Holds none of the objects."""
 
     def __init__(self, recording: Recording | None = None, verbosity: int = 0) -> None:
         self._verbosity = verbosity
@@ -103,18 +103,18 @@ class Lifetimes:
     # --- one object ---------------------------------------------------------------------------------------------------
 
     def watch(self, obj: Any) -> Watched:
-        """Watches an object without keeping it: `alive`, `freed`, `lifetime()`, `why()`, `assert_freed()`."""
+        """Watch an object without keeping it: `alive`, `freed`, `lifetime()`, `why()`, `assert_freed()`."""
         watch = watch_object("", obj)
         if watch.ref is None:
             raise UsageError(f"an object of type {type(obj).__name__} can't be watched: nothing refers to it weakly")
         return Watched(watch, self._recording)
 
     def expect_freed(self, target: Any, by: str = DEL) -> None:
-        """Fails unless an object is freed by reference counting alone, or (``by="gc"``) by the collector at last.
+        """Fail unless an object is freed by reference counting alone, or (``by="gc"``) by the collector.
 
-        A function is called, and what it returns must die when the names in it are gone. Of another object it is found out
-        at once whether anything but the variables of running functions keeps it; if not, it must be gone when the test
-        has returned. The collector rests until then.
+        A function is called, and its result must die when its local names are gone. For another object it is checked at
+        once whether anything but variables of running functions keeps it; if not, it must be gone after the test has
+        returned. The collector is disabled until then.
         """
         __tracebackhide__ = True
         checked_means(by)
@@ -128,7 +128,7 @@ class Lifetimes:
         with collector_at_rest():
             watched = [self.watch(one) for one in parts(make())]
             if not watched:
-                raise UsageError("the function gave nothing that can be watched", "return what is to be freed")
+                raise UsageError("the function returned nothing that can be watched", "return what is to be freed")
             for one in watched:
                 one.assert_freed(by)
 
@@ -148,10 +148,10 @@ class Lifetimes:
     def no_growth(
         self, step: Callable[..., object], rounds: int = 5, calls: int = 7, warmup: int = 7, cycles: str = "allow"
     ) -> None:
-        """Fails if calling ``step`` leaves more and more behind: in each of so many rounds of so many calls.
+        """Fail if calling ``step`` leaves more and more behind in each of so many rounds of so many calls.
 
-        ``step`` takes the number of the call if it takes an argument. With ``cycles="fail"`` tensors in cycles that wait
-        for the collector fail it, too. Takes some 0.2 s a round with torch loaded.
+        ``step`` receives the number of the call if it accepts an argument. With ``cycles="fail"``, tensors in
+        collectable cycles fail it, too. Takes some 0.2 s per round with torch loaded.
         """
         __tracebackhide__ = True
         with self._recording.paused():
@@ -161,14 +161,14 @@ class Lifetimes:
             raise AssertionError(text)
 
     def count(self, kind: type | str) -> int:
-        """Count the living objects of a type and of types derived from it, or the C++ objects of kind ``"tensor"``,
-        ``"storage"`` or ``"grad_node"``.
+        """Count living objects of a type and its subclasses, or C++ objects of kind ``"tensor"``, ``"storage"`` or
+        ``"grad_node"``.
         """
         return object_counts.count(kind)
 
     @contextmanager
     def assert_no_new_tensors(self) -> Generator[None, None, None]:
-        """Fails if a tensor that was made in the block is alive at its end, be it in a cycle that waits for the collector."""
+        """Fail if a tensor made in this block is alive at its end, even in a collectable cycle."""
         __tracebackhide__ = True
         with collector_at_rest():
             before = object_counts.Tensors()
@@ -181,7 +181,7 @@ class Lifetimes:
     # --- identity -----------------------------------------------------------------------------------------------------
 
     def identity_stable(self, getter: Callable[[], object]) -> None:
-        """Fails unless the getter gives one and the same Python object every time, also after every name of it is gone."""
+        """Fail unless the getter always returns the same Python object, even after every name of it is gone."""
         __tracebackhide__ = True
         wrong = unstable_aspects(getter)
         if wrong:
@@ -191,11 +191,11 @@ class Lifetimes:
 
     @property
     def is_waiting(self) -> bool:
-        """Is an object that must be freed by the end of the test alive now?"""
+        """Whether an object that must be freed by the end of the test is still alive."""
         return any(watched.alive for watched, _ in self._expected)
 
     def conclude_after(self, settle: Callable[[], None]) -> None:
-        """The test has returned: its fixtures are torn down, this one among them, and then all that was expected is judged."""
+        """Run after the test: tear down its fixtures, including this one, then check all expectations."""
         __tracebackhide__ = True
         self._is_kept = True
         try:
@@ -208,7 +208,7 @@ class Lifetimes:
             self.close()
 
     def conclude(self) -> None:
-        """Assert that everything expected to be freed by now is gone."""
+        """Check that everything expected to be freed by now is gone."""
         __tracebackhide__ = True
         expected, self._expected = ([], self._expected) if self._is_kept else (self._expected, [])
         for watched, by in expected:
@@ -227,7 +227,7 @@ class Lifetimes:
 
 
 def checked_means(by: str) -> str:
-    """Check the name of the means by which an object is to be freed."""
+    """Check how the object is to be freed: "del" or "gc"."""
     if by not in (DEL, GC):
         raise UsageError(f"by={by!r}: an object is freed by {DEL!r} or by {GC!r}")
     return by
@@ -246,7 +246,7 @@ def collector_at_rest() -> Iterator[None]:
 
 
 def parts(result: Any, depth: int = DEPTH) -> Iterator[Any]:
-    """Yield what can be watched in a function's result: the result itself, or the contents of its containers."""
+    """Yield the watchable parts of a function's result: the result itself, or its containers' contents."""
     if depth and isinstance(result, dict):
         result = list(result.values())
     if depth and type(result) in CONTAINERS:
@@ -259,7 +259,7 @@ def parts(result: Any, depth: int = DEPTH) -> Iterator[Any]:
 def still_alive(found: Finding | None, by: str, is_freed_by_collector: bool) -> str:
     """Return the message of a failed expectation."""
     if found is None:
-        return "it should be freed by now, but something keeps it that can't be seen"
+        return "it should be freed by now, but an invisible holder keeps it"
     shown = f"{found.trace.object} {found.trace.detail}".strip()
     when = "when its last name goes" if by == DEL else "by the collector at last"
     but = "only the collector frees it" if is_freed_by_collector else ENDS[found.kind]

@@ -1,4 +1,4 @@
-"""The hooks that check tests. Registered only where there is something to check."""
+"""The hooks that check tests. Registered only if there is something to check."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FORKED = "gradlife can't measure here: this test runs in a forked copy of the pr
 
 
 class Leaked(pytest.fail.Exception, AssertionError):  # type: ignore[name-defined, misc]
-    """A test left something behind. It is shown without a traceback: pytest's own says nothing."""
+    """A test left something behind. Shown without a traceback, since pytest's own says nothing."""
 
     __module__ = "builtins"
 
@@ -56,7 +56,7 @@ class Manager:
         self._young = Young()
         self._sweep = Sweep()
         self._has_tried = False
-        self._failed = ""  # the last test with a report of failure: in its call that was a subtest's
+        self._failed = ""  # the last test with a failed report; during its call, that is a subtest's
         self._process = os.getpid()
 
     @property
@@ -183,7 +183,7 @@ class Manager:
         return bool(getattr(item, "_excinfo", None)) or self._failed == item.nodeid
 
     def _try(self, item: pytest.Item, terms: Terms, repeats: Repeats) -> None:
-        """Run the test repeatedly."""
+        """Repeat the test."""
         if self._has_failed(item):
             return
         with self.fixtures.named():
@@ -198,7 +198,7 @@ class Manager:
         if self._sweep.carriers() - before or self._sweep.has_more_memory():
             repeats.settle()
             shown = self._sweep.carriers()
-            if shown - before or not shown:  # else it is the fixtures' own, reported when they are torn down
+            if shown - before or not shown:  # else they are the fixtures', and are reported at their teardown
                 self._judge_rest(item, terms, "call")
 
     def _sweep_teardown(self, item: pytest.Item, terms: Terms) -> None:
@@ -214,14 +214,14 @@ class Manager:
         if found is None or not found.findings:
             native_survivors = self._sweep.native_survivors(may_collect=not shown)
             hidden = self._judged(native_survivors) if native_survivors else None
-            found = hidden if hidden is not None and hidden.findings else found  # else it is gradients, and such
+            found = hidden if hidden is not None and hidden.findings else found  # else they are gradients or similar
         if found is not None:
             self._sweep.end()
             self._conclude(item, terms, with_findings(replace(plain(item, terms), phase=phase), found))
 
     @contextmanager
     def _seeing(self, item: pytest.Item, terms: Terms, phase: str) -> Iterator[None]:
-        """Report as the result of the test if nothing can be measured."""
+        """Report an error as the test's result if nothing can be measured."""
         try:
             yield
         except Blind:
@@ -233,7 +233,7 @@ class Manager:
             return self._sweep.judged(native_survivors)
 
     def _conclude(self, item: pytest.Item, terms: Terms, found: Checked) -> None:
-        """Note the result of a test, and fail it if it leaks."""
+        """Record the result of a test, and fail it if it leaks."""
         findings = [one.finding for one in found.entries]
         entries = sorted_out(findings, item.nodeid, terms, self.baseline)
         checked = replace(found, place=place_of(item), how=terms.how, mode=terms.mode, entries=entries)
@@ -244,7 +244,7 @@ class Manager:
 
 
 def is_swept(item: pytest.Item) -> bool:
-    """Is a test looked at after a single run?"""
+    """Whether a test is checked after a single run."""
     terms = item.stash.get(TERMS, None)
     return terms is not None and terms.how == SWEPT
 

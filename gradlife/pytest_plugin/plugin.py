@@ -1,4 +1,4 @@
-"""The part of the plugin that every pytest loads: options, the marker, fixtures. Everything else is loaded when
+"""The part of the plugin that every pytest session loads: options, the marker, fixtures. The rest is imported when
 needed.
 """
 
@@ -31,46 +31,46 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line("markers", marks.DESCRIPTION)
     options.take_path(config)
-    if config.getoption("gradlife_backend"):  # a wrong name is refused before anything is collected
+    if config.getoption("gradlife_backend"):  # refuse a wrong name before collection
         importlib.import_module("gradlife.pytest_plugin.scenarios.systems").systems_of(config)
     if options.options_of(config).is_any:
         importlib.import_module("gradlife.pytest_plugin.startup").start(config)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Prepare to hear of tests, and their markers, that are in other processes."""
+    """Prepare to receive results and markers from other processes."""
     if session.config.pluginmanager.has_plugin("dsession"):
         importlib.import_module("gradlife.pytest_plugin.startup").tell(session.config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a scenario file of a folder; one that is named itself comes as a module."""
+    """Collect a scenario file in a folder; a file named on the command line comes as a module."""
     if parent.session.isinitpath(file_path) or not recognition.is_of_stories(file_path, parent.config):
         return None
     return story_file(file_path, parent)
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a scenario file that is named on the command line: it is not imported here."""
+    """Collect a scenario file named on the command line without importing it."""
     return story_file(module_path, parent) if recognition.is_of_stories(module_path, parent.config) else None
 
 
 def story_file(path: Path, parent: pytest.Collector) -> pytest.Collector:
-    """The collector of a scenario file."""
+    """Return the collector of a scenario file."""
     kind = importlib.import_module("gradlife.pytest_plugin.scenarios.stories").StoryFile
     found: pytest.Collector = kind.from_parent(parent, path=path)
     return found
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes `gradlife_backend` once for each system."""
+    """Run a test that takes `gradlife_backend` once per system."""
     if "gradlife_backend" in metafunc.fixturenames:
         importlib.import_module("gradlife.pytest_plugin.scenarios.systems").parametrise(metafunc)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Prepare what is to be checked."""
+    """Prepare the tests to be checked."""
     if options.options_of(config).checks_all or any(map(marks.is_concerned, items)):
         importlib.import_module("gradlife.pytest_plugin.startup").prepare(config, items)
 

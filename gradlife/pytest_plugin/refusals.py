@@ -1,5 +1,5 @@
-"""Reasons why lifetimes cannot be measured here. They are reported at collection: a check that cannot fail is worse
-than none.
+"""Reasons why lifetimes cannot be measured here. They are reported at collection, because a check that cannot fail is
+worse than none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OLDEST, NEWEST = (3, 11), (3, 13)
 
 
 def of_interpreter() -> str:
-    """Return why this interpreter is not suitable; empty if it is."""
+    """Return why this interpreter is unsuitable; empty if it is suitable."""
     if platform.python_implementation() != "CPython":
         return f"this is {platform.python_implementation()}, and lifetimes are measured in CPython only"
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
@@ -32,18 +32,18 @@ def of_interpreter() -> str:
 
 
 def of_collector() -> str:
-    """Return why the cyclic collector is in the way."""
+    """Return why the cyclic collector prevents a measurement."""
     count = gc.get_freeze_count()
     if count:
         return (
-            f"somebody froze the collector: gc.freeze() hides {count:,} objects from it, and cycles among them are never "
+            f"the collector is frozen: gc.freeze() hides {count:,} objects from it, and cycles among them are never "
             "freed; call gc.unfreeze() before tests are collected"
         )
     return ""
 
 
 def of_workers(config: pytest.Config, items: Iterable[pytest.Item]) -> Iterator[str]:
-    """Tests that would run in a forked copy of this process, whose findings are lost with it."""
+    """Return tests that would run in a forked copy of this process, whose findings would be lost."""
     words = "runs in a forked copy of the process, where what it leaves behind is lost: run it without"
     if config.getoption("forked", False) or config.getoption("boxed", False):
         yield f"every test {words} --forked"
@@ -55,5 +55,5 @@ def of_workers(config: pytest.Config, items: Iterable[pytest.Item]) -> Iterator[
 
 
 def first(config: pytest.Config, items: list[pytest.Item]) -> str:
-    """The first reason why these tests can't be measured; empty if there is none."""
+    """Return the first reason why these tests cannot be measured; empty if there is none."""
     return of_interpreter() or of_collector() or next(of_workers(config, items), "")

@@ -1,4 +1,4 @@
-"""Sets up what a session needs, as soon as it is known to need it."""
+"""Set up a session as soon as it needs checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAME, REPORTER = "gradlife-manager", "gradlife-reporter"
 
 
 def start(config: pytest.Config) -> None:
-    """Registers the hooks."""
+    """Register the hooks."""
     if config.pluginmanager.has_plugin(NAME):
         return
     why = refusals.of_interpreter()
@@ -39,7 +39,7 @@ def start(config: pytest.Config) -> None:
 
 
 def tell(config: pytest.Config, baseline: Any = None) -> None:
-    """Registers what tells of all tests, in the process that hears of all of them."""
+    """Register the reporter in the process that receives all results."""
     if hasattr(config, "workerinput") or config.pluginmanager.has_plugin(REPORTER):
         return
     reporter = import_module("gradlife.pytest_plugin.outcomes.reporter")
@@ -48,7 +48,7 @@ def tell(config: pytest.Config, baseline: Any = None) -> None:
 
 
 def known_leaks(config: pytest.Config) -> Any:
-    """The baselines, or one line of refusal."""
+    """Read the baselines, or refuse with one line."""
     baseline = import_module("gradlife.pytest_plugin.outcomes.baseline")
     options = options_of(config)
     try:
@@ -58,7 +58,7 @@ def known_leaks(config: pytest.Config) -> Any:
 
 
 def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Reads the terms of each test before any is run; where tests can't be measured, that is an error of collection."""
+    """Read every test's terms before any test runs; if tests cannot be measured, that is a collection error."""
     try:
         wrong = refusals.of_interpreter()
         if not wrong:
@@ -72,14 +72,14 @@ def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def refuse(config: pytest.Config, items: list[pytest.Item], words: str) -> None:
-    """An error of collection: under xdist, too, it reaches whoever asked, and no test is run."""
+    """Raise a collection error: under xdist, too, it reaches the user before any test runs."""
     report = pytest.CollectReport("gradlife", "failed", longrepr=words, result=[])
     config.hook.pytest_collectreport(report=report)
     items.clear()
 
 
 def note_terms(item: pytest.Item, options: Options) -> Terms | None:
-    """The terms on which a test is checked, if it is. A lifetime story runs and is measured elsewhere."""
+    """Record a test's terms if it is checked. A lifetime story is run and measured elsewhere."""
     if getattr(item, "measures_itself", False):
         return None
     try:
@@ -92,7 +92,7 @@ def note_terms(item: pytest.Item, options: Options) -> Terms | None:
 
 
 def general_terms(options: Options) -> Terms | None:
-    """The terms of tests without a marker."""
+    """Return the terms of tests without a marker."""
     if not options.checks_all:
         return None
     least = 0 if options.cycles else LEAST_CYCLE

@@ -119,7 +119,7 @@ def choose_systems(names: Iterable[str], against: str | None) -> tuple[tuple[Bac
         names.append(against)
     chosen = get_backends(names)
     if not chosen:
-        raise UsageError("no backend to run in")
+        raise UsageError("no backend was given")
     default = DEFAULT_AGAINST if DEFAULT_AGAINST in names else chosen[0].name
     return chosen, against or default
 
@@ -129,7 +129,7 @@ def refuse_other_interpreters(backends: Iterable[Backend]) -> None:
     for backend in backends:
         if not isinstance(backend, RecordedBackend) and backend.worker_spec().interpreter:
             raise UsageError(
-                f"{backend.name} is another interpreter, which is no part of this process", "without --in-process"
+                f"{backend.name} is another interpreter, which cannot run in this process", "without --in-process"
             )
 
 

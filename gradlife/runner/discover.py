@@ -100,7 +100,7 @@ def load(server: ForkServer, file: Path) -> list[Story]:
     infos = [decode_info(record["scenario"], file) for record in ended.records if record["kind"] == "scenario"]
     if not infos:
         raise NoScenarioError(
-            f"{file} is no scenario file: it declares no scenario", "decorate a function with @scenario"
+            f"{file} is not a scenario file: it declares no scenario", "decorate a function with @scenario"
         )
     return [Story(info, path) for info in infos]
 
@@ -109,14 +109,16 @@ def refuse_bad_file(file: Path, ended: Ended) -> None:
     """Raise if loading a file did not finish."""
     last = ended.records[-1] if ended.records else {"kind": ""}
     if ended.timed_out:
-        raise ScenarioError(f"{file} is no scenario file: loading it took more than {LOAD_LIMIT:g} s")
+        raise ScenarioError(f"{file} is not a scenario file: loading it took more than {LOAD_LIMIT:g} s")
     if ended.overflowed:
-        raise ScenarioError(f"{file} is no scenario file: it declares more than {RESULT_LIMIT // 2**20} MB")
+        raise ScenarioError(f"{file} is not a scenario file: it declares more than {RESULT_LIMIT // 2**20} MB")
     if last["kind"] == "failed":
         where = f" (line {last['line']})" if last["line"] else ""
-        raise ScenarioError(f"{file} is no scenario file: {last['error']}{where}")
+        raise ScenarioError(f"{file} is not a scenario file: {last['error']}{where}")
     if last["kind"] != "done":
-        raise ScenarioError(f"{file} is no scenario file: loading it ended the process (exit code {ended.exit_code})")
+        raise ScenarioError(
+            f"{file} is not a scenario file: loading it ended the process (exit code {ended.exit_code})"
+        )
 
 
 def decode_info(item: dict[str, Any], file: Path) -> ScenarioInfo:

@@ -17,8 +17,8 @@ from gradlife.runner.worker.supervisor import RESULT_LIMIT
 #: The stage of readings about interpreter exit.
 EXIT_STAGE = "exit"
 
-MUTE = "the story closed the descriptor that the lab reports on"
-GARBLED = "something else than readings was written on the descriptor that the lab reports on"
+MUTE = "the story closed the lab's descriptor"
+GARBLED = "something other than readings was written to the lab's descriptor"
 OVERFLOWED = f"it reported more than {RESULT_LIMIT // 2**20} MB"
 
 

@@ -173,12 +173,12 @@ class ForkServer:
         code = self._process.wait()
         words = self._last_words()
         self.close()
-        return Ended(code, False, False, f"the story took its fork server down\n{words}", (), False)
+        return Ended(code, False, False, f"the story killed its fork server\n{words}", (), False)
 
     def _last_words(self) -> str:
         """Return the end of the server's own output."""
         assert self._reader is not None
-        return self._reader.last_words() or "it ended without a word"
+        return self._reader.last_words() or "it ended without output"
 
 
 def ended_of(ended: dict[str, Any], data: bytes) -> Ended:

@@ -67,7 +67,7 @@ def test_a_file_that_is_no_scenario(gradlife: Gradlife, tmp_path: Path) -> None:
     file = tmp_path / "plain.py"
     file.write_text("x = 1\n", encoding="utf-8")
     message = one_error(gradlife("run", str(file), "--backend", "fake"))
-    assert re.search(r"plain\.py is no scenario file: it declares no scenario \(try: ", message)
+    assert re.search(r"plain\.py is not a scenario file: it declares no scenario \(try: ", message)
 
 
 def test_two_scenarios_of_one_name(gradlife: Gradlife, stories: str, tmp_path: Path) -> None:
@@ -149,4 +149,4 @@ def test_a_disk_that_is_full_at_the_end_costs_neither_the_report_nor_the_exit_st
 
 
 def test_a_memory_limit_of_400_digits_is_no_size(gradlife: Gradlife) -> None:
-    assert "is no size: 500M, 8G" in one_error(gradlife("hunt", "--memory-limit", "9" * 400, "train.py"))
+    assert "is not a size: 500M, 8G" in one_error(gradlife("hunt", "--memory-limit", "9" * 400, "train.py"))

@@ -186,7 +186,7 @@ def test_an_environment_without_its_interpreter_is_reported(tmp_path: Path) -> N
     write_record(Environment("old", sys.executable, ("torch==1.1.0",), "3.7.16", "torch", "1.1.0"))
     (sign,) = stories_recordings.environments()
     assert (sign.name, sign.health) == ("environment old", Health.LESS)
-    assert sign.text == "torch 1.1.0 on Python 3.7.16: its interpreter is gone"
+    assert sign.text == "torch 1.1.0 on Python 3.7.16: its interpreter is missing"
     assert sign.remedy == "gradlife env remove old, then gradlife env add old ..."
 
 
@@ -204,7 +204,7 @@ SICK = Checkup(
         Sign("Versions", "gradlife", "0.1.0"),
         Sign("Versions", "memray", "not installed", Health.ABSENT),
         Sign("PyTorch", "next edges", "not found: edges_in_node", Health.BROKEN, "another release"),
-        Sign("This machine", "malloc", "malloc does not tell", Health.LESS, "glibc"),
+        Sign("This machine", "malloc", "malloc reports nothing", Health.LESS, "glibc"),
     )
 )
 

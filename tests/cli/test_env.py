@@ -70,7 +70,7 @@ def test_a_removed_environment_is_gone(gradlife: Gradlife, old: Environment, hom
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "gradlife env needs to know what to do (try: gradlife env add, list or remove)"),
+        ((), "gradlife env needs a subcommand (try: gradlife env add, list or remove)"),
         (
             ("ad",),
             "argument ACTION: invalid choice: 'ad' (choose from 'add', 'list', 'remove') (try: gradlife env --help)",
@@ -79,7 +79,8 @@ def test_a_removed_environment_is_gone(gradlife: Gradlife, old: Environment, hom
         (("add", "a"), "the following arguments are required: PACKAGE (try: gradlife env add --help)"),
         (
             ("add", "a/b", "torch"),
-            "'a/b' is no name for an environment (try: letters, digits and . _ + - after a letter or a digit, at most 64)",
+            "'a/b' is not a valid name for an environment "
+            "(try: letters, digits and . _ + - after a letter or a digit, at most 64)",
         ),
         (
             ("add", "a", "--python", "no-such-python", "torch"),

@@ -70,7 +70,7 @@ def test_two_dashes_hand_everything_on(tmp_path: Path) -> None:
 
 
 def test_a_wrong_late_option_is_one_line() -> None:
-    with pytest.raises(UsageError, match="'many' is no number of steps"):
+    with pytest.raises(UsageError, match="'many' is not a number of steps"):
         taken("train.py::step", "--steps", "many")
 
 

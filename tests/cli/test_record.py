@@ -183,7 +183,7 @@ def test_a_spoilt_recording_is_refused_with_the_file_and_the_place(
 def test_bytes_that_are_no_text_are_refused(gradlife: Gradlife, stories: str, recording: Path) -> None:
     recording.write_bytes(b"\xff\xfe")
     error = refused(gradlife("run", stories, "--backend", f"recorded:{recording}"))
-    assert error.startswith(f"the recording {recording} cannot be used: byte 0 is no UTF-8")
+    assert error.startswith(f"the recording {recording} cannot be used: byte 0 is not UTF-8")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_bytes_that_are_no_text_are_refused(gradlife: Gradlife, stories: str, re
         (["record", "-o", "x.json"], "the following arguments are required: --backend"),
         (
             ["record", "--backend", "fake", "--rounds", "0", "-o", "x.json"],
-            "argument --rounds: '0' is no number from 1 to 1000",
+            "argument --rounds: '0' is not a number from 1 to 1000",
         ),
         (
             ["record", "--backend", "recorded:torch-2.13.0", "-o", "x.json"],

@@ -148,4 +148,4 @@ def test_a_timeline_of_many_stories_is_refused(gradlife: Gradlife, tmp_path: Pat
 def test_a_time_limit_is_a_number_of_seconds(gradlife: Gradlife, stories: str, text: str) -> None:
     status, _, errors = gradlife("run", stories, f"--time-limit={text}")
     assert status == 2
-    assert f"argument --time-limit: {text!r} is no number of seconds" in errors
+    assert f"argument --time-limit: {text!r} is not a number of seconds" in errors

@@ -83,7 +83,7 @@ def test_an_environment_is_made_listed_found_and_removed(
     assert os.stat(home / "old" / FILE).st_ino == inode
     error = refusal("old", sys.executable, "torch==1.2.0")
     assert error.message == (
-        f"old is there already, with torch==1.1.0 numpy==1.16.6 on Python {platform.python_version()}"
+        f"old exists already, with torch==1.1.0 numpy==1.16.6 on Python {platform.python_version()}"
     )
     remove("old")
     assert listed() == ()
@@ -127,7 +127,7 @@ def test_a_release_that_there_is_not_for_this_python_is_a_mistake_and_leaves_not
     assert isinstance(error, InstallError)
     assert error.message.startswith("pip could not install torch==1.1.0: ERROR: Could not find a version")
     assert error.message.endswith("ERROR: No matching distribution found for torch==1.1.0")
-    assert error.hint == "a version that there is for this Python, or a Python that it was made for: --python PATH"
+    assert error.hint == "a version for this Python, or a Python for this version: --python PATH"
     assert error.exit_status == 2
     assert list(home.iterdir()) == []
 
@@ -151,13 +151,13 @@ def test_an_environment_without_a_framework_is_none(wheel: Wheel) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "-a", "a b", "ä", "a" * 65, ".removing-a", "a\n"])
 def test_a_bad_name_is_refused(name: str, home: Path) -> None:
-    assert "is no name for an environment" in refusal(name, sys.executable, "torch").message
+    assert "is not a valid name for an environment" in refusal(name, sys.executable, "torch").message
     assert not home.exists()
 
 
 @pytest.mark.parametrize("package", ["", " ", "-r", "--index-url=x"])
 def test_an_option_is_no_package(package: str) -> None:
-    assert refusal("old", sys.executable, package).message == f"{package!r} is no package"
+    assert refusal("old", sys.executable, package).message == f"{package!r} is not a package"
 
 
 def test_a_base_that_is_no_interpreter_is_one_line(tmp_path: Path, home: Path) -> None:

@@ -69,8 +69,8 @@ def test_an_interpreter_without_the_framework_names_the_one_that_it_has(tmp_path
             "it does not import torch: it was killed by SIGSEGV: last words",
         ),
         ("import os; os.closerange(3, 1024)", "it does not import torch: it ended with exit code 1: "),
-        ("x = 1", "it has a torch that tells no version"),
-        ("__version__ = 'soon'", "it has a torch that tells no version"),
+        ("x = 1", "it has a torch without a version"),
+        ("__version__ = 'soon'", "it has a torch without a version"),
         ("__name__ = 'oneflow.mock_torch'; __version__ = '0.9.0'", "it calls its torch 'oneflow'"),
         ("class Tensor: pass\nTensor.__module__ = 'oneflow'", "it calls its torch 'oneflow'"),
         ("__name__ = 'paddle'", "it calls its torch 'paddle'"),
@@ -91,7 +91,7 @@ def test_a_framework_that_closes_the_descriptor_and_goes_on_is_given_up(
 ) -> None:
     monkeypatch.setattr(ask_interpreter, "END_LIMIT", 0.1)
     path = make_environment(tmp_path / "env", torch="import os, time; os.closerange(3, 1024); time.sleep(3600)")
-    assert refusal(path) == "it does not import torch: it closed the descriptor that it answers on"
+    assert refusal(path) == "it does not import torch: it closed its answer descriptor"
 
 
 def test_an_interpreter_that_says_nothing_is_given_up_with_all_that_it_started(
@@ -119,9 +119,9 @@ def test_an_endless_flood_is_given_up(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ("exit 0", "it says nothing: it ended with exit code 0"),
         ("echo oh; echo no >&2; exit 4", "it says nothing: it ended with exit code 4: no"),
-        ("echo garbage > /dev/fd/$3", "it is no Python interpreter"),
-        ("echo [] > /dev/fd/$3", "it is no Python interpreter"),
-        ("echo {} > /dev/fd/$3", "it is no Python interpreter"),
+        ("echo garbage > /dev/fd/$3", "it is not a Python interpreter"),
+        ("echo [] > /dev/fd/$3", "it is not a Python interpreter"),
+        ("echo {} > /dev/fd/$3", "it is not a Python interpreter"),
     ],
 )
 def test_what_is_no_python_is_one_line(tmp_path: Path, line: str, message: str) -> None:
@@ -132,8 +132,8 @@ def test_answers_of_another_implementation_and_of_an_old_version_are_refused(tmp
     facts = '{"python": "%s", "version": %s, "implementation": "%s", "platform": "", "abi": ""}'
     for number, (answer, message) in enumerate(
         [
-            (facts % ("3.10.1", "[3, 10]", "PyPy"), "it is PyPy, which counts no references: only CPython will do"),
-            (facts % ("3.6.15", "[3, 6]", "CPython"), "it is Python 3.6.15, and the oldest that will do is 3.7"),
+            (facts % ("3.10.1", "[3, 10]", "PyPy"), "it is PyPy, which does not count references: use CPython"),
+            (facts % ("3.6.15", "[3, 6]", "CPython"), "it is Python 3.6.15, and the oldest supported is 3.7"),
         ]
     ):
         file = tmp_path / f"answer{number}"

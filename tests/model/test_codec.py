@@ -101,11 +101,11 @@ def test_a_field_of_a_later_version_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "this is no JSON: Expecting value: line 1 column 1 (char 0)"),
-        ("[]", "this is no recording of a run"),
-        ("{}", "this is no recording of a run"),
-        ('{"format": 3}', "this is no recording of a run"),
-        ('{"format": "gradlife.hunt/1"}', "this is no recording of a run"),
+        ("", "this is not JSON: Expecting value: line 1 column 1 (char 0)"),
+        ("[]", "this is not a recorded run"),
+        ("{}", "this is not a recorded run"),
+        ('{"format": 3}', "this is not a recorded run"),
+        ('{"format": "gradlife.hunt/1"}', "this is not a recorded run"),
         ('{"format": "gradlife.run/2"}', "its format is gradlife.run/2; this gradlife reads gradlife.run/1"),
         ('{"format": "gradlife.run/1"}', "the recording is damaged: KeyError: 'readings'"),
         ('{"format": "gradlife.run/1", "readings": 3}', "the recording is damaged: TypeError: 'int' object is not iterable"),

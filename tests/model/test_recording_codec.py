@@ -98,13 +98,14 @@ def test_any_other_json_is_refused_in_one_line(value: Any) -> None:
         ("recording/1", "recording/2", "its format is gradlife.recording/2, and this gradlife reads gradlife.recording/1"),
         ("gradlife.recording/1", "gradlife.run/1", "no recording of readings"),
         ('"gc"],', '"del"],', "line 9, story s/a: it was changed by hand"),
-        ('"end", "x", "liveness", "gc"', '"end", "x"', "line 9, story s/a: its reading number 1 is no list of stage, subject, "
+        ('"end", "x", "liveness", "gc"', '"end", "x"', "line 9, story s/a: its reading number 1 is not a list of stage, subject, "
          "probe and value"),
-        ('"end", "x", "liveness", "gc"', '"end", 3, "liveness", "gc"', "line 9, story s/a: its reading number 1 is no reading"),
-        ('["del", "gc"]', "[]", "line 9, story s/a: its reading number 2 is unstable, and tells no value"),
+        ('"end", "x", "liveness", "gc"', '"end", 3, "liveness", "gc"',
+         "line 9, story s/a: its reading number 1 is not a reading"),
+        ('["del", "gc"]', "[]", "line 9, story s/a: its reading number 2 is unstable, and has no value"),
         ('"outcome": "crashed"', '"outcome": "lost"', "line 15, story s/c: 'lost' is missing or unknown"),
         ('"exit_code": -11, ', "", "line 15, story s/c: 'exit_code' is missing or unknown"),
-        ('"story": "s/c"', '"story": "s/b"', "line 13, story s/b: it is there twice"),
+        ('"story": "s/c"', '"story": "s/b"', "line 13, story s/b: it appears twice"),
         ('"story": "s/c"', '"story": 3', "its story number 3 has no name"),
         ('"version": "1.1.0"', '"version": "1.2.0"', "line 1: what it says of its system was changed by hand"),
         ('"rounds": 3', '"rounds": "3"', "line 1: '3' is no int"),

@@ -77,7 +77,7 @@ def test_what_native_code_holds_is_reported_with_the_path_from_there_and_what_ho
     holder = NativeHolder("stack of hooks in lib.so", "static", "lib.so", "hooks", Confidence.LIKELY)
     trace = Trace("list", "len 3", Lifetime.NEVER, (), (), Ledger(1, ()), lead=lead, keepers=(holder,) * 7)
     assert str(trace).splitlines()[:11] == [
-        "list len 3 is held by native code: no root that can be seen reaches it",
+        "list len 3 is held by native code: no visible root reaches it",
         "Native code holds function pack (train.py:5), which keeps it: → closure variable 'pool'",
         "",
         "Native code holds the first of these:",
@@ -104,22 +104,22 @@ def test_a_ledger_says_who_owns_the_native_object_that_holds_it() -> None:
 def test_what_native_code_holds_itself_says_so() -> None:
     trace = Trace("list", "len 3", Lifetime.NEVER, (), (), Ledger(1, ()))
     assert str(trace).splitlines()[1:4] == [
-        "Native code holds it, and nothing that can be seen leads to it.",
+        "Native code holds it, and no visible object leads to it.",
         "",
-        "  memory was not searched for what holds it: gradlife.why(obj, scan=True)",
+        "  memory was not searched for its holders: gradlife.why(obj, scan=True)",
     ]
 
 
 def test_a_search_that_found_nothing_says_so() -> None:
     trace = Trace("list", "len 3", Lifetime.NEVER, (), (), Ledger(1, (), is_scanned=True))
-    assert str(trace).splitlines()[3] == "  no word of memory was found that surely or likely holds it"
+    assert str(trace).splitlines()[3] == "  no sure or likely holder was found in memory"
 
 
 def test_an_object_that_nobody_holds_says_so() -> None:
     trace = Trace("int", "", Lifetime.UNKNOWN, (), (), Ledger(0, ()))
     assert str(trace).splitlines()[:2] == [
-        "int was not found in the part of the heap that was looked at",
-        "Nothing that can be seen refers to it.",
+        "int was not found in the part of the heap that was read",
+        "No visible object refers to it.",
     ]
 
 
@@ -131,5 +131,5 @@ def test_a_ledger_says_what_memory_was_found_to_hold() -> None:
         *(f"  dict: ['{number}']" for number in range(10)),
         "  and 1 more",
         "  native code: std::vector[3]   likely",
-        "  1 reference that no memory word explains",
+        "  1 reference without a holder in memory",
     ]

@@ -100,8 +100,8 @@ def test_a_file_has_a_line_for_each_entry_in_a_fixed_order() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("no json", "is no baseline: JSONDecodeError"),
-        ("[]", 'is no baseline: it is no object with "format" and "entries"'),
+        ("no json", "is not a baseline: JSONDecodeError"),
+        ("[]", 'is not a baseline: it is not an object with "format" and "entries"'),
         ('{"format": "gradlife.leaks-baseline/9", "entries": []}', "its format is 'gradlife.leaks-baseline/9'"),
         ('{"format": "gradlife.leaks-baseline/1", "entries": [{"fingerprint": 3}]}', "3 is no str"),
         (

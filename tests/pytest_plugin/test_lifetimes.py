@@ -181,7 +181,7 @@ def test_identity_that_lasts_is_distinguished_from_identity_that_does_not(own: L
     assert message(error) == [
         "reading it gives no stable object: 8 reads gave 8 different objects of type Tensor",
         "  a weak reference to it dies as soon as no name holds it",
-        "  an attribute that is put on it is gone when it is read again",
+        "  an attribute set on it is gone when it is read again",
     ]
 
 
@@ -201,7 +201,7 @@ def test_a_watched_object_can_be_asked(own: Lifetimes) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda own: own.expect_freed(lambda: None), "the function gave nothing that can be watched"),
+        (lambda own: own.expect_freed(lambda: None), "the function returned nothing that can be watched"),
         (lambda own: own.expect_freed(torch.ones(3), by="gone"), "by='gone': an object is freed by 'del' or by 'gc'"),
         (lambda own: own.watch(3), "an object of type int can't be watched"),
     ],

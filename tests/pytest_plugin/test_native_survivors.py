@@ -120,7 +120,7 @@ def test_what_goes_or_was_there_or_is_small_is_none(ran: Ran, name: str) -> None
 def test_what_earlier_tests_may_have_left_is_explained(ran: Ran) -> None:
     """It was too little to be looked for when `test_native_code_keeps_very_little` ended: 16 B and what the JIT keeps."""
     [why] = ran.checked("test_a_gradient_has_a_graph")["explained"]
-    assert why["kind"] == "too little to tell whose it is"
+    assert why["kind"] == "too small to assign to a test"
     assert 16 <= why["bytes"] < LEAST
 
 

@@ -47,7 +47,7 @@ def test_a_frozen_collector_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
     assert refusals.of_collector() == ""
     monkeypatch.setattr(gc, "get_freeze_count", lambda: 1234)
-    assert "somebody froze the collector: gc.freeze() hides 1,234 objects from it" in refusals.of_collector()
+    assert "the collector is frozen: gc.freeze() hides 1,234 objects from it" in refusals.of_collector()
 
 
 def fake_config(is_forked: bool, has_forked: bool = True) -> pytest.Config:
@@ -70,7 +70,7 @@ def test_tests_that_run_in_forked_copies_are_named() -> None:
 @pytest.mark.parametrize(
     ("conftest", "words"),
     [
-        ("import gc\ngc.freeze()", "somebody froze the collector: gc.freeze() hides "),
+        ("import gc\ngc.freeze()", "the collector is frozen: gc.freeze() hides "),
         ("import sys\nsys.modules['gradlife._heap'] = None", "the compiled part of gradlife is missing: "),
     ],
 )

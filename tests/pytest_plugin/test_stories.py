@@ -146,7 +146,7 @@ def test_stories_are_selected_by_pattern_origin_and_name(tmp_path: Path) -> None
 
 def test_a_file_that_can_not_be_loaded_is_an_error_of_collection_in_a_line(tmp_path: Path) -> None:
     ran = run_suite(tmp_path, *BACKENDS, broken="from gradlife.scenario import scenario\n\nraise ValueError('oh')\n")
-    assert "broken.py is no scenario file: ValueError: oh (line 3)" in ran.text
+    assert "broken.py is not a scenario file: ValueError: oh (line 3)" in ran.text
     assert "Traceback" not in ran.text
     assert ran.status == 2
 
@@ -154,7 +154,7 @@ def test_a_file_that_can_not_be_loaded_is_an_error_of_collection_in_a_line(tmp_p
 def test_a_file_without_stories_is_one_where_it_is_named(tmp_path: Path) -> None:
     assert run_suite(tmp_path, *BACKENDS, helpers=FILES["helpers"]).status == 5
     named = run_suite(tmp_path, *BACKENDS, "helpers.py")
-    assert "helpers.py is no scenario file: it declares no scenario" in named.text
+    assert "helpers.py is not a scenario file: it declares no scenario" in named.text
     assert named.status == 2
 
 

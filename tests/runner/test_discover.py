@@ -108,7 +108,7 @@ def test_a_file_that_is_no_scenario_file_is_one_clear_line(write_story: WriteSto
     path = write_story(text)
     with pytest.raises(ScenarioError) as caught:
         discover([path])
-    assert str(caught.value).startswith(f"{path} is no scenario file: {message}")
+    assert str(caught.value).startswith(f"{path} is not a scenario file: {message}")
     assert "\n" not in str(caught.value)
     assert caught.value.exit_status == 2
 
@@ -117,14 +117,14 @@ def test_a_file_that_never_finishes_loading_is_refused(
     write_story: WriteStory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LOAD_LIMIT", 0.3)
-    with pytest.raises(ScenarioError, match=r"is no scenario file: loading it took more than 0.3 s$"):
+    with pytest.raises(ScenarioError, match=r"is not a scenario file: loading it took more than 0.3 s$"):
         discover([write_story("time.sleep(60)\n")])
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "binary.py"
     path.write_bytes(b"\x00\xff\xfe")
-    with pytest.raises(ScenarioError, match=r"binary.py is no scenario file: "):
+    with pytest.raises(ScenarioError, match=r"binary.py is not a scenario file: "):
         discover([str(path)])
 
 

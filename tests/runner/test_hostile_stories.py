@@ -99,7 +99,7 @@ def test_a_story_that_wants_to_leave_failed(tell: Tell, action: str, reason: str
 def test_a_story_that_ends_its_process_crashed(tell: Tell, code: int) -> None:
     run = tell(f"lab.stage('first')\nos._exit({code})")
     assert isinstance(run, RunCrashed)
-    assert run.reason == f"exited with {code} amid its story"
+    assert run.reason == f"exited with {code} during its story"
     assert {reading.stage for reading in run.readings} == {"first"}
 
 
@@ -230,7 +230,7 @@ def test_a_story_that_kills_its_fork_server_crashed(tell: Tell) -> None:
     run = tell("os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(3600)")
     assert isinstance(run, RunCrashed)
     assert run.reason == "killed by SIGKILL"
-    assert run.output.startswith("the story took its fork server down")
+    assert run.output.startswith("the story killed its fork server")
 
 
 def test_a_crash_after_the_last_word_is_a_crash(tell: Tell) -> None:
@@ -259,4 +259,4 @@ def test_a_fresh_interpreter_is_isolated_in_the_same_path(tell: Tell, hang: Hang
 
 def test_a_fresh_interpreter_that_crashes_on_its_path_out_crashed(tell: Tell) -> None:
     run = tell("import atexit\natexit.register(os._exit, 5)", isolation="fresh")
-    assert run.reason == "exited with 5 amid its story"
+    assert run.reason == "exited with 5 during its story"

@@ -14,5 +14,5 @@ def address_or_type(text: str) -> int | str:
 def count(text: str) -> int:
     """Parse a positive number of rows."""
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
     return int(text)

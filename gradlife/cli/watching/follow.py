@@ -41,20 +41,23 @@ INTERVAL = 0.05
 def add_follow(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--follow", action="store_true", help="watch for days, in rounds that grow longer by themselves; Ctrl-C ends it"
+        "--follow", action="store_true", help="watch for days, in rounds that grow longer; Ctrl-C ends it"
     )
     parser.add_argument(
         "--every",
         type=duration,
         metavar="TIME",
-        help="with --follow: measure so often, and look again no sooner: 30s, 10min, 2h (10min)",
+        help="with --follow: time between measurements, and least time between rounds: 30s, 10min, 2h (10min)",
     )
-    parser.add_argument("--findings", metavar="FILE", help="with --follow: append each finding, as a line of JSON")
+    parser.add_argument("--findings", metavar="FILE", help="with --follow: append each finding as a JSON line")
     parser.add_argument(
-        "--state", metavar="FILE", help="with --follow: remember there what was told, for the next time"
+        "--state", metavar="FILE", help="with --follow: remember reported findings in this file, for the next run"
     )
     parser.add_argument(
-        "--metrics", type=port, metavar="PORT", help="with --follow: answer Prometheus at localhost:PORT/metrics"
+        "--metrics",
+        type=port,
+        metavar="PORT",
+        help="with --follow: serve metrics to Prometheus at localhost:PORT/metrics",
     )
 
 
@@ -76,7 +79,7 @@ def duration(text: str) -> float:
 def port(text: str) -> int:
     """Parse a port number."""
     if not re.fullmatch(r"[0-9]{1,5}", text) or not 0 < int(text) < 65536:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""Differentiation: backward, grad, custom Functions, the graph's own tools."""
+"""Differentiation: backward, grad, custom Functions, graph tools."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ __all__ = [
     "variable",
 ]
 
-# PyTorch says so once a process.
+# PyTorch warns once per process
 _warned: list[bool] = []
 _Tensors = Any  # a tensor, a GradientEdge, or a sequence of them
 
@@ -72,7 +72,7 @@ def backward(
     grad_variables: _Tensors = None,
     inputs: _Tensors = None,
 ) -> None:
-    """Adds the gradients of ``tensors`` to ``.grad`` of the leaves behind them, or of ``inputs`` alone."""
+    """Add the gradients of ``tensors`` to ``.grad`` of their leaves, or of ``inputs`` alone."""
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
@@ -120,7 +120,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of ``outputs`` with respect to ``inputs``; ``.grad`` stays as it is."""
+    """Return the gradients of ``outputs`` with respect to ``inputs`` without changing ``.grad``."""
     if is_grads_batched:
         raise NotImplementedError("gradlife's engine has no batched gradients (is_grads_batched=True)")
     if materialize_grads and allow_unused is False:

@@ -1,4 +1,4 @@
-"""The custom Functions that came with PyTorch."""
+"""Custom Functions that PyTorch ships."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Resize"]
 
 
 class Resize(Function):
-    """Another shape of as many elements; the gradient goes back in the old one."""
+    """Reshape a tensor; the gradient gets the old shape."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, sizes: Sequence[int]) -> Tensor:

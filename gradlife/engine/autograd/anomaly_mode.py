@@ -1,4 +1,4 @@
-"""Anomaly mode: nodes remember where they were made, and a backward that fails says which forward it belongs to."""
+"""Anomaly mode: nodes remember where they were made, and a failing backward names its forward operation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 class set_detect_anomaly:
-    """Switches anomaly mode: at once, and back at the end of the ``with`` block if used as one. Of all threads."""
+    """Switch anomaly mode for all threads: at once, and back at the end of a ``with`` block."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.prev = _engine.is_anomaly_enabled()

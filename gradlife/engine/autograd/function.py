@@ -1,4 +1,4 @@
-"""Custom Functions: the classes around the context that the extension provides."""
+"""Custom Functions: the classes around the extension's context."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ class FunctionCtx:
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Says which outputs have no gradient."""
+        """Mark the outputs that have no gradient."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether backward receives zeros (True, the default) or None for outputs that nobody used."""
+        """Set whether backward receives zeros (True, the default) or None for unused outputs."""
         self.materialize_grads = value
 
 
 class _ContextMethodMixin:
-    """The name of FunctionCtx up to 1.9."""
+    """The name of FunctionCtx until 1.9."""
 
     save_for_backward = FunctionCtx.save_for_backward
     mark_dirty = FunctionCtx.mark_dirty
@@ -69,7 +69,7 @@ class _ContextMethodMixin:
 
 
 class _HookMixin:
-    """Hooks kept by a context itself."""
+    """Hooks that a context itself keeps."""
 
     @staticmethod
     def _register_hook(backward_hooks: Any, hook: Callable[..., Any]) -> tuple[Any, RemovableHandle]:
@@ -78,7 +78,7 @@ class _HookMixin:
 
 
 class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin):
-    """The context of one application, and at the same time the ``grad_fn`` of its outputs."""
+    """The context of one application, which is also the ``grad_fn`` of its outputs."""
 
     _is_legacy = False
     _forward_cls: Any
@@ -90,7 +90,7 @@ class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin):
         return self._user_backward()(self, *args)
 
     def apply_boxed(self, *args: Any) -> Any:
-        """Runs a backward that takes its gradients in one list, which is their only owner."""
+        """Run a backward that takes its gradients in one list, which is their only owner."""
         return self._user_backward()(self, *args)
 
     def _user_backward(self) -> Callable[..., Any]:
@@ -115,7 +115,7 @@ _BackwardCFunctionBefore110.__name__ = "BackwardCFunction"
 
 
 class FunctionMeta(type):
-    """Gives every Function a class of contexts of its own, named after it."""
+    """Give every Function its own context class, named after it."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
@@ -132,21 +132,21 @@ class FunctionMeta(type):
 class _SingleLevelFunction(_FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Fills the context after a forward that takes none."""
+        """Fill the context after a forward without ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
 
 class Function(_SingleLevelFunction):
-    """An operation with a forward and a backward of its own.
+    """An operation with its own forward and backward.
 
-    Static ``forward`` and ``backward``, used by ``apply``. An instance with a forward of its own is a legacy Function: its own
-    context, called directly; the policy of legacy functions says whether that is still allowed.
+    Static ``forward`` and ``backward``, called through ``apply``. An instance with its own forward is a legacy
+    Function: it is its own context and called directly, if the policy of legacy functions allows it.
     """
 
     _is_legacy = True
-    #: Whether ``saved_tensors`` can be read once only, and lets go of the tensors then. Read when the class is applied.
+    #: Whether ``saved_tensors`` can be read only once and releases the tensors then. Read when the class is applied.
     clear_saved_tensors_on_access = False
-    #: Whether backward gets the gradients in one list, from which it may take what it needs no longer.
+    #: Whether backward receives the gradients in one list, from which it may remove those it no longer needs.
     boxed_grads_call = False
     generate_vmap_rule = False
 
@@ -161,7 +161,7 @@ class Function(_SingleLevelFunction):
             )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Applies a legacy Function; refused by every profile from torch 1.5 on. OneFlow applies the class instead."""
+        """Apply a legacy Function; all profiles from torch 1.5 on refuse. OneFlow applies the class instead."""
         return type(self).apply(*args) if _is_oneflow() else self._do_forward(*args)
 
     @classmethod
@@ -188,7 +188,7 @@ class Function(_SingleLevelFunction):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Computes for a batch. Nothing here calls it: the engine has no batches."""
+        """Compute for a batch. Never called here: the engine has no batches."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
             "generate_vmap_rule=True."

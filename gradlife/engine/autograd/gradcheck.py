@@ -1,4 +1,4 @@
-"""Gradients held against finite differences."""
+"""Compare gradients with finite differences."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def gradcheck(
 
 
 def gradgradcheck(func: _Call, inputs: Any, grad_outputs: Any = None, **options: Any) -> bool:
-    """The same for the gradients of gradients; what flows back into the outputs is random unless given."""
+    """Check the gradients of gradients; the output gradients are random unless given."""
     options.pop("gen_non_contig_grad_outputs", None)
     given = _tuple(inputs)
     outputs = _differentiable(func(*given))
@@ -147,7 +147,7 @@ def _check_alike(above: Any, below: Any, place: tuple[int, ...], eps: float) -> 
 
 
 def _analytical(output: Any, inputs: Sequence[Any]) -> list[Any]:
-    """Return a matrix for each input: one row for each of its elements, one column for each element of ``output``."""
+    """Return a matrix per input: a row for each of its elements, a column for each element of ``output``."""
     matrices = [_engine.zeros(value.numel(), output.numel(), dtype=value.dtype) for value in inputs]
     for column, place in enumerate(_places(output)):
         basis = _engine.zeros_like(output.detach())

@@ -1,4 +1,4 @@
-"""Tools on the graph itself: saved-tensor hooks, edges, counters."""
+"""Graph tools: saved-tensor hooks, edges, counters."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Node(abc.ABC):
     @property
     @abc.abstractmethod
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes that this one hands its results to, each with the number of the input there."""
+        """The next nodes, each with the index of its input."""
 
     @abc.abstractmethod
     def metadata(self) -> dict[str, Any]:
-        """A dict of the node's own; anomaly mode writes into it."""
+        """The node's own dict, used by anomaly mode."""
 
     @property
     @abc.abstractmethod
@@ -50,7 +50,7 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def _register_hook_dict(self, tensor: Tensor) -> None:
-        """Ties a tensor's dict of hooks to this node."""
+        """Tie a tensor's hook dict to this node."""
 
     @abc.abstractmethod
     def register_hook(self, fn: Any) -> RemovableHandle:
@@ -62,7 +62,7 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def _sequence_nr(self) -> int:
-        """The number by which ready nodes are ordered: the latest made runs first."""
+        """The number that orders ready nodes: the latest made runs first."""
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> Any:
@@ -75,12 +75,12 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
-    # Keeps the graph alive where the node, being its own context, would not.
+    # keeps the graph alive for a node that is its own context and would not
     ownership_token: Any = None
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge along which the gradient of ``tensor`` flows. Makes the accumulator of a leaf that has none yet."""
+    """Return the edge that carries the gradient of ``tensor``. Makes a leaf's accumulator if needed."""
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node, token = node_behind(tensor), None
@@ -91,5 +91,5 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Counts an in-place change that the engine did not see."""
+    """Record an in-place change that the engine did not see."""
     _engine._increment_version((tensor,) if isinstance(tensor, Tensor) else tensor)

@@ -1,4 +1,4 @@
-"""One hook over the gradients of several tensors."""
+"""One hook for the gradients of several tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _MultiHandle(RemovableHandle):
         self.handles = handles
 
     def remove(self) -> None:
-        """Takes the hook away from every tensor."""
+        """Remove the hook from every tensor."""
         for handle in self.handles:
             handle.remove()
 
@@ -41,9 +41,9 @@ def register_multi_grad_hook(
     *,
     mode: Literal["all", "any"] = "all",
 ) -> RemovableHandle:
-    """Calls ``fn`` once a backward: with all gradients when the last is there, or (``any``) with the first one alone.
+    """Call ``fn`` once per backward: with all gradients when the last arrives, or (``any``) with the first one alone.
 
-    The hook holds the nodes of the tensors, and they hold the hook: one over a tensor of its own graph is never freed.
+    The hook holds the tensors' nodes, and they hold the hook: a hook over a tensor of its own graph is never freed.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
@@ -69,7 +69,7 @@ def _when_all_are_there(tensors: Sequence[Tensor], fn: Callable[..., None]) -> l
             with lock:
                 before = seen.setdefault(task, 0)
                 seen[task] = before + 1
-                # Which of the tensors this backward reaches is known only now.
+                # only now it is known which tensors this backward reaches
                 if before == 0:
                     expected = sum(map(_engine._will_engine_execute_node, nodes))
                     gradients[task] = [None] * len(nodes)
@@ -99,7 +99,7 @@ def _when_first_is_there(fn: Callable[..., None]) -> Callable[[Tensor], None]:
 
 
 def node_behind(tensor: Tensor) -> Any:
-    """The node of a tensor, that of a leaf from behind a view of it: what its class does to a view shows."""
+    """Return the node of a tensor; a leaf's through a view of it, which is affected by the tensor's class."""
     node: Any = tensor.grad_fn if tensor.requires_grad else None
     if tensor.requires_grad and node is None:
         with enable_grad():

@@ -1,4 +1,4 @@
-"""Saved tensors that may be changed in place: each is cloned just before somebody does."""
+"""Saved tensors that may be changed in place: each is cloned just before its change."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gradlife.engine.tensors import Tensor
 
 __all__ = ["allow_mutation_on_saved_tensors"]
 
-_MemoryId = tuple[int, int]  # which storage, at which version
-_TensorId = tuple[int, int, int]  # and as which object
+_MemoryId = tuple[int, int]  # storage and version
+_TensorId = tuple[int, int, int]  # and its object
 
 
 class _Handle:
-    """Stands in a saved slot for the tensor: while it lives the tensor is saved."""
+    """A stand-in for the tensor in a saved slot: while it lives, the tensor is saved."""
 
     __slots__ = ("__weakref__",)
 
 
 class _AllowMutationOnSavedContext:
-    """The tensors that were saved while the context is active, and clones of those that were changed since."""
+    """The tensors saved while the context is active, and clones of those changed since."""
 
     def __init__(self) -> None:
         self.cloned: WeakKeyDictionary[_Handle, Tensor] = WeakKeyDictionary()
@@ -35,12 +35,12 @@ class _AllowMutationOnSavedContext:
         self.sid_to_tid: dict[_MemoryId, set[_TensorId]] = defaultdict(set)
 
     def clear(self) -> None:
-        """Forgets everything: graphs recorded inside can't be run any more."""
+        """Forget everything: graphs recorded inside can no longer run."""
         for table in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid):
             table.clear()
 
     def pack(self, tensor: Tensor) -> _Handle:
-        """Keeps the tensor under a handle, one for all slots that save it."""
+        """Keep the tensor under a handle that all its slots share."""
         memory, identity = _memory_id(tensor), _tensor_id(tensor)
         self.sid_to_tid[memory].add(identity)
         handle = self.tid_to_weakhandle.get(identity)
@@ -51,7 +51,7 @@ class _AllowMutationOnSavedContext:
         return handle
 
     def unpack(self, handle: _Handle) -> Tensor:
-        """The tensor as it was saved."""
+        """Return the tensor as it was saved."""
         assert handle in self.original or handle in self.cloned, (
             "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
             "in which the graph was originally recorded."
@@ -59,7 +59,7 @@ class _AllowMutationOnSavedContext:
         return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
     def before_change(self, tensor: Tensor) -> None:
-        """Clones what is saved of the memory that is about to change."""
+        """Clone saved tensors on the memory that is about to change."""
         for identity in self.sid_to_tid.get(_memory_id(tensor), ()):
             handle = self.tid_to_weakhandle.get(identity)
             if handle is None or handle in self.cloned:
@@ -77,15 +77,15 @@ def _tensor_id(tensor: Tensor) -> _TensorId:
     return id(tensor), *_memory_id(tensor)
 
 
-# The context that is active in this process, if any.
+# The active context of this process, if any.
 _active: list[_AllowMutationOnSavedContext] = []
 
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
-    """Inside, a tensor that was saved for backward may be changed in place: backward sees it as it was.
+    """Allow in-place changes of saved tensors inside: backward sees them as they were.
 
-    Forward and backward both belong inside; at the end everything kept is let go. Not to be nested.
+    Forward and backward both belong inside; at the end everything kept is released. Cannot be nested.
     """
     context: Any = _AllowMutationOnSavedContext()
     with saved_tensors_hooks(context.pack, context.unpack):

@@ -1,4 +1,4 @@
-"""Hooks on everything that is saved for backward."""
+"""Hooks on saved tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
 
 
 class saved_tensors_hooks:
-    """Packs every tensor that is saved inside the block, and unpacks it when it is needed.
+    """Pack every tensor that is saved inside the block, and unpack it when needed.
 
     Each saved slot owns a reference to both callables and to what ``pack_hook`` returned, until its node frees them.
     """
@@ -36,7 +36,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keeps saved tensors in CPU memory. On an engine whose tensors all live there packing returns the tensor itself."""
+    """Keep saved tensors in CPU memory. Here all tensors are there, so packing returns the tensor itself."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack_to_cpu(tensor: Tensor) -> tuple[Any, Tensor]:
@@ -51,7 +51,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Raises ``error_message`` where hooks are set inside the block."""
+    """Raise ``error_message`` if hooks are set inside the block."""
     previous = _engine._saved_tensors_hooks_get_disabled_error_message()
     try:
         _engine._saved_tensors_hooks_disable(error_message)

@@ -13,7 +13,7 @@ _state = _State()
 
 
 class restricting:
-    """A backward that runs a part of the graph only, if ``partial``: a reentrant checkpoint inside would run too much."""
+    """A block around a backward; in a ``partial`` one a reentrant checkpoint would run too much."""
 
     __slots__ = ("partial", "previous")
 

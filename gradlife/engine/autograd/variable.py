@@ -1,4 +1,4 @@
-"""Variable, which has meant Tensor since 0.4, and the engine object that hangs on it."""
+"""Variable, an alias of Tensor since 0.4, and its engine object."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """Calling it gives a tensor that shares ``data``'s memory and has no history."""
+    """Called, it returns a tensor that shares ``data``'s memory and has no history."""
 
     _execution_engine = _ImperativeEngine()
 

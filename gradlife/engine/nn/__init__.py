@@ -1,4 +1,4 @@
-"""``torch.nn``, as far as the engine has it."""
+"""The supported part of ``torch.nn``."""
 
 from gradlife.engine.nn import functional, init, modules, parallel, parameter
 from gradlife.engine.nn.modules import (

@@ -1,4 +1,4 @@
-"""``torch.nn.functional``: the few functions that layers and stories about lifetimes call."""
+"""``torch.nn.functional``: the functions that layers and lifetime stories call."""
 
 from __future__ import annotations
 

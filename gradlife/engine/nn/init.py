@@ -1,4 +1,4 @@
-"""Starting values of parameters, written in place and not recorded."""
+"""Initial values of parameters, written in place and not recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules that spread a batch over devices, of which there is one here."""
+"""Modules that split a batch among devices, of which there is only one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["DataParallel"]
 
 
 class DataParallel(Module):
-    """Calls its module with a share of the batch on each GPU; without any, with all of it."""
+    """Call its module with a share of the batch per GPU; without GPUs, with the whole batch."""
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Parameters: tensors that a module registers and an optimizer trains."""
+"""Parameters: tensors that modules register and optimizers train."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Parameter"]
 
 
 class _ParameterMeta(_TensorMeta):
-    """A tensor of another class counts as a parameter where it was marked as one."""
+    """Makes marked tensors of other classes count as parameters."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):

@@ -1,4 +1,4 @@
-"""Optimizers: they own the parameters' state between steps."""
+"""Optimizers, which own the parameters' state between steps."""
 
 from gradlife.engine.optim import optimizer
 from gradlife.engine.optim.optimizer import Optimizer

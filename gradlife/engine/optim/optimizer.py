@@ -49,7 +49,7 @@ _HOOK_DICTS = (
 
 
 class Optimizer:
-    """Holds parameters in groups. ``state`` maps each parameter to what is remembered of it: buffers live as long as this."""
+    """Holds parameters in groups. ``state`` maps each parameter to its buffers, which live as long as the optimizer."""
 
     _optimizer_step_pre_hooks: OrderedDict[int, Any]
     _optimizer_step_post_hooks: OrderedDict[int, Any]
@@ -80,7 +80,7 @@ class Optimizer:
         patch_step(type(self))
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds parameters with settings of their own; what a group does not set comes from the defaults."""
+        """Add parameters with their own settings; the defaults fill in the rest."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         _list_params(param_group)
@@ -100,7 +100,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool | None = None) -> None:
-        """Drops the gradients of all parameters, or fills them with zeros: the default before 2.0 and in OneFlow."""
+        """Drop all parameters' gradients, or zero them: the default before 2.0 and in OneFlow."""
         drops = drops_gradients() if set_to_none is None else set_to_none
         for param in self._params():
             if drops:
@@ -109,14 +109,14 @@ class Optimizer:
                 clear_in_place(param.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Changes the parameters by their gradients; ``closure``, if given, computes the loss first."""
+        """Update the parameters by their gradients; ``closure``, if given, computes the loss first."""
         raise NotImplementedError
 
     def _params(self) -> Iterable[Any]:
         return itertools.chain.from_iterable(group["params"] for group in self.param_groups)
 
     def state_dict(self) -> dict[str, Any]:
-        """State and settings with parameters replaced by their numbers. The state's tensors are the very ones."""
+        """Return state and settings with parameters replaced by numbers. The state's tensors are not copied."""
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         numbers: dict[int, int] = {}
@@ -131,7 +131,7 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over what `state_dict` gave. Parameters are matched by their order."""
+        """Load the result of `state_dict`. Parameters are matched by order."""
         state_dict = state_dict.copy()
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             changed = hook(self, state_dict)
@@ -170,11 +170,11 @@ class Optimizer:
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Calls ``hook(optimizer, state_dict)`` after each `state_dict`; what it returns takes the dict's place."""
+        """Call ``hook(optimizer, state_dict)`` after each `state_dict`; its result replaces the dict."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Calls ``hook(optimizer, state_dict)`` before each load; what it returns takes the dict's place."""
+        """Call ``hook(optimizer, state_dict)`` before each load; its result replaces the dict."""
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:

@@ -13,7 +13,7 @@ __all__ = ["SGD"]
 
 
 class SGD(Optimizer):
-    """Steps against the gradient, or against a running sum of gradients where there is momentum."""
+    """Step against the gradient, or against a running sum of gradients with momentum."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Hooks around the steps of one optimizer, and of all."""
+"""Hooks around the steps of one optimizer or all optimizers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 def patch_step(cls: type) -> None:
-    """Has the ``step`` of this class run the hooks. Done when the first optimizer of the class is made."""
+    """Make this class's ``step`` run the hooks, when its first optimizer is made."""
     step = cls.step  # type: ignore[attr-defined]  # every optimizer has one
     if not getattr(step, "hooked", None):
         cls.step = _with_hooks(step)  # type: ignore[attr-defined]

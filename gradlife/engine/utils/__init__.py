@@ -1,4 +1,4 @@
-"""``torch.utils``, as far as the engine has it."""
+"""The supported part of ``torch.utils``."""
 
 import importlib
 from typing import Any
@@ -10,7 +10,7 @@ __all__ = ["_python_dispatch", "checkpoint", "hooks", "weak"]
 
 
 def __getattr__(name: str) -> Any:
-    """``weak`` is loaded when somebody first asks for it: in a release without it, nobody can."""
+    """Import ``weak`` on first use: a release without it cannot."""
     if name == "weak" and UTILS[name].holds():
         return importlib.import_module("gradlife.engine.utils.weak")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

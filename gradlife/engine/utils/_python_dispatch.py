@@ -1,9 +1,9 @@
-"""``torch.utils._python_dispatch``: blocks in which Python is asked for each operation, beneath differentiation.
+"""``torch.utils._python_dispatch``: blocks in which Python handles each operation below autograd.
 
-A mode receives the operation once its node is there and its inputs are saved, and what it returns becomes the result and
-gets the history. Inside it nothing is recorded, whatever grad mode says, and the modes around it are asked in turn. What
-goes through: arithmetic, element-wise functions, sums, means, products, views, copies, factories, and the changes in place of
-these; other operations compute unseen.
+A mode receives the operation after its node was made and its inputs saved; its result becomes the operation's result
+and gets the history. Inside a mode nothing is recorded, whatever the grad mode, and outer modes are called in turn.
+Handled are arithmetic, element-wise functions, sums, means, products, views, copies, factories, and their in-place
+forms; other operations are not seen.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _modes = _Modes()
 _FACTORIES = ("rand.default", "randn.default", "ones.default", "zeros.default", "empty.memory_format")
 _LIKES = ("ones_like.default", "zeros_like.default", "empty_like.default", "rand_like.default", "randn_like.default")
 
-#: Arguments that are shown by name, with the name and the value that is not shown.
+#: Arguments that are passed by name, with the name and the default that is omitted.
 _NAMED: dict[str, dict[int, tuple[str, Any]]] = {
     **{name: {2: ("alpha", 1)} for name in ("add.Tensor", "sub.Tensor", "add_.Tensor", "sub_.Tensor")},
     "var_mean.correction": {2: ("correction", None), 3: ("keepdim", False)},
     **{name: {1: ("dtype", _engine.float32)} for name in _FACTORIES},
     **{name: {1: ("dtype", None)} for name in _LIKES},
 }
-#: Arguments that are not shown if they come last.
+#: Trailing arguments that are omitted.
 _LAST: dict[str, tuple[Any, ...]] = {
     "sum.dim_IntList": (False,),
     "mean.dim": (False,),
@@ -49,7 +49,7 @@ _LAST: dict[str, tuple[Any, ...]] = {
 
 
 def _shown(name: str, given: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """An operation's arguments as a mode is given them: by place and by name, without those that go without saying."""
+    """Return an operation's arguments as a mode receives them, positional and named, without defaults."""
     places = _NAMED.get(name, {})
     named = {places[i][0]: value for i, value in enumerate(given) if i in places and value != places[i][1]}
     args = tuple(value for i, value in enumerate(given) if i not in places)
@@ -63,9 +63,9 @@ def _shown(name: str, given: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str
 
 
 def _answer(name: str, given: tuple[Any, ...]) -> Any:
-    """Asks the innermost mode."""
+    """Call the innermost mode."""
     types: tuple[type, ...] = ()
-    if name == "detach.default" and len(given) > 1:  # the engine's own, for what a node saves
+    if name == "detach.default" and len(given) > 1:  # the engine's own, for a saved tensor
         types, given = (Tensor,), given[:1]
     args, kwargs = _shown(name, given)
     del given
@@ -81,7 +81,7 @@ def _answer(name: str, given: tuple[Any, ...]) -> Any:
 
 
 class TorchDispatchMode:
-    """A block of which ``__torch_dispatch__(func, types, args, kwargs)`` computes the operations, most often by ``func``."""
+    """A block in which ``__torch_dispatch__(func, types, args, kwargs)`` computes the operations, often by ``func``."""
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         if _dispatch_key is not None:

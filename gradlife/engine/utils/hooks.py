@@ -1,4 +1,4 @@
-"""Hooks that can be removed, and those around the backward of a module."""
+"""Removable hooks, and hooks around a module's backward."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_ha
 
 
 def unserializable_hook(hook: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks a hook that is left out, without a warning, when its tensor is pickled."""
+    """Mark a hook that is dropped without a warning when its tensor is pickled."""
     hook.__torch_unserializable__ = True  # type: ignore[attr-defined]  # the name that tools look for
     return hook
 
 
 def warn_if_has_hooks(tensor: Any) -> None:
-    """Warns of each hook of ``tensor`` that pickling will leave out."""
+    """Warn of each hook of ``tensor`` that pickling drops."""
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(

@@ -1,4 +1,4 @@
-"""Weak references and dictionaries that go by identity: tensors compare by value, and so make no plain keys."""
+"""Weak references and dictionaries by identity: tensors compare by value, so they cannot be plain keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(weakref.ref[Any]):
-    """A weak reference that is hashed by its referent's address, and equals another while both name one living object."""
+    """A weak reference hashed by its referent's address; two are equal while they refer to the same living object."""
 
     __slots__ = ("_id",)
 
@@ -33,7 +33,7 @@ class WeakIdRef(weakref.ref[Any]):
 
 
 class _WeakHashRef(weakref.ref[Any]):
-    """A weak reference that is hashed and compared as its referent was."""
+    """A weak reference with its referent's hash and equality."""
 
     __slots__ = ("_id",)
 
@@ -51,9 +51,9 @@ class _WeakHashRef(weakref.ref[Any]):
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
-    """A dictionary that goes by the identity of its keys and holds them weakly: an entry goes with its key.
+    """A dictionary with weakly held keys, compared by identity: an entry disappears with its key.
 
-    Iterating goes over what was in it at the start, and skips what died meanwhile.
+    Iteration covers the entries present at the start and skips those that die meanwhile.
     """
 
     def __init__(self, dict: Any = None, ref_type: Any = WeakIdRef) -> None:
@@ -102,7 +102,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return f"<{self.__class__.__name__} at {id(self):#x}>"
 
     def keys(self) -> Any:
-        """The living keys."""
+        """Return the living keys."""
         return iter(self)
 
     def items(self) -> Any:
@@ -122,7 +122,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return list(self.data)
 
     def popitem(self) -> tuple[Any, Any]:
-        """Takes out an entry whose key lives."""
+        """Remove and return an entry with a living key."""
         while True:
             reference, value = self.data.popitem()
             key = reference()
@@ -130,19 +130,19 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
                 return key, value
 
     def pop(self, key: Any, *args: Any) -> Any:
-        """Takes out the value of ``key``; without a default, ``KeyError`` where there is none."""
+        """Remove and return the value of ``key``; without a default, ``KeyError`` if it is missing."""
         return self.data.pop(self.ref_type(key), *args)
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The value of ``key``, or ``default``."""
+        """Return the value of ``key``, or ``default``."""
         return self.data.get(self.ref_type(key), default)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        """The value of ``key``, which becomes ``default`` where there is none."""
+        """Return the value of ``key``; a missing one is set to ``default``."""
         return self.data.setdefault(self.ref_type(key, self._remove), default)
 
     def update(self, dict: Any = None, **kwargs: Any) -> None:  # type: ignore[override]
-        """Adds the entries of a mapping, or of an iterable of pairs."""
+        """Add the entries of a mapping or of an iterable of pairs."""
         entries: Iterable[tuple[Any, Any]] = ()
         if dict is not None:
             entries = dict.items() if hasattr(dict, "items") else dict
@@ -150,7 +150,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
             self[key] = value
 
     def copy(self) -> WeakIdKeyDictionary:
-        """The same living keys with the same values."""
+        """Return a copy with the living keys."""
         other = WeakIdKeyDictionary(ref_type=self.ref_type)
         other.update(self)
         return other
@@ -191,7 +191,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
 
 
 class TensorWeakRef:
-    """A weak reference to a tensor, called for the tensor or ``None``."""
+    """A weak reference to a tensor; calling it returns the tensor or ``None``."""
 
     def __init__(self, tensor: Any) -> None:
         self.ref = weakref.ref(tensor)

@@ -56,9 +56,9 @@ class Browser:
 
     def preparations(self) -> Iterator[tuple[str, Callable[[], object]]]:
         """Yield one-time preparations, each with a description for the user: some 0.2 s per million objects together."""
-        yield "finding what would be freed with what", lambda: self._graph.retained(PROCESS)
+        yield "computing retained sizes", lambda: self._graph.retained(PROCESS)
         yield "finding the paths from the roots", lambda: self._graph.path(PROCESS)
-        yield "sorting by what is retained", lambda: self._graph.dominated(PROCESS, 0, 0)
+        yield "sorting by retained size", lambda: self._graph.dominated(PROCESS, 0, 0)
 
     @property
     def bytes(self) -> int:

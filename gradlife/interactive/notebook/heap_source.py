@@ -1,4 +1,4 @@
-"""The subject of a session in a notebook: this process, its variables, and the hunted cell."""
+"""The subject of a notebook session: this process, its variables, and the hunted cell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradlife.model.trace import Trace
 
 
 class NotebookPatient:
-    """The process of a notebook. It keeps no object of it."""
+    """The process of a notebook. Holds none of its objects."""
 
     title = "this notebook"
 
@@ -24,25 +24,25 @@ class NotebookPatient:
         self.names = names
         self.report: HuntReport | None = None
         self.rounds: tuple[Round, ...] = ()
-        self.notes: tuple[str, ...] = ()  # on the last trace
-        self.last: Snapshot | None = None  # what `diff` compares with
+        self.notes: tuple[str, ...] = ()  # for the last trace
+        self.last: Snapshot | None = None  # the snapshot that `diff` compares with
         self._step: Callable[[], object] | None = None
         self._cuts: list[Cutter] = []
         self._now: Snapshot | None = None
 
     @property
     def snapshot(self) -> Snapshot:
-        """The heap as it is now: one for each question."""
+        """Take a snapshot, one per question."""
         if self._now is None:
             self._now = snapshot()
         return self._now
 
     def keep(self, taken: Snapshot) -> None:
-        """Keeps a snapshot to compare with: its graph alone, which no later snapshot has among its objects."""
+        """Keep a snapshot for comparison: only its graph, so that later snapshots do not contain it."""
         self.last = Snapshot(taken._graph, taken.notes)
 
     def rest(self) -> None:
-        """The question was answered: by the next one there may be other objects."""
+        """Drop the snapshot of an answered question: the next one needs a new heap."""
         self._now, self.notes = None, ()
 
     def value(self, expression: str) -> Any:
@@ -57,20 +57,20 @@ class NotebookPatient:
         return self.note_limits(why(self.value(expression)))
 
     def note_limits(self, trace: Trace) -> Trace:
-        """A trace, with a note where it leads through what IPython keeps."""
+        """Return the trace, with a note if it leads through objects that IPython keeps."""
         self.notes = tuple(notes(trace, self.names))
         return trace
 
-    # --- the cell that was hunted in ---
+    # --- the hunted cell ---
 
     def hunted(self, step: Callable[[], object], report: HuntReport) -> None:
-        """`leaks` and numbers are about this report from here on."""
+        """Use this report for `leaks` and finding numbers."""
         self.report, self._step, self._cuts = report, step, []
 
     def step(self, count: int) -> None:
-        """Runs the cell so many times, with the cuts that were asked for after each round, and takes stock."""
+        """Run the cell so many times, apply cuts after each round, and return what was added."""
         if self._step is None:
-            raise UsageError("no cell was hunted in yet", "%%gradlife hunt")
+            raise UsageError("no cell was hunted yet", "%%gradlife hunt")
         before = take_snapshot(0)
         for _ in range(count):
             self._step()
@@ -79,12 +79,12 @@ class NotebookPatient:
         self.rounds = (Round(count, minus(take_snapshot(count).totals, before.totals)),)
 
     def cut(self, finding: Finding) -> str:
-        """Has the suspect reference taken away after each round of steps from here on."""
+        """Cut the suspect reference after each round of steps from here on."""
         cutter = cutter_of(finding)
         self._cuts.append(cutter)
         return cutter.promise
 
 
 def lines_of(notes: tuple[str, ...]) -> Iterator[str]:
-    """Notes as they stand below a trace."""
+    """Format notes below a trace."""
     yield from (f"note: {one}" for one in notes)

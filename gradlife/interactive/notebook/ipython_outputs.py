@@ -1,4 +1,4 @@
-"""Objects that IPython itself keeps alive: outputs of cells, the last exception. They are reported as kept by IPython."""
+"""Find objects that IPython itself keeps alive: cell outputs, the last exception. They are reported as kept by IPython."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from gradlife.heap import refs
 from gradlife.model.trace import Trace
 
-#: Names under which a session keeps what cells displayed.
+#: Names under which a session keeps cell outputs.
 OUTPUT = re.compile(r"_{1,3}|_[0-9]+|Out|_oh")
-#: And those of the exception that ended a cell last.
+#: Names of the last exception of a cell.
 EXCEPTION = frozenset({"last_value", "last_traceback", "last_exc"})
 
-#: Types of IPython's own objects that keep either.
+#: IPython's own types that keep either.
 OUTPUT_TYPES = frozenset({"IPython.core.displayhook.DisplayHook"})
 EXCEPTION_TYPES = ("IPython.core.ultratb.", "IPython.core.interactiveshell.ExecutionResult")
 SHELL = "IPython.core.interactiveshell.InteractiveShell"
 
-#: A key that several outputs share: the second has no name.
+#: A key that several outputs share; only the first has a name.
 NAMELESS = "a reference without a name"
 
 FORGET_EXCEPTION = (
@@ -28,7 +28,7 @@ FORGET_EXCEPTION = (
 
 
 def notes(trace: Trace, names: Mapping[str, Any]) -> Iterator[str]:
-    """Describe where a path leads through IPython's own references, the other holders, and how to drop them."""
+    """Describe where a path leads through IPython, the other holders, and how to drop the references."""
     name = output_name(trace)
     if name:
         yield from output_notes(name, names)
@@ -38,7 +38,7 @@ def notes(trace: Trace, names: Mapping[str, Any]) -> Iterator[str]:
 
 
 def output_name(trace: Trace) -> str:
-    """The name under which the path begins, if it is one of an output; else nothing."""
+    """Return the name of the output with which a path begins, if any."""
     for step in trace.steps[:3]:
         if step.type in OUTPUT_TYPES:
             return "_"
@@ -51,7 +51,7 @@ def output_name(trace: Trace) -> str:
 
 
 def is_of_exception(trace: Trace) -> bool:
-    """Does the path lead through the exception that ended a cell?"""
+    """Whether the path leads through the exception of a cell."""
     for step in trace.steps:
         if step.type.startswith(EXCEPTION_TYPES):
             return True
@@ -80,7 +80,7 @@ def output_notes(name: str, names: Mapping[str, Any]) -> list[str]:
 
 
 def output_number(name: str, names: Mapping[str, Any]) -> int:
-    """The number of the cell whose output has this name; 0 where it is not to be shown."""
+    """Return the cell number of an output's name; 0 if it is not to be shown."""
     if re.fullmatch(r"_[0-9]+", name):
         return int(name[1:])
     outputs = names.get("_oh", {})
@@ -90,7 +90,7 @@ def output_number(name: str, names: Mapping[str, Any]) -> int:
 def other_holders(value: object, names: Mapping[str, Any]) -> list[str]:
     """Return what else refers to an output: names first."""
     variables: list[str] = []
-    for name in names:  # neither in a generator nor in a closure, which would be reported too
+    for name in names:  # no generator or closure here: it would be reported too
         if names[name] is value and not OUTPUT.fullmatch(name):
             variables.append(name)
     found = [f"your variable {name!r}" for name in variables]
@@ -108,5 +108,5 @@ def other_holders(value: object, names: Mapping[str, Any]) -> list[str]:
 
 
 def is_of_ipython(key: str, variables: list[str]) -> bool:
-    """Is it a name of an output, or its number in Out, or a variable that is shown already?"""
+    """Whether it is an output's name, its number in Out, or a variable that is already shown."""
     return bool(OUTPUT.fullmatch(key)) or key.isdecimal() or key in variables

@@ -1,4 +1,4 @@
-"""The magics themselves: `%gradlife VERB ...`, `%%gradlife hunt` over a cell, and what the tab key completes."""
+"""The magics: `%gradlife VERB ...`, `%%gradlife hunt` for a cell, and tab completion."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gradlife.interactive.notebook.heap_source import NotebookPatient
 from gradlife.interactive.notebook.session import VERBS, NotebookSession
 from gradlife.reports.theme import make_console
 
-#: Before a verb: the object that it is about is the magic's value.
+#: Before a verb: return the object of the answer as the magic's value.
 WITH_VALUE = "-o"
 
 
 @magics_class
 class GradlifeMagics(Magics):
-    """One for a shell."""
+    """The magics of one shell."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
@@ -36,14 +36,14 @@ class GradlifeMagics(Magics):
         """What keeps this object alive, and should it? ::
 
           %gradlife why model.head           what keeps an object alive: a variable, a type, an address
-          %gradlife refs loss                who refers to it, and what is unaccounted for
-          %gradlife snapshot                 freezes the heap; %gradlife diff tells what has changed since
-          %gradlife types 20                 the types that take most; retained and cycle tell of objects
+          %gradlife refs loss                its referrers, and unaccounted references
+          %gradlife snapshot                 freezes the heap; %gradlife diff shows what has changed since
+          %gradlife types 20                 the types that take most memory; retained and cycle list objects
           %gradlife save heap.glheap         a file for gradlife open, why and diff
           %gradlife hunt train_step          calls a function again and again: what grows?
           %%gradlife hunt --steps 100        the same with the cell below
-          %gradlife leaks                    what the hunt found; why 1, refs 1, cycle 1 tell more
-          %gradlife cut 1                    takes the suspect reference away; step 7 tells whether that was it
+          %gradlife leaks                    the findings; why 1, refs 1, cycle 1 show more
+          %gradlife cut 1                    removes the suspect reference; step 7 shows whether that ends it
           %gradlife help [VERB]              all verbs
 
         With -o before the verb the magic's value is the trace, ledger, snapshot, difference or report itself:
@@ -52,7 +52,7 @@ class GradlifeMagics(Magics):
         words, wants_value = without_option(line)
         console, written = self._console()
         if not self._is_in_terminal():
-            load_pages()  # before any snapshot: what it is compared with has them, too
+            load_pages()  # before any snapshot, so that the one to compare with has them too
         try:
             step = self._step(cell) if cell is not None else None
             answer = NotebookSession(self._patient, console, step).ask(words)
@@ -62,7 +62,7 @@ class GradlifeMagics(Magics):
         return answer if wants_value else None
 
     def _console(self) -> tuple[Any, io.StringIO]:
-        """The console of the answer: as wide as the terminal, with colours where there are any."""
+        """Return a console as wide as the terminal, with colours if it has any."""
         written = io.StringIO()
         is_terminal = self._is_in_terminal() and sys.stdout.isatty()
         width = os.get_terminal_size().columns if is_terminal else int(os.environ.get("COLUMNS", "100"))
@@ -72,7 +72,7 @@ class GradlifeMagics(Magics):
         return "terminal" in type(self.shell).__module__
 
     def _display(self, text: str, answer: Any) -> None:
-        """The text, and where the front end can show it the page that the answer makes of itself."""
+        """Display the text, and the answer's own HTML if the front end can show it."""
         from IPython.display import display
 
         draw = getattr(answer, "_repr_html_", None)
@@ -81,7 +81,7 @@ class GradlifeMagics(Magics):
         display({**bundle, "text/html": page} if page else bundle, raw=True)  # type: ignore[no-untyped-call]
 
     def _with_cells(self, text: str) -> str:
-        """Files that the shell made of cells are called by the cell: ``In[4]:1``."""
+        """Name the shell's files after their cells: ``In[4]:1``."""
         files: dict[str, int] = getattr(getattr(self.shell, "compile", None), "_filename_map", {})
         for file, number in files.items():
             for name in {file, os.path.basename(file)}:
@@ -89,7 +89,7 @@ class GradlifeMagics(Magics):
         return text
 
     def _step(self, cell: str) -> Callable[[], object]:
-        """The cell as a function that runs it once, in the notebook's variables."""
+        """Return the cell as a function that runs it once with the notebook's variables."""
         shell = self.shell
         assert shell is not None
         try:
@@ -97,7 +97,7 @@ class GradlifeMagics(Magics):
             code = shell.compile(source, shell.compile.cache(cell, shell.displayhook.prompt_count), "exec")
         except SyntaxError as error:
             raise UsageError(
-                f"the cell is no Python: {error.msg} in line {error.lineno}", "run it without %%gradlife"
+                f"the cell is not Python: {error.msg} in line {error.lineno}", "run it without %%gradlife"
             ) from None
         names, outer = shell.user_ns, shell.user_global_ns
 
@@ -108,7 +108,7 @@ class GradlifeMagics(Magics):
         return run_cell
 
     def complete(self, shell: Any, event: Any) -> list[str]:
-        """Verbs, then leaks' numbers and variables."""
+        """Complete verbs, then leak numbers and variables."""
         before = event.line[: len(event.line) - len(event.symbol)].split()
         words = [word for word in before[1:] if word != WITH_VALUE]
         if not words or words == ["help"]:
@@ -123,13 +123,13 @@ class GradlifeMagics(Magics):
 
 
 def load_pages() -> None:
-    """Load the modules that show answers as pages; nothing else here imports them."""
+    """Import the HTML reports, which are used only here."""
     importlib.import_module("gradlife.heap.views.overview")
     importlib.import_module("gradlife.reports.html.fragments").load()
 
 
 def without_option(line: str) -> tuple[str, bool]:
-    """A line without the option for the value, and whether it was there."""
+    """Split off the option for the value, and return whether it was there."""
     first, _, rest = line.strip().partition(" ")
     return (rest, True) if first == WITH_VALUE else (line, False)
 

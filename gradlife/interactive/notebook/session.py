@@ -1,4 +1,4 @@
-"""The verbs of the interactive session, answered for this process, and those that a notebook has beside them."""
+"""The verbs of the interactive session, answered for this process, and verbs that only a notebook has."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from gradlife.reports.heap.diff import print_diff
 from gradlife.reports.hunt.terminal import print_hunt
 from gradlife.reports.values import counted, size
 
-#: Verbs of the session that end it: in a notebook there is nothing to end.
+#: Verbs that end the session, of which a notebook has none.
 ENDING = {"quit", "continue"}
-#: In the order of the help.
+#: In help order.
 VERBS = ("hunt", "snapshot", "diff", *(verb for verb in SESSION_VERBS if verb not in ENDING))
 
 
 class NotebookSession(Session):
-    """One question: its text goes to the console, what it is about is the answer."""
+    """One question: its text goes to the console, its object is the answer."""
 
     verbs: ClassVar[tuple[str, ...]] = VERBS
 
@@ -43,7 +43,7 @@ class NotebookSession(Session):
         self.answer: Any = None
 
     def ask(self, line: str) -> Any:
-        """Answers a line. Raises what goes wrong as GradlifeError."""
+        """Answer a line. Raises errors as GradlifeError."""
         verb, _, rest = (line.strip() or "help").partition(" ")
         if verb not in self.verbs:
             raise UnknownNameError("verb", verb, self.verbs, "%gradlife help")
@@ -55,10 +55,10 @@ class NotebookSession(Session):
         finally:
             self._patient.rest()
 
-    # --- verbs that the session has not ---
+    # --- verbs that only a notebook has ---
 
     def do_hunt(self, text: str) -> None:
-        """hunt [--steps N] [--lines] [FUNCTION]: call it, or below %%gradlife run the cell, again and again; what grows?"""
+        """hunt [--steps N] [--lines] [FUNCTION]: repeat the function, or the cell under %%gradlife; what grows?"""
         options = hunt_options(text)
         step = self._cell
         if step is None:
@@ -66,7 +66,7 @@ class NotebookSession(Session):
                 raise UsageError("hunt in what?", "%%gradlife hunt over a cell, or %gradlife hunt FUNCTION")
             step = self._patient.value(options.function)
             if not callable(step):
-                raise UsageError(f"{options.function!r} is no function", "%%gradlife hunt over a cell")
+                raise UsageError(f"{options.function!r} is not a function", "%%gradlife hunt over a cell")
         elif options.function:
             raise UsageError("below %%gradlife hunt the cell is the step", "%gradlife hunt FUNCTION")
         name = options.function or "the cell"
@@ -76,45 +76,45 @@ class NotebookSession(Session):
         print_hunt(self._console, report, then=next_magics)
 
     def do_snapshot(self, text: str) -> None:
-        """snapshot [FILE]: freeze the heap as it is now; `diff` then tells what has changed since."""
+        """snapshot [FILE]: freeze the heap; a later `diff` shows what has changed since."""
         if text:
             self.do_save(text)
         taken = self.answer = self._patient.snapshot
         self._patient.keep(taken)
         self._say(
-            f"{counted(taken.objects, 'object')}, {size(taken.bytes)}: `%gradlife diff` tells what changes from here on"
+            f"{counted(taken.objects, 'object')}, {size(taken.bytes)}: `%gradlife diff` shows what changes from here on"
         )
 
     def do_diff(self, text: str) -> None:
-        """diff [FILE]: what is new, gone and grown since the last snapshot, or since one in a file."""
+        """diff [FILE]: show what is new, gone and grown since the last snapshot, or since one in a file."""
         before = open_snapshot(text) if text else self._patient.last
         if before is None:
             raise UsageError("there is no snapshot yet to compare with", "%gradlife snapshot")
         self.answer = before.diff(self._patient.snapshot)
         print_diff(self._console, self.answer, ROWS)
 
-    # --- those that need more than the session knows ---
+    # --- verbs with more to do than in the session ---
 
     def do_why(self, text: str) -> None:
-        """why WHAT: what keeps it alive. WHAT is the number of a leak, an address, a type, or Python: a variable."""
+        """why WHAT: show what keeps it alive. WHAT is a leak's number, an address, a type, or Python code such as a variable."""
         super().do_why(text)
         self._note()
 
     def do_refs(self, text: str) -> None:
-        """refs WHAT: who refers to it, and how many references nothing explains."""
+        """refs WHAT: list its referrers, and count unaccounted references."""
         super().do_refs(text)
         if isinstance(self.answer, Trace):
             self.answer = self.answer.ledger
         self._note()
 
     def do_cut(self, text: str) -> None:
-        """cut N: take the suspect reference of a leak away; `step 7` then tells whether that was it."""
+        """cut N: remove the suspect reference of a leak; `step 7` then shows whether that ends it."""
         if self._patient.report is None:
-            raise UsageError("nothing was hunted in yet", "%%gradlife hunt")
+            raise UsageError("nothing was hunted yet", "%%gradlife hunt")
         super().do_cut(text)
 
     def do_step(self, text: str) -> bool:
-        """step [N]: run the cell that was hunted in so many times, and tell what that adds."""
+        """step [N]: run the hunted cell N times, and report what that adds."""
         self._patient.step(rows_of(text or "1"))
         self._show(reports.round_lines(self._patient.rounds))
         return False
@@ -139,25 +139,25 @@ class NotebookSession(Session):
 
 
 def next_magics(report: HuntReport) -> list[tuple[str, str]]:
-    """Yield the next magics to use in a notebook."""
+    """Yield the magics to try next."""
     if not report.findings:
         return []
     return [
-        ("%gradlife cut 1", "takes the suspect reference away from here on"),
-        ("%gradlife step 7", "runs it seven times more, and tells what that adds"),
-        ("%gradlife why 1", "tells the first leak again; refs 1 and cycle 1 tell more"),
+        ("%gradlife cut 1", "removes the suspect reference from here on"),
+        ("%gradlife step 7", "runs it seven times more, and shows what that adds"),
+        ("%gradlife why 1", "shows the first leak again; refs 1 and cycle 1 show more"),
     ]
 
 
 class Options(argparse.ArgumentParser):
-    """Options of a verb; a complaint is one line."""
+    """Options of a verb; an error is one line."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, "%gradlife help hunt")
 
 
 def hunt_options(text: str) -> argparse.Namespace:
-    """Options first; the rest is an expression of Python, whatever stands in it."""
+    """Parse options first; the rest is a Python expression, whatever it contains."""
     parser = Options(prog="hunt", add_help=False, allow_abbrev=False)
     parser.add_argument("--steps", type=number, metavar="N")
     parser.add_argument("--lines", action="store_true")
@@ -168,7 +168,7 @@ def hunt_options(text: str) -> argparse.Namespace:
 
 
 def number(text: str) -> int:
-    """A number of steps."""
+    """Parse a number of steps."""
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps")
     return int(text)

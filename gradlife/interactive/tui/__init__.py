@@ -1,1 +1,1 @@
-"""A snapshot file in the terminal, to be gone through with keys and mouse. Needs Textual: `pip install 'gradlife[hunt]'`."""
+"""A terminal application for a snapshot file, with keys and mouse. Needs Textual: `pip install 'gradlife[hunt]'`."""

@@ -1,4 +1,4 @@
-"""The application: holders, types, found objects and neighbours, with the trace of the object under the cursor."""
+"""The application: holders, types, search results and neighbours, with the trace of the object under the cursor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gradlife.reports.values import counted, size
 
 HOLDERS, TYPES, FOUND, NEIGHBOURS = "holders", "types", "found", "neighbours"
 
-#: Seconds that the cursor rests before the trace is asked for: not at every row that is passed.
+#: Seconds the cursor must rest before the trace is computed, so that passed rows cost nothing.
 REST = 0.06
 
 UNREACHED_WORDS = (
@@ -40,13 +40,13 @@ OUTERMOST_WORDS = (
     "All outermost objects, those of libraries and the interpreter too. Enter shows them, the largest first."
 )
 
-#: Variables of the program that stand above them.
+#: Program variables listed at the top.
 VARIABLES = 20
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place to go back to: a tab, its list, the row, and whose neighbours they were."""
+    """A place to go back to: a tab, its list, the row, and the object whose neighbours it shows."""
 
     tab: str
     list_id: str
@@ -56,7 +56,7 @@ class Place:
 
 
 class Explorer(App[GradlifeError | None]):
-    """A snapshot file, to be gone through. Ends with the error that the file gave, if it gave one."""
+    """The application for a snapshot file. Exits with the file's error if it cannot be read."""
 
     CSS_PATH = "style.tcss"
     TITLE = "gradlife"
@@ -85,14 +85,14 @@ class Explorer(App[GradlifeError | None]):
         self._path = path
         self.browser: Browser | None = None
         self.node: int | None = None  # under the cursor
-        self._centre: int | None = None  # whose neighbours are shown
+        self._centre: int | None = None  # its neighbours are shown
         self._before: list[Place] = []
         for one in themes():
             self.register_theme(one)
         self.theme = DARK
 
     def compose(self) -> ComposeResult:
-        """A line of facts, the lists beside the trace, the search, the progress, the keys."""
+        """Compose a line of facts, the lists beside the trace, the search, the progress, the keys."""
         yield Static(id="facts")
         with Container(id="body"):
             with TabbedContent(id="lists", initial=HOLDERS):
@@ -116,7 +116,7 @@ class Explorer(App[GradlifeError | None]):
         yield Footer(compact=True)
 
     def on_mount(self) -> None:
-        """The file is read while the screen is there already."""
+        """Start reading the file; the screen is already visible."""
         self.query_one("#search").display = False
         self.query_one("#facts", Static).update(Text(printable(self._path)))
         self._load()
@@ -125,7 +125,7 @@ class Explorer(App[GradlifeError | None]):
 
     @work(thread=True, group="load", exit_on_error=True)
     def _load(self) -> None:
-        """Reads the file and works out what every list needs."""
+        """Read the file and compute what every list needs."""
         try:
             self._tell(f"reading {self._path}")
             browser = Browser(open_snapshot(self._path))
@@ -140,11 +140,11 @@ class Explorer(App[GradlifeError | None]):
         self.call_from_thread(self._begin, browser, {one.node: one.name for one in variables})
 
     def _tell(self, words: str) -> None:
-        """The progress line, from a thread."""
+        """Show progress, from a thread."""
         self.call_from_thread(self.progress, f"{words} ...")
 
     def progress(self, words: str = "") -> None:
-        """Show the work under way, or nothing."""
+        """Show the current work, or nothing."""
         self.query_one("#progress", Static).update(Text(printable(words)))
 
     def _begin(self, browser: Browser, variables: dict[int, str]) -> None:
@@ -164,13 +164,13 @@ class Explorer(App[GradlifeError | None]):
 
     @on(RowList.Moved)
     def _moved(self, event: RowList.Moved) -> None:
-        """Its trace is shown after a short rest."""
+        """Show the trace after a short rest."""
         if self._is_shown(event.rows):
             self._look_at(self._node_of(event.rows))
             self._look_at_many(event.rows)
 
     def _is_shown(self, rows: RowList) -> bool:
-        """Is it the list that the cursor keys move in, or the first of its tab?"""
+        """Whether the cursor keys move in this list, or it is the first of its tab."""
         if self.focused is not None and isinstance(self.focused, RowList):
             return rows is self.focused
         return rows is self._list_of(self.tab)
@@ -185,7 +185,7 @@ class Explorer(App[GradlifeError | None]):
         self.set_timer(REST, partial(self._ask_why, node))
 
     def _look_at_many(self, rows: RowList) -> None:
-        """A row that stands for many objects: the pane says for which, and how to come to them."""
+        """Describe a row that stands for many objects, and how to reach them."""
         words = ""
         one = rows.type_at(rows.cursor) if isinstance(rows, TypeList) else None
         if one is not None:
@@ -202,7 +202,7 @@ class Explorer(App[GradlifeError | None]):
 
     @work(thread=True, group="trace", exclusive=True)
     def _trace(self, node: int) -> None:
-        """Tells why an object is alive."""
+        """Compute why an object is alive."""
         assert self.browser is not None
         row, trace = self.browser.row(node), self.browser.trace(node)
         if not get_current_worker().is_cancelled:
@@ -212,7 +212,7 @@ class Explorer(App[GradlifeError | None]):
 
     @property
     def tab(self) -> str:
-        """The tab that is shown."""
+        """The visible tab."""
         return self.query_one(TabbedContent).active
 
     def _list_of(self, tab: str) -> RowList:
@@ -220,21 +220,21 @@ class Explorer(App[GradlifeError | None]):
         return self.query_one(ids[tab], RowList)
 
     def show_tab(self, tab: str, list_id: str = "") -> RowList:
-        """Shows a tab with the focus in its list."""
+        """Show a tab and focus its list."""
         self.query_one(TabbedContent).active = tab
         rows = self.query_one(f"#{list_id}", RowList) if list_id else self._list_of(tab)
         rows.focus()
         return rows
 
     def action_tab(self, tab: str) -> None:
-        """One of the four."""
+        """Show one of the four tabs."""
         rows = self.show_tab(tab)
         self._look_at(self._node_of(rows))
         self._look_at_many(rows)
 
     @on(TabbedContent.TabActivated)
     def _tab_clicked(self) -> None:
-        """A click on a tab puts the focus into its list."""
+        """Focus the list of a clicked tab."""
         if self.focused is None or not isinstance(self.focused, RowList):
             self.action_tab(self.tab)
 
@@ -245,15 +245,15 @@ class Explorer(App[GradlifeError | None]):
         return Place(self.tab, rows.id or "", rows.cursor, self._node_of(rows), self._centre)
 
     def _leave(self) -> None:
-        """Keeps the place to come back to."""
+        """Remember the place to come back to."""
         here = self._here()
         if not self._before or self._before[-1] != here:
             self._before.append(here)
 
     def action_go_back(self) -> None:
-        """Go to the place before."""
+        """Return to the previous place."""
         if not self._before:
-            self.notify("this is where you began")
+            self.notify("this is the first place")
             return
         place = self._before.pop()
         if place.tab == NEIGHBOURS and place.centre is not None:
@@ -266,7 +266,7 @@ class Explorer(App[GradlifeError | None]):
         self._look_at(self._node_of(rows))
 
     def action_show_holder(self) -> None:
-        """The object among the holders."""
+        """Show the object among the holders."""
         if self.node is None:
             return
         node = self.node
@@ -274,7 +274,7 @@ class Explorer(App[GradlifeError | None]):
         rows = self.show_tab(HOLDERS)
         assert isinstance(rows, HolderTree)
         if not rows.reveal(node):
-            self.notify("it stands nowhere among the holders")
+            self.notify("it is not among the holders")
         self._look_at(node)
 
     def action_neighbours(self, list_id: str) -> None:
@@ -302,7 +302,7 @@ class Explorer(App[GradlifeError | None]):
 
     @on(RowList.Chosen)
     def _chosen(self, event: RowList.Chosen) -> None:
-        """Enter on a type, a found object or a neighbour."""
+        """Open a chosen type, search result or neighbour."""
         rows = event.rows
         if isinstance(rows, TypeList):
             one = rows.type_at(rows.cursor)
@@ -325,14 +325,14 @@ class Explorer(App[GradlifeError | None]):
     # --- searching ---
 
     def action_search(self) -> None:
-        """Asks for what."""
+        """Ask for the search text."""
         if self.browser is not None:
             search = self.query_one("#search", Input)
             search.display = True
             search.focus()
 
     def action_leave_search(self) -> None:
-        """Go back to the list."""
+        """Return to the list."""
         search = self.query_one("#search", Input)
         if search.display:
             search.display = False
@@ -348,7 +348,7 @@ class Explorer(App[GradlifeError | None]):
 
     @work(thread=True, group="search", exclusive=True)
     def _find(self, words: str, search: Callable[[], list[int]]) -> None:
-        """Looks for objects."""
+        """Search for objects."""
         self._tell("looking")
         found = search()
         if not get_current_worker().is_cancelled:
@@ -364,10 +364,10 @@ class Explorer(App[GradlifeError | None]):
         self._look_at(self._node_of(rows))
 
     def action_match(self, step: int) -> None:
-        """The next of what was found, or the one before, in whatever tab one is; round at the end."""
+        """Go to the next or previous match in any tab, wrapping around."""
         rows = self.query_one("#found-list", NodeList)
         if not rows.count():
-            self.notify("nothing was looked for yet: /")
+            self.notify("nothing was searched yet: press /")
             return
         rows.cursor = (rows.cursor + step) % rows.count()
         self.progress(f"{rows.cursor + 1:,} of {rows.count():,}")
@@ -378,10 +378,10 @@ class Explorer(App[GradlifeError | None]):
             self.show_tab(FOUND)
         self._look_at(node)
 
-    # --- else ---
+    # --- other actions ---
 
     def action_turn_light(self) -> None:
-        """The other palette."""
+        """Switch to the other palette."""
         self.theme = LIGHT if self.theme == DARK else DARK
         self.call_after_refresh(self._repaint)
 
@@ -391,12 +391,12 @@ class Explorer(App[GradlifeError | None]):
         self.query_one(TracePane).repaint()
 
     def action_help(self) -> None:
-        """The keys."""
+        """Show the keys."""
         self.push_screen(Help())
 
 
 def explore(path: str) -> None:
-    """Runs the application until it is left. Raises the error that the file gives."""
+    """Run the application until the user quits. Raises the error of an unreadable file."""
     app: Explorer = Explorer(path)
     result: Any = app.run()
     if isinstance(result, GradlifeError):

@@ -45,18 +45,18 @@ WORDS = (
 
 
 class Help(ModalScreen[None]):
-    """The screen over the others."""
+    """The help screen on top of the others."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q,enter", "dismiss", "Close")]
 
     def compose(self) -> ComposeResult:
-        """One text that scrolls."""
+        """Compose one scrolling text."""
         with VerticalScroll(id="help"):
             yield Static(Group(*help_lines()))
 
 
 def help_lines() -> Iterator[RenderableType]:
-    """All keys by what they are for."""
+    """Return all keys, grouped by purpose."""
     for heading, keys in KEYS:
         yield Text(heading, "bold")
         for key, meaning in keys:

@@ -1,4 +1,4 @@
-"""The lists of the application: holders as a tree, found objects, types."""
+"""The lists of the application: holders as a tree, search results, types."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from gradlife.interactive.tui.rows import RowList
 from gradlife.model.heap import TypeCount
 from gradlife.reports.values import size
 
-#: Columns that one level is set in, and levels after which it is not set in further.
+#: Columns of indentation per level, and the deepest indented level.
 INDENT, MOST_LEVELS = 2, 12
 
 
-#: What stands for all outermost objects, and the words of rows that stand for many.
+#: The node of all outermost objects, and the words of rows that stand for many.
 OUTERMOST = -2
 FOLDED = {OUTERMOST: "all holders, libraries and Python too", UNREACHED: "no root reaches these"}
 
 
 class NodeList(RowList):
-    """Objects, each as it stands below one that they have in common."""
+    """Objects in a list, each named as seen from a common object."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
@@ -37,7 +37,7 @@ class NodeList(RowList):
     def fill(
         self, nodes: Sequence[int], holder: int | None = None, *, is_turned: bool = False, cursor: int = 0
     ) -> None:
-        """Other objects: found ones, what a holder refers to, or turned round who refers to it."""
+        """Show other objects: search results, a holder's referents, or an object's referrers."""
         self.nodes, self._holder, self._is_turned = nodes, holder, is_turned
         self.rows_changed(cursor)
 
@@ -46,7 +46,7 @@ class NodeList(RowList):
         return len(self.nodes)
 
     def node_at(self, index: int) -> int | None:
-        """The object of a row."""
+        """Return the object of a row."""
         return self.nodes[index] if 0 <= index < len(self.nodes) else None
 
     def row(self, index: int, width: int) -> Text:
@@ -63,7 +63,9 @@ class NodeList(RowList):
 
 
 class HolderTree(RowList):
-    """The dominator tree: below each object those that only it keeps, largest first. The program's variables come first."""
+    """The dominator tree: below each object those that it immediately dominates, largest first. The program's variables
+    come first.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,l", "open", "Open", show=False),
@@ -76,11 +78,11 @@ class HolderTree(RowList):
         self.browser: Browser | None = None
         self._rows_open: list[int] = []
         self._levels: list[int] = []
-        self._holders: list[int] = []  # of each row the node that keeps it
-        self._names: Mapping[int, str] = {}  # of the program's variables
+        self._holders: list[int] = []  # dominator of each row
+        self._names: Mapping[int, str] = {}  # the program's variables
 
     def fill(self, browser: Browser, variables: Mapping[int, str]) -> None:
-        """The program's variables, a row for all outermost objects, and one for all that no root reaches."""
+        """Show the program's variables, a row for all outermost objects, and one for all unreachable objects."""
         self.browser = browser
         self._names = variables
         self._rows_open = [*variables, OUTERMOST]
@@ -95,22 +97,22 @@ class HolderTree(RowList):
         return len(self._rows_open)
 
     def node_at(self, index: int) -> int | None:
-        """The object of a row; None of the one that stands for many."""
+        """Return the object of a row; None if it stands for many."""
         node = self._rows_open[index] if 0 <= index < len(self._rows_open) else UNREACHED
         return node if node not in FOLDED else None
 
     def is_unreached(self, index: int) -> bool:
-        """Does the row stand for all that no root reaches?"""
+        """Whether the row stands for all unreachable objects."""
         return self._rows_open[index] == UNREACHED
 
     # --- opening and closing ---
 
     def is_open(self, index: int) -> bool:
-        """Do rows below it belong to it?"""
+        """Whether the row's children are visible."""
         return index + 1 < len(self._levels) and self._levels[index + 1] > self._levels[index]
 
     def open_row(self, index: int) -> bool:
-        """Shows what it keeps. False where that is nothing."""
+        """Show the row's children. Return False if it has none."""
         assert self.browser is not None
         if self.is_open(index):
             return True
@@ -122,14 +124,14 @@ class HolderTree(RowList):
         return bool(kept)
 
     def close_row(self, index: int) -> None:
-        """Hides what it keeps."""
+        """Hide the row's children."""
         end = index + 1
         while end < len(self._levels) and self._levels[end] > self._levels[index]:
             end += 1
         del self._rows_open[index + 1 : end], self._levels[index + 1 : end], self._holders[index + 1 : end]
 
     def reveal(self, node: int) -> bool:
-        """Opens all that is above a node and goes there. False where it is nowhere in the tree."""
+        """Open all rows above a node and go to it. Return False if it is not in the tree."""
         assert self.browser is not None
         above = self.browser.above(node)
         first = max((number for number, one in enumerate(above) if one in self._names), default=None)
@@ -148,7 +150,7 @@ class HolderTree(RowList):
         return True
 
     def _find(self, node: int, start: int, level: int) -> int | None:
-        """The row of a node among those of one level, below an open row."""
+        """Return a node's row among the children of an open row."""
         index = start
         while True:
             try:
@@ -160,7 +162,7 @@ class HolderTree(RowList):
             index += 1
 
     def action_choose(self) -> None:
-        """Opens or closes."""
+        """Open or close the row."""
         if not self.count():
             return
         if self.is_open(self.cursor):
@@ -170,14 +172,14 @@ class HolderTree(RowList):
         self.rows_changed(self.cursor)
 
     def action_open(self) -> None:
-        """Opens; where it is open, goes to the first row below."""
+        """Open the row; if it is open, go to its first child."""
         if self.is_open(self.cursor):
             self.cursor += 1
         elif self.count() and self.open_row(self.cursor):
             self.rows_changed(self.cursor)
 
     def action_close(self) -> None:
-        """Closes; where it is closed, goes to the row above that keeps it."""
+        """Close the row; if it is closed, go to its parent."""
         if self.is_open(self.cursor):
             self.close_row(self.cursor)
             self.rows_changed(self.cursor)
@@ -191,7 +193,7 @@ class HolderTree(RowList):
     # --- drawing ---
 
     def row(self, index: int, width: int) -> Text:
-        """Return the retained size of an object, a mark if it can be opened, its reference, and its type."""
+        """Return an object's retained size, a mark if it can be opened, its reference, and its type."""
         assert self.browser is not None
         node, level = self._rows_open[index], self._levels[index]
         if node in FOLDED:
@@ -207,23 +209,23 @@ class HolderTree(RowList):
         return Text(lead, no_wrap=True).append_text(row_text(found, self.colour("quiet"), self.colour("accent"), width))
 
     def _indent(self, level: int, width: int) -> str:
-        """Deep rows are not set in further: they say how deep they are."""
+        """Indent a row; beyond the limit, print its depth instead."""
         most = MOST_LEVELS if width >= NARROW else MOST_LEVELS // 3
         return " " * (INDENT * level) if level <= most else " " * (INDENT * most) + f"{level}·"
 
     def clicked(self, index: int, x: int, *, was_there: bool) -> None:
-        """A click on the mark opens and closes at once."""
+        """Open or close a row when its mark is clicked."""
         lead = self.row(index, self.columns).plain[: x + 2]
         if was_there or lead.rstrip()[-1:] in ("▸", "▾"):
             self.action_choose()
 
 
-#: In what order types are shown.
+#: Sort orders of types.
 ORDERS = ("bytes", "objects", "name")
 
 
 class TypeList(RowList):
-    """Types with how many objects and bytes there are of each."""
+    """Types with their counts and bytes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("s", "sort", "Sort")]
 
@@ -233,7 +235,7 @@ class TypeList(RowList):
         self.order = ORDERS[0]
 
     def fill(self, types: Sequence[TypeCount]) -> None:
-        """All types of a snapshot."""
+        """Show all types of a snapshot."""
         self._types = types
         self.rows_changed()
 
@@ -242,11 +244,11 @@ class TypeList(RowList):
         return len(self._types)
 
     def type_at(self, index: int) -> TypeCount | None:
-        """The type of a row."""
+        """Return the type of a row."""
         return self._types[index] if 0 <= index < len(self._types) else None
 
     def row(self, index: int, width: int) -> Text:
-        """Objects, bytes, name."""
+        """Return objects, bytes and name."""
         one = self._types[index]
         text = Text(f"{one.count:>11,} {size(one.bytes):>8}  ", no_wrap=True)
         text.append(printable(one.type), "bold")
@@ -255,7 +257,7 @@ class TypeList(RowList):
         return text
 
     def action_sort(self) -> None:
-        """The next order."""
+        """Use the next sort order."""
         self.order = ORDERS[(ORDERS.index(self.order) + 1) % len(ORDERS)]
         keys = {
             "bytes": lambda row: (-row.bytes, -row.count, row.type),

@@ -1,4 +1,4 @@
-"""The look of the application: two palettes, and styles for names, which are data whatever they contain."""
+"""The look of the application: two palettes, and safe styling of names, which may contain anything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradlife.model.trace import Part
 from gradlife.output import visible
 from gradlife.reports.values import size
 
-#: Every colour has a contrast of 4.5 and more on the ground, on the panel and under the cursor.
+#: Every colour has a contrast of at least 4.5 on the background, the panel and the cursor.
 COLOURS = {
     "gradlife-dark": {
         "ground": "#16181d",
@@ -40,15 +40,15 @@ COLOURS = {
 }
 DARK, LIGHT = COLOURS
 
-#: In fewer columns less is said.
+#: Below this many columns rows are shortened.
 NARROW = 60
 
-#: Characters of a name: more are no name any more.
+#: Most characters of a name.
 MOST_LETTERS = 400
 
 
 def themes() -> list[Theme]:
-    """The two palettes as Textual takes them."""
+    """Return the two palettes as Textual themes."""
     return [
         Theme(
             name=name,
@@ -79,7 +79,7 @@ def themes() -> list[Theme]:
 
 
 def styles_of(theme: str) -> dict[Part, str]:
-    """The parts of a trace in a palette's colours."""
+    """Return styles for the parts of a trace."""
     colours = COLOURS.get(theme, COLOURS[DARK])
     return {
         Part.PLAIN: "",
@@ -95,20 +95,18 @@ def styles_of(theme: str) -> dict[Part, str]:
 
 
 def printable(text: str) -> str:
-    """A name as it can be shown: what would move the cursor, turn the direction or begin a sequence is spelt out."""
+    """Escape characters that move the cursor, change text direction or start an escape sequence."""
     text = text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "..."
     return visible(text)
 
 
 def title(row: HeapNode) -> str:
-    """An object in a few words."""
+    """Format an object in a few words."""
     return printable(f"{short_type(row.type)} {row.detail}".strip())
 
 
 def row_text(row: HeapNode, quiet: str, accent: str, width: int) -> Text:
-    """Return the reference and the type of an object; the type first if the object above does not refer to it
-    directly.
-    """
+    """Return the reference and the type of an object; the type first if the object above does not refer to it directly."""
     via = row.via if width >= NARROW else row.via.rpartition(" variable ")[2]
     what = Text.assemble((printable(short_type(row.type)), "bold"), f" {printable(row.detail)}".rstrip())
     if row.kind not in {"python", "root"}:
@@ -121,7 +119,7 @@ def row_text(row: HeapNode, quiet: str, accent: str, width: int) -> Text:
 
 
 def numbers(row: HeapNode, total: int, width: int) -> str:
-    """Return the retained size and, where there is room, the share of all."""
+    """Return the retained size and, if there is room, its share of all bytes."""
     retained = f"{size(row.retained or row.bytes):>8}"
     share = f"{100 * row.retained / total:4.0f}%" if total and row.retained >= total / 200 else ""
     return f"{retained} {share:5}" if width >= NARROW else retained

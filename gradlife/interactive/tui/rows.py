@@ -1,4 +1,4 @@
-"""A list that draws the rows in sight and no others: of a million rows as fast as of ten."""
+"""A list that draws only visible rows: a million rows are as fast as ten."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from textual.strip import Strip
 
 
 class RowList(ScrollView, can_focus=True):
-    """Rows with a cursor. What they are is a subclass's affair: `count` and `row`."""
+    """Rows with a cursor. Subclasses define `count` and `row`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
@@ -42,7 +42,7 @@ class RowList(ScrollView, can_focus=True):
     cursor: reactive[int] = reactive(0, repaint=False)
 
     class Moved(Message):
-        """The cursor is on another row, or there are other rows."""
+        """The cursor moved, or the rows changed."""
 
         def __init__(self, rows: RowList) -> None:
             super().__init__()
@@ -54,9 +54,9 @@ class RowList(ScrollView, can_focus=True):
             return self.rows
 
     class Chosen(Moved):
-        """Enter, or a click on the row under the cursor."""
+        """A row was chosen by Enter or a second click."""
 
-    # --- what there is ---
+    # --- content ---
 
     def count(self) -> int:
         """The number of rows."""
@@ -68,11 +68,11 @@ class RowList(ScrollView, can_focus=True):
 
     @property
     def columns(self) -> int:
-        """The columns of the rows, without the scroll bar."""
+        """Return the width of the rows without the scroll bar."""
         return self.scrollable_content_region.width
 
     def rows_changed(self, cursor: int = 0) -> None:
-        """Show other rows; the cursor goes to one of them."""
+        """Show changed rows with the cursor on one of them."""
         self.virtual_size = Size(self.columns, self.count())
         self.set_reactive(RowList.cursor, self._clamped(cursor))
         self.bring_into_sight()
@@ -82,7 +82,7 @@ class RowList(ScrollView, can_focus=True):
     # --- drawing ---
 
     def render_line(self, y: int) -> Strip:
-        """One line of what is in sight."""
+        """Draw one visible line."""
         index, width = y + self.scroll_offset.y, self.columns
         if index >= self.count():
             return Strip.blank(width, self.rich_style)
@@ -95,7 +95,7 @@ class RowList(ScrollView, can_focus=True):
         return Strip([part for part in segments if part.text]).adjust_cell_length(width, base)
 
     def colour(self, name: str) -> str:
-        """A colour of the palette, for a part of a row."""
+        """Return a palette colour for a part of a row."""
         colour = self.get_component_rich_style(f"rows--{name}").color
         return colour.name if colour is not None else ""
 
@@ -107,33 +107,33 @@ class RowList(ScrollView, can_focus=True):
     # --- the cursor ---
 
     def watch_cursor(self, before: int, now: int) -> None:
-        """Draws the two rows anew."""
+        """Redraw the old and the new row."""
         self.refresh_line(before)
         self.refresh_line(now)
         self.bring_into_sight()
         self.post_message(self.Moved(self))
 
     def validate_cursor(self, value: int) -> int:
-        """A row that there is."""
+        """Limit the cursor to existing rows."""
         return self._clamped(value)
 
     def _clamped(self, value: int) -> int:
         return max(0, min(value, self.count() - 1))
 
     def bring_into_sight(self) -> None:
-        """Scrolls to the cursor."""
+        """Scroll to the cursor."""
         self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True)
 
     def action_move(self, step: int) -> None:
-        """A row up or down."""
+        """Move by one row."""
         self.cursor += step
 
     def action_page(self, step: int) -> None:
-        """A screen up or down."""
+        """Move by one screen."""
         self.cursor += step * max(1, self.size.height - 1)
 
     def action_edge(self, is_last: int) -> None:
-        """The first or the last row."""
+        """Move to the first or last row."""
         self.cursor = (self.count() - 1) * is_last
 
     def action_choose(self) -> None:
@@ -142,7 +142,7 @@ class RowList(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self))
 
     def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor on a row; another on the same row chooses it."""
+        """Move the cursor to the clicked row; choose the row on a second click."""
         index = event.y + self.scroll_offset.y
         if index >= self.count():
             return

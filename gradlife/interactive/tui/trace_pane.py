@@ -15,14 +15,14 @@ from gradlife.model.trace import Line, Part, Trace, trace_lines
 from gradlife.reports.layout import Hanging
 from gradlife.reports.values import counted, size
 
-#: What stands before the words of a line and stays there where the line is folded.
+#: What precedes the words of a line and does not wrap.
 LEADS = ("┌─ ", "├─ ", "╰→ ", "│    ", "┌→ ", "│  ", "╰─── ", "  ")
-#: And what stands below it.
+#: What continues it on wrapped lines.
 BELOW = {"┌─ ": "│  ", "├─ ": "│  ", "│    ": "│      ", "┌→ ": "│  ", "│  ": "│  "}
 
 
 class TracePane(VerticalScroll, can_focus=True):
-    """The pane. Scrolls by itself where the trace is longer."""
+    """The pane, which scrolls if the trace is longer."""
 
     BORDER_TITLE = "Why it is alive"
 
@@ -31,7 +31,7 @@ class TracePane(VerticalScroll, can_focus=True):
         self._shown: tuple[HeapNode, Trace] | None = None
 
     def show(self, row: HeapNode, trace: Trace) -> None:
-        """An object's facts and its trace."""
+        """Show an object's facts and trace."""
         is_another = self._shown is None or self._shown[0].node != row.node
         self._shown = (row, trace)
         self.query_one(Static).update(Group(*rendered(row, trace, styles_of(self.app.theme))))
@@ -39,7 +39,7 @@ class TracePane(VerticalScroll, can_focus=True):
             self.scroll_home(animate=False)
 
     def show_words(self, words: str) -> None:
-        """Show a text if there is no object."""
+        """Show a text instead of an object."""
         self._shown = None
         self.query_one(Static).update(Text(printable(words)))
 

@@ -25,7 +25,7 @@ def loads(text: str) -> PeakReport:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CodecError(f"this is no JSON: {error}", REMEDY) from None
+        raise CodecError(f"this is not JSON: {error}", REMEDY) from None
     return decode(document)
 
 
@@ -46,7 +46,7 @@ def decode(document: Any) -> PeakReport:
     """Read a report from a JSON object. Raises `CodecError`."""
     form = document.get("format") if isinstance(document, dict) else None
     if not str(form).startswith("gradlife.peak/"):
-        raise CodecError("this is no report of a peak", REMEDY)
+        raise CodecError("this is not a report of a peak", REMEDY)
     if form != FORMAT:
         raise CodecError(f"its format is {form}; this gradlife reads {FORMAT}")
     try:

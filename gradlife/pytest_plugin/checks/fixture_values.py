@@ -1,4 +1,4 @@
-"""The values that pytest keeps for fixtures: where a trace that leads through one begins."""
+"""The fixture values that pytest keeps, used as the start of traces through them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Fixtures:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, object, object]:
-        """Notes a fixture."""
+        """Record a fixture."""
         self._known.add(fixturedef)
         return (yield)
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Traces that lead through a fixture's value begin with it."""
+        """Start traces that lead through a fixture's value with that fixture."""
         known = [one for one in self._known if one.cached_result is not None]
         token = BEGINNINGS.set({id(one.cached_result): (one.argname, f"{one.scope} scope") for one in known})
         try:

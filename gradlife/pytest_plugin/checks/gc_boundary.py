@@ -1,6 +1,6 @@
-"""Objects made since a moment and still alive. Older objects are hidden from the collector by `gc.freeze`.
+"""Find objects made since a moment and still alive. `gc.freeze` hides older objects from the collector.
 
-A check therefore costs what is new, not what torch has loaded.
+A check therefore costs only as much as new objects do, not everything that torch has loaded.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from gradlife import _heap
 from gradlife.hunting.snapshots.node_weights import LEAK_TYPES
 from gradlife.hunting.snapshots.step_snapshots import full_name, native_classes
 
-#: The classes of what carries memory of torch's, by their names in C++.
+#: C++ classes that carry torch's memory.
 TENSOR = "TensorBase"
 OTHERS = ("StorageBase", "_FunctionBase")
 
 #: The attribute that only grad nodes have.
 NODE_ATTRIBUTE = "next_functions"
 
-#: Who makes functions and partials of its own for each run of a test.
+#: Modules that create functions and partials for each run of a test.
 RUNNERS = ("_pytest.", "pluggy.", "pytest_", "xdist.", "gradlife.pytest_plugin")
 
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The boundary between old and new objects."""
+    """The objects that were new at one boundary between runs."""
 
     tensors: tuple[weakref.ref[Any], ...]  # before the collector ran
     others: tuple[weakref.ref[Any], ...]  # storages, grad nodes and contexts
-    collected: int  # of all of these that there ever were, the collector freed so many
-    plain: int  # functions, frames and such: how many there are of all times
-    malloc: int | None  # bytes in use; None where that is unknown
-    is_blind: bool = False  # somebody else froze or thawed the collector meanwhile
+    collected: int  # how many of all tracked objects the collector freed
+    plain: int  # total number of functions, frames and similar objects
+    malloc: int | None  # bytes in use; None if unknown
+    is_blind: bool = False  # other code froze or thawed the collector meanwhile
 
 
 class Young:
-    """Looks at what was made since a moment, again and again."""
+    """Find new objects repeatedly."""
 
     def __init__(self) -> None:
         self._new: list[Any] = []
@@ -54,7 +54,7 @@ class Young:
 
     @contextmanager
     def session(self) -> Iterator[None]:
-        """Show only new objects from here on; at the end, give the collector back what was hidden."""
+        """Show only new objects until the end, then return hidden objects to the collector."""
         self._old = [[]]
         gc.collect()
         gc.freeze()
@@ -67,9 +67,7 @@ class Young:
             gc.unfreeze()
 
     def boundary(self) -> Boundary:
-        """Return what is new since the last boundary, and how much of it and of older objects the collector then
-        frees.
-        """
+        """Return the objects that are new since the last boundary, and how many new and older ones the collector freed."""
         malloc = _heap.malloc_bytes()
         objects = gc.get_objects()
         is_blind = not has(objects, self._new) or has(objects, self._old)
@@ -83,7 +81,7 @@ class Young:
         return Boundary(tensors, others, collected, plain, malloc, is_blind)
 
     def begin_again(self) -> None:
-        """Count everything as old: what was loaded meanwhile is not searched again. An uncounted run must follow,
+        """Count everything as old, so that newly loaded code is not searched again. An uncounted run must follow,
         because its cycles are hidden from the collector, too.
         """
         gc.collect()
@@ -92,8 +90,8 @@ class Young:
         self._known.clear()
 
     def _fresh(self, found: Iterable[weakref.ref[Any]]) -> tuple[weakref.ref[Any], ...]:
-        """Return the objects that were not there at an earlier boundary. Addresses are reused, so an old one must be
-        alive.
+        """Return the objects that are new since earlier boundaries. Addresses are reused, so an old object must be
+        alive to count.
         """
         fresh = []
         for one in found:
@@ -106,17 +104,17 @@ class Young:
 
 
 def alive(references: Iterable[weakref.ref[Any]]) -> int:
-    """Count the references that are alive."""
+    """Count the references whose objects are alive."""
     return sum(one() is not None for one in references)
 
 
 def has(objects: list[Any], wanted: object) -> bool:
-    """Is this very object among these?"""
+    """Whether this very object is in the list."""
     return any(map(operator.is_, objects, itertools.repeat(wanted)))
 
 
 def references(objects: list[Any], is_wanted: Callable[[type], bool]) -> Iterator[weakref.ref[Any]]:
-    """Weak references to the objects of some types."""
+    """Return weak references to the objects of some types."""
     for one in instances(objects, is_wanted):
         try:
             yield weakref.ref(one)
@@ -125,9 +123,9 @@ def references(objects: list[Any], is_wanted: Callable[[type], bool]) -> Iterato
 
 
 def instances(objects: list[Any], is_wanted: Callable[[type], bool]) -> Iterator[Any]:
-    """The objects of some types. Some 50 ns an object: every test's are looked through."""
+    """Yield the objects of some types. Takes some 50 ns per object, since every test needs it."""
     kinds = list(map(type, objects))
-    keys = list(map(id, kinds))  # a metaclass may compare its classes with code of its own
+    keys = list(map(id, kinds))  # a metaclass may compare its classes with its own code
     wanted = {key for key, kind in dict(zip(keys, kinds, strict=True)).items() if is_wanted(kind)}
     return itertools.compress(objects, map(wanted.__contains__, keys)) if wanted else iter(())
 
@@ -136,11 +134,11 @@ class Family(StrEnum):
     """The family of a torch class."""
 
     TENSOR = "tensor"
-    CARRIER = "carrier"  # of memory of torch's, but no tensor: storages, grad nodes, contexts
+    CARRIER = "carrier"  # carries torch memory but is no tensor: storages, grad nodes, contexts
     NONE = ""
 
 
-#: Answers for classes that were asked about, by address. The class is not kept, so another one may be there by now.
+#: Answers by class address. The class is not kept, so another one may have its address later.
 _families: dict[int, tuple[weakref.ref[type], Family]] = {}
 
 
@@ -163,12 +161,12 @@ def found_family(kind: type) -> Family:
 
 
 def is_tensor(kind: type) -> bool:
-    """Is this a class of tensors?"""
+    """Whether this is a tensor class."""
     return family_of(kind) is Family.TENSOR
 
 
 def is_carrier(kind: type) -> bool:
-    """Is this a class of storages, grad nodes or contexts?"""
+    """Whether this is a class of storages, grad nodes or contexts."""
     return family_of(kind) is Family.CARRIER
 
 
@@ -178,12 +176,12 @@ def namespace(kind: type) -> Any:
 
 
 def is_plain(kind: type) -> bool:
-    """Is this a class of what leaks without tensors?"""
+    """Whether this is a class of objects that can leak without tensors."""
     return full_name(kind) in LEAK_TYPES
 
 
 def is_of_program(one: object) -> bool:
-    """Does this come from elsewhere than what runs tests?"""
+    """Whether this does not come from the test runner."""
     return not module_of(one).startswith(RUNNERS)
 
 

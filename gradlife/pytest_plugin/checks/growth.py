@@ -1,4 +1,4 @@
-"""Does a function leave more and more behind when it is called again and again?"""
+"""Check whether a function leaves more and more behind when called repeatedly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradlife.model.hunt import HuntReport, HuntVerdict
 from gradlife.pytest_plugin.outcomes import messages
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, is_waiting
 
-#: Rounds without which growth is not reported.
+#: Rounds needed to report growth.
 LEAST_ROUNDS = 3
 
 

@@ -1,4 +1,4 @@
-"""Does reading an object of C++ give one Python object, and does what was put on it survive?"""
+"""Check whether reading a C++ object returns one Python object, and whether its attributes survive."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from gradlife.probes.identity import keeps_attribute, keeps_weak_reference
 
-#: Reads that are held at once.
+#: Reads held at once.
 READS = 8
 
 
 def unstable_aspects(getter: Callable[[], object]) -> list[str]:
-    """Return what changes from one read to the next, one sentence each."""
+    """Return what changes between reads, one sentence each."""
     found = []
     held = [getter() for _ in range(READS)]
     different = len({id(one) for one in held})
@@ -22,5 +22,5 @@ def unstable_aspects(getter: Callable[[], object]) -> list[str]:
     if keeps_weak_reference(getter) is False:
         found.append("a weak reference to it dies as soon as no name holds it")
     if keeps_attribute(getter) is False:
-        found.append("an attribute that is put on it is gone when it is read again")
+        found.append("an attribute set on it is gone when it is read again")
     return found

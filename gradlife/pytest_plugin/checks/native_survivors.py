@@ -1,6 +1,7 @@
-"""Tensors and grad nodes that a test leaves in C++ alone, or on an old tensor: no young Python object leads to them.
+"""Find tensors and grad nodes that a test leaves in C++ alone or on an old tensor: no young Python object leads to
+them.
 
-Only if more memory is in use after a test than before it, the blocks of malloc are searched. That takes some 50 ms.
+malloc's blocks are searched only if a test uses more memory at its end than at its start. That takes some 50 ms.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from gradlife.heap.torch_layout.torch import ensure_calibrated
 from gradlife.hunting.snapshots.step_snapshots import native_classes
 from gradlife.pytest_plugin.checks.gc_boundary import TENSOR
 
-#: Bytes that a test must add before a search. For most tests pytest itself adds up to half of that.
+#: Bytes that a test must add before a search. In most tests pytest itself adds up to half of that.
 LEAST = 4096
 
-#: CPU seconds that searches may take: at first, and for each test.
+#: CPU seconds allowed for searches: at first, and per test.
 FIRST, EACH = 2.0, 0.002
 
 
@@ -24,13 +25,13 @@ class NativeSurvivors:
     """The native survivors of each test of a session."""
 
     def __init__(self) -> None:
-        self._before: bytes | None = None  # the objects found by the last search; None: outdated
-        self._level: int | None = None  # of malloc, when the test began
+        self._before: bytes | None = None  # objects found by the last search; None: outdated
+        self._level: int | None = None  # malloc's bytes at the start of the test
         self._credit = FIRST
-        self._cost = 0.0  # of a search
+        self._cost = 0.0  # seconds of one search
 
     def begin(self) -> None:
-        """Begin a test. Call `renew` once its wider fixtures are set up: what they make is not the test's."""
+        """Begin a test. Call `renew` once its wider fixtures are set up: their objects are not the test's."""
         self._credit = min(FIRST, self._credit + EACH)
         if self._before is None:
             self.renew()
@@ -44,13 +45,13 @@ class NativeSurvivors:
             try:
                 ensure_calibrated()
                 self._before = _heap.native_blocks()
-            except RuntimeError:  # memory can't be read here
+            except RuntimeError:  # memory cannot be read here
                 self._credit = 0.0
             self._pay(began)
         self._level = _heap.malloc_bytes()
 
     def outdate(self) -> None:
-        """Discard the count: other code has looked at the heap since."""
+        """Discard the count, because other code has read the heap since."""
         self._before = None
 
     def has_more(self) -> bool:
@@ -59,7 +60,9 @@ class NativeSurvivors:
         return self._level is not None and level is not None and level - self._level >= LEAST
 
     def left(self, may_collect: bool) -> list[tuple[int, str]]:
-        """The addresses of what the test has left, with their families: also what waits for the collector, unless it may run."""
+        """Return the addresses of the test's remaining objects by family, including garbage unless the collector may
+        run.
+        """
         if not self.has_more():
             return []
         if may_collect:

@@ -1,4 +1,4 @@
-"""Counts of living objects, and the tensors that are new."""
+"""Count living objects, and find new tensors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gradlife.hunting.snapshots.step_snapshots import full_name, subclasses, ten
 from gradlife.hunting.snapshots.survivors import new_objects
 from gradlife.pytest_plugin.checks.gc_boundary import has, is_tensor
 
-#: Objects of C++, by what the graph calls them.
+#: The graph's names for C++ objects.
 NATIVE = ("tensor", "storage", "grad_node")
 
-#: New objects of one type whose addresses are asked for.
+#: Most new objects of one type whose addresses are returned.
 MOST = 1000
 
 
@@ -31,16 +31,16 @@ def count(kind: type | str) -> int:
 
 
 class Tensors:
-    """The tensors of now. The collector must rest until the new ones are asked for."""
+    """The tensors alive now. The collector must be disabled until the new ones are requested."""
 
     def __init__(self) -> None:
         ensure_calibrated()
         gc.collect(0)
-        self._mark: list[Any] = [[]]  # among the youngest, unless somebody collects
+        self._mark: list[Any] = [[]]  # among the youngest, unless the collector runs
         self._before = walked()
 
     def new(self) -> list[int]:
-        """The addresses of those that were made since; those that are in C++ alone where no Python object is new."""
+        """Return the addresses of tensors made since; C++ tensors if no Python object is new."""
         youngest = gc.get_objects(generation=0)
         is_told = has(youngest, self._mark)
         found = [id(one) for one in youngest if is_told and is_tensor(type(one))]

@@ -1,4 +1,4 @@
-"""The call phase of a test again: function-scoped fixtures set up anew, all others left as they are."""
+"""Repeat a test's call phase with new function-scoped fixtures and the same wider ones."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import pytest
 
 from gradlife.pytest_plugin.checks.subtests import without_reports
 
-#: Exceptions that end a run of a test, not pytest.
+#: Exceptions that end a run of a test without ending pytest.
 ENDS = (Exception, pytest.skip.Exception, pytest.fail.Exception)
 
-#: Characters of an exception that are shown.
+#: Most characters of an exception.
 MOST_TEXT = 200
 
 
 class NotRepeatable(Exception):
-    """A run that did not pass though the first one did."""
+    """A repeat failed although the first run passed."""
 
 
 class Repeats:
-    """One test that can be run again. To be made while it is set up."""
+    """One test that can be repeated. Create it while the test is set up."""
 
     def __init__(self, item: pytest.Item) -> None:
         self._item = item
-        self._stash = dict(item.stash._storage)  # fixtures read there what plugins noted when the test was set up
+        self._stash = dict(item.stash._storage)  # fixtures read here what plugins recorded at set-up
         self.runs = 1
         self._seconds = 0.0
 
@@ -39,7 +39,7 @@ class Repeats:
         return self._seconds / max(1, self.runs - 1)
 
     def settle(self) -> None:
-        """Tears down what was set up for this test alone, and lets its values go. Raises what the fixtures raise."""
+        """Tear down the test's own fixtures and release their values. Raises what the fixtures raise."""
         item = self._item
         for key, value in self._stash.items():
             item.stash.setdefault(key, value)
@@ -51,7 +51,7 @@ class Repeats:
             forget(item)
 
     def again(self) -> None:
-        """One more run, from set-up to tear-down. Raises `NotRepeatable`."""
+        """Run once more, from set-up to tear-down. Raises `NotRepeatable`."""
         self.runs += 1
         records = kept_records(self._item)
         began = time.monotonic()
@@ -83,14 +83,14 @@ class Repeats:
 
 
 def drop_spent(active: Iterable[Any]) -> None:
-    """A fixture leaves with each wider one that it uses what will tear it down: once it is, that does nothing any more."""
+    """Remove finalizers that fixtures left on wider fixtures and that no longer do anything."""
     for one in active:
         if one.cached_result is not None:
             one._finalizers[:] = [each for each in one._finalizers if not is_spent(each)]
 
 
 def is_spent(finalizer: object) -> bool:
-    """Would this tear down a fixture that is torn down already?"""
+    """Whether this would tear down a fixture that is already torn down."""
     bound = finalizer.func if type(finalizer) is partial else None
     owner = bound.__self__ if isinstance(bound, types.MethodType) else None
     return isinstance(owner, pytest.FixtureDef) and owner.cached_result is None
@@ -116,13 +116,13 @@ def failure_of(item: Any) -> BaseException | None:
 
 
 def kept_records(item: pytest.Item) -> list[tuple[Any, int]]:
-    """pytest's own handlers of log records, with how many they have: each record keeps its arguments."""
+    """Return pytest's log handlers with their record counts: each record keeps its arguments."""
     plugin = item.config.pluginmanager.get_plugin("logging-plugin")
     handlers = (getattr(plugin, name, None) for name in ("caplog_handler", "report_handler"))
     return [(one, len(one.records)) for one in handlers if one is not None]
 
 
 def in_a_line(error: BaseException) -> str:
-    """An exception by the first line of its text."""
+    """Format an exception by the first line of its text."""
     first, *_ = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {first}"[:MOST_TEXT].removesuffix(": ")

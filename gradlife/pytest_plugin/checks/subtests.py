@@ -1,4 +1,4 @@
-"""Subtests of a test that is run again: only the first run reports them."""
+"""Handle subtests of a repeated test: only the first run reports them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 class QuietHooks:
-    """The hooks of a test, but for those that tell of it: what failed is kept here."""
+    """The hooks of a test without those that report; failures are recorded here."""
 
     def __init__(self, hooks: Any) -> None:
         self._hooks = hooks
@@ -21,7 +21,7 @@ class QuietHooks:
         return getattr(self._hooks, name)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keeps the failure of a subtest in a line."""
+        """Record a subtest's failure as one line."""
         if report.failed:
             name = str(getattr(report, "head_line", "") or report.nodeid)
             crash = getattr(report.longrepr, "reprcrash", None)
@@ -33,10 +33,10 @@ class QuietHooks:
 
 @contextmanager
 def without_reports(item: pytest.Item) -> Iterator[QuietHooks]:
-    """Subtests are shown to nobody in here, and those that fail do not fail the test."""
+    """Hide subtests in this block; their failures do not fail the test."""
     session, known = item.session, failures(item.config)
     hooks, counts = QuietHooks(item.ihook), dict(known)
-    vars(session)["gethookproxy"] = lambda path: hooks  # where an item gets its hooks from
+    vars(session)["gethookproxy"] = lambda path: hooks  # from here an item gets its hooks
     try:
         yield hooks
     finally:

@@ -1,4 +1,4 @@
-"""The holders of a test's survivors, and the survivors that are meant to stay."""
+"""Find the holders of a test's survivors, and survivors that are meant to stay."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from gradlife.patterns import diagnose
 from gradlife.pytest_plugin.checks.native_survivors import LEAST
 from gradlife.pytest_plugin.checks.why_alive import Heap, heap_of_now
 
-#: Types whose attributes keep what belongs to a model: gradients, moments.
+#: Types whose attributes legitimately keep a model's data: gradients, moments.
 OPTIMIZER = "torch.optim.optimizer.Optimizer"
 
-#: Who runs tests: what its own objects keep goes when it goes on.
+#: Test runners, whose own objects keep things only until they continue.
 RUNNERS = ("_pytest.", "pluggy.", "xdist.", "pytest_")
 
 
@@ -44,12 +44,12 @@ class Outliving:
 def outliving(
     young: Sequence[int], nodes: Collection[int], recording: Recording, native_survivors: Collection[int] = ()
 ) -> Outliving:
-    """Find what keeps the objects and new grad nodes at these addresses, and what they keep; also large native
-    survivors that no young object shows. Call it in a fork.
+    """Find what keeps the objects and new grad nodes at these addresses, and large native survivors that no young
+    object leads to. Call it in a fork.
     """
     nodes = {*nodes, *native_survivors}
     heap = heap_of_now(recording)
-    if len(heap.graph.find_all(list(nodes))) < len(nodes):  # nothing in Python leads to some
+    if len(heap.graph.find_all(list(nodes))) < len(nodes):  # some are unreachable from Python
         heap = heap_of_now(recording, has_natives=True)
     graph = heap.graph
     fresh = set(graph.find_all(list(young)).values())
@@ -74,7 +74,7 @@ def outliving(
 
 
 def carrying(graph: _heap.Graph, fresh: set[int]) -> set[int]:
-    """Return the young objects that no root reaches, those that alone keep torch objects, and these torch objects."""
+    """Return the unreachable young objects, the young objects that alone keep torch objects, and these torch objects."""
     natives = [node for name, kind, _, _ in graph.census() if kind in NATIVE for node in graph.nodes(kind, name)]
     found = {node for node in fresh if not graph.path(node)}
     for node in natives:
@@ -89,19 +89,19 @@ def carrying(graph: _heap.Graph, fresh: set[int]) -> set[int]:
 
 
 def is_wrapped(graph: _heap.Graph, node: int) -> bool:
-    """Is this a tensor that a Python object shows? An old one's is older than the test, or a wider fixture's."""
+    """Whether a Python object wraps this tensor. An old one belongs to an earlier time or a wider fixture."""
     if graph.kind(node) != "tensor":
         return False
     return any(graph.kind(one) == "python" for one in graph.referrers(node))
 
 
 def has_natives(graph: _heap.Graph, group: Group) -> bool:
-    """Is there a tensor, a storage or a grad node among it?"""
+    """Whether it contains a tensor, a storage or a grad node."""
     return any(graph.kind(node) in NATIVE for node in group.members)
 
 
 def is_of_runner(graph: _heap.Graph, group: Group, fresh: set[int]) -> bool:
-    """Is it kept by what runs the tests, or by a module that was imported meanwhile?"""
+    """Whether the test runner or a newly imported module keeps it."""
     if group.anchor is None:
         return False
     path = graph.path(group.tops[0])
@@ -115,7 +115,7 @@ def is_of_runner(graph: _heap.Graph, group: Group, fresh: set[int]) -> bool:
 
 
 def running_here() -> set[str]:
-    """The functions of this thread that have not returned, as the graph tells them: pytest's, once the test has returned."""
+    """Return this thread's running functions as the graph names them: pytest's, once the test has returned."""
     found = set()
     frame = sys._getframe()
     while frame is not None:
@@ -126,7 +126,7 @@ def running_here() -> set[str]:
 
 
 def finding_of(heap: Heap, group: Group, born: Births) -> Finding:
-    """A group as a finding; one that no root reaches waits for the collector, where this frees it."""
+    """Convert a group to a finding; an unreachable group that the collector can free is garbage."""
     graph = heap.graph
     if group.anchor is None and graph.story(next(iter(group.members)))["lifetime"] == Lifetime.GC.value:
         return garbage_finding(graph, group, 1, heap.noted)
@@ -137,8 +137,8 @@ def finding_of(heap: Heap, group: Group, born: Births) -> Finding:
 
 
 def as_left_once(found: Finding) -> Finding:
-    """A finding whose pattern tells no more than one run shows: what stands in a variable or an attribute was left there, and
-    need not be more after the next one.
+    """Reclassify a finding that one run cannot show to grow: an object in a variable or an attribute may be replaced by
+    the next run.
     """
     if found.kind is not FindingKind.GROWTH or is_in_container(found.trace):
         return found
@@ -147,18 +147,18 @@ def as_left_once(found: Finding) -> Finding:
 
 
 def is_in_container(trace: Trace) -> bool:
-    """Is the last name that Python has on the path to it the item of a container?"""
+    """Whether the last Python reference on the path is an item of a container."""
     names = [step.via for step in trace.steps if step.via.startswith((".", "[")) or "variable" in step.via]
     return bool(names) and names[-1].startswith("[")
 
 
 def unsure(finding: Finding) -> Explained:
-    """Return native survivors that may be older than this test: smaller amounts were not searched for at its start."""
-    return Explained("too little to tell whose it is", "held by native code", round(finding.per_step.bytes))
+    """Explain native survivors that may be older than the test: smaller amounts were not searched for at its start."""
+    return Explained("too small to assign to a test", "held by native code", round(finding.per_step.bytes))
 
 
 def meant(finding: Finding) -> Explained | None:
-    """Return the reason why a survivor is no leak."""
+    """Return why a survivor is no leak, if it is none."""
     steps = finding.trace.steps
     if caches.is_meant(finding):
         return caches.explained(finding)
@@ -175,6 +175,6 @@ def meant(finding: Finding) -> Explained | None:
 
 
 def is_of_library(module: str) -> bool:
-    """Is this a module of torch or of Python's own library?"""
+    """Whether this is a module of torch or of Python's own library."""
     package = module.partition(".")[0]
     return package == "torch" or package in sys.stdlib_module_names

@@ -18,24 +18,24 @@ from gradlife.pytest_plugin.checks.gc_boundary import Family, family_of, has, in
 from gradlife.pytest_plugin.checks.native_survivors import NativeSurvivors
 from gradlife.pytest_plugin.checks.survivors import Outliving, outliving
 
-#: After so many frozen objects, or so many more bytes, the collector is thawed once: an object that was in use when its
-#: test ended may be in a cycle by now.
+#: After this many frozen objects, or this many more bytes, the collector is thawed once: an object that was in use when
+#: its test ended may be in a cycle by now.
 MANY = 50_000
 MUCH = 64 * 1024 * 1024
 
-#: A number above that of any grad node. Asking for nodes since it returns only the next node's number.
+#: A number above that of any grad node, so that a query for later nodes returns only the next node's number.
 NO_NODE = 2**63
 
 BLIND = "the collector was frozen or thawed while the test ran: new objects cannot be distinguished from old ones"
 
 
 class Blind(Exception):
-    """Somebody else froze or thawed the collector since the test began."""
+    """Other code froze or thawed the collector since the test began."""
 
 
 @dataclass
 class Sweep:
-    """A session's tests, one after the other. What a test leaves is old for the next one."""
+    """The tests of a session, one after the other. What a test leaves counts as old for the next one."""
 
     recording: Recording = field(default_factory=lambda: Recording(launcher()))
     is_open: bool = False
@@ -46,7 +46,7 @@ class Sweep:
     _has_torch: bool = False
     _spared: list[weakref.ref[Any]] = field(default_factory=list)  # made by fixtures that outlive the test
     _spared_nodes: set[int] = field(default_factory=set)
-    _first_node: int = 0  # the number of the test's first grad node
+    _first_node: int = 0  # number of the test's first grad node
     _native: NativeSurvivors = field(default_factory=NativeSurvivors)
 
     def begin(self) -> None:

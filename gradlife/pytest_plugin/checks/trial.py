@@ -1,4 +1,4 @@
-"""Is a test free of leaks? It is run again and again; what every counted run leaves behind is hunted by more runs."""
+"""Check whether a test leaks: repeat it, and hunt in further repeats for what every counted run leaves behind."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from gradlife.pytest_plugin.checks.repeats import NotRepeatable, Repeats
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Run, Verdict
 from gradlife.pytest_plugin.settings.marks import Terms
 
-#: Runs of the rounds of the second pass, a look after each; the first that take no longer than so many seconds. What only
-#: gathers for a while, an epoch's results say, is let go in longer ones.
+#: Runs per round of the second pass, with a snapshot after each round; the first choice that fits the time limit.
+#: Longer rounds release objects that accumulate only for a while, such as an epoch's results.
 ROUNDS = ((5, 7, 7, 11), (2, 3, 3, 5), (1, 1, 1, 1))
-SURE_ROUNDS = ((11, 19), (5, 8), (2, 2))  # where every counted run left something that is alive
+SURE_ROUNDS = ((11, 19), (5, 8), (2, 2))  # if every counted run left a living object
 PATIENCE = 3.0
 
-#: Hunts of one test, until one is to be believed.
+#: Hunts of one test until one is reliable.
 TRIES = 3
 
-#: A share of what the runs left that explains it: some rounds end in the middle of what a program does.
+#: The share of survivors that must be explained: some rounds end in the middle of a program's cycle.
 NEARLY = 0.8
 
-#: Runs in which the collector rests, and those in which reads are watched.
+#: Runs with the collector disabled, and runs in which reads are watched.
 COLLECTOR = 3
 WATCHED = 3
 
-#: Bytes that no object of torch's can hide in: its smallest blocks are larger. A run of a test leaves none in between.
+#: Bytes below which no torch object fits, even with its smallest block.
 LEAST_BYTES = 104
 
-#: Bytes a run by which what stands in the place of something is larger than that, if it is: a few numbers more.
+#: Bytes per run by which a replaced object must grow: a few numbers more.
 LEAST_SWELLING = 32
 
 BLIND = "the collector was frozen or thawed while the test ran: new objects cannot be distinguished from old ones"
 
 
 class Trial:
-    """One test that is run again. Its first run is pytest's own."""
+    """One test that can be repeated. Its first run is pytest's own."""
 
     def __init__(self, nodeid: str, repeats: Repeats, terms: Terms, young: Young) -> None:
         self._nodeid = nodeid
@@ -52,7 +52,7 @@ class Trial:
         self._young = young
 
     def result(self) -> Checked:
-        """Runs the test as often as it takes; never raises what the repeats raise."""
+        """Run the test as often as needed; never raises what the repeats raise."""
         plain = Checked(self._nodeid)
         try:
             self._repeats.settle()
@@ -69,7 +69,7 @@ class Trial:
             return replace(plain, verdict=Verdict.NOT_REPEATABLE, trouble=str(error))
 
     def _counted(self) -> tuple[Boundary, list[Boundary]]:
-        """Warms up, then runs the test as often as was asked for, a boundary after each run."""
+        """Warm up, then run the test as often as requested, with a boundary after each run."""
         if self._terms.warmup > 1:
             self._young.begin_again()
         for _ in range(1, self._terms.warmup):
@@ -82,8 +82,8 @@ class Trial:
         return start, counted
 
     def _hunted(self, runs: Sequence[Run]) -> HuntReport:
-        """A hunt that judged its own controls rightly, if one of some does: where new objects stand at the addresses of old
-        ones, a control is missed now and then.
+        """Return a hunt that judged its own controls correctly, if possible: a control is sometimes missed when new
+        objects reuse old addresses.
         """
         for _ in range(TRIES - 1):
             report = self._hunt(runs, ROUNDS)
@@ -92,7 +92,7 @@ class Trial:
         return self._hunt(runs, ROUNDS)
 
     def _hunt(self, runs: Sequence[Run], choice: Sequence[tuple[int, ...]], is_known: bool = False) -> HuntReport:
-        """The second pass: what was seen to grow is named."""
+        """Run the second pass, which names the growing objects."""
         has_cycles = all(run.waiting for run in runs)
         rounds = next((one for one in choice if sum(one) * self._repeats.seconds_a_run < PATIENCE), choice[-1])
         schedule = Schedule(0, rounds, (), (), 1, COLLECTOR if has_cycles else 0, WATCHED, is_known)
@@ -107,25 +107,27 @@ class Trial:
 
 
 def runs_of(start: Boundary, counted: Sequence[Boundary]) -> Iterator[Run]:
-    """Return what each counted run left that is alive at the end."""
+    """Yield what each counted run left that is alive at the end."""
     for before, after in itertools.pairwise([start, *counted]):
         more = (after.malloc or 0) - (before.malloc or 0)
         yield Run(alive(after.tensors), alive(after.others), after.collected, more)
 
 
 def is_growing(runs: Sequence[Run]) -> bool:
-    """Did every run leave a tensor that is alive, and some run nothing that waits for the collector?"""
+    """Whether every run left a living tensor, and some run left no garbage."""
     return all(run.tensors for run in runs) and not all(run.waiting for run in runs)
 
 
 def explains(found: Checked, runs: Sequence[Run]) -> bool:
-    """Were as many tensors found as the runs left? What was replaced after more runs than were counted is not."""
+    """Whether the findings have about as many tensors as the runs left. Objects replaced after more runs than were
+    counted are missing.
+    """
     least = min(run.tensors for run in runs)
     return sum(one.finding.per_step.tensors for one in found.entries) >= least * NEARLY
 
 
 def is_suspect(runs: Sequence[Run], start: Boundary, counted: Sequence[Boundary]) -> bool:
-    """Did every run leave something, or the last one in the place of what an earlier one left, and more?"""
+    """Whether every run left something, or the last run replaced an earlier object by a larger one."""
     kept = [run.tensors + run.others > 0 for run in runs]
     return (
         all(kept)
@@ -137,8 +139,8 @@ def is_suspect(runs: Sequence[Run], start: Boundary, counted: Sequence[Boundary]
 
 
 def may_grow_in_place(start: Boundary, counted: Sequence[Boundary]) -> bool:
-    """May what a run puts in the place of something be larger each time? Its memory, or its graph's, would show in all runs
-    together; that of an accelerator would not.
+    """Whether each run may replace an object by a larger one. Its memory would show in all runs together, except on an
+    accelerator.
     """
     last = counted[-1]
     if start.malloc is None or last.malloc is None or has_accelerator():
@@ -147,7 +149,7 @@ def may_grow_in_place(start: Boundary, counted: Sequence[Boundary]) -> bool:
 
 
 def has_accelerator() -> bool:
-    """Is there memory of torch's that malloc knows nothing of?"""
+    """Whether torch has memory outside malloc."""
     torch = sys.modules.get("torch")
     known = getattr(torch, "accelerator", None) or getattr(torch, "cuda", None)
     return known is not None and bool(known.is_available())

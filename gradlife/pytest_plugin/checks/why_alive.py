@@ -1,4 +1,4 @@
-"""Explain what keeps one object of a test alive, in a forked copy of the process: no graph stays in this one."""
+"""Explain what keeps one object of a test alive, in a forked copy of the process, so that this one keeps no graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gradlife.hunting.snapshots.step_snapshots import StepSnapshot
 from gradlife.model.hunt import Finding, FindingKind, PerStep
 from gradlife.model.trace import Lifetime, Trace
 
-#: Types that keep the variables of a suspended function, and the attribute that shows that it runs.
+#: Types that keep a suspended function's variables, and the attribute that shows that it runs.
 GENERATORS = {"generator": "gi_running", "coroutine": "cr_running", "async_generator": "ag_running"}
 
 KINDS = {
@@ -48,7 +48,7 @@ class Heap:
         return self.named(trace, node)
 
     def named(self, trace: Trace, node: int) -> Finding:
-        """A trace with its name, and the line where the object was made."""
+        """Build a finding from a trace, with its name and the line that made the object."""
         made = self.noted.lines(self.graph, [[node]])
         nbytes = (trace.tensor.storage_bytes if trace.tensor is not None else None) or 0
         kind = KINDS[trace.lifetime]
@@ -57,8 +57,8 @@ class Heap:
         return finding(kind, trace.lifetime, trace, PerStep(), survivors=1, retained_bytes=nbytes, created_at=made)
 
     def beyond_names(self, node: int, referrers: Iterable[Reference]) -> Finding | None:
-        """Explain what keeps a node alive besides variables of running functions: something else, or a cycle. None where
-        that is unknown before they return.
+        """Explain what keeps a node alive besides variables of running functions: another holder, or a cycle. None if
+        that is unknown until they return.
         """
         graph = self.graph
         cycles = []
@@ -74,7 +74,7 @@ class Heap:
         return self.named(own_cycle_trace(graph, node, cycles[0]), node) if cycles else None
 
     def referrers_of(self, obj: object) -> Iterator[Reference]:
-        """Return the referrers of an object with the names of all references; the graph keeps names on shortest paths
+        """Yield the referrers of an object with the names of all references; the graph keeps names on shortest paths
         only.
         """
         _, found = _heap.investigate(obj, False, OWN_FOLDER, (), False, 0)
@@ -85,30 +85,26 @@ class Heap:
 
 
 def is_running(graph: _heap.Graph, node: int) -> bool:
-    """Is this the frame of a function that has not returned?"""
+    """Whether this is the frame of a running function."""
     return graph.kind_and_type(node) == ("root", RUNNING_FRAME)
 
 
 def is_executing(graph: _heap.Graph, node: int) -> bool:
-    """Is this a generator or a coroutine whose function runs at this moment? Its variables are those of a running function."""
+    """Whether this is a generator or coroutine that is executing now. Its variables are those of a running function."""
     found = graph.describe(node)
     if found.kind != "python" or found.type not in GENERATORS:
         return False
-    one: Any = ctypes.cast(
-        found.address, ctypes.py_object
-    ).value  # the copy of the process in which this is asked has it
+    one: Any = ctypes.cast(found.address, ctypes.py_object).value  # runs in the forked copy, which still has it
     return bool(getattr(one, GENERATORS[found.type]))
 
 
 def is_below(graph: _heap.Graph, node: int, above: int) -> bool:
-    """Does every path from a root to a node lead through another one?"""
+    """Whether every path from a root to a node passes through another one."""
     return above in dominators(graph, node)
 
 
 def heap_of_now(recording: Recording, has_natives: bool = False) -> Heap:
-    """The graph with its labels, and what was recorded of creations; with the objects of C++ to which nothing in Python
-    leads where they are asked for.
-    """
+    """Return the labelled graph and the recorded creations; on request with C++ objects unreachable from Python."""
     ensure_calibrated()
     snapshot = StepSnapshot(0, True, opened=_heap.freeze(True, True, OWN_FOLDER, 0, 0, has_natives))
     noted = Noted()

@@ -1,4 +1,4 @@
-"""Leaks that are known: fingerprints in a file, each with a reason, a link and a day until which it is let pass."""
+"""Known leaks: fingerprints in a file, each with a reason, a link and an expiry date."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ SHOWN_DIGITS = 8
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One leak that is known."""
+    """One known leak."""
 
     fingerprint: str
     code: str = ""
     title: str = ""
-    tests: tuple[str, ...] = ()  # that were seen to leak so
+    tests: tuple[str, ...] = ()  # tests that were seen to have this leak
     reason: str = ""
     link: str = ""
-    until: str = ""  # "2027-01-31"; empty: for good
+    until: str = ""  # "2027-01-31"; empty: forever
 
     @property
     def has_expired(self) -> bool:
-        """Is the day over?"""
+        """Whether the date has passed."""
         return bool(self.until) and datetime.date.today() > datetime.date.fromisoformat(self.until)
 
     @property
     def words(self) -> str:
-        """The entry in short: baseline, until 2027-01-31, gh#123: reason."""
+        """Format the entry: baseline, until 2027-01-31, gh#123: reason."""
         parts = ["baseline", f"until {self.until}" if self.until else "", self.link]
         return ", ".join(part for part in parts if part) + (f": {self.reason}" if self.reason else "")
 
@@ -60,7 +60,7 @@ class Baseline:
         return next((one for one in short if fingerprint.startswith(one.fingerprint)), None)
 
     def excuse(self, finding: Finding, nodeid: str) -> tuple[bool, str]:
-        """Is a finding accepted? Return it with the reason why, or why no longer."""
+        """Whether a finding is accepted, with the reason why, or why no longer."""
         known = self.known(finding.fingerprint)
         if known is None or (not has_path(finding) and bare(nodeid) not in known.tests):
             return False, ""
@@ -85,17 +85,17 @@ class Baseline:
 
 
 def has_path(finding: Finding) -> bool:
-    """Does its fingerprint tell it from others? Without a path and a cycle it says little more than a type."""
+    """Whether its fingerprint is specific: without a path or a cycle it says little more than a type."""
     return bool(finding.trace.steps or finding.trace.cycle)
 
 
 def bare(nodeid: str) -> str:
-    """A test's name as it is the same in every run: without the group that xdist adds."""
+    """Return a test's name without xdist's group, equal in every run."""
     return nodeid.partition("@")[0] if "@" in nodeid.rpartition("]")[2] else nodeid
 
 
 def merged(parts: Iterable[Known]) -> Baseline:
-    """Several baselines as one: the tests of both, the earlier day, the first reason and link."""
+    """Merge baselines: the tests of both, the earlier date, the first reason and link."""
     entries: dict[str, Known] = {}
     for one in parts:
         old = entries.get(one.fingerprint)
@@ -104,7 +104,7 @@ def merged(parts: Iterable[Known]) -> Baseline:
 
 
 def both(one: Known, other: Known) -> Known:
-    """Two entries of one leak."""
+    """Merge two entries of one leak."""
     days = [day for day in (one.until, other.until) if day]
     return replace(
         one,
@@ -116,18 +116,18 @@ def both(one: Known, other: Known) -> Known:
 
 
 def read(paths: Sequence[str | os.PathLike[str]], *, may_lack: bool = False) -> Baseline:
-    """The baselines in some files, as one. A file that is none is refused in one line."""
+    """Read the baselines in some files as one. Any other file is refused with a one-line error."""
     return merged(one for path in paths for one in read_one(Path(path), may_lack))
 
 
 def read_one(path: Path, may_lack: bool) -> list[Known]:
-    """The entries of a file."""
+    """Read a file's entries."""
     if may_lack and not path.exists():
         return []
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(document, dict):
-            raise ValueError('it is no object with "format" and "entries"')
+            raise ValueError('it is not an object with "format" and "entries"')
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
         found = [entry_of(item) for item in document["entries"]]
@@ -137,12 +137,12 @@ def read_one(path: Path, may_lack: bool) -> list[Known]:
         ) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         why = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
-        raise UsageError(f"{path} is no baseline: {why}") from None
+        raise UsageError(f"{path} is not a baseline: {why}") from None
     return found
 
 
 def entry_of(item: dict[str, Any]) -> Known:
-    """One entry; people edit them, so that what is no field, and no day, is shown. Raises ValueError."""
+    """Parse one entry. People edit them, so unknown fields and bad dates are reported. Raises ValueError."""
     unknown = sorted(item.keys() - {one.name for one in fields(Known)})
     if unknown:
         raise ValueError(f"an entry has no {unknown[0]!r}, but {', '.join(one.name for one in fields(Known))}")
@@ -150,12 +150,12 @@ def entry_of(item: dict[str, Any]) -> Known:
     try:
         datetime.date.fromisoformat(found.until or "2000-01-01")
     except ValueError:
-        raise ValueError(f"\"until\": {found.until!r} is no day such as '2027-03-01'") from None
+        raise ValueError(f"\"until\": {found.until!r} is not a day such as '2027-03-01'") from None
     return found
 
 
 def updated(baseline: Baseline, checked: Sequence[Checked]) -> Baseline:
-    """The baseline with what leaks now, and without what no longer does where its tests were all checked."""
+    """Return the baseline with current leaks, and without those that fully checked tests no longer have."""
     gone = {one.fingerprint for one in baseline.unused(checked)}
     now = list(leaks_of(checked))
     kept = [whole(one, now) for one in baseline.entries.values() if one.fingerprint not in gone]
@@ -163,7 +163,7 @@ def updated(baseline: Baseline, checked: Sequence[Checked]) -> Baseline:
 
 
 def whole(known: Known, leaks: Iterable[Known]) -> Known:
-    """An entry with all digits of its fingerprint, if it was written with the first ones only and leaks now."""
+    """Complete the fingerprint of an entry that was written with its first digits and leaks now."""
     if len(known.fingerprint) < SHOWN_DIGITS:
         return known
     longer = (one.fingerprint for one in leaks if one.fingerprint.startswith(known.fingerprint))
@@ -171,7 +171,7 @@ def whole(known: Known, leaks: Iterable[Known]) -> Known:
 
 
 def leaks_of(checked: Iterable[Checked]) -> Iterator[Known]:
-    """An entry for each leak that a test has now."""
+    """Return an entry for each leak of a test."""
     for one in checked:
         for entry in one.of(Section.NEW, Section.LIBRARY, Section.KNOWN):
             finding = entry.finding
@@ -180,7 +180,7 @@ def leaks_of(checked: Iterable[Checked]) -> Iterator[Known]:
 
 
 def dumps(baseline: Baseline) -> str:
-    """Return the baseline as text: one entry a line, in a fixed order, so that files of several branches merge."""
+    """Return the baseline as text: one entry per line in a fixed order, so that branches merge."""
     rows = sorted(baseline.entries.values(), key=lambda one: (one.tests, one.fingerprint))
     lines = ",\n".join(f"  {json.dumps(asdict(one), ensure_ascii=False)}" for one in rows)
     return f'{{"format": "{FORMAT}",\n "entries": [\n{lines}\n ]}}\n'

@@ -1,4 +1,4 @@
-"""The class of a finding: new, a library's, known, within the limits, or only shown."""
+"""Classify a finding: new, a library's, known, within the limits, or shown only."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gradlife.pytest_plugin.outcomes.results import Entry, Section, amount_of, i
 from gradlife.pytest_plugin.settings.marks import Terms
 from gradlife.pytest_plugin.settings.options import ALLOW, WARN
 
-#: Hexadecimal digits of a fingerprint that name it.
+#: Leading digits of a fingerprint that identify it.
 LEAST_DIGITS = 6
 
-#: A link of PyTorch's own tracker may be written short.
+#: Short form of links to PyTorch's tracker.
 SHORT_LINKS = {"pt#": "pytorch/pytorch#"}
 
 
 def sorted_out(findings: Sequence[Finding], nodeid: str, terms: Terms, baseline: Baseline) -> tuple[Entry, ...]:
-    """Each finding in its section; those without an excuse as new."""
+    """Assign each finding to its section; those without an excuse are new."""
     entries = [sorted_one(one, nodeid, terms, baseline) for one in findings]
     if is_within(entries, terms):
         entries = [within(one, terms) for one in entries]
@@ -30,7 +30,7 @@ def sorted_out(findings: Sequence[Finding], nodeid: str, terms: Terms, baseline:
 
 
 def sorted_one(finding: Finding, nodeid: str, terms: Terms, baseline: Baseline) -> Entry:
-    """The section of one finding, without its limits."""
+    """Return the section of one finding, ignoring limits."""
     if is_waiting(finding) and terms.cycles == ALLOW:
         return Entry(finding, Section.WITHIN, "cycles are allowed")
     known, why = baseline.excuse(finding, nodeid)
@@ -47,14 +47,14 @@ def sorted_one(finding: Finding, nodeid: str, terms: Terms, baseline: Baseline) 
 
 
 def is_allowed(finding: Finding, terms: Terms) -> bool:
-    """Does the marker name it, or everything until a day?"""
+    """Whether the marker names it, or allows everything until a date."""
     if not terms.allow:
         return terms.until is not None
     return any(names(one, finding) for one in terms.allow)
 
 
 def names(allowed: str, finding: Finding) -> bool:
-    """Is this the finding: by its fingerprint, its code, or a library's version with a link?"""
+    """Whether a name means this finding: its fingerprint, its code, or a library version with a link."""
     if allowed == finding.code:
         return True
     if len(allowed) >= LEAST_DIGITS and re.fullmatch("[0-9a-f]+", allowed):
@@ -83,7 +83,7 @@ def allowance(terms: Terms) -> str:
 
 
 def is_within(entries: Sequence[Entry], terms: Terms) -> bool:
-    """Do all that are no cycles stay below the limits together?"""
+    """Whether all findings except cycles together stay within the limits."""
     counted = [one for one in entries if one.section in (Section.NEW, Section.LIBRARY) and not is_waiting(one.finding)]
     if not counted or (terms.tensors, terms.bytes) == (0, 0):
         return False
@@ -94,7 +94,7 @@ def is_within(entries: Sequence[Entry], terms: Terms) -> bool:
 
 
 def within(entry: Entry, terms: Terms) -> Entry:
-    """The entry as one that the limits let pass."""
+    """Mark the entry as within the limits."""
     if entry.section not in (Section.NEW, Section.LIBRARY) or is_waiting(entry.finding):
         return entry
     parts = [

@@ -1,4 +1,4 @@
-"""Annotations for GitHub: a leak stands beside the line that made what leaks, in the view of a change."""
+"""Annotations for GitHub: show a leak beside the line that made the survivors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACE = re.compile(r"(.+):(\d+)(?: in .*)?")
 
 
 def lines(suite: SuiteResult, root: Path) -> Iterator[str]:
-    """A workflow command for each leak that is new, and for each entry of the baseline that has expired."""
+    """Return a workflow command for each new leak and each expired baseline entry."""
     for one in suite.checked:
         for entry in one.guilty:
             yield annotation(one, entry, root, "error" if one.is_failure and not suite.is_updating else "warning")
@@ -25,7 +25,7 @@ def lines(suite: SuiteResult, root: Path) -> Iterator[str]:
 
 
 def annotation(checked: Checked, entry: Entry, root: Path, level: str) -> str:
-    """One leak at its place."""
+    """Annotate one leak."""
     file, line = place_of(checked, entry, root)
     title = escaped_property(f"{entry.finding.code} {entry.finding.title}")
     lines = [messages.brief(entry.finding), *messages.sentences(entry.finding.trace, entry.finding.created_at)]

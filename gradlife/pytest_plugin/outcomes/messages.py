@@ -1,6 +1,6 @@
-"""The message of a failing test: the leak in one line, then each leak as the first screen of a hunt shows it.
+"""The message of a failing test: a headline, then each leak as on the first screen of a hunt.
 
-At -vv it has the counted runs, and the trace from the survivor to its holder in sentences.
+At -vv it also has the counted runs, and the trace from the survivor to its holder in sentences.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gradlife.reports.hunt.first_screen import plain_blocks
 from gradlife.reports.hunt.sentences import amounts, folded, named
 from gradlife.reports.values import counted, size
 
-#: Lines of a message unless more are asked for, and how wide one is.
+#: Default number of lines of a message, and their width.
 LINES, WIDTH = 12, 80
-#: Leaks in it; the headline counts all.
+#: Leaks shown; the headline counts all.
 MOST_LEAKS = 3
-#: The verbosity from which all is told.
+#: The verbosity at which everything is shown.
 IN_FULL = 2
 
 FATES = {
@@ -33,7 +33,7 @@ FATES = {
 
 
 def headline(checked: Checked) -> str:
-    """Return the leak in one line: 1 leak (held), 1 tensor and 4.0 MiB a run: GL402 …  [7c1e]"""
+    """Return the headline: 1 leak (held), 1 tensor and 4.0 MiB a run: GL402 … [7c1e]"""
     found = checked.guilty
     if not found:
         return f"gradlife could not tell: {checked.trouble}"
@@ -55,13 +55,13 @@ def quantity(finding: Finding) -> str:
 
 
 def failure(checked: Checked, verbosity: int = 0) -> str:
-    """Return the message of a failing test, in so much detail as pytest was asked for."""
+    """Return the message of a failing test in the detail of pytest's verbosity."""
     is_short = verbosity < IN_FULL and checked.guilty
     return "\n".join(short_lines(checked) if is_short else full_lines(checked))
 
 
 def short_lines(checked: Checked) -> Iterator[str]:
-    """The headline, then each leak: its cause, the line that stores, the change, the path."""
+    """Yield the headline, then for each leak its cause, the line that stores it, the change, the path."""
     guilty = checked.guilty[:MOST_LEAKS]
     reasons = (part for one in guilty for part in (one.why, one.finding.diagnosis.library) if part)
     foot = [*(f"Note: {reason}" for reason in dict.fromkeys(reasons)), "Details: pytest -vv"]
@@ -74,7 +74,7 @@ def short_lines(checked: Checked) -> Iterator[str]:
 
 
 def full_lines(checked: Checked) -> Iterator[str]:
-    """The headline, the runs, each leak."""
+    """Yield the headline, the runs, and each leak in full."""
     yield headline(checked)
     yield ""
     yield from table(checked.runs)
@@ -129,7 +129,7 @@ def advice(finding: Finding) -> Iterator[str]:
 
 
 def sentences(trace: Trace, created_at: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the trace as sentences, from the survivor outwards; each line ends where the next begins."""
+    """Yield the trace as sentences, from the survivor outwards; each line starts where the previous one ends."""
     made = f" (made at {', called from '.join(created_at)})" if created_at else ""
     last = trace.steps[-1] if trace.steps else None
     shown = named(last) if last is not None else f"{trace.object} {trace.detail}".strip()
@@ -139,7 +139,7 @@ def sentences(trace: Trace, created_at: Sequence[str] = ()) -> Iterator[str]:
     elif trace.cycle:
         yield f"{shown}{made} is held by nothing but a cycle"
         yield from ring_lines(trace.cycle)
-        yield from (f"  on it hangs {words(step)} of {named(step)}" for step in trace.tail[:-1])
+        yield from (f"  the cycle leads to {words(step)} of {named(step)}" for step in trace.tail[:-1])
         yield from (f"  {leg}" for leg in trace.legs)
     elif trace.ledger.native:
         yield f"{shown}{made} is held by native code: {trace.ledger.native[0].description}"
@@ -148,21 +148,21 @@ def sentences(trace: Trace, created_at: Sequence[str] = ()) -> Iterator[str]:
 
 
 def held_lines(steps: Sequence[Step]) -> Iterator[str]:
-    """The path from the survivor to the root."""
+    """Yield the path from the survivor to the root."""
     for number in range(len(steps) - 2, -1, -1):
         end = ", which is held by" if number else ""
         yield f"  {reference(steps[number])}{end}"
 
 
 def ring_lines(cycle: Sequence[Step]) -> Iterator[str]:
-    """Each object of a cycle, and how it refers to the next."""
+    """Yield each object of a cycle and its reference to the next."""
     for number, step in enumerate(cycle):
         after = cycle[(number + 1) % len(cycle)]
         yield f"  {named(step)} refers by {words(step)} to {after.object}"
 
 
 def reference(step: Step) -> str:
-    """A reference as one says it: attribute 'losses' of Trainer."""
+    """Format a reference: attribute 'losses' of Trainer."""
     if (step.kind, step.object) == ("root", FIXTURE):
         return f"fixture {step.detail}"
     return f"{words(step)} of {named(step)}"

@@ -1,4 +1,4 @@
-"""Tells of all tests that were checked: at the end of the run, in files, on GitHub."""
+"""Report all checked tests: at the end of the run, in files, on GitHub."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMAT = "gradlife.pytest/1"
 
 
 class Reporter:
-    """Hears of every test of a session."""
+    """Collect the results of every test of a session."""
 
     def __init__(self, config: pytest.Config, options: Options, baseline: Baseline) -> None:
         self._config = config
@@ -33,7 +33,7 @@ class Reporter:
         self._written: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Takes the result that came with a report; of a test that is run again the last one counts."""
+        """Take the result attached to a report; if a test is run again, the last one counts."""
         text = getattr(report, ATTRIBUTE, None)
         if text is not None:
             item = json.loads(text)
@@ -43,12 +43,12 @@ class Reporter:
 
     @property
     def suite(self) -> SuiteResult:
-        """All results so far."""
+        """Return the results so far."""
         return SuiteResult(tuple(self._checked.values()), self._baseline, self._options.update_baseline)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Writes files; one that cannot be written is reported and fails the run."""
+        """Write files; a file that cannot be written is reported and fails the run."""
         options, result = self._options, self.suite
         try:
             if options.report is not None:
@@ -66,7 +66,7 @@ class Reporter:
         self._written.append(path)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """The section at the end of the run."""
+        """Print the section at the end of the run."""
         result = self.suite
         lines = list(summary.lines(result, self._config.get_verbosity()))
         lines += [f"written to {path}" for path in self._written]

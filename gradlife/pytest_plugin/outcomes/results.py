@@ -13,7 +13,7 @@ from gradlife.model.hunt_codec import encode_finding, finding_item, no_text
 from gradlife.model.trace import Trace
 from gradlife.pytest_plugin.settings.options import FAIL
 
-#: The attribute of a report under which the result of a test travels, as text: xdist sends nothing but plain values on.
+#: The report attribute that carries a test's result as text: xdist transmits only plain values.
 ATTRIBUTE = "gradlife_leaks"
 
 
@@ -23,7 +23,7 @@ class Verdict(StrEnum):
     CLEAN = "clean"
     LEAK = "leak"
     INCONCLUSIVE = "inconclusive"
-    NOT_REPEATABLE = "not repeatable"  # a repeat failed where the first run passed: no leak
+    NOT_REPEATABLE = "not repeatable"  # a repeat failed after a passing first run: no leak
 
 
 class Section(StrEnum):
@@ -31,14 +31,14 @@ class Section(StrEnum):
 
     NEW = "new"
     LIBRARY = "library"
-    CYCLE = "waiting"  # for the collector, which is only reported, as asked
+    CYCLE = "waiting"  # waits for the collector, and is only reported, as requested
     KNOWN = "known"  # in the baseline, or allowed by the marker
     WITHIN = "within limits"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A finding in its section, and why it is in that one."""
+    """A finding with its section and the reason for it."""
 
     finding: Finding
     section: Section = Section.NEW
@@ -47,12 +47,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The survivors of one counted run."""
+    """What one counted run left."""
 
     tensors: int  # Python objects, alive at the end of all runs
     others: int  # storages, grad nodes, contexts
-    waiting: int  # of both, in cycles that the collector had to free
-    bytes: int = 0  # more in use of what malloc gives out
+    waiting: int  # of both, in cycles that the collector freed
+    bytes: int = 0  # growth of malloc's bytes in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +67,22 @@ class Checked:
     verdict: Verdict = Verdict.CLEAN
     entries: tuple[Entry, ...] = ()
     explained: tuple[Explained, ...] = ()
-    runs: tuple[Run, ...] = ()  # the counted ones
+    runs: tuple[Run, ...] = ()  # counted runs only
     trouble: str = ""
     limits: tuple[str, ...] = ()
 
     def of(self, *sections: Section) -> list[Entry]:
-        """The entries of some sections."""
+        """Return the entries of some sections."""
         return [one for one in self.entries if one.section in sections]
 
     @property
     def guilty(self) -> list[Entry]:
-        """The findings for which the test fails, or would fail."""
+        """Return the findings for which the test fails, or would fail."""
         return self.of(Section.NEW, Section.LIBRARY)
 
     @property
     def is_failure(self) -> bool:
-        """Does the test fail because of the check? A check without a verdict does not count as passed."""
+        """Whether the check fails the test. A check without a verdict does not pass."""
         return self.mode == FAIL and bool(self.guilty or self.verdict is Verdict.INCONCLUSIVE)
 
 
@@ -123,5 +123,5 @@ def amount_of(entries: list[Entry]) -> PerStep:
 
 
 def is_waiting(finding: Finding) -> bool:
-    """Does it only wait for the collector?"""
+    """Whether it only waits for the collector."""
     return finding.kind is FindingKind.NEEDS_GC

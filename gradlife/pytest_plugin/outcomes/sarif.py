@@ -1,4 +1,4 @@
-"""Leaks of tests as SARIF, for code scanning: at the line that made what leaks, or at the test."""
+"""Leaks of tests as SARIF for code scanning, at the line that made the survivors or at the test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradlife.reports.source_places import Place
 
 
 def text(suite: SuiteResult, root: Path, exit_status: int) -> str:
-    """The document: what is new, as an error where it fails its test. What is known is left out."""
+    """Return the document: new leaks, as errors if they fail their test. Known leaks are left out."""
     results = tuple(result(one, entry, root) for one in suite.checked for entry in one.guilty)
     troubles = [f"{one.nodeid}: {one.trouble}" for one in suite.checked if one.trouble]
     kept = tuple(one for one in results if one.places)
@@ -25,7 +25,7 @@ def text(suite: SuiteResult, root: Path, exit_status: int) -> str:
 
 
 def result(checked: Checked, entry: Entry, root: Path) -> Result:
-    """One leak of a test."""
+    """Encode one leak of a test."""
     finding = entry.finding
     lines = [f"{checked.nodeid} leaks {brief(finding)}.", *sentences(finding.trace, finding.created_at)]
     return finding_result(finding, list(places(checked, entry, root)), lines, checked.is_failure)

@@ -1,4 +1,4 @@
-"""The section at the end of a run: what is new, what is known, whose it is, and what was explained."""
+"""The section at the end of a run: new and known leaks, libraries' leaks, and explained growth."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gradlife.pytest_plugin.outcomes.baseline import SHOWN_DIGITS, Baseline, Kno
 from gradlife.pytest_plugin.outcomes.results import Checked, Entry, Section, Verdict
 from gradlife.reports.values import counted
 
-#: Lines of findings that are shown unless more are asked for.
+#: Default number of finding lines.
 MOST = 10
 
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """All tests that were checked, and what was known before."""
+    """All checked tests, and the baseline."""
 
     checked: tuple[Checked, ...]
     baseline: Baseline
@@ -24,7 +24,7 @@ class SuiteResult:
 
     @property
     def totals(self) -> dict[str, int]:
-        """Counts of tests by their verdicts, and of findings by their sections."""
+        """Count tests by verdict and findings by section."""
         tests = {one.nodeid for one in self.checked}
         leaking = {one.nodeid for one in self.checked if one.verdict is Verdict.LEAK}
         sections = {section.value: sum(len(one.of(section)) for one in self.checked) for section in Section}
@@ -37,7 +37,7 @@ class SuiteResult:
 
 
 def lines(suite: SuiteResult, verbosity: int = 0) -> Iterator[str]:
-    """One line when quiet; ten of findings; all of them, with their traces, at -vv."""
+    """Yield the section: one line if quiet; by default ten findings; at -vv all of them with traces."""
     if not suite.checked and not suite.baseline.expired:
         return
     yield headline(suite)
@@ -51,7 +51,7 @@ def lines(suite: SuiteResult, verbosity: int = 0) -> Iterator[str]:
 
 
 def headline(suite: SuiteResult) -> str:
-    """120 tests checked: 2 new · 1 known · 1 explained."""
+    """Return the headline: 120 tests checked: 2 new · 1 known · 1 explained."""
     totals = suite.totals
     parts = [f"{totals[section.value]} {section.value}" for section in Section if totals[section.value]]
     names = ("explained", Verdict.INCONCLUSIVE.value, Verdict.NOT_REPEATABLE.value)
@@ -63,7 +63,7 @@ def headline(suite: SuiteResult) -> str:
 
 
 def problem_lines(suite: SuiteResult) -> Iterator[list[str]]:
-    """Tests that could not be judged, entries of the baseline that are past."""
+    """Yield tests without a verdict and expired baseline entries."""
     for one in suite.checked:
         if one.trouble:
             yield [f"{one.verdict.value:<15} {one.nodeid}: {one.trouble}"]
@@ -74,12 +74,12 @@ def problem_lines(suite: SuiteResult) -> Iterator[list[str]]:
 
 
 def entry_words(known: Known) -> str:
-    """An entry of the baseline in a line."""
+    """Format a baseline entry as one line."""
     return f"{known.fingerprint[:SHOWN_DIGITS]} {known.code} {known.title} ({known.words})"
 
 
 def finding_lines(suite: SuiteResult, with_traces: bool) -> Iterator[list[str]]:
-    """Findings by their sections, the worst first; then what was explained."""
+    """Yield findings by section, the worst first; then explained growth."""
     for section in Section:
         for one in suite.checked:
             yield from (row(one, entry, with_traces) for entry in one.of(section))
@@ -89,7 +89,7 @@ def finding_lines(suite: SuiteResult, with_traces: bool) -> Iterator[list[str]]:
 
 
 def row(checked: Checked, entry: Entry, with_trace: bool) -> list[str]:
-    """A finding in a line, or with its trace."""
+    """Format a finding as one line, or with its trace."""
     library = entry.finding.diagnosis.library
     why = "; ".join(part for part in (entry.why, library) if part)
     text = f"{entry.section.value:<15} {checked.nodeid}: {messages.brief(entry.finding)}" + (

@@ -1,4 +1,4 @@
-"""Is a file one of lifetime stories? Asked of every Python file of a folder that is collected, so that it has to be cheap."""
+"""Recognize files of lifetime stories. Every collected Python file is checked, so it must be cheap."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 IMPORT = re.compile(rb"^(?:from|import) +gradlife(?:\.scenario\b| +import +scenario\b)", re.MULTILINE)
 MARK = b"scenario"
 
-#: Bytes of a file in which its imports stand.
+#: Leading bytes of a file that contain its imports.
 HEAD = 64 * 1024
 
 
 def is_of_stories(path: Path, config: pytest.Config) -> bool:
-    """Does it import what stories import, and is it none of pytest's own test files?"""
+    """Whether it imports what stories import and is not one of pytest's own test files."""
     if path.suffix != ".py" or path.name.startswith("_"):
         return False
     if path.name == "conftest.py" or any(path.match(pattern) for pattern in config.getini("python_files")):
@@ -25,7 +25,7 @@ def is_of_stories(path: Path, config: pytest.Config) -> bool:
 
 
 def imports_scenario(path: Path) -> bool:
-    """Does it import `gradlife.scenario`?"""
+    """Whether it imports `gradlife.scenario`."""
     try:
         with path.open("rb", buffering=0) as file:
             head = file.read(HEAD)

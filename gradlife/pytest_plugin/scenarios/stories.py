@@ -1,4 +1,4 @@
-"""Lifetime stories as tests: one for each story of a scenario file and each system, run in a child as `gradlife run` does."""
+"""Lifetime stories as tests: one for each story and each system, run in a child as `gradlife run` does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAME = "gradlife-stories"
 
 
 class StoryServers:
-    """The fork servers of a session, each started when it is first needed."""
+    """The fork servers of a session, each started on first use."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -43,7 +43,7 @@ class StoryServers:
         return load(self._server(WorkerSpec("")), path)
 
     def run(self, story: Story, backend: Backend) -> ScenarioRun:
-        """Tells a story in a child of its own, or from a recording."""
+        """Run a story in its own child, or read it from a recording."""
         if isinstance(backend, RecordedBackend):
             check_fit([story], backend)
             return recorded_run(story, backend)
@@ -77,7 +77,7 @@ class StoryFile(pytest.File):
     """A scenario file."""
 
     def collect(self) -> Iterator[StoryItem]:
-        """A test for each story on each system."""
+        """Create a test for each story on each system."""
         servers = servers_of(self.config)
         try:
             stories = servers.stories_in(self.path)
@@ -93,7 +93,7 @@ class StoryFile(pytest.File):
 
 
 class Contradicted(Exception):
-    """A story that went otherwise than it declares, in words."""
+    """A story contradicts its declarations; in words."""
 
 
 class StoryItem(pytest.Item):
@@ -110,7 +110,7 @@ class StoryItem(pytest.Item):
         self.extra_keyword_matches.update(filter(None, (info.suite, info.pattern, *info.origin)))
 
     def runtest(self) -> None:
-        """Tells it, and holds what the probes read against what it declares."""
+        """Run the story and compare its readings with its declarations."""
         backend = self._system.backend
         if backend is None:
             raise skipped(self._system.trouble)

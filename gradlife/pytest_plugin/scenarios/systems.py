@@ -1,4 +1,4 @@
-"""The systems that lifetime stories run on: those of `gradlife run`, or those that the command line names."""
+"""The systems that lifetime stories run on: those of `gradlife run`, or those named on the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradlife.backends.base import Backend
 from gradlife.backends.registry import DEFAULT_BACKENDS, get_backend
 from gradlife.errors import GradlifeError, MissingDependencyError
 
-#: The argument of tests that stands for the name of each of them.
+#: The test argument that receives each system's name.
 ARGUMENT = "gradlife_backend"
 
 
@@ -36,7 +36,7 @@ def systems_of(config: pytest.Config) -> tuple[System, ...]:
 
 
 def system(name: str, is_named: bool) -> System:
-    """The one of this name."""
+    """Return the system of this name."""
     try:
         return System(name, get_backend(name))
     except MissingDependencyError as error:
@@ -48,5 +48,5 @@ def system(name: str, is_named: bool) -> System:
 
 
 def parametrise(metafunc: pytest.Metafunc) -> None:
-    """Runs a test of one's own once for each."""
+    """Run a user's own test once for each system."""
     metafunc.parametrize(ARGUMENT, [one.param for one in systems_of(metafunc.config)])

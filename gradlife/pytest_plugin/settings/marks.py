@@ -1,4 +1,4 @@
-"""The marker ``no_leaks``: what it says, checked when tests are collected."""
+"""The marker ``no_leaks``: its arguments, checked at collection."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ MARKER = "no_leaks"
 
 DESCRIPTION = (
     f"{MARKER}(tensors=0, bytes=0, cycles='fail', repeat=7, warmup=2, allow=[], until='', reason=''): "
-    "the test is run again and again; it fails if every counted run leaves more behind than so many tensors and bytes. "
-    "With nothing said of them, cycles that wait for the collector fail it from 4 KiB a run on."
+    "repeats the test, and fails it if every counted run leaves more tensors or bytes behind than allowed. "
+    "By default, cycles that wait for the collector fail it from 4 KiB a run on."
 )
 
 
 class BadMarker(Exception):
-    """A marker that says what makes no sense, in a line."""
+    """A marker with wrong arguments; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a test's marker. Limits are per counted run; None is no limit of this kind."""
+    """The terms of a test's marker. Limits are per counted run; None means no limit."""
 
     tensors: int | None = 0
     bytes: int | None = 0
-    cycles: str = FAIL  # "fail", "warn", "allow": tensors in cycles that wait for the collector
+    cycles: str = FAIL  # "fail", "warn", "allow": for tensors in collectable cycles
     repeat: int = 7  # counted runs
     warmup: int = 2
     allow: tuple[str, ...] = ()  # fingerprints, codes, "torch>=2.10:pt#94990"
-    until: datetime.date | None = None  # so long what is allowed is; with nothing named, everything
+    until: datetime.date | None = None  # allowed until this date; everything if nothing is named
     reason: str = ""
     mode: str = FAIL  # or "warn"
     how: str = "marker"  # or "--leaks", "--leaks-repeat"
-    least_cycle: int = 0  # bytes a run: smaller cycles are only reported
+    least_cycle: int = 0  # bytes per run: smaller cycles are only reported
 
     @property
     def has_expired(self) -> bool:
-        """Is the day over until which leaks were allowed?"""
+        """Whether the date until which leaks were allowed has passed."""
         return self.until is not None and datetime.date.today() > self.until
 
 
-#: The options that check tests without a marker: after one run, or by running them again.
+#: Options that check tests without a marker: after one run, or by repeating them.
 SWEPT, REPEATED = "--leaks", "--leaks-repeat"
 
-#: Bytes that each run of a test must leave in cycles, to fail for it where nothing is said of cycles.
+#: Least bytes in cycles that each run must leave to fail a test whose marker does not mention cycles.
 LEAST_CYCLE = 4096
 
-#: The key under which an item keeps its terms.
+#: The key of an item's terms.
 TERMS = pytest.StashKey[Terms]()
 
 #: The fixture that asserts lifetimes.
@@ -60,12 +60,12 @@ FIXTURE = "lifetimes"
 
 
 def is_concerned(item: pytest.Item) -> bool:
-    """Does a test ask for anything itself?"""
+    """Whether a test itself asks for a check."""
     return MARKER in item.keywords or FIXTURE in getattr(item, "fixturenames", ())
 
 
 def terms_of(item: pytest.Item) -> Terms | None:
-    """The terms of a test's marker, the closest one; None where it has none. Raises `BadMarker`."""
+    """Read the terms of a test's closest marker; None if it has none. Raises `BadMarker`."""
     mark = item.get_closest_marker(MARKER)
     if mark is None:
         return None
@@ -82,14 +82,14 @@ def terms_of(item: pytest.Item) -> Terms | None:
 
 
 def count(name: str, value: object) -> int:
-    """A number that is none below 0."""
+    """Read an argument that is a non-negative number."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise BadMarker(f"{MARKER}({name}={value!r}): a whole number from 0 on")
     return value
 
 
 def count_of_runs(name: str, value: object) -> int:
-    """A number that is none below 1."""
+    """Read an argument that is a number of at least 1."""
     if count(name, value) == 0:
         raise BadMarker(f"{MARKER}({name}=0): at least one run is counted")
     return count(name, value)

@@ -1,4 +1,4 @@
-"""The plugin's command line, and what it comes to."""
+"""The plugin's command line and its options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FAIL, WARN, ALLOW = "fail", "warn", "allow"
 
 
 class LeaksAction(argparse.Action):
-    """``--leaks`` and ``--leaks=warn``. What else comes behind it is a path: `pytest --leaks tests` means both."""
+    """``--leaks`` and ``--leaks=warn``. Any other value is a path: `pytest --leaks tests` means both."""
 
     def __call__(
         self,
@@ -22,7 +22,7 @@ class LeaksAction(argparse.Action):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
-        """Keeps the mode, and the path apart."""
+        """Store the mode, or keep the path for `take_path`."""
         is_mode = values in (FAIL, WARN)
         setattr(namespace, self.dest, values if is_mode else FAIL)
         namespace.leaks_path = None if is_mode or values == self.const else values
@@ -45,40 +45,40 @@ def add_options(parser: pytest.Parser) -> None:
         type=positive,
         default=None,
         metavar="N",
-        help="call every test again until N runs are counted: what each of them leaves behind is a leak",
+        help="repeat every test until N runs are counted: what each run leaves behind is a leak",
     )
     group.addoption(
         "--leaks-cycles",
         choices=(FAIL, WARN, ALLOW),
         default=None,
-        help="with --leaks: what becomes of tensors in cycles that wait for the collector (fail, from 4 KiB on)",
+        help="with --leaks: how to judge tensors in cycles that wait for the collector (fail, from 4 KiB on)",
     )
     group.addoption(
         "--leaks-baseline",
         action="append",
         default=[],
         metavar="FILE",
-        help="leaks that are known: only others fail; may be given several times, for the parts of a divided suite",
+        help="a file of known leaks: only others fail; may be given several times, for the parts of a divided suite",
     )
     group.addoption(
         "--leaks-update-baseline", action="store_true", help="write what leaks now to the (first) baseline, and pass"
     )
-    group.addoption("--leaks-report", default=None, metavar="FILE", help="write everything that was found as JSON")
+    group.addoption("--leaks-report", default=None, metavar="FILE", help="write all findings as JSON")
     group.addoption("--leaks-sarif", default=None, metavar="FILE", help="write new leaks as SARIF, for code scanning")
     group.addoption(
         "--gradlife-backend",
         action="append",
         default=[],
         metavar="NAME",
-        help="a system that lifetime stories run on, and that the argument gradlife_backend stands for; may be given "
-        "several times (those that gradlife run compares)",
+        help="a system for lifetime stories and for the argument gradlife_backend; may be given several times "
+        "(those that gradlife run compares)",
     )
 
 
 def positive(text: str) -> int:
-    """A number of runs."""
+    """Parse a number of runs."""
     if not text.isascii() or not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of runs")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs")
     return int(text)
 
 
@@ -96,12 +96,12 @@ class Options:
 
     @property
     def checks_all(self) -> bool:
-        """Are tests without a marker checked, too?"""
+        """Whether tests without a marker are checked, too."""
         return self.leaks is not None or self.repeat is not None
 
     @property
     def is_any(self) -> bool:
-        """Is there anything to do or to write even if no test is marked?"""
+        """Whether there is anything to check or write even if no test is marked."""
         return self.checks_all or bool(self.baseline or self.report or self.sarif)
 
 
@@ -118,12 +118,12 @@ def options_of(config: pytest.Config) -> Options:
         sarif=get("leaks_sarif"),
     )
     if options.update_baseline and not options.baseline:
-        raise pytest.UsageError("gradlife: --leaks-update-baseline needs to know which: --leaks-baseline FILE")
+        raise pytest.UsageError("gradlife: --leaks-update-baseline needs a file: --leaks-baseline FILE")
     return options
 
 
 def take_path(config: pytest.Config) -> None:
-    """Gives the path back that stood behind ``--leaks``."""
+    """Return the path that followed ``--leaks``."""
     path = getattr(config.option, "leaks_path", None)
     if path is None:
         return

@@ -121,10 +121,7 @@ class Drawing:
             node["wrapper"], address, node["refcount"], node["to_impl"], node["to_wrapper"] = wrapper
             self._places[address] = number, True
         for label, ownership, _, type_name, address in edges:
-            if (label, ownership) == (
-                "context",
-                "borrowed",
-            ):  # the node is embedded in its context: who owns the context owns the node
+            if (label, ownership) == ("context", "borrowed"):  # the node is embedded: its context's owner owns it
                 node.update(wrapper=type_name, to_impl=EMBEDS, to_wrapper=ownership)
                 self._places[address] = number, True
         self.nodes[number] = node

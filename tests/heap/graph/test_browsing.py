@@ -185,9 +185,9 @@ def test_the_preparations_are_those_that_every_list_needs() -> None:
         seen.append(words)
         prepare()
     assert seen == [
-        "finding what would be freed with what",
+        "computing retained sizes",
         "finding the paths from the roots",
-        "sorting by what is retained",
+        "sorting by retained size",
     ]
     assert taken.bytes == taken._graph.retained(PROCESS)
 

@@ -89,7 +89,7 @@ def test_of_what_native_code_holds_itself_there_is_no_path(natively_held: Callab
     del thing
     trace = snapshot().why(address)
     assert (trace.lead, trace.ledger.unaccounted) == ((), 1)
-    assert sentence(trace) == "Native code holds it, and nothing that can be seen leads to it."
+    assert sentence(trace) == "Native code holds it, and no visible object leads to it."
 
 
 def test_a_cycle_that_the_collector_could_free_is_not_what_keeps_it(natively_held: Callable[[Any], None]) -> None:

@@ -157,7 +157,7 @@ def test_a_reference_that_stands_nowhere_is_said_to_be_so(planted: Any) -> None:
     assert ledger.unaccounted == 1
     assert believed(ledger.native) == []
     assert ledger.unexplained == 1
-    assert "1 reference that no memory word explains" in str(ledger)
+    assert "1 reference without a holder in memory" in str(ledger)
 
 
 def test_the_report_names_the_holder_and_how_sure_it_is(planted: Any) -> None:

@@ -122,7 +122,7 @@ def test_names_in_another_order_are_given_up_and_said(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("sort", ["object", "plain", "versioned"])
 def test_functions_over_something_else_are_given_up_and_said(sort: str, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = dict.fromkeys(LAYOUT["closures"], sort)
-    assert "whose memory a storage uses" in calibrated_with(monkeypatch, closures=wrong)
+    assert "owners of borrowed storage memory" in calibrated_with(monkeypatch, closures=wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"tensor_type": dict}, dict.fromkeys(OFFSETS, 16)])

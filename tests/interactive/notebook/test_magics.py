@@ -60,16 +60,16 @@ def test_help_has_every_verb_and_the_question_mark_the_docstring(cells: Cells) -
         ("%gradlife why x.y", "'x.y' gives NameError: name 'x' is not defined (try: a variable, a type)"),
         ("%gradlife why 1", "no leak has a number here, 1 is none of them (try: leaks)"),
         ("%gradlife diff", "there is no snapshot yet to compare with (try: %gradlife snapshot)"),
-        ("%gradlife step 7", "no cell was hunted in yet (try: %%gradlife hunt)"),
-        ("%gradlife cut 1", "nothing was hunted in yet (try: %%gradlife hunt)"),
+        ("%gradlife step 7", "no cell was hunted yet (try: %%gradlife hunt)"),
+        ("%gradlife cut 1", "nothing was hunted yet (try: %%gradlife hunt)"),
         ("%gradlife hunt", "hunt in what? (try: %%gradlife hunt over a cell, or %gradlife hunt FUNCTION)"),
-        ("%gradlife hunt --steps 0 f", "argument --steps: '0' is no number of steps (try: %gradlife help hunt)"),
+        ("%gradlife hunt --steps 0 f", "argument --steps: '0' is not a number of steps (try: %gradlife help hunt)"),
         ("%gradlife hunt 5 + 5", "'5 + 5' is no function (try: %%gradlife hunt over a cell)"),
         ("%%gradlife why x\n1", "'why' takes no cell (try: %%gradlife hunt)"),
         ("%%gradlife hunt f\n1", "below %%gradlife hunt the cell is the step (try: %gradlife hunt FUNCTION)"),
         (
             "%%gradlife hunt\nx = 1\ny = 2 +* 3",
-            "the cell is no Python: invalid syntax in line 2 (try: run it without %%gradlife)",
+            "the cell is not Python: invalid syntax in line 2 (try: run it without %%gradlife)",
         ),
     ],
 )
@@ -95,7 +95,7 @@ def test_diff_shows_what_is_new_since_the_snapshot_and_in_the_file(cells: Cells)
         "print([row.new for row in difference.types if row.type == '__main__.Box'])",
     )
     assert said[1].startswith("saved: gradlife open before.glheap -i\n")
-    assert said[1].endswith(": `%gradlife diff` tells what changes from here on\n")
+    assert said[1].endswith(": `%gradlife diff` shows what changes from here on\n")
     for one in (said[3], said[4]):
         assert "+50" in one
         assert "module __main__ → global variable 'boxes'[" in one
@@ -111,7 +111,7 @@ def test_a_cell_is_hunted_in_and_its_leaks_are_reported_cut_and_measured_again(c
     assert "GL402" in said[1]
     assert "a step is  call of the cell" in said[1]
     assert "Created at In[3]:1 in <module>." in " ".join(said[1].split())
-    assert "%gradlife cut 1   # takes the suspect reference away from here on" in said[1]
+    assert "%gradlife cut 1   # removes the suspect reference from here on" in said[1]
     assert "gradlife hunt --prove" not in said[1]
     assert said[2].startswith("  1  GL402")
     assert "run.losses" in said[3]

@@ -47,8 +47,8 @@ def test_numbers_that_json_has_no_word_for_are_refused() -> None:
     [
         ("{", "this is no JSON"),
         pytest.param("[" * 100_000, "this is no JSON", id="nested 100,000 deep"),
-        ("[]", "this is no report of a hunt"),
-        ('{"format": "gradlife.run/1"}', "this is no report of a hunt"),
+        ("[]", "this is not a report of a hunt"),
+        ('{"format": "gradlife.run/1"}', "this is not a report of a hunt"),
         ('{"format": "gradlife.hunt/3"}', "its format is gradlife.hunt/3; this gradlife reads gradlife.hunt/1 and"),
         ('{"format": "gradlife.hunt/1"}', "the report is damaged: KeyError"),
         ('{"format": "gradlife.hunt/1", "findings": [3]}', "the report is damaged: TypeError"),

@@ -1,4 +1,4 @@
-"""The nodes around the graph of one call of a module, from which its backward hooks are run."""
+"""The nodes around one call of a module that run its backward hooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["BackwardHook", "BackwardHookFunction"]
 
 
 class BackwardHookFunction(Function):
-    """Hands its arguments through; its node is where hooks around a module's backward are put."""
+    """Pass the arguments through; the node carries the hooks around a module's backward."""
 
     @staticmethod
     def forward(ctx: Any, *args: Tensor) -> Any:
@@ -27,7 +27,7 @@ class BackwardHookFunction(Function):
 
 
 class BackwardHook:
-    """One call of a module: nodes before and after its graph, from which its backward hooks are run.
+    """One call of a module: the nodes before and after its graph that run its backward hooks.
 
     Both nodes' hooks keep this object, and it keeps the module: as long as the graph of the call lives, so does the module.
     """
@@ -43,14 +43,14 @@ class BackwardHook:
         self.input_tensors_index: list[int] | None = None
 
     def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, passed through a node that tells when their gradients are known."""
+        """Pass the arguments through a node that reports when their gradients are known."""
         result, positions = self._pass_through(self._watch_inputs, args)
         self.n_inputs = len(args)
         self.input_tensors_index = positions
         return result
 
     def setup_output_hook(self, args: Any) -> Any:
-        """The outputs, passed through a node that tells when their gradients arrive."""
+        """Pass the outputs through a node that reports when their gradients arrive."""
         is_tuple = isinstance(args, tuple)
         values = args if is_tuple else (args,)
         result, positions = self._pass_through(self._watch_outputs, values)
@@ -78,7 +78,7 @@ class BackwardHook:
     def _watch_inputs(self, node: Any) -> None:
         def call_hooks(grad_input: Any, _: Any) -> Any:
             if self.grad_outputs is None:
-                return None  # the gradients of the outputs never came by: this backward began inside the module
+                return None  # no output gradients came: this backward began inside the module
             given = self._spread(self.input_tensors_index, grad_input, self.n_inputs)
             result = self._run_hooks(given, self.grad_outputs)
             self.grad_outputs = None

@@ -32,7 +32,7 @@ _HOOK_DICTS = (
 
 
 class Calling:
-    """The part of a module that is called."""
+    """The callable part of a module."""
 
     _backward_pre_hooks: Hooks
     _backward_hooks: Hooks
@@ -53,16 +53,16 @@ class Calling:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Calls ``hook(module, args)`` before forward; what it returns takes the place of the arguments."""
+        """Call ``hook(module, args)`` before forward; its result replaces the arguments."""
         flags = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
         return _register(self._forward_pre_hooks, hook, prepend, flags)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle | None:
-        """Calls ``hook(module, args, output)`` after forward; what it returns takes the place of the output.
+        """Call ``hook(module, args, output)`` after forward; its result replaces the output.
 
-        OneFlow gives nothing to take it off with.
+        OneFlow returns no handle.
         """
         flags = [self._forward_hooks_with_kwargs] if with_kwargs else []
         flags += [self._forward_hooks_always_called] if always_call else []
@@ -83,7 +83,7 @@ class Calling:
         return _register(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The old kind: hooks the last node only. Use `register_full_backward_hook`."""
+        """Hook only the last node: the old kind. Use `register_full_backward_hook`."""
         if self._is_full_backward_hook is True:
             raise RuntimeError(
                 "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."

@@ -1,4 +1,4 @@
-"""Modules that hold other modules in order, or by name."""
+"""Modules that hold other modules by order or by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ModuleList", "Sequential"]
 
 
 class _Ordered(Module):
-    """Children named by their numbers."""
+    """Children named by number."""
 
     def _position(self, index: SupportsIndex) -> int:
         position = operator.index(index)
@@ -37,7 +37,7 @@ class _Ordered(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def pop(self, key: int | slice) -> Any:
-        """Takes out and gives a child, or several."""
+        """Remove and return one child or several."""
         module = self[key]
         del self[key]
         return module
@@ -61,7 +61,7 @@ class _Ordered(Module):
 
 
 class Sequential(_Ordered):
-    """Calls its children one after the other, each with what the one before gave."""
+    """Call the children one after the other, each with the result of the one before."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()

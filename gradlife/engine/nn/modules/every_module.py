@@ -1,4 +1,4 @@
-"""Hooks on every module of the process, and their registration."""
+"""Hooks on every module of the process."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """The old kind: hooks the last node of every module."""
+    """Hook only the last node of every module: the old kind."""
     global is_full_backward_hook
     if is_full_backward_hook is True:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""The layers that lifetime tests use besides Linear: activations, batch normalization, one loss."""
+"""Layers besides Linear that lifetime tests use: activations, batch normalization, one loss."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Tanh(Module):
 
 
 class Threshold(Module):
-    """The element where it is above ``threshold``, ``value`` elsewhere."""
+    """Keep elements above ``threshold``, and replace the others by ``value``."""
 
     def __init__(self, threshold: float, value: float) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class _BatchNorm(Module):
         return functional.batch_norm(input, means, variances, self.weight, self.bias, uses_own, momentum, self.eps)
 
     def _next_momentum(self) -> float:
-        """The weight of this batch in the running moments; without ``momentum`` they are the mean over all batches."""
+        """Return this batch's weight in the running moments; without ``momentum`` they average all batches."""
         if not (self.training and self.num_batches_tracked is not None):
             return self.momentum or 0.0
         self.num_batches_tracked.add_(1)

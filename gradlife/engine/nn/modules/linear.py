@@ -1,4 +1,4 @@
-"""Modules around a matrix product."""
+"""Modules with a matrix product."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Identity", "Linear"]
 
 
 class Identity(Module):
-    """Gives back what it gets, whatever it was made with."""
+    """Return the input; constructor arguments are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weights and bias anew, uniformly within one over the root of the number of inputs."""
+        """Draw weights and bias uniformly, at most one over the root of the number of inputs."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0

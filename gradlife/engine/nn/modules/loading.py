@@ -1,4 +1,4 @@
-"""The state of a module as a flat dict of tensors, taken and put back."""
+"""Save and load a module's state as a flat dict of tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Keys(NamedTuple):
 
 
 class _IncompatibleKeys(_Keys):
-    """The keys that a load missed, and those it did not know."""
+    """The missing and the unexpected keys of a load."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class _IncompatibleKeys(_Keys):
 
 
 class Loading:
-    """The part of a module that gives out its state and takes it back."""
+    """The part of a module that saves and loads its state."""
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -50,15 +50,15 @@ class Loading:
     _version: int
 
     def get_extra_state(self) -> Any:
-        """State of a subclass beyond tensors; kept under ``_extra_state``."""
+        """Return a subclass's state beyond tensors; kept under ``_extra_state``."""
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes back what `get_extra_state` gave."""
+        """Load the result of `get_extra_state`."""
         raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Parameters and persistent buffers by dotted name: detached aliases, or with ``keep_vars`` the very objects."""
+        """Return parameters and persistent buffers by dotted name: detached aliases, or with ``keep_vars`` the objects."""
         if args:
             given: tuple[Any, ...] = (*args, *(destination, prefix, keep_vars)[len(args) :])
             destination, prefix, keep_vars = given
@@ -90,7 +90,7 @@ class Loading:
         return [*self._parameters.items(), *kept]
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copies the values of ``state_dict`` into this module, or with ``assign`` takes its tensors instead."""
+        """Copy the values of ``state_dict`` into this module, or use its tensors (``assign``)."""
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         metadata = getattr(state_dict, "_metadata", None)

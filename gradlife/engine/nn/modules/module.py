@@ -1,4 +1,4 @@
-"""The base class of modules: parameters, buffers and children under their names, and a forward that can be called."""
+"""The base class of modules: named parameters, buffers and children, and a callable forward."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Module(Calling, Loading, Walking):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter under ``name``; ``None`` holds the name for one that is optional."""
+        """Add a parameter under ``name``; ``None`` reserves the name for an optional one."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         checked_name(self, "parameter", name, self._parameters)
@@ -72,7 +72,7 @@ class Module(Calling, Loading, Walking):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that belongs to the state but is not trained; one that is not persistent is not saved."""
+        """Add a tensor that belongs to the state but is not trained; a non-persistent one is not saved."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         checked_name(self, "buffer", name, self._buffers)
@@ -161,14 +161,14 @@ class Module(Calling, Loading, Walking):
         self.__dict__.update(state)
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Calls ``fn`` with every module, children first."""
+        """Call ``fn`` with every module, children first."""
         for child in self.children():
             child.apply(fn)
         fn(self)
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Tells this module and all below that training is on or off."""
+        """Switch this module and its descendants to training or evaluation."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -177,17 +177,17 @@ class Module(Calling, Loading, Walking):
         return self
 
     def eval(self) -> Self:
-        """The same as ``train(False)``."""
+        """Switch to evaluation."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Has every parameter require grad, or none."""
+        """Set whether all parameters require grad."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool | None = None) -> None:
-        """Drops the gradients of all parameters, or fills them with zeros: the default before 2.0 and in OneFlow."""
+        """Drop all parameters' gradients, or zero them: the default before 2.0 and in OneFlow."""
         drops = drops_gradients() if set_to_none is None else set_to_none
         for parameter in self.parameters():
             if drops:
@@ -211,9 +211,9 @@ class Module(Calling, Loading, Walking):
 
 
 def clear_in_place(grad: Any) -> None:
-    """Fills a gradient with zeros, cut off from the graph that it may have."""
+    """Zero a gradient and detach it from its graph."""
     if grad.grad_fn is not None:
-        TensorBase.detach_(grad)  # which OneFlow has under no public name
+        TensorBase.detach_(grad)  # OneFlow has no public name for it
     else:
         grad.requires_grad_(False)
     grad.zero_()

@@ -1,4 +1,4 @@
-"""A hook that is called with its module first, and does not keep the module."""
+"""A hook whose first argument is its module, which it does not keep."""
 
 from __future__ import annotations
 

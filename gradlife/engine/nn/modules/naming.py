@@ -6,7 +6,7 @@ from typing import Any
 
 
 def checked_name(owner: Any, kind: str, name: Any, entries: dict[str, Any]) -> None:
-    """Raises where ``name`` cannot become the name of a parameter, buffer or child of ``owner``."""
+    """Raise if ``name`` cannot be the name of a parameter, buffer or child of ``owner``."""
     if not isinstance(name, str):
         raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
     if "." in name:

@@ -1,4 +1,4 @@
-"""Walks over the parameters, buffers and children of a module, each met once."""
+"""Iterate over the parameters, buffers and children of a module, each once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Walking:
-    """The part of a module that finds what is registered in it and below."""
+    """The part of a module that finds everything registered in it and its descendants."""
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -23,12 +23,12 @@ class Walking:
     _non_persistent_buffers_set: set[str]
 
     def children(self) -> Iterator[Module]:
-        """The modules directly below, each once."""
+        """Yield the direct children, each once."""
         for _, child in self.named_children():
             yield child
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules directly below with their names."""
+        """Yield the direct children with their names."""
         seen: set[int] = set()
         for name, child in self._modules.items():
             if child is not None and id(child) not in seen:
@@ -36,14 +36,14 @@ class Walking:
                 yield name, child
 
     def modules(self) -> Iterator[Module]:
-        """This module and all below, each once."""
+        """Yield this module and all descendants, each once."""
         for _, module in self.named_modules():
             yield module
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all below with their dotted names, parents first."""
+        """Yield this module and all descendants with dotted names, parents first."""
         memo = set() if memo is None else memo
         waiting: list[tuple[str, Any]] = [(prefix, self)]
         while waiting:
@@ -57,7 +57,7 @@ class Walking:
             waiting.extend(reversed(below))
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of this module and of all below."""
+        """Yield the parameters of this module and its descendants."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
@@ -68,7 +68,7 @@ class Walking:
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of this module and of all below."""
+        """Yield the buffers of this module and its descendants."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
@@ -96,7 +96,7 @@ class Walking:
                 yield _join(path, name), member
 
     def get_submodule(self, target: str) -> Any:
-        """The module of a dotted name; this one for the empty name."""
+        """Return the module with a dotted name; this one for the empty name."""
         module: Any = self
         for name in target.split(".") if target else ():
             if not hasattr(module, name):
@@ -107,14 +107,14 @@ class Walking:
         return module
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a dotted name."""
+        """Return the parameter with a dotted name."""
         found = self._get_member(target)
         if not isinstance(found, Parameter):
             raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer of a dotted name."""
+        """Return the buffer with a dotted name."""
         found, path, name = self._get_member(target), *target.rpartition(".")[::2]
         if name not in self.get_submodule(path)._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
@@ -128,7 +128,7 @@ class Walking:
         return getattr(module, name)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replaces what parameters (and their gradients) and buffers hold by ``fn`` of it; parameters stay the same objects."""
+        """Apply ``fn`` to the data of parameters, their gradients, and buffers; parameters stay the same objects."""
         for module in list(self.modules()) if recurse else [self]:
             for parameter in module._parameters.values():
                 if parameter is not None:
@@ -138,19 +138,19 @@ class Walking:
         return self
 
     def float(self) -> Self:
-        """Makes every floating point parameter and buffer float32."""
+        """Convert floating point parameters and buffers to float32."""
         return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
 
     def double(self) -> Self:
-        """Makes every floating point parameter and buffer float64."""
+        """Convert floating point parameters and buffers to float64."""
         return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
 
     def cpu(self) -> Self:
-        """Does nothing: everything is on the CPU."""
+        """Do nothing: everything is on the CPU."""
         return self._apply(lambda tensor: tensor.cpu())
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moves parameters and buffers to a dtype (the floating point ones) or to a device."""
+        """Move parameters and buffers to a dtype (floating point ones only) or a device."""
         wanted = [*args, kwargs.get("dtype")]
         kinds = [item for item in wanted if isinstance(item, dtype)]
         if kinds and not kinds[0].is_floating_point:

@@ -1,4 +1,4 @@
-"""Checkpoints: a piece of forward that keeps its inputs only, and is computed again in backward."""
+"""Checkpoints: a part of forward that keeps only its inputs and is recomputed in backward."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Calls ``function(*args)`` without keeping its activations: backward computes them again.
+    """Call ``function(*args)`` without keeping its activations: backward recomputes them.
 
-    With ``use_reentrant`` a custom Function does it, which works with ``backward()`` of the whole graph only; without,
-    saved-tensor hooks do. ``preserve_rng_state=False`` lets the second run draw other random numbers.
+    ``use_reentrant`` uses a custom Function, which works only with ``backward()`` of the whole graph; otherwise
+    saved-tensor hooks are used. ``preserve_rng_state=False`` lets the recomputation draw other random numbers.
     """
     if is_oneflow():
         return _checkpoint_of_oneflow(function, args, use_reentrant, kwargs)
@@ -102,7 +102,7 @@ def checkpoint(
 def _checkpoint_of_oneflow(
     function: Callable[..., Any], args: tuple[Any, ...], use_reentrant: bool | None, kwargs: dict[str, Any]
 ) -> Any:
-    """OneFlow's takes no options at all."""
+    """Run OneFlow's checkpoint, which has no options."""
     unknown = [*(["use_reentrant"] if use_reentrant is not None else []), *kwargs]
     if unknown:
         raise TypeError(f"checkpoint() got an unexpected keyword argument '{unknown[0]}'")

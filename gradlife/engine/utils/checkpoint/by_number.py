@@ -1,4 +1,4 @@
-"""OneFlow's checkpoints, from 0.9 on: a saved slot keeps a number, and the first number asked for has all computed again."""
+"""OneFlow's checkpoints from 0.9 on: a saved slot keeps a number; the first one requested recomputes all tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradlife.engine.tensors import Tensor
 
 
 class _Again:
-    """One call of a checkpoint: its slots' hooks own it, with the function, the inputs and what was computed again."""
+    """One call of a checkpoint, owned by its slots' hooks: the function, the inputs and the recomputed tensors."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.function = function
@@ -25,7 +25,7 @@ class _Again:
         return self.count - 1
 
     def unpack(self, number: int) -> Tensor:
-        """The tensor of a number."""
+        """Return the tensor of a number."""
         if not self.tensors:
             with enable_grad(), saved_tensors_hooks(self.tensors.append, _refuse):
                 self.function(*self.args)
@@ -37,7 +37,7 @@ def _refuse(packed: Any) -> NoReturn:
 
 
 def checkpoint_by_number(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Calls ``function(*args)`` without keeping what it saves for backward."""
+    """Call ``function(*args)`` without keeping its saved tensors."""
     again = _Again(function, args)
     with saved_tensors_hooks(again.pack, again.unpack):
         return function(*args)

@@ -1,4 +1,4 @@
-"""The debug mode of checkpoints: an error that lists what the forward and its recomputation saved, where they differ."""
+"""The debug mode of checkpoints: an error that lists where the saved tensors of forward and recomputation differ."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _HERE = __file__.rpartition("debugging.py")[0]
 
 
 class Trail:
-    """Text about each tensor that one run saved, in order. No tensor is kept by it."""
+    """Text about each tensor that one run saved, in order. Keeps no tensor."""
 
     def __init__(self) -> None:
         self.saved: list[str] = []
         self.places: list[str] = []
 
     def add(self, tensor: Tensor) -> None:
-        """Notes a tensor that is being saved now."""
+        """Record a tensor that is being saved."""
         self.saved.append(f"$ {tensor.dtype}{list(tensor.shape)}")
         frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(_HERE)]
         self.places.append("".join(f"{frame.filename}:{frame.lineno}:{frame.name}\n" for frame in reversed(frames)))
 
     def text(self, run: str) -> str:
-        """Each tensor with the stack that it was saved from."""
+        """Return each tensor with the stack of its saving."""
         count = len(self.saved)
         rows = zip(self.saved, self.places, strict=True)
         return "\n".join(f"{saved}   ({i} of {count} in {run})\n\n{place}" for i, (saved, place) in enumerate(rows, 1))
@@ -39,7 +39,7 @@ class Trails:
         self.recomputed = Trail()
 
     def explain(self, error: CheckpointError) -> NoReturn:
-        """Raises what the error says with both trails before it."""
+        """Raise the error with both trails in its text."""
         forward, again = self.forward, self.recomputed
         raise CheckpointError(
             "An error happened while unpacking tensors; dumping logs of latest computation\nbecause you passed "

@@ -33,7 +33,7 @@ class StopRecomputation(Exception):
 
 
 def count_differs(saved: int, recomputed: int) -> str:
-    """The text for a recomputation that ended before everything was saved."""
+    """Return the text for a recomputation that ended before everything was saved."""
     return (
         "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
         f"Number of tensors saved during forward: {saved}\nNumber of tensors saved during recomputation: {recomputed}"
@@ -42,7 +42,7 @@ def count_differs(saved: int, recomputed: int) -> str:
 
 
 def metadata_differs(differences: list[tuple[int, Any, Any]]) -> str:
-    """The text for recomputed tensors of another shape or dtype: their places, and what was and is known of them."""
+    """Return the text for recomputed tensors of another shape or dtype: their indices and both metadata."""
     rows = "".join(
         f"tensor at position {place}:\nsaved metadata: {saved}\nrecomputed metadata: {found}\n"
         for place, saved, found in differences

@@ -1,8 +1,8 @@
-"""Checkpoints by saved-tensor hooks: what the forward saves becomes empty holders, refilled by running it again.
+"""Checkpoints by saved-tensor hooks: saved tensors become empty holders, which recomputation refills.
 
-Who owns whom: a saved slot owns its holder and, through the unpack hook, the frame of its checkpoint. The frame owns the
-function and the inputs (as saved tensors of a node of its own), and its holders only weakly: slots that were freed are not
-refilled. A recomputed tensor is kept under a handle that its holder owns, until it was unpacked once.
+Who owns whom: a saved slot owns its holder and, through the unpack hook, its checkpoint's frame. The frame owns the
+function and the inputs (as saved tensors of its own node), and its holders only weakly: freed slots are not refilled. A
+recomputed tensor is kept under a handle that its holder owns, until it is unpacked once.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class _Holder:
 
 
 class _NoopSaveInputs(Function):
-    """A node that keeps the inputs of a checkpoint as saved tensors, so that outer hooks and version checks apply to them."""
+    """A node that saves the inputs of a checkpoint, so that outer hooks and version checks apply to them."""
 
     @staticmethod
-    def forward(ctx: Any, *inputs: Any) -> Any:  # no setup_context: not every release has it
+    def forward(ctx: Any, *inputs: Any) -> Any:  # no setup_context: some releases lack it
         places = [i for i, item in enumerate(inputs) if isinstance(item, Tensor)]
         others = [None if isinstance(item, Tensor) else item for item in inputs]
 
@@ -48,7 +48,7 @@ class _NoopSaveInputs(Function):
             arguments = list(others)
             for place, tensor in zip(places, tensors, strict=True):
                 arguments[place] = tensor
-            return arguments[1:]  # without the first, which only has the node require grad
+            return arguments[1:]  # without the first, which only makes the node require grad
 
         ctx.get_args = get_args
         ctx.save_for_backward(*[inputs[place] for place in places])
@@ -81,7 +81,7 @@ class _CheckpointFrame:
         self.ignore_saved_mismatch = False
 
     def hold(self, tensor: Tensor) -> _Holder:
-        """A new holder for a tensor that the forward saves."""
+        """Return a new holder for a tensor that the forward saves."""
         if self.trails is not None:
             self.trails.forward.add(tensor)
         holder = _Holder()
@@ -91,7 +91,7 @@ class _CheckpointFrame:
         return holder
 
     def recompute(self, task: Any) -> None:
-        """Runs the forward again, once for each backward."""
+        """Run the forward again, once for each backward."""
         if self.is_recomputed[task]:
             return
         node = self.input_saver.grad_fn
@@ -102,7 +102,7 @@ class _CheckpointFrame:
         self.check(task)
 
     def refill(self, task: Any, tensor: Tensor) -> Tensor:
-        """Takes the next tensor that the recomputation saves."""
+        """Keep the next tensor that the recomputation saves."""
         if self.trails is not None:
             self.trails.recomputed.add(tensor)
         place = self.recomp_counter[task]
@@ -123,7 +123,7 @@ class _CheckpointFrame:
         return kept
 
     def take(self, task: Any, holder: _Holder) -> Tensor:
-        """The recomputed tensor of a holder, which it gives out once."""
+        """Return a holder's recomputed tensor, once."""
         handle = holder.handles.get(task)
         if handle is None:
             raise errors.CheckpointError(errors.UNPACKED_TWICE)
@@ -132,7 +132,7 @@ class _CheckpointFrame:
         return tensor
 
     def check(self, task: Any) -> None:
-        """Raises where the recomputation saved other tensors than the forward had."""
+        """Raise if the recomputation saved other tensors than the forward."""
         if self.ignore_saved_mismatch:
             return
         if len(self.weak_holders) != self.recomp_counter[task]:
@@ -153,12 +153,12 @@ class _CheckpointFrame:
 
 
 def holding(frame: _CheckpointFrame) -> saved_tensors_hooks:
-    """Hooks under which saved slots keep holders of ``frame`` instead of tensors."""
+    """Return hooks under which saved slots keep holders of ``frame`` instead of tensors."""
 
     def unpack(holder: _Holder) -> Tensor:
         task: Any = _engine._current_graph_task_id()
         if task == -1:
-            task = uuid.uuid4()  # read by hand, outside a backward: recomputed for this one look
+            task = uuid.uuid4()  # read outside a backward: recomputed for this read alone
         try:
             frame.recompute(task)
             return frame.take(task, holder)
@@ -171,7 +171,7 @@ def holding(frame: _CheckpointFrame) -> saved_tensors_hooks:
 
 
 def refilling(frame: _CheckpointFrame, task: Any) -> saved_tensors_hooks:
-    """Hooks under which what is saved fills the holders of ``frame``, which they do not keep."""
+    """Return hooks under which saving fills the holders of ``frame``, without keeping them."""
     reference = weakref.ref(frame)
 
     def pack(tensor: Tensor) -> Tensor:
@@ -189,10 +189,10 @@ def _itself(tensor: Tensor) -> Tensor:
 
 @contextlib.contextmanager
 def checkpointed(frame: _CheckpointFrame, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
-    """The forward of a checkpoint runs inside."""
+    """Run the forward of a checkpoint inside this block."""
     grad_source = _engine.empty((0,), requires_grad=True)
     frame.input_saver = _NoopSaveInputs.apply(grad_source, kwargs, *args)
-    if frame.input_saver.grad_fn is None:  # nothing is recorded: nothing will be recomputed
+    if frame.input_saver.grad_fn is None:  # nothing is recorded, so nothing will be recomputed
         yield
         return
     with holding(frame):

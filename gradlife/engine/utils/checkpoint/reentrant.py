@@ -1,4 +1,4 @@
-"""Checkpoints as a custom Function whose backward runs the forward again, and a backward of its own inside."""
+"""Checkpoints as a custom Function whose backward runs the forward again and a nested backward."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["CheckpointFunction", "check_backward_validity", "detach_variable", "
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """New leaves on the memory of these tensors, with their ``requires_grad``."""
+    """Return new leaves on these tensors' memory, with their ``requires_grad``."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(
@@ -26,14 +26,14 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def check_backward_validity(inputs: Any) -> None:
-    """Warns where no input requires grad, so that nothing will."""
+    """Warn if no input requires grad, so that nothing will."""
     if not any(item.requires_grad for item in inputs if isinstance(item, Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
 @contextlib.contextmanager
 def same_random_numbers(state: Any) -> Iterator[None]:
-    """Draws again from ``state`` inside the block, and goes on afterwards as if nothing had been drawn."""
+    """Use the random state ``state`` inside the block, and restore the current one afterwards."""
     if state is None:
         yield
         return
@@ -46,7 +46,7 @@ def same_random_numbers(state: Any) -> Iterator[None]:
 
 
 class CheckpointFunction(Function):
-    """Runs a function unrecorded, keeps its inputs only, and runs it again in backward."""
+    """Run a function unrecorded, keep only its inputs, and run it again in backward."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:

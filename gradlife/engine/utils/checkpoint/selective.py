@@ -1,8 +1,8 @@
-"""Checkpoints that keep some of what they compute: a policy says, operation by operation, what.
+"""Checkpoints that keep some results: a policy decides for each operation.
 
-Two dispatch modes share a storage. In the forward one keeps there what the policy wants; in the recomputation the other
-gives that out, once, in place of computing. What is kept is cut off its history, or the graph would keep itself alive through
-the checkpoint's hooks; and it goes as soon as it was given out, though the graph is retained.
+Two dispatch modes share a storage. In the forward, one keeps what the policy selects; in the recomputation, the other
+returns it once instead of computing. A kept value has no history, or the graph would keep itself alive through the
+checkpoint's hooks; and it is released when returned, even if the graph is retained.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _Storage = defaultdict[Any, dict[int, Any]]
 _KEPT = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE, True)
 _RECOMPUTE = object()
 _CONSUMED = object()
-#: Saving outputs makes these, more or fewer of them from run to run.
+#: Operations that save outputs create these; their number varies between runs.
 _IGNORED = (aten.detach.default,)
 _MISMATCH = (
     "This can happen if the operations in the checkpointed region are nondeterministic or depend on global state that "
@@ -53,7 +53,7 @@ _MISMATCH = (
 
 
 class _VersionWrapper:
-    """A kept value, with the version that a tensor had then."""
+    """A kept value with its version at that time."""
 
     def __init__(self, val: Any) -> None:
         self.val = val
@@ -78,7 +78,7 @@ def _give_out(kept: Any, allow_mutation: bool) -> Any:
 
 
 class _CachingTorchDispatchMode(TorchDispatchMode):
-    """Asks the policy, and keeps."""
+    """Ask the policy, and keep results."""
 
     def __init__(self, policy_fn: _Policy, storage: _Storage) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class _CachingTorchDispatchMode(TorchDispatchMode):
 
 
 class _CachedTorchDispatchMode(TorchDispatchMode):
-    """Gives out what was kept, and has the rest computed."""
+    """Return kept results, and compute the others."""
 
     def __init__(self, policy_fn: Any, storage: _Storage, allow_cache_entry_mutation: bool = False) -> None:
         super().__init__()
@@ -142,9 +142,9 @@ class _CachedTorchDispatchMode(TorchDispatchMode):
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
 ) -> tuple[TorchDispatchMode, TorchDispatchMode]:
-    """The contexts for forward and recomputation: for ``checkpoint(..., context_fn=partial(this, policy))``.
+    """Return the contexts for forward and recomputation: for ``checkpoint(..., context_fn=partial(this, policy))``.
 
-    Takes a policy, called with a context, the operation and its arguments, or a list of operations to keep.
+    The policy is called with a context, the operation and its arguments; or it is a list of operations to keep.
     """
     storage: _Storage = defaultdict(dict)
     return (

@@ -1,4 +1,4 @@
-"""A sequence of functions cut into checkpointed segments."""
+"""Split a sequence of functions into checkpointed segments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradlife.engine.nn.modules.module import Module
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Runs ``functions`` one after the other in ``segments`` checkpoints; the last segment is recorded as usual."""
+    """Run ``functions`` in order in ``segments`` checkpoints; the last segment is recorded as usual."""
     from gradlife.engine.utils.checkpoint import checkpoint
 
     if use_reentrant is None:

@@ -25,7 +25,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Set whether checkpoints made inside the block record what they ran; ``None`` leaves it to each."""
+    """Set whether checkpoints made inside the block record their operations; ``None`` leaves it to each."""
     previous = _debug[0]
     _debug[0] = enabled
     try:
@@ -35,7 +35,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def early_stop_enabled() -> bool:
-    """Return the innermost block's setting of early stopping, if the release has it and lets its exception through."""
+    """Return the innermost block's early-stopping setting, if the release has it and passes its exception on."""
     return _early_stop[0] and release() >= (2, 1) and not _engine._current_policy()[0].startswith("oneflow")
 
 
