@@ -1,1 +1,1 @@
-"""Timings, printed beside PyTorch's in the same run."""
+"""Benchmarks, most of them beside PyTorch or peers in the same run."""

@@ -1,6 +1,6 @@
-"""The mini engine beside PyTorch: one thread each, in one run, in turns, so that what disturbs one disturbs the other.
+"""Compare the mini engine with PyTorch: one thread each, in turns in one run, so that disturbances affect both.
 
-The engine is made to be watched, not to be fast; this shows that watching it is affordable. Run with `make bench`.
+The engine is made for observation, not speed; this shows that observing it is affordable. Run with `make bench`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SYSTEMS = {"mini": "gradlife.engine", "torch": "torch"}
 
 @dataclass(frozen=True)
 class Row:
-    """Microseconds of one workload: the median of all batches of each system, its best, and mini over torch."""
+    """The times of one workload in microseconds: each system's median and best batch, and mini over torch."""
 
     title: str
     median: dict[str, float]
@@ -35,7 +35,7 @@ class Row:
 
 
 def load_systems() -> dict[str, Any]:
-    """Both systems, each with one thread; a system that is not installed is reported and left out."""
+    """Load both systems with one thread each; a missing one is reported and skipped."""
     found = {}
     for name, module in SYSTEMS.items():
         try:
@@ -48,7 +48,7 @@ def load_systems() -> dict[str, Any]:
 
 
 def measure(workload: Workload, systems: dict[str, Any], seconds: float, rounds: int) -> Row:
-    """Times a workload in batches, the systems in turns: a b, b a, a b, ..."""
+    """Time a workload in batches, the systems in turns: a b, b a, a b, ..."""
     works = {name: workload.prepare(fw) for name, fw in systems.items()}
     batches = {name: batch_size(work, seconds / rounds) for name, work in works.items()}
     times: dict[str, list[float]] = {name: [] for name in works}
@@ -109,7 +109,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Print one row a workload: median and best microseconds of each system, and the ratio of the medians."""
+    """Print a row per workload: median and best microseconds of each system, and the ratio of the medians."""
     arguments = parse_arguments()
     systems = load_systems()
     machine = describe_machine(systems)

@@ -1,7 +1,7 @@
-"""Which bugs of PyTorch that are reported in docs/upstream/ still stand? Run with `make upstream`.
+"""Check which PyTorch bugs reported in docs/upstream/ still exist. Run with `make upstream`.
 
-Each page has one program. It runs in a process of its own on the installed PyTorch and prints `stands` or `mended`; a
-signal that ends it means that the bug stands. 0 if every program gave an answer.
+Each page has one program. It runs in a separate process on the installed PyTorch and prints `stands` or `mended`; if a
+signal ends it, the bug stands. Exit status 0 if every program gave an answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 PAGES = Path(__file__).parents[1] / "docs" / "upstream"
 PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PATIENCE = 900  # seconds: for a hang only
+PATIENCE = 900  # seconds: for hangs only
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Answer:
 
 
 def program_of(page: Path) -> str:
-    """Return the program of a page: its first block of Python."""
+    """Return the program of a page: its first Python block."""
     found = PROGRAM.search(page.read_text(encoding="utf-8"))
     if found is None:
         raise SystemExit(f"{page}: no block of Python")
@@ -41,7 +41,7 @@ def program_of(page: Path) -> str:
 
 
 def ask(page: Path) -> Answer:
-    """Run the program of a page. Cost: a process that imports torch, a few seconds."""
+    """Run a page's program. Cost: a process that imports torch, a few seconds."""
     done = subprocess.run(
         [sys.executable, "-c", program_of(page)], capture_output=True, text=True, timeout=PATIENCE, check=False
     )

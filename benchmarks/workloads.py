@@ -1,4 +1,4 @@
-"""The timed workloads: small programs against torch's public names, the same for every system."""
+"""The timed workloads: small programs on torch's public names, the same for every system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Work = Callable[[], object]
 
 @dataclass(frozen=True)
 class Workload:
-    """A title, and what makes the work out of a framework. `has_target`: mini is meant to be no slower than torch."""
+    """A title, and a function that builds the work from a framework. `has_target`: mini must not be slower than torch."""
 
     title: str
     prepare: Callable[[Any], Work]
@@ -65,7 +65,7 @@ def mlp_step(fw: Any, width: int, batch: int) -> Work:
 
 
 def mlp_step_by_hand(fw: Any, width: int, batch: int) -> Work:
-    """The same step without modules and optimizer: what the engine alone costs."""
+    """Run the same step without modules and optimizer: the cost of the engine alone."""
     fw.manual_seed(0)
     sizes = [(width, width), (width, width), (width, 1)]
     weights = [(fw.randn(*size) * width**-0.5).requires_grad_() for size in sizes]

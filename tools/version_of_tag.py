@@ -1,8 +1,8 @@
-"""The version that gradlife is built as: that of the git tag, where there is one.
+"""The version of a build: that of the git tag, if there is one.
 
-A provider of scikit-build-core. A source distribution has its version in PKG-INFO. In a clone, the tag v1.2.3 makes 1.2.3, and
-five commits later it is 1.2.4.dev5+gHASH. Without a tag, or without git, it is what gradlife/_version.py says; so it is for
-an install in place, whose sources are that file.
+A provider of scikit-build-core. A source distribution has its version in PKG-INFO. In a clone, the tag v1.2.3 gives
+1.2.3, and five commits later 1.2.4.dev5+gHASH. Without a tag or without git, and for an install in place, it is the
+version in gradlife/_version.py.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ DESCRIBED = re.compile(r"(?P<tag>.+)-(?P<commits>\d+)-g(?P<hash>[0-9a-f]+)(?P<di
 
 
 class Provider:
-    """What the build asks."""
+    """The interface that the build calls."""
 
     def __init__(self) -> None:
         self._is_in_place = False
 
     def build_state(self, state: str) -> None:
-        """Told by the build before it asks: what is being built."""
+        """Receive what is being built; the build calls it first."""
         self._is_in_place = state.endswith("editable")
 
     def dynamic_metadata(self, settings: Mapping[str, Any], project: Mapping[str, Any]) -> dict[str, str]:
-        """The version."""
+        """Return the version."""
         return {"version": written(ROOT) if self._is_in_place else version(ROOT)}
 
 
 def version(root: Path) -> str:
-    """The version of the sources in a folder."""
+    """Return the version of the sources in a folder."""
     return packed(root) or tagged(root) or written(root)
 
 
 def written(root: Path) -> str:
-    """The one that is worked on."""
+    """Return the version in gradlife/_version.py."""
     found = WRITTEN.search((root / "gradlife" / "_version.py").read_text(encoding="utf-8"))
     if found is None:
         raise ValueError("gradlife/_version.py has no line __version__ = ...")
@@ -49,7 +49,7 @@ def written(root: Path) -> str:
 
 
 def packed(root: Path) -> str:
-    """That of a source distribution; empty in a clone."""
+    """Return the version of a source distribution; empty in a clone."""
     try:
         head = (root / "PKG-INFO").read_text(encoding="utf-8").partition("\n\n")[0]
     except OSError:
@@ -59,9 +59,9 @@ def packed(root: Path) -> str:
 
 
 def tagged(root: Path) -> str:
-    """That of the last tag and the commits since; empty where these sources are no clone, or nothing is tagged."""
+    """Return the version of the last tag and the commits since; empty if this is no clone or has no tag."""
     top = git(root, "rev-parse", "--show-toplevel")
-    if not top or Path(top).resolve() != root.resolve():  # a folder in somebody else's clone
+    if not top or Path(top).resolve() != root.resolve():  # a folder inside another project's clone
         return ""
     described = DESCRIBED.fullmatch(git(root, "describe", "--tags", "--long", "--dirty", "--match", "v[0-9]*"))
     tag = TAG.fullmatch(described["tag"]) if described is not None else None
@@ -74,7 +74,7 @@ def tagged(root: Path) -> str:
 
 
 def coming(tag: re.Match[str], written: str) -> str:
-    """The version that is worked on after a tag: the one that is written, if it is later, else the next."""
+    """Return the version under development after a tag: the written one if it is later, else the next one."""
     release = [int(part) for part in tag["release"].split(".")]
     later = TAG.fullmatch("v" + written)
     if later is not None and [int(part) for part in later["release"].split(".")] > release:
@@ -85,7 +85,7 @@ def coming(tag: re.Match[str], written: str) -> str:
 
 
 def git(root: Path, *words: str) -> str:
-    """What git says; empty where it says no, or is not there."""
+    """Run git and return its output; empty if it fails or is missing."""
     try:
         done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):

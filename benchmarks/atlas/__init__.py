@@ -1,1 +1,1 @@
-"""The ten releases that the lab's recordings are of: built one at a time, recorded, and removed again."""
+"""The ten releases of the lab's recordings: built, recorded and removed one at a time."""

@@ -1,4 +1,4 @@
-"""`make atlas`: records the releases of the atlas, one environment at a time, and ends with the fidelity table."""
+"""`make atlas`: record the releases of the atlas, one environment at a time, and print the fidelity table."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def assignment(text: str) -> tuple[str, str]:
-    """`3.7=PATH`."""
+    """Parse `3.7=PATH`."""
     version, equals, path = text.partition("=")
     if not (version and equals and path):
         raise argparse.ArgumentTypeError(f"{text!r} is not VERSION=PATH")

@@ -1,4 +1,4 @@
-"""Records one system after the other: make its environment, record, remove it. What is done is not done again."""
+"""Record one system after the other: make its environment, record, remove it. Finished systems are skipped."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from benchmarks.atlas.pythons import find_python
 from benchmarks.atlas.systems import System
 
-#: Downloads lie beside the environment while it is made.
+#: Downloads are stored beside the environment while it is made.
 ROOM = 1.5
 
 Run = Callable[[Sequence[str], Mapping[str, str]], int]
 
 
 class Unbuildable(Exception):
-    """A system that can't be had here; the text is the reason."""
+    """A system that is not available here; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,16 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables of the commands: environments and downloads are the campaign's own."""
+        """Return the variables of commands: the campaign has its own environments and downloads."""
         return {**os.environ, "GRADLIFE_HOME": str(self.folder / "home"), "PIP_CACHE_DIR": str(self.cache)}
 
     def mark(self, system: System) -> Path:
-        """The file that says that a system is done."""
+        """Return the file that marks a system as done."""
         return self.folder / "done" / system.name
 
 
 def run_command(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a command of gradlife; its output is the campaign's."""
+    """Run a command of gradlife with the campaign's output."""
     return subprocess.run([sys.executable, "-m", "gradlife", *command], env=dict(environment)).returncode
 
 
@@ -60,7 +60,7 @@ class Campaign:
     options: tuple[str, ...] = ()  # of `gradlife record`
 
     def work(self, systems: Sequence[System]) -> dict[str, str]:
-        """Record the systems that are not done; the reasons of those that could not be, by name."""
+        """Record the unfinished systems. Return the reasons of those that failed, by name."""
         failed = {}
         for number, system in enumerate(systems, 1):
             if self.place.mark(system).exists():
@@ -75,7 +75,7 @@ class Campaign:
         return failed
 
     def record(self, system: System) -> None:
-        """Make a system's environment, record it, remove it, and note that it is done."""
+        """Make a system's environment, record it, remove it, and mark it as done."""
         if system.packages:
             self.build(system)
         target = self.place.recordings / system.recording
@@ -90,7 +90,7 @@ class Campaign:
         mark.touch()
 
     def build(self, system: System) -> None:
-        """Make a system's environment, or go on with it."""
+        """Make a system's environment, or continue with it."""
         python = find_python(system.python, self.pythons)
         if python is None:
             raise Unbuildable(f"there is no Python {system.python} here; --python {system.python}=PATH names one")
@@ -104,10 +104,10 @@ class Campaign:
         shutil.rmtree(self.place.cache, ignore_errors=True)
 
     def forget(self) -> None:
-        """Begin anew the next time."""
+        """Start from the beginning next time."""
         shutil.rmtree(self.place.folder / "done", ignore_errors=True)
 
 
 def say(text: str) -> None:
-    """A line of the campaign's own."""
+    """Print a line of the campaign."""
     print(text, flush=True)

@@ -16,13 +16,13 @@ class System:
 
     name: str  # framework and version: `torch-1.1.0`
     framework: str
-    packages: tuple[str, ...]  # empty: what is installed beside gradlife
+    packages: tuple[str, ...]  # empty: the framework installed beside gradlife
     python: str = ""
     megabytes: int = 0
 
     @property
     def backend(self) -> str:
-        """The system's name for gradlife, once its environment is there."""
+        """The system's backend name, once its environment exists."""
         return f"{self.framework}@{self.name}" if self.packages else self.framework
 
     @property
@@ -32,13 +32,13 @@ class System:
 
 
 def systems(table: Path = TABLE) -> tuple[System, ...]:
-    """Return the systems of a table, in its order."""
+    """Return the systems of a table in order."""
     rows = tomllib.loads(table.read_text(encoding="utf-8"))["system"]
     return tuple(System(**{**row, "packages": tuple(row["packages"])}) for row in rows)
 
 
 def chosen(all_systems: Sequence[System], names: Sequence[str]) -> tuple[System, ...]:
-    """Return the systems of these names; all without any."""
+    """Return the systems of these names, or all if no name is given."""
     unknown = [name for name in names if name not in {system.name for system in all_systems}]
     if unknown:
         raise SystemExit(f"no system {unknown[0]}; there are " + ", ".join(system.name for system in all_systems))

@@ -1,1 +1,1 @@
-"""A model server under load, while gradlife attaches to it."""
+"""Attach to a model server under load."""

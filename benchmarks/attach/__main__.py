@@ -1,4 +1,4 @@
-"""What clients of a model server see while gradlife attaches to it, hunts, and goes. Run with `make bench-attach`."""
+"""Measure what clients of a model server see while gradlife attaches, hunts and detaches. Run with `make bench-attach`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from benchmarks.attach.load import Clients, Row, row_of, service
 from gradlife.attach.client import Session, attach, connect
 from gradlife.hunting.run.running import Terms
 
-#: Steps of a hunt: as many as it needs to name a holder, and some more.
+#: Steps of a hunt: enough to name a holder, and some more.
 TERMS = Terms(steps=120, step_on="__main__:answer")
 
 
 def main() -> int:
-    """Measure by the debugger and by the door, and print both."""
+    """Measure with the debugger and with the socket, and print both."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=10.0, help="of the phases before and after")
     parser.add_argument("--clients", type=int, default=2)
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def phases(door: bool, seconds: float, clients: int) -> Iterator[tuple[str, float, Row, str]]:
-    """Before, during and after; each with its length, and what the hunt found."""
+    """Yield the phases before, during and after, each with its length and what the hunt found."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "door") if door else ""
         with service(1, path) as server:
@@ -59,7 +59,7 @@ def phases(door: bool, seconds: float, clients: int) -> Iterator[tuple[str, floa
 
 
 def measured(phase: str, asking: Clients, wait: Callable[[], object]) -> tuple[str, float, Row, str]:
-    """A phase in which nothing is asked of gradlife."""
+    """Measure a phase without gradlife."""
     start = time.perf_counter()
     wait()
     end = time.perf_counter()
@@ -67,7 +67,7 @@ def measured(phase: str, asking: Clients, wait: Callable[[], object]) -> tuple[s
 
 
 def hunted(session: Session) -> str:
-    """Hunt; the code of what was found first."""
+    """Hunt, and return the first finding's code."""
     report = session.hunt(TERMS, "gradlife attach", lambda progress: None)
     return next((one.code for one in report.findings), report.verdict.value)
 

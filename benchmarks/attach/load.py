@@ -1,4 +1,4 @@
-"""The service in a process of its own, and clients that ask it."""
+"""A service in its own process, and clients that send requests."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ SERVICE = Path(__file__).with_name("service.py")
 
 @dataclass(frozen=True)
 class Service:
-    """A service that runs."""
+    """A running service."""
 
     pid: int
     port: int
 
     @property
     def resident(self) -> int:
-        """Bytes."""
+        """Return its resident bytes."""
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager
 def service(keep_every: int, socket: str = "") -> Iterator[Service]:
-    """One service, ended with the block."""
+    """Start a service that ends with the block."""
     command = [sys.executable, str(SERVICE), str(keep_every), *filter(None, [socket])]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -43,7 +43,7 @@ def service(keep_every: int, socket: str = "") -> Iterator[Service]:
 
 
 class Clients:
-    """Threads that ask one request after the other; `since` gives the latencies of those that began after a moment."""
+    """Threads that send one request after the other; `since` returns latencies of requests started after a moment."""
 
     def __init__(self, port: int, count: int = 2, pause: float = 0.0) -> None:
         self._port = port
@@ -63,11 +63,11 @@ class Clients:
             self._times.append((start, time.perf_counter() - start))
 
     def between(self, start: float, end: float) -> list[float]:
-        """Seconds of each request that began then."""
+        """Return the seconds of each request started in that time."""
         return [seconds for at, seconds in self._times if start <= at < end]
 
     def stop(self) -> None:
-        """End them."""
+        """Stop the clients."""
         self._ended.set()
         for thread in self._threads:
             thread.join()
@@ -75,7 +75,7 @@ class Clients:
 
 @dataclass(frozen=True)
 class Row:
-    """What clients saw in some seconds."""
+    """The clients' figures over some seconds."""
 
     per_second: float
     median: float
@@ -84,7 +84,7 @@ class Row:
 
 
 def row_of(latencies: list[float], seconds: float) -> Row:
-    """The figures of these requests."""
+    """Summarize these requests."""
     ordered = sorted(latencies)
     at_99 = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
     return Row(len(ordered) / seconds, statistics.median(ordered), at_99, ordered[-1])

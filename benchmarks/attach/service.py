@@ -1,6 +1,6 @@
 """A model server of the standard library. Prints its port; keeps the answer of every Nth request.
 
-``python service.py KEEP_EVERY [SOCKET]``: 0 keeps none; with a socket it opens gradlife's door there.
+``python service.py KEEP_EVERY [SOCKET]``: 0 keeps none; with a socket it opens gradlife's socket there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ answered = 0
 
 
 def answer() -> bytes:
-    """One request: a pass through the network."""
+    """Answer one request: a pass through the network."""
     global answered
     answered += 1
     result = net(torch.randn(8, 256))
@@ -33,7 +33,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Answer with a number."""
         body = answer()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))

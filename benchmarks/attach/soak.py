@@ -1,4 +1,4 @@
-"""A service that keeps the answer of one request in a hundred is followed for some minutes, beside a twin that nobody follows.
+"""Follow a service that keeps one answer in a hundred for some minutes, beside a twin without gradlife.
 
 ``python -m benchmarks.attach.soak --minutes 30``
 """
@@ -19,7 +19,7 @@ EVERY = "20s"
 
 
 def main() -> int:
-    """Soak, and print what was found and what it took."""
+    """Run the soak test, and print findings and costs."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--pause", type=float, default=0.02, help="seconds between two requests")

@@ -1,1 +1,1 @@
-"""Leaks on a slower clock than the optimizer's steps, each with a clean twin: does a hunt see the one and spare the other?"""
+"""Leaks slower than once per step, each with a clean twin: does a hunt find the leak and pass the twin?"""

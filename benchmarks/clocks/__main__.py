@@ -18,7 +18,7 @@ from rich.table import Table
 from benchmarks.clocks.stories import STORIES, Story
 from benchmarks.corpus.running import Hunted, hunt
 
-#: Share of the leaks that must be found; of the twins all must be quiet.
+#: Share of the leaks that must be found; every twin must be clean.
 LEAST_FOUND = 0.95
 
 
@@ -37,12 +37,12 @@ class Row:
 
     @property
     def is_right(self) -> bool:
-        """Found with the name of its holder; a twin: nothing found."""
+        """Whether a leak is found with its holder's name, or a twin is clean."""
         return self.verdict == "leak" and self.has_holder if self.is_leaking else self.verdict == "clean"
 
 
 def judge(story: Story, is_leaking: bool, hunted: Hunted) -> Row:
-    """What a hunt comes to."""
+    """Judge a hunt."""
     document: dict[str, Any] = hunted.document or {"verdict": "-", "findings": [], "trouble": hunted.said}
     findings = document["findings"]
     first = findings[0] if findings else {}
@@ -60,7 +60,7 @@ def judge(story: Story, is_leaking: bool, hunted: Hunted) -> Row:
 
 
 def hunt_all(arguments: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """Each program as it leaks, then as it does not."""
+    """Hunt each program with and without its leak."""
     jobs = [(story, is_leaking) for story in STORIES for is_leaking in (True, False) if arguments.k in story.name]
     if arguments.no_twins:
         jobs = [job for job in jobs if job[1]]
@@ -81,7 +81,7 @@ def hunt_all(arguments: argparse.Namespace, folder: Path) -> Iterator[Row]:
 
 
 def print_rows(rows: list[Row]) -> None:
-    """A row a hunt, then the sums."""
+    """Print a row per hunt, then the totals."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 150)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in ("program", "", "verdict", "", "codes", "came", "s"):
@@ -99,14 +99,14 @@ def print_rows(rows: list[Row]) -> None:
 
 
 def is_enough(rows: list[Row]) -> bool:
-    """Does it come to what is asked for?"""
+    """Whether the results meet the targets."""
     leaking = [row for row in rows if row.is_leaking]
     found = sum(row.is_right for row in leaking)
     return found >= LEAST_FOUND * len(leaking) and all(row.is_right for row in rows if not row.is_leaking)
 
 
 def main() -> int:
-    """Print the table; 0 if enough is right."""
+    """Print the table; 0 if the targets are met."""
     parser = argparse.ArgumentParser(prog="benchmarks.clocks", description=__doc__)
     parser.add_argument("-k", metavar="TEXT", default="", help="only programs with this in their name")
     parser.add_argument("--no-twins", action="store_true", help="leave the clean twins out")

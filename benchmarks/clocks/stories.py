@@ -1,4 +1,4 @@
-"""The programs: what each does once an epoch, a trial or a round, as it leaks and as it does not."""
+"""The programs: the code run once per epoch, trial or round, with and without a leak."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def sgd(model):
 
 @dataclass(frozen=True)
 class Story:
-    """A program with one place, written KEEP, where it leaks or does not."""
+    """A program with one place, marked KEEP, where it leaks or not."""
 
     name: str
     body: str
     leak: str
     clean: str
-    holder: str  # a name that the trace of the leak has
+    holder: str  # a name that the leak's trace must have
 
     def source(self, is_leaking: bool) -> str:
         """The whole program."""

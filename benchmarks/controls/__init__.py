@@ -1,1 +1,1 @@
-"""Are the leaks that a hunt plants itself judged rightly in every hunt, however short, on an idle machine and a busy one?"""
+"""Are planted controls judged correctly in every hunt, however short, on idle and busy machines?"""

@@ -1,6 +1,7 @@
-"""Hunt the corpus and the training programs with few steps, and count misjudged controls. Run with `make controls CORPUS=FOLDER`.
+"""Hunt the corpus and the training programs with few steps, and count misjudged controls. Run with `make controls
+CORPUS=FOLDER`.
 
-Results are kept in a file as they come, and what is in it is not hunted again.
+Results are kept in a file as they come; hunts with a result in it are skipped.
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ BUSY = "while True: pass"
 
 @dataclass(frozen=True)
 class Result:
-    """What a hunt said of what it had planted."""
+    """How a hunt judged its controls."""
 
     program: str
     steps: int
     load: int
-    verdict: str  # "-" where the hunt left no report
-    controls: int  # that were judged; 0 where the run was too short, and says so
-    wrong: tuple[str, ...]  # each with how it was judged
+    verdict: str  # "-" if the hunt left no report
+    controls: int  # number judged; 0 if the run was too short and says so
+    wrong: tuple[str, ...]  # each with its judgement
     trouble: str
     seconds: float
 
     @property
     def is_broken(self) -> bool:
-        """Did it leave no report, or no verdict without a word why?"""
+        """Whether it left no report, or an inconclusive verdict without a reason."""
         return self.verdict == "-" or (not self.controls and not self.trouble)
 
 
 def result_of(job: Job, hunted: Hunted) -> Result:
-    """The result of a hunt."""
+    """Read a hunt's result."""
     document = hunted.document or {"verdict": "-", "controls": [], "trouble": hunted.said}
     controls = document["controls"]
     wrong = tuple(f"{one['name']}: {one['observed']}" for one in controls if one["observed"] != one["expected"])
@@ -65,7 +66,7 @@ def result_of(job: Job, hunted: Hunted) -> Result:
 
 @contextlib.contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """Beside so many processes that never rest."""
+    """Run this many busy processes during the block."""
     children = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(loops)]
     try:
         yield
@@ -76,7 +77,7 @@ def busy(loops: int) -> Iterator[None]:
 
 
 def read(path: Path) -> dict[str, Result]:
-    """Results of hunts that were done before, by their keys."""
+    """Read earlier results by key."""
     if not path.exists():
         return {}
     rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
@@ -85,7 +86,7 @@ def read(path: Path) -> dict[str, Result]:
 
 
 def hunt_all(jobs: Iterable[Job], targets: Targets, folder: Path, limit: float) -> Iterator[Result]:
-    """Every hunt, one at a time."""
+    """Run every hunt, one at a time."""
     for job in jobs:
         target, arguments = targets.command(job)
         with busy(job.load):
@@ -93,7 +94,7 @@ def hunt_all(jobs: Iterable[Job], targets: Targets, folder: Path, limit: float) 
 
 
 def print_results(results: list[Result], asked: int) -> None:
-    """A row for each number of steps; then what was wrong."""
+    """Print a row for each number of steps, then the errors."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 150)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in ("steps", "busy loops", "hunts", "controls misjudged", "too short for controls", "broken"):

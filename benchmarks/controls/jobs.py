@@ -15,7 +15,7 @@ STEPS = (20, 25, 30, 40, 60, 100)
 #: Busy loops beside a hunt.
 LOADS = (0, 2)
 
-#: The hunts are mixed always in the same way, so that every part of them is a fair sample.
+#: The order of hunts is fixed and mixed, so that each part is a fair sample.
 SEED = 20
 
 
@@ -29,12 +29,12 @@ class Job:
 
     @property
     def key(self) -> str:
-        """What names it in the file of results."""
+        """The key in the result file."""
         return f"{self.program} steps={self.steps} load={self.load}"
 
 
 def all_jobs(cases: Iterable[Case], text: str) -> list[Job]:
-    """Every hunt of a program that has a text in its name, mixed."""
+    """Return every hunt of programs whose names contain a text, mixed."""
     programs = [f"corpus/{case.slug}::{variant}" for case in cases for variant in ("step", "fixed_step")]
     for name, leaks in PLANTED.items():
         programs += [f"programs/{name}", *(f"programs/{name} --leak {leak}" for leak in leaks)]
@@ -44,12 +44,12 @@ def all_jobs(cases: Iterable[Case], text: str) -> list[Job]:
 
 
 def part_of(jobs: Sequence[Job], part: int, parts: int) -> Sequence[Job]:
-    """One of so many equal parts, counted from 1."""
+    """Return one of several equal parts, counted from 1."""
     return jobs[part - 1 :: parts]
 
 
 class Targets:
-    """What `gradlife hunt` is given for a job. Programs of the corpus are copied without their labels."""
+    """The target and arguments of `gradlife hunt` for a job. Programs of the corpus are copied without their labels."""
 
     def __init__(self, cases: Iterable[Case], folder: Path) -> None:
         self._cases = {case.slug: case for case in cases}
@@ -57,7 +57,7 @@ class Targets:
         self._folder = folder
 
     def command(self, job: Job) -> tuple[str, tuple[str, ...]]:
-        """The target, and the program's own arguments."""
+        """Return the target and the program's own arguments."""
         kind, _, rest = job.program.partition("/")
         name, *arguments = rest.split()
         if kind == "programs":

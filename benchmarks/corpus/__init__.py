@@ -1,1 +1,1 @@
-"""Labelled programs, some of which keep memory: what does a hunt say of each?"""
+"""Labelled programs, some of which leak: what does a hunt report for each?"""

@@ -1,7 +1,7 @@
-"""Hunt all cases of a corpus and judge what is found by their labels. Run with `make corpus CORPUS=FOLDER`.
+"""Hunt all cases of a corpus and compare the findings with their labels. Run with `make corpus CORPUS=FOLDER`.
 
-Each case is hunted as a user would, on a copy that has lost its label and its name; `--rename` also replaces every name of
-its own, and then tells where that changes a code.
+Each case is hunted like a user's program, on a copy without its label and name; `--rename` also replaces all its own
+names, and reports where that changes a code.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ VARIANTS = ("step", "fixed_step")
 
 @dataclass(frozen=True)
 class Both:
-    """A variant under its own names, and under others."""
+    """A variant under its own names and under others."""
 
     plain: Judgement
     renamed: Judgement | None = None
 
     @property
     def is_stable(self) -> bool:
-        """Does it come to the same under any names?"""
+        """Whether the result is the same under any names."""
         other = self.renamed
         return other is None or (self.plain.codes, self.plain.verdict) == (other.codes, other.verdict)
 
 
 def main() -> int:
-    """Print the table; 0 if all that is asked for is reached."""
+    """Print the table; 0 if all targets are met."""
     arguments = parse_arguments()
     cases = list(cases_in(Path(arguments.folder), arguments.k))
     variants = VARIANTS[: 1 if arguments.no_fixed else 2]
@@ -60,7 +60,7 @@ def main() -> int:
 def hunt_all(
     cases: list[Case], variants: tuple[str, ...], folder: Path, arguments: argparse.Namespace
 ) -> Iterator[Both]:
-    """Every variant of every case, some at a time; reported as they end."""
+    """Hunt every variant of every case, several at a time; report each as it ends."""
     jobs = [(case, variant) for case in cases for variant in variants]
     chance = random.Random(arguments.seed)
     copies = {case.slug: write_copy(bare(case.tree), folder, chance) for case in cases}
@@ -81,7 +81,7 @@ def hunt_all(
 
 
 def cases_in(folder: Path, text: str) -> Iterator[Case]:
-    """The cases of a folder whose name contains a text."""
+    """Return the cases of a folder whose names contain a text."""
     if not folder.is_dir():
         sys.exit(f"there is no folder {folder}: name the one that has the labelled programs, make corpus CORPUS=FOLDER")
     found = False

@@ -1,4 +1,4 @@
-"""A case file: what it says of itself, and a copy that says nothing."""
+"""A case file: its label, and a copy without it."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 
 
 class CaseError(Exception):
-    """A file that is no case: no META, or one without what is asked of it."""
+    """The file is not a case: its META is missing or incomplete."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One labelled program; `kind` is that of the finding which it asks for, None where it is clean."""
+    """One labelled program; `kind` is the expected kind of finding, None if it is clean."""
 
     slug: str
     path: Path
     kind: str | None
-    may_need_gc: bool  # clean, but cycles may be reported as needing the collector
+    may_need_gc: bool  # clean, but may have cycles that wait for the collector
     expected_path: tuple[str, ...]
     tree: ast.Module
 
 
 def read_case(path: Path) -> Case:
-    """Read the label of a case from its file, without running it."""
+    """Read a case's label without running the file."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
         meta = meta_of(tree)
@@ -38,7 +38,7 @@ def read_case(path: Path) -> Case:
 
 
 def meta_of(tree: ast.Module) -> dict[str, Any]:
-    """The keywords of ``META = dict(...)``, or the items of ``META = {...}``."""
+    """Return the keywords of ``META = dict(...)``, or the items of ``META = {...}``."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and is_meta(node):
             value = node.value
@@ -49,12 +49,12 @@ def meta_of(tree: ast.Module) -> dict[str, Any]:
 
 
 def is_meta(node: ast.stmt) -> bool:
-    """Is this the label, which a hunt must not see?"""
+    """Whether this is the label, which a hunt must not see."""
     return isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == "META" for one in node.targets)
 
 
 def kind_of(meta: dict[str, Any]) -> str | None:
-    """The kind of the finding that a case asks for."""
+    """Return the expected kind of finding."""
     if not meta["leaks"]:
         return None
     kind = meta["leak_kind"]
@@ -66,7 +66,7 @@ def kind_of(meta: dict[str, Any]) -> str | None:
 
 
 def bare(tree: ast.Module) -> ast.Module:
-    """The program without its label and its docstring."""
+    """Return the program without its label and docstring."""
     body = [node for node in tree.body if not is_meta(node)]
     if ast.get_docstring(tree) is not None:
         body = body[1:]
@@ -74,7 +74,7 @@ def bare(tree: ast.Module) -> ast.Module:
 
 
 def write_copy(tree: ast.Module, folder: Path, chance: random.Random) -> Path:
-    """The program under a name that says nothing."""
+    """Write the program under a neutral name."""
     path = folder / f"m{chance.getrandbits(48):012x}.py"
     path.write_text(ast.unparse(tree) + "\n", encoding="utf-8")
     return path

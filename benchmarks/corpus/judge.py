@@ -22,21 +22,21 @@ class Judgement:
     outcome: str
     codes: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    has_path: bool = False  # the label names some names
-    lacking: tuple[str, ...] = ()  # names of the label that the first finding's trace lacks
+    has_path: bool = False  # whether the label names holders
+    lacking: tuple[str, ...] = ()  # labelled names missing in the first finding's trace
     controls_right: bool = False
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    said: str = ""  # where something went wrong: the last line
+    said: str = ""  # last line of the output if something failed
 
     @property
     def is_right(self) -> bool:
-        """Found what is there, or found nothing where nothing is; the path is judged apart."""
+        """Whether a leak was found or a clean case has no finding; the path is judged separately."""
         return self.outcome == RIGHT
 
 
 def judge(case: Case, variant: str, document: dict[str, Any] | None, status: int, said: str = "") -> Judgement:
-    """The judgement of one report; None stands for a hunt that left none."""
+    """Judge one report; None if the hunt left none."""
     wanted = case.kind if variant == "step" else None
     if document is None:
         return Judgement(case.slug, variant, wanted or "clean", "-", BROKEN, said=said or f"exit status {status}")
@@ -61,7 +61,7 @@ def judge(case: Case, variant: str, document: dict[str, Any] | None, status: int
 
 
 def outcome(wanted: str | None, may_need_gc: bool, verdict: str, kinds: tuple[str, ...]) -> str:
-    """Return how a verdict and the kinds of the findings agree with a label."""
+    """Describe how a verdict and the kinds of findings agree with a label."""
     if verdict == "inconclusive":
         return BROKEN
     if wanted is None:
@@ -75,7 +75,7 @@ def outcome(wanted: str | None, may_need_gc: bool, verdict: str, kinds: tuple[st
 
 @dataclass(frozen=True)
 class Totals:
-    """The sums of all judgements."""
+    """The totals of all judgements."""
 
     leaking: int
     found: int
@@ -92,13 +92,13 @@ class Totals:
 
     @property
     def is_done(self) -> bool:
-        """Does it come to what is asked for?"""
+        """Whether the targets are met."""
         whole = (self.found, self.clean_right, self.fixed_right, self.controls_right)
         return whole == (self.leaking, self.clean, self.fixed, self.runs) and self.paths_right >= 0.9 * self.paths
 
 
 def total(judgements: list[Judgement]) -> Totals:
-    """The sums over all cases."""
+    """Sum up all cases."""
     leaking = [one for one in judgements if one.variant == "step" and one.expected != "clean"]
     clean = [one for one in judgements if one.variant == "step" and one.expected == "clean"]
     fixed = [one for one in judgements if one.variant == "fixed_step"]

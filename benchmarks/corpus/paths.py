@@ -1,4 +1,4 @@
-"""Does a trace name what a label says that it should? Attributes, keys, variables, in order."""
+"""Check whether a trace has the labelled names: attributes, keys, variables, in order."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-#: A label's entry that is written as one accesses something: `.handler (MemoryHandler)`, `f_locals['image']`, `[i]`.
+#: A label's entry in access syntax: `.handler (MemoryHandler)`, `f_locals['image']`, `[i]`.
 ACCESS = re.compile(r"(?:\.[A-Za-z_]\w*|f_locals(?=\[)|\[[^\]]*\])+")
 PART = re.compile(r"\.([A-Za-z_]\w*)|\['([^']*)'\]|\[\"([^\"]*)\"\]")
-#: How Python keeps variables and attributes; a trace names the variable or the attribute instead.
+#: Python's tables of variables and attributes; a trace names the variable or attribute instead.
 STRUCTURE = {"__dict__", "__closure__", "cell_contents", "f_locals"}
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-#: Entries that name an object: what stands in brackets is the name.
+#: Entries that name an object: the name is in brackets.
 FORMS = (
     re.compile(r"(?:state)$"),
     re.compile(r"module global ([A-Za-z_]\w*)"),
@@ -21,17 +21,17 @@ FORMS = (
     re.compile(r"(?:\w+ )?frame of ([A-Za-z_]\w*)"),
     re.compile(r"cell '([A-Za-z_]\w*)'"),
 )
-#: `Tensor mask`: a variable, where a closure has it; elsewhere only what the author calls it.
+#: `Tensor mask`: a variable if a closure holds it; elsewhere only the author's name for it.
 KIND_AND_NAME = re.compile(r"[A-Za-z]\w* ([A-Za-z_]\w*)$")
 
 Alternatives = frozenset[str]
 
 
 def expected_names(path: Sequence[str]) -> list[Alternatives]:
-    """The names that a trace has to have, in order; of each some alternatives.
+    """Return the names that a trace must have, in order, each with alternatives.
 
-    Prose ("saved activations") asks for nothing, nor do indices and types of objects. Where no Python object
-    refers to a survivor there is no name to report.
+    Prose ("saved activations"), indices and types of objects require nothing. If no Python object refers to a survivor
+    there is no name to report.
     """
     if path and path[0].startswith("(no Python referrer"):
         return []
@@ -45,7 +45,7 @@ def expected_names(path: Sequence[str]) -> list[Alternatives]:
 
 
 def names_in(entry: str, is_in_closure: bool) -> list[Alternatives]:
-    """The names of one entry."""
+    """Return the names of one entry."""
     names = [name.strip() for name in entry.split(" / ")]
     if len(names) > 1:
         either = frozenset(name for text in names for name in IDENTIFIER.findall(text) if not name[0].isupper())
@@ -61,7 +61,7 @@ def names_in(entry: str, is_in_closure: bool) -> list[Alternatives]:
 
 
 def named_in(entry: str, is_in_closure: bool) -> str:
-    """The name of an object, where an entry is of a form that has one."""
+    """Return an object's name, if the entry has one."""
     for form in FORMS:
         found = form.match(entry)
         if found is not None:
@@ -71,7 +71,7 @@ def named_in(entry: str, is_in_closure: bool) -> str:
 
 
 def trace_words(trace: dict[str, Any]) -> list[str]:
-    """The words of a trace in its order: a cycle is gone round twice, for a label may begin anywhere in it, then on."""
+    """Return the words of a trace in order; a cycle twice, because a label may start anywhere in it."""
     steps, cycle = list(trace.get("steps") or ()), list(trace.get("cycle") or ())
     rows = steps + cycle + cycle + list(trace.get("tail") or ())
     words = [word for row in rows for word in step_words(row)]
@@ -81,7 +81,7 @@ def trace_words(trace: dict[str, Any]) -> list[str]:
 
 
 def step_words(step: dict[str, Any]) -> Iterable[str]:
-    """The words of one step: what it is, then how it refers to the next."""
+    """Yield the words of one step: its object, then its reference."""
     via = str(step.get("via", ""))
     keys = re.findall(r"\['([^']+)'\]|'([^']+)'", via)
     text = f"{step.get('object', '')} {step.get('label', '')} {via}"
@@ -90,14 +90,14 @@ def step_words(step: dict[str, Any]) -> Iterable[str]:
 
 
 def missing(path: Sequence[str], trace: dict[str, Any]) -> list[str]:
-    """The names of a label that a trace lacks, or has not in this order."""
+    """Return the labelled names that a trace lacks, or has in another order."""
     return lacking_words(expected_names(path), trace)
 
 
 def lacking_words(names: Iterable[Collection[str]], trace: dict[str, Any]) -> list[str]:
-    """The names that a trace lacks; what follows a missing one is looked for all the same.
+    """Return the names that a trace lacks; a missing one does not end the search for the next.
 
-    An attribute is known by the property that shows it, too: `_owning_module` by `owning_module`.
+    An attribute is also recognized by its property: `_owning_module` by `owning_module`.
     """
     words = trace_words(trace)
     lacking: list[str] = []

@@ -1,6 +1,6 @@
-"""A program with every name of its own replaced: what it does is the same, what it is called tells nothing.
+"""Replace every own name of a program, so that names give no hint.
 
-Variables and attributes are two sets of names: a variable may have the name of an attribute that belongs to a library.
+Variables and attributes are separate sets: a variable may have the name of a library's attribute.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-#: What a hunt calls by name.
+#: Names that a hunt calls.
 ENTRIES = {"setup", "step", "fixed_step", "teardown", "META"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass
 class Names:
-    """Names that a program gives, and its callables, of which keywords are names of its own too."""
+    """Names that a program defines, and its callables, whose keywords are its own names too."""
 
     variables: set[str] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)
-    takes_variables: set[str] = field(default_factory=set)  # functions, and classes with an __init__ of their own
+    takes_variables: set[str] = field(default_factory=set)  # functions, and classes with their own __init__
     takes_attributes: set[str] = field(default_factory=lambda: {"SimpleNamespace"})
 
 
 def renamed(tree: ast.Module) -> ast.Module:
-    """The program with its own variables, functions, classes and attributes under other names."""
+    """Return the program with its variables, functions, classes and attributes renamed."""
     names = names_of(tree)
     variables = sorted(names.variables - foreign_variables(tree, names))
     attributes = sorted(names.attributes - foreign_attributes(tree, names))
@@ -67,7 +67,7 @@ def names_of(tree: ast.Module) -> Names:
 
 
 def members_of(node: ast.ClassDef) -> Iterator[ast.AST]:
-    """Methods, and names that a class body assigns to."""
+    """Return methods, and names that a class body assigns."""
     for one in node.body:
         if isinstance(one, FUNCTIONS):
             yield one
@@ -77,20 +77,20 @@ def members_of(node: ast.ClassDef) -> Iterator[ast.AST]:
 
 
 def foreign_variables(tree: ast.Module, names: Names) -> set[str]:
-    """Names that are Python's, are imported, or that a hunt calls; and keywords of calls that may end in an own method."""
+    """Return names of Python, of imports or of a hunt's calls, and keywords of calls that may reach an own method."""
     imported = {(alias.asname or alias.name).partition(".")[0] for alias in aliases(tree)}
     return ENTRIES | set(dir(builtins)) | imported | foreign_keywords(tree, names)
 
 
 def foreign_keywords(tree: ast.Module, names: Names) -> set[str]:
-    """Keywords of calls of which the program's text does not tell what is called."""
+    """Return keywords of calls whose callee the program's text does not show."""
     own = names.takes_variables | names.takes_attributes
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) not in own)
     return {one.arg for node in calls for one in node.keywords if one.arg}
 
 
 def foreign_attributes(tree: ast.Module, names: Names) -> set[str]:
-    """Names that libraries know, those in texts, for they may be looked up, and keywords of calls into libraries."""
+    """Return names that libraries know, names in strings (they may be looked up), and keywords of library calls."""
     found = ENTRIES | names_in_libraries(tree) | names_in_torch() | foreign_keywords(tree, names)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -99,20 +99,20 @@ def foreign_attributes(tree: ast.Module, names: Names) -> set[str]:
 
 
 def aliases(tree: ast.Module) -> Iterator[ast.alias]:
-    """Everything that is imported."""
+    """Return everything that is imported."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from node.names
 
 
 def called(node: ast.Call) -> str:
-    """The name of what is called, by its last part."""
+    """Return the last part of a callee's name."""
     function = node.func
     return function.attr if isinstance(function, ast.Attribute) else str(getattr(function, "id", ""))
 
 
 def names_in_libraries(tree: ast.Module) -> set[str]:
-    """Attributes of the modules that a program imports, and of the classes in them."""
+    """Return attributes of imported modules and their classes."""
     modules = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     found: set[str] = set()
@@ -124,7 +124,7 @@ def names_in_libraries(tree: ast.Module) -> set[str]:
 
 
 def names_in_torch() -> set[str]:
-    """Attributes of what training programs use or derive from, and of Python's own objects."""
+    """Return attributes of what training programs use or derive from, and of Python's own objects."""
     import types
 
     import torch
@@ -142,14 +142,14 @@ def names_in_torch() -> set[str]:
 
 
 class Renaming(ast.NodeTransformer):
-    """Replaces names wherever they stand."""
+    """Replace names wherever they occur."""
 
     def __init__(self, names: Names, variables: dict[str, str], attributes: dict[str, str]) -> None:
         self.names, self.variables, self.attributes = names, variables, attributes
         self.members: set[int] = set()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """A class: what its body names are attributes."""
+        """Rename a class; names in its body are attributes."""
         self.members.update(id(member) for member in members_of(node))
         node.name = self.variables.get(node.name, node.name)
         return self.generic_visit(node)
@@ -165,7 +165,7 @@ class Renaming(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A variable, or an attribute where a class body assigns to it."""
+        """Rename a variable, or an attribute that a class body assigns."""
         node.id = (self.attributes if id(node) in self.members else self.variables).get(node.id, node.id)
         return node
 
@@ -196,7 +196,7 @@ class Renaming(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A call: keywords are names of the callee's."""
+        """Rename a call's keywords, which belong to the callee."""
         name = called(node)
         for one in node.keywords:
             if one.arg and name in self.names.takes_variables:

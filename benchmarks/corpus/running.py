@@ -1,4 +1,4 @@
-"""A hunt as a user starts it: one process for each variant of each case."""
+"""Run a hunt as a user does: one process for each variant of each case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchmarks.corpus.judge import Judgement, judge
 
 @dataclass(frozen=True)
 class Hunted:
-    """The report and output of a hunted process."""
+    """The report and output of a hunt."""
 
     document: dict[str, Any] | None
     status: int
@@ -37,7 +37,9 @@ def hunt(
     options: tuple[str, ...] = (),
     variables: Mapping[str, str] | None = None,
 ) -> Hunted:
-    """Run `gradlife hunt --json FILE OPTIONS TARGET ARGUMENTS` in a folder; killed with its children after so many seconds."""
+    """Run `gradlife hunt --json FILE OPTIONS TARGET ARGUMENTS` in a folder; kill it with its children after so many
+    seconds.
+    """
     report = folder / f"{abs(hash((target, arguments)))}-{time.monotonic_ns()}.json"
     command = [sys.executable, "-m", "gradlife", "hunt", "--json", str(report), *options, target, *arguments]
     started = time.perf_counter()
@@ -60,7 +62,7 @@ def hunt(
 
 
 def wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, float]:
-    """Exit status and CPU seconds of a process and the children it waited for; killed at the deadline."""
+    """Return exit status and CPU seconds of a process and its children; kill it at the deadline."""
     while True:
         found, code, usage = os.wait4(process.pid, os.WNOHANG)
         if found:
@@ -73,7 +75,7 @@ def wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, float]
 
 
 def read(report: Path) -> dict[str, Any] | None:
-    """The report, if there is one."""
+    """Return the report, if there is one."""
     try:
         document = json.loads(report.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -82,7 +84,7 @@ def read(report: Path) -> dict[str, Any] | None:
 
 
 def judged(case: Case, copy: Path, variant: str, limit: float) -> Judgement:
-    """The judgement of a hunt of one variant."""
+    """Hunt one variant and judge it."""
     hunted = hunt(f"{copy}::{variant}", copy.parent, limit)
     found = judge(case, variant, hunted.document, hunted.status, hunted.said)
     return replace(found, seconds=round(hunted.seconds, 2), cpu_seconds=round(hunted.cpu_seconds, 2))

@@ -1,4 +1,4 @@
-"""The judgements as a table, and what they come to."""
+"""The judgements as a table, with totals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Pair = tuple[Judgement, Judgement | None]
 
 
 def print_corpus(pairs: Sequence[Pair]) -> None:
-    """A row a case, with its fixed variant beside it; then the totals."""
+    """Print a row per case, with its fixed variant beside it; then the totals."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 150)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in ("case", "expected", "verdict", "", "codes", "path lacks", "fixed", "s", "CPU s"):
@@ -32,7 +32,7 @@ def print_corpus(pairs: Sequence[Pair]) -> None:
 
 
 def row(one: Judgement, other: Judgement | None, fixed: Judgement | None) -> list[str]:
-    """The cells of one case."""
+    """Return the cells of one case."""
     codes = " ".join(one.codes)
     if other is not None and other.codes != one.codes:
         codes += f" (renamed: {' '.join(other.codes) or 'none'})"
@@ -44,7 +44,7 @@ def row(one: Judgement, other: Judgement | None, fixed: Judgement | None) -> lis
 
 
 def sums(pairs: Sequence[Pair]) -> list[str]:
-    """The totals, each against what is asked for."""
+    """Return the totals, each with its target."""
     all_of = total([one for one, _ in pairs])
     others = [(one, other) for one, other in pairs if other is not None]
     lines = [

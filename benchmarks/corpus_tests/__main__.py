@@ -1,7 +1,8 @@
-"""Wrap each program of a corpus as a test and judge by its label what fails. Run with `make corpus-tests CORPUS=FOLDER`.
+"""Wrap each program of a corpus as a test, and compare failures with its label. Run with `make corpus-tests
+CORPUS=FOLDER`.
 
-Under the marker a program's state stays in a fixture of the module and the body of the test is one step; with `--leaks` a
-state ends with its test, and it is judged where something outlives that.
+Under the marker a program's state is a module fixture and a test is one step; with `--leaks` each test has its own
+state, and objects that outlive it are judged.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def main() -> int:
 
 
 def judge_all(cases: list[Case], folder: Path, arguments: argparse.Namespace) -> Iterator[Judged]:
-    """All variants of all programs, some programs at a time; reported as they end."""
+    """Judge all variants of all programs, several at a time; report each as it ends."""
 
     def work(case: Case) -> list[Judged]:
         return [*judge_case(case, folder / case.slug, arguments)]
@@ -51,7 +52,7 @@ def judge_all(cases: list[Case], folder: Path, arguments: argparse.Namespace) ->
 
 
 def judge_case(case: Case, folder: Path, arguments: argparse.Namespace) -> Iterator[Judged]:
-    """The variants of one program, in one process."""
+    """Judge the variants of one program in one process."""
     variants: list[Wrapped] = [SWEPT_STEP, SWEPT_FIXED, STEP, FIXED, *([ALLOWED] if case.kind == "needs-gc" else [])]
     write(case, variants, folder)
     nbytes = int(meta_of(case.tree).get("per_step_bytes", 0))

@@ -9,7 +9,7 @@ from benchmarks.corpus.cases import Case
 
 FAILS, PASSES = "fails", "passes"
 
-#: Bytes a run from which on tensors in cycles fail a test that says nothing of cycles.
+#: Least bytes per run in cycles that fail a test whose marker does not mention cycles.
 LEAST_CYCLE = 4096
 
 
@@ -19,15 +19,15 @@ class Judged:
 
     slug: str
     way: str
-    expected: str  # fails, passes; empty where the label does not say
-    came: str  # fails, passes, or what went wrong
+    expected: str  # fails, passes; empty if the label does not say
+    came: str  # fails, passes, or the error
     codes: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     cpu_seconds: float = 0.0
 
     @property
     def is_right(self) -> bool:
-        """As the label says, where it says anything."""
+        """Whether it matches the label, if that says anything."""
         return self.expected in ("", self.came)
 
 
@@ -47,7 +47,7 @@ def expected(case: Case, way: str, outliving: tuple[int, ...], bytes_a_step: int
 
 
 def judged(case: Case, way: str, wanted: str, tests: list[dict[str, Any]], said: str, cpu_seconds: float) -> Judged:
-    """Return the judgement on a program: the worst of its tests counts."""
+    """Judge a program by the worst of its tests."""
     if not tests:
         return Judged(case.slug, way, wanted, f"broken: {said}", cpu_seconds=cpu_seconds)
     worst = tests[0]

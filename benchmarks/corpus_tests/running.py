@@ -1,4 +1,4 @@
-"""pytest on a folder of wrapped programs, in a process of its own."""
+"""Run pytest on a folder of wrapped programs, in its own process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.corpus.running import wait
 from benchmarks.corpus_tests.wrapping import OUTLIVING
 
-#: Plugins that a machine may have and that would change what is measured.
+#: Plugins that a machine may have and that would change the measurement.
 OFF = ("cacheprovider", "randomly", "xdist", "asyncio", "rerunfailures", "pytest_cov", "memray", "hypothesispytest")
 
 
@@ -23,13 +23,13 @@ class Tested:
     """The test results of a process: for each test file, the worst first."""
 
     checked: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    outliving: tuple[int, ...] = ()  # tensors that a step and a fixed step leave, by Python's own count
+    outliving: tuple[int, ...] = ()  # tensors left by a step and a fixed step, counted with Python's own means
     said: str = ""
     cpu_seconds: float = 0.0
 
 
 def test(folder: Path, names: list[str], limit: float) -> Tested:
-    """Runs the test files of these names; the process is killed after so many seconds."""
+    """Run the test files of these names; kill the process after so many seconds."""
     report = folder / "report.json"
     off = [word for name in OFF for word in ("-p", f"no:{name}")]
     files = [f"test_{name}.py" for name in names]
@@ -51,7 +51,7 @@ def test(folder: Path, names: list[str], limit: float) -> Tested:
 
 
 def by_file(report: Path) -> dict[str, list[dict[str, Any]]]:
-    """The tests of a report by the names of their files."""
+    """Group the tests of a report by file."""
     found: dict[str, list[dict[str, Any]]] = {}
     document = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {"tests": []}
     for one in document["tests"]:
@@ -62,5 +62,5 @@ def by_file(report: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def counts_in(file: Path) -> tuple[int, ...]:
-    """The numbers in a file; none where there is none."""
+    """Return the numbers in a file; none if it is missing."""
     return tuple(map(int, file.read_text(encoding="utf-8").split())) if file.exists() else ()

@@ -1,4 +1,4 @@
-"""The table of all programs and their test results, with sums."""
+"""The table of all programs and their test results, with totals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAYS = {
 
 
 def print_judged(found: Sequence[Judged]) -> None:
-    """A row a program; then how many are as labelled."""
+    """Print a row per program, then the number that matches the labels."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 170)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in ("program", *WAYS.values()):

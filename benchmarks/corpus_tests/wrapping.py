@@ -1,4 +1,4 @@
-"""Test files made of a labelled program: its state in a fixture, one step as the body of the test."""
+"""Make test files from a labelled program: its state is a fixture, one step is the test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.corpus.cases import Case, bare
 
-#: Tests without a marker that are run one after the other: each with a state of its own.
+#: Tests without a marker, run one after the other, each with its own state.
 SWEPT = 3
 
 MARKED = '''\
@@ -55,8 +55,8 @@ def test_step(state, number):
     program.{step}(state, number)
 '''
 
-#: Counted when all tests are over, without gradlife: tensors that are alive when a state is gone, the collector resting, after
-#: the last of some steps and fixed steps.
+#: Counted after all tests, without gradlife: tensors alive when a state is gone and the collector is off, after the last of
+#: some steps and fixed steps.
 CONFTEST = """\
 import gc
 from pathlib import Path
@@ -101,7 +101,7 @@ SWEPT_FIXED = Wrapped("swept_fixed", "fixed_step", PLAIN)
 
 
 def write(case: Case, variants: Iterable[Wrapped], folder: Path) -> None:
-    """Writes a test file for each way, and a copy of the program for each: modules keep things."""
+    """Write a test file for each way, and a separate copy of the program for each, because modules keep state."""
     folder.mkdir(parents=True)
     source = ast.unparse(bare(case.tree)) + "\n"
     for one in variants:

@@ -1,1 +1,1 @@
-"""Random lifetime programs: does the mini engine show, step by step, what PyTorch shows?"""
+"""Random lifetime programs: does the mini engine match PyTorch step by step?"""

@@ -25,9 +25,9 @@ from benchmarks.fuzz.profiles import check_programs
 from benchmarks.fuzz.report import distinct, print_report, print_violations
 from benchmarks.fuzz.story import story_of
 
-SPAN = 1000  # programs that a process takes at a time
-# PyTorch imports this in the middle of the first sum with a zero that has no memory; a frame of the import is caught in a
-# cycle, and with it the frames of the program, until the collector runs. Besides, each child would import it anew.
+SPAN = 1000  # programs per process
+# PyTorch imports this during the first sum with a zero that has no memory; a frame of the import is caught in a
+# cycle, and with it the program's frames, until the collector runs. Also, each child would import it anew.
 IMPORTED_LATE = "torch._dynamo"
 
 
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def main_without_torch(arguments: argparse.Namespace) -> int:
-    """The profiles of the engine against each other, one program after another."""
+    """Compare profiles of the engine with each other, one program after another."""
     warnings.simplefilter("ignore")
     engine: Any = importlib.import_module("gradlife.engine")
     started = time.perf_counter()
@@ -70,7 +70,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def load_systems(profile: str) -> Systems:
-    """The engine under a profile, and PyTorch on one thread: children are forked from here."""
+    """Load the engine under a profile, and PyTorch with one thread; children are forked from here."""
     warnings.simplefilter("ignore")
     engine: Any = importlib.import_module("gradlife.engine")
     engine.set_default_profile(profile)
@@ -79,12 +79,12 @@ def load_systems(profile: str) -> Systems:
     with contextlib.suppress(ImportError):
         importlib.import_module(IMPORTED_LATE)
     gc.collect()
-    gc.freeze()  # no child need look through all this again
+    gc.freeze()  # no child needs to scan all this again
     return Systems(engine, torch)
 
 
 def run_in_processes(systems: Systems, arguments: argparse.Namespace) -> Slice:
-    """Each process takes a run of programs after another, until all are done or the time is up."""
+    """Run in several processes, each taking one batch of programs after another until all are done or time is up."""
     end = arguments.first + arguments.programs
     spans = deque((first, min(first + SPAN, end)) for first in range(arguments.first, end, SPAN))
     ends_at = time.monotonic() + (arguments.seconds or math.inf)

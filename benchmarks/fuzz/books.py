@@ -1,4 +1,6 @@
-"""The engine's books: each live object has exactly the owners that other live objects and its wrapper admit to."""
+"""The engine's ownership balance: each live object has exactly the owners that other live objects and its wrapper
+report.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ import importlib
 from collections import Counter
 from typing import Any
 
-KINDS = ("tensor", "storage", "node")  # the kinds that the live graph lists one by one
+KINDS = ("tensor", "storage", "node")  # kinds that the live graph lists individually
 UNLISTED = ("rewrap",)  # identities with any number of wrappers, which the object does not know
 
 
 def settle(engine: Any) -> None:
-    """Collect, and have what a failed backward left queued let go of: the next backward does that."""
+    """Collect, and release what a failed backward left in the queue; the next backward does that."""
     with engine.profile("torch-2.13"):
         engine.tensor(1.0, requires_grad=True).backward()
     gc.collect()
@@ -32,7 +34,7 @@ def imbalances(engine: Any) -> list[str]:
     found = []
     for number, kind, name, strong, _, identity, wrapper, _ in rows:
         if kind == "node" and live["block"]:
-            continue  # up to 1.1 control blocks stand between a node and its owners: each counts for itself
+            continue  # up to 1.1 control blocks stand between a node and its owners; each counts separately
         known = admitted[number] + (1 if wrapper is not None and wrapper[3] == "strong" else 0)
         if known > strong or (known < strong and identity not in UNLISTED):
             found.append(f"{kind} {name}: {strong} owners counted, {known} known")

@@ -1,8 +1,8 @@
-"""Bugs, seeded one at a time: does the fuzzer find each, and after how many programs? Run with `make fuzz-bugs`.
+"""Seeded bugs, one at a time: does the fuzzer find each, and after how many programs? Run with `make fuzz-bugs`.
 
-Ten are `torch-2.13` with one ownership policy replaced by a mistake that a framework made, or could make; the others are
-compiled in the engine's C++ (benchmarks/fuzz/faults.py). The fuzzer does not know of it: it runs its programs in order
-until PyTorch shows something else, or the engine ends the process.
+Ten are `torch-2.13` with one ownership policy replaced by a mistake that a framework made or could make; the others are
+compiled into the engine's C++ (benchmarks/fuzz/faults.py). The fuzzer does not know the bug: it runs its programs in
+order until PyTorch differs, or the engine ends the process.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ BUGS = {
 
 @dataclass(frozen=True)
 class Hunt:
-    """The way a bug was found: by how many programs and by which difference; `programs` is the limit if it was not."""
+    """How a bug was found: after how many programs and by which difference; `programs` is the limit if it was not
+    found.
+    """
 
     bug: str
     programs: int
@@ -43,13 +45,13 @@ class Hunt:
     step: str = ""
 
     def line(self) -> str:
-        """The hunt in one line of the table."""
+        """The hunt as one line of the table."""
         found = f"{self.kind} at `{self.step[:60]}`" if self.kind else "NOT FOUND"
         return f"{self.bug:<40} {self.programs:>6,}  {found}"
 
 
 def hunted(systems: Systems, bug: str, seed: int, limit: int) -> Hunt:
-    """Run programs until one shows a difference that has no known reason."""
+    """Run programs until one shows an unexplained difference."""
     for one in run_slices(systems, seed, 0, limit, shrinks=0):
         for item in one.found:
             if not known_reason(item.program, item.difference):
@@ -66,7 +68,7 @@ def hunt_of_policy(systems: Systems, bug: str, seed: int, limit: int) -> Hunt:
 
 
 def policies_found(seed: int, limit: int) -> int:
-    """Count how many of the ownership mistakes are found, and print how."""
+    """Count the ownership mistakes found, and print how."""
     systems = load_systems(PROFILE)
     found = 0
     for bug in BUGS:
@@ -77,7 +79,7 @@ def policies_found(seed: int, limit: int) -> int:
 
 
 def faults_found(seed: int, limit: int) -> int:
-    """Count how many of the mistakes in the C++ are found, and print how."""
+    """Count the C++ mistakes found, and print how."""
     found = 0
     for fault in FAULTS:
         words = [str(built(fault)), "--name", fault.name, "--seed", str(seed), "--limit", str(limit)]

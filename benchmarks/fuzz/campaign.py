@@ -1,4 +1,4 @@
-"""Runs many programs of one seed on two systems, in children that may crash, and gathers what differs."""
+"""Run many programs of one seed on two systems, in children that may crash, and gather the differences."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from benchmarks.fuzz.program import Difference, Program
 from benchmarks.fuzz.shrink import canonical, shrunk
 from benchmarks.fuzz.writer import write_program
 
-AT_A_TIME = 100  # programs a child runs: what leaks goes with the child, and a crash has that many run again
+AT_A_TIME = 100  # programs per child: leaks end with the child, and a crash repeats this many
 SECONDS_A_PROGRAM = 20
 SHRINK_SECONDS = 60
-CRASHES = 20  # of candidates, until what is smallest so far must do
+CRASHES = 20  # candidates, after which the smallest so far is used
 BOARD_BYTES = 1 << 16
 NUMBER = struct.Struct("q")
 
 
 @dataclass(frozen=True)
 class Found:
-    """A difference, shrunk, the number of a program that shows it, and why it is let be, if it is."""
+    """A shrunk difference, the number of a program that shows it, and the reason if it is accepted."""
 
     program: Program
     difference: Difference
@@ -39,12 +39,12 @@ class Found:
 
 @dataclass
 class Slice:
-    """The results of some programs of a campaign."""
+    """The results of some programs."""
 
     coverage: Coverage = field(default_factory=Coverage)
     found: list[Found] = field(default_factory=list)
     differing: int = 0
-    peer_crashes: list[int] = field(default_factory=list)  # programs that end the second system's own process
+    peer_crashes: list[int] = field(default_factory=list)  # programs that end the second system's process
 
     def add(self, other: Slice) -> None:
         self.coverage.add(other.coverage)
@@ -55,7 +55,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Systems:
-    """Two frameworks under torch's names; the first is judged by the second."""
+    """Two frameworks under torch's names; the second is the reference for the first."""
 
     first: Any
     second: Any
@@ -65,7 +65,7 @@ class Systems:
 
 
 def run_slices(systems: Systems, seed: int, first: int, end: int, shrinks: int) -> Iterator[Slice]:
-    """Run programs first..end, a child after another; a program that ends its child is judged by itself."""
+    """Run programs first..end in one child after another; a program that ends its child is judged alone."""
     place = mmap.mmap(-1, NUMBER.size)
     while first < end:
         stop = min(first + AT_A_TIME, end)
@@ -86,7 +86,7 @@ def run_slices(systems: Systems, seed: int, first: int, end: int, shrinks: int) 
 
 
 def run_slice(systems: Systems, seed: int, indices: range, place: mmap.mmap) -> Slice:
-    """Run these programs here, the number of the current one kept where it outlives a crash."""
+    """Run these programs here, keeping the current number where it survives a crash."""
     gc.disable()
     gc.collect()
     gc.freeze()
@@ -105,7 +105,7 @@ def run_slice(systems: Systems, seed: int, indices: range, place: mmap.mmap) -> 
 
 
 def judged_alone(systems: Systems, seed: int, index: int) -> Slice:
-    """Judge a program that ended its process again, alone: a crash of the second system is no fault of the first."""
+    """Judge a program again alone: a crash of the second system is no error of the first."""
     program = write_program(seed, index)
     died = in_child(lambda: run_alone(program, systems.first), SECONDS_A_PROGRAM)
     if isinstance(died, Died):
@@ -117,7 +117,7 @@ def judged_alone(systems: Systems, seed: int, index: int) -> Slice:
 
 
 class Board:
-    """The place where a shrinking child leaves its smallest program and its next try, so that they survive a crash."""
+    """Shared memory for a shrinking child's smallest program and next try, so that they survive a crash."""
 
     def __init__(self, program: Program) -> None:
         self.place = mmap.mmap(-1, BOARD_BYTES)
@@ -134,12 +134,12 @@ class Board:
 
 
 def as_it_is(item: Found) -> Found:
-    """A difference that is not shrunk, with the reason why it is let be, if there is one."""
+    """Return an unshrunk difference, with the reason if it is accepted."""
     return replace(item, reason=known_reason(item.program, item.difference))
 
 
 def shrink_safely(systems: Systems, item: Found) -> Found:
-    """Shrink a difference in a child; a candidate that ends it is skipped, and another child goes on."""
+    """Shrink a difference in a child; a candidate that crashes is skipped, and another child continues."""
     board = Board(item.program)
     skipped: set[Program] = set()
     small: Program | Died = Died(0)
@@ -156,7 +156,7 @@ def shrink_safely(systems: Systems, item: Found) -> Found:
 
 
 def shrunk_here(systems: Systems, item: Found, board: Board, skipped: frozenset[Program]) -> Program:
-    """Shrink from where the board says, in this process."""
+    """Shrink from the board's state, in this process."""
     smallest = board.read()[0]
 
     def fails(program: Program) -> bool:

@@ -14,7 +14,7 @@ SCALE = 0.5
 
 
 class Numbered:
-    """A scenario's lab for programs: a hook called again tells again, so what it tells is numbered."""
+    """A scenario's lab for programs: repeated reports of a hook are numbered."""
 
     def __init__(self, lab: Any) -> None:
         self.lab = lab
@@ -39,7 +39,7 @@ class Numbered:
 
 
 def noted(lab: Any, label: str, given: Any) -> None:
-    """Note what was given, flat: numbers of tensors, whether they require grad, None."""
+    """Record arguments, flat: numbers of tensors, whether they require grad, None."""
     if isinstance(given, (tuple, list)):
         for item in given:
             noted(lab, label, item)
@@ -58,7 +58,7 @@ def scaled(given: Any) -> Any:
 
 
 def hook(lab: Any, label: str, over: Any = None, does: str = "nothing") -> Callable[..., Any]:
-    """A hook of any kind that holds `over`, notes what it is given, and does one thing besides."""
+    """Return a hook of any kind that holds `over`, records its arguments, and has one side effect."""
 
     calls = []
 
@@ -68,7 +68,7 @@ def hook(lab: Any, label: str, over: Any = None, does: str = "nothing") -> Calla
         noted(lab, label, given)
         if does == "stashes":
             lab.hold(given)
-        # a backward whose hooks run backward whose hooks run backward ends only with the stack
+        # nested backwards from hooks would end only with the stack
         return None if does == "runs backward" and len(calls) > 1 else hook_answer(does, over, given)
 
     lab.watch(label, called)
@@ -93,7 +93,7 @@ def hook_answer(does: str, over: Any, given: Any) -> Any:
 
 
 def pack(lab: Any, label: str, kind: str = "same", over: Any = None) -> Callable[[Any], Any]:
-    """A pack hook: gives the tensor as it is, in a list, detached, as numbers, something else, or raises."""
+    """Pack a tensor: unchanged, in a list, detached, as numbers, as something else, or raise."""
 
     def packing(tensor: Any) -> Any:
         lab.value(label, [tensor.tolist(), tensor.requires_grad, tensor.grad_fn is None])
@@ -111,7 +111,7 @@ def pack(lab: Any, label: str, kind: str = "same", over: Any = None) -> Callable
 
 
 def unpack(lab: Any, label: str, kind: str = "same", over: Any = None) -> Callable[[Any], Any]:
-    """The unpack hook that goes with `pack` of the same kind; it may hold something, too."""
+    """Return the unpack hook for `pack` of the same kind; it may hold something, too."""
 
     def unpacking(packed: Any) -> Any:
         held = over  # noqa: F841 - holding it is all that this does with it
@@ -129,7 +129,7 @@ def unpack(lab: Any, label: str, kind: str = "same", over: Any = None) -> Callab
 
 
 def subclass(lab: Any, name: str = "Sub") -> Any:
-    """Return the subclass of Tensor of this name. `Off` is not asked, `Under` is a subclass of `Sub`."""
+    """Return the Tensor subclass of this name. `Off` does not override, `Under` is a subclass of `Sub`."""
     Tensor = lab.fw.Tensor
     base = subclass(lab) if name == "Under" else Tensor
     known = [each for each in base.__subclasses__() if each.__name__ == name]
@@ -151,7 +151,7 @@ def custom(
 ) -> Any:
     """A Function that keeps something on its ctx, saves something, and gives something new, a view, its input or an error.
 
-    With `setup` it is written in the two-part form.
+    With `setup` it is written with setup_context.
     """
 
     def compute(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Runs a piece of work in a forked child: a crash, or a program that never ends, is a result."""
+"""Run work in a forked child: a crash or an endless program is a result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Died:
-    """The end of a child that gave no result."""
+    """The end of a child without a result."""
 
     signal: int
 
@@ -34,7 +34,7 @@ class Child:
     reading: int
 
     def result(self) -> Any:
-        """Wait for what the work returned; `Died` if it returned nothing."""
+        """Wait for the work's result; `Died` if there is none."""
         with os.fdopen(self.reading, "rb") as pipe:
             data = pipe.read()
         status = os.waitpid(self.pid, 0)[1]
@@ -44,7 +44,7 @@ class Child:
 
 
 def start_child(work: Callable[[], Any], seconds: int = 0) -> Child:
-    """Begin the work in a child; one that takes longer than `seconds` is ended."""
+    """Start the work in a child; kill it after `seconds`."""
     sys.stdout.flush()
     reading, writing = os.pipe()
     pid = os.fork()
@@ -62,7 +62,7 @@ def in_child(work: Callable[[], Any], seconds: int = 0) -> Any:
 
 def run_as_child(work: Callable[[], Any], writing: int, seconds: int) -> None:
     status = 1
-    faulthandler.disable()  # its end is a result, and no news of the process that it was forked from
+    faulthandler.disable()  # only its own end matters, not that of the process it was forked from
     try:
         signal.alarm(seconds)
         data = pickle.dumps(work())

@@ -1,4 +1,4 @@
-"""Counts what the programs of a campaign used: rules, pairs of rules, verdicts, failures."""
+"""Count what a campaign's programs used: rules, pairs of rules, verdicts, failures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.fuzz.program import VERDICTS, Outcome, Program, Step
 
 
 def done_steps(program: Program, outcome: Outcome) -> Iterator[Step]:
-    """The steps that were neither refused nor behind the first difference."""
+    """Return the steps that were neither refused nor after the first difference."""
     end = len(program.steps) if outcome.difference is None else outcome.difference.step
     for number, step in enumerate(program.steps[:end]):
         if number not in outcome.failed_steps:
@@ -21,7 +21,7 @@ def done_steps(program: Program, outcome: Outcome) -> Iterator[Step]:
 
 @dataclass
 class Coverage:
-    """Programs in which a step of a rule, or one of each of two rules, was done, not refused; verdicts of all subjects."""
+    """Programs with an executed step of each rule and each pair of rules; verdicts of all subjects."""
 
     programs: int = 0
     steps: int = 0
@@ -48,11 +48,11 @@ class Coverage:
         self.verdicts += other.verdicts
 
     def rarest_rule(self) -> tuple[str, int]:
-        """The rule that the fewest programs used, and how many did."""
+        """Return the rule that the fewest programs used, and their number."""
         return min(((name, self.rules[name]) for name in RULES), key=lambda pair: pair[1])
 
     def rarest_pair(self) -> tuple[tuple[str, str], int]:
-        """The pair of rules that the fewest programs used, and how many did."""
+        """Return the pair of rules that the fewest programs used, and their number."""
         pairs = combinations(sorted(RULES), 2)
         return min(((pair, self.pairs[pair]) for pair in pairs), key=lambda found: found[1])
 

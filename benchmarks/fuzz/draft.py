@@ -1,4 +1,4 @@
-"""A program while it is written: which names are probably bound to what, so that most steps make sense."""
+"""A program under construction: what names are probably bound to, so that most steps make sense."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 TENSORS = tuple(f"t{n}" for n in range(6))
 NODES = tuple(f"n{n}" for n in range(3))
 HANDLES = tuple(f"r{n}" for n in range(3))
-ODD = 0.04  # how often a step is about something that does not fit
-ENOUGH = 4  # names of tensors that are bound before others are bound again
+ODD = 0.04  # share of steps with an unsuitable operand
+ENOUGH = 4  # tensor names bound before names are reused
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Kind:
 
 
 class Draft:
-    """The state of the writing; every choice comes from one seeded source."""
+    """The state of the generator; every choice comes from one seeded source."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -39,12 +39,12 @@ class Draft:
         return self.chance.random() < share
 
     def label(self, word: str) -> str:
-        """A label for what a step makes, new in this program."""
+        """Return a new label for a step's result."""
         self.count += 1
         return f"'{word}{self.count}'"
 
     def tensor(self, *ops: str, grad: bool | None = None, dims: int | None = None) -> str | None:
-        """A bound tensor that fits, now and then any; None if there is none."""
+        """Return a suitable bound tensor, sometimes any; None if there is none."""
         names = list(self.tensors)
         if not self.often(ODD):
             names = [name for name in names if self.fits(self.tensors[name], ops, grad, dims)]
@@ -58,12 +58,12 @@ class Draft:
         )
 
     def made(self) -> str | None:
-        """A bound tensor that some operation made and that has a node."""
+        """Return a bound tensor that an operation made and that has a node."""
         names = [name for name, kind in self.tensors.items() if kind.needs_grad and kind.op != "leaf"]
         return self.pick(names) if names and not self.often(ODD) else self.tensor()
 
     def bind(self, expression: str, kind: Kind) -> str:
-        """Bind a tensor to a name that is free, or again to one that is not."""
+        """Bind a tensor to a free name, or reuse one."""
         free = [name for name in TENSORS if name not in self.tensors]
         again = not free or (len(self.tensors) >= ENOUGH and self.often(0.4))
         name = self.pick(list(self.tensors)) if again else free[0]
@@ -76,7 +76,7 @@ class Draft:
         return f"{name} = {expression}"
 
     def bind_handle(self, expression: str) -> str:
-        """Bind a hook's handle to a name, or to none."""
+        """Bind a hook's handle to a name, or drop it."""
         if self.often(0.4):
             return expression
         name = self.pick(HANDLES)
@@ -85,7 +85,7 @@ class Draft:
         return f"{name} = {expression}"
 
     def held(self) -> str:
-        """Something for a closure to hold: a tensor, a node, a list with one in it, or nothing."""
+        """Return something for a closure to hold: a tensor, a node, a list with one, or nothing."""
         bound = [*self.tensors, *self.nodes]
         if not bound or self.often(0.3):
             return "None"

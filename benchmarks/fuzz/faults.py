@@ -1,7 +1,7 @@
-"""Mistakes seeded in the C++ core: each is a small edit of one source file, compiled beside the build that there is.
+"""Mistakes seeded in the C++ core: each is a small edit of one source file, compiled beside the existing build.
 
-Nothing of this is in the engine as it is built and shipped: an edited copy takes the place of one object file when another
-extension is linked from the objects of the build folder.
+The shipped engine contains none of them: an edited copy replaces one object file when another extension is linked from
+the build folder's objects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Fault:
-    """A mistake: what becomes of a source file under csrc/, as pairs of a text that is in it once and another."""
+    """A mistake in a source file under csrc/, as pairs of a unique text and its replacement."""
 
     name: str
     what: str
@@ -97,7 +97,7 @@ FAULTS = (
 
 
 def build_folder() -> Path:
-    """Return the folder where `make build` compiles. Error: it does not exist yet."""
+    """Return the folder of `make build`. Raises if it does not exist."""
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}-"
     for commands in sorted((ROOT / "build").glob(f"{tag}*/compile_commands.json")):
         return commands.parent
@@ -105,7 +105,7 @@ def build_folder() -> Path:
 
 
 def built(fault: Fault) -> Path:
-    """The engine's extension with the fault in it. Errors: the source is another by now; the compiler refuses it."""
+    """Build the engine's extension with the fault. Raises if the source has changed or the compiler refuses it."""
     build = build_folder()
     folder = ROOT / "build" / "faults" / fault.name.replace(" ", "_")
     folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def built(fault: Fault) -> Path:
 
 
 def compile_edited(build: Path, source: Path, copy: Path, made: Path) -> str:
-    """Compile the copy as the source was compiled for the engine; the object file that it stands for."""
+    """Compile the edited copy like the original. Return the object file that it replaces."""
     entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
     words = next(shlex.split(entry["command"]) for entry in entries if Path(entry["file"]) == source)
     original = words[words.index("-o") + 1]
@@ -131,7 +131,7 @@ def compile_edited(build: Path, source: Path, copy: Path, made: Path) -> str:
 
 
 def commands_of(build: Path) -> list[str]:
-    """Return the build commands of the engine's extension, linking last."""
+    """Return the build commands of the engine's extension, the link last."""
     ninja = shutil.which("ninja", path=str(Path(sys.executable).parent)) or shutil.which("ninja") or "ninja"
     asked = subprocess.run([ninja, "-t", "commands", "_engine"], cwd=build, check=True, capture_output=True, text=True)
     return asked.stdout.splitlines()

@@ -1,6 +1,6 @@
-"""Hunts the mistake in an engine that was compiled with one: `python -m benchmarks.fuzz.faulty EXTENSION`.
+"""Hunt the mistake in a faulty engine: `python -m benchmarks.fuzz.faulty EXTENSION`.
 
-A process of its own, since an extension stays as it was loaded.
+A separate process, because a loaded extension cannot be replaced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ NAME = "gradlife._engine"
 
 
 def load_extension(path: str) -> None:
-    """Have the extension at `path` imported in the place of the one that is installed."""
+    """Import the extension at `path` instead of the installed one."""
     spec = importlib.util.spec_from_file_location(NAME, path)
     if spec is None or spec.loader is None:
         raise SystemExit(f"{path} is no extension")
@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=5000)
     arguments = parser.parse_args()
     load_extension(arguments.extension)
-    from benchmarks.fuzz.__main__ import load_systems  # only now: they import the engine
+    from benchmarks.fuzz.__main__ import load_systems  # only now, because they import the engine
     from benchmarks.fuzz.bugs import PROFILE, hunted
 
     hunt = hunted(load_systems(PROFILE), arguments.name, arguments.seed, arguments.limit)

@@ -1,7 +1,6 @@
-"""The rules that random lifetime programs are written by; the modules `rules_*` enter them.
+"""The rules for writing random lifetime programs; the modules `rules_*` register them.
 
-A rule looks at the draft and gives one statement, or None where it has nothing to speak of now. Its weight is how often it
-is tried beside the others.
+A rule looks at the draft and returns one statement, or None if it does not apply. Its weight is its relative frequency.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ WEIGHTS: list[float] = []
 
 
 def rule(weight: float = 1.0) -> Callable[[Rule], Rule]:
-    """Enter a rule in the grammar."""
+    """Register a rule."""
 
     def enter(function: Rule) -> Rule:
         RULES[function.__name__] = function

@@ -1,4 +1,4 @@
-"""Differences that are let be, each with its reason; docs/fidelity.md tells them to readers."""
+"""Accepted differences with their reasons; docs/fidelity.md lists them for readers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from benchmarks.fuzz.program import Difference, Program
 
 @dataclass(frozen=True)
 class Known:
-    """A difference by its kind and by what its step, a step up to it and both sides look like (regular expressions)."""
+    """An accepted difference: its kind, and patterns for its step, an earlier step and both sides (regular
+    expressions).
+    """
 
     kind: str
     step: str
@@ -43,7 +45,7 @@ KNOWN: tuple[Known, ...] = (
         kind="values",
         step=r"\.(prod|sum|mean)\(",
         first="",
-        second="",  # what nobody wrote looks like any number
+        second="",  # uninitialized memory looks like any number
         reason="PyTorch reads memory that nothing was written to where a saved number is reduced",
         after=r"= \w+\._saved_(other|self)$",
     ),
@@ -66,5 +68,5 @@ KNOWN: tuple[Known, ...] = (
 
 
 def known_reason(program: Program, difference: Difference) -> str:
-    """Why this difference is let be; "" if it is not."""
+    """Return why this difference is accepted; "" if it is not."""
     return next((known.reason for known in KNOWN if known.covers(program, difference)), "")

@@ -1,4 +1,4 @@
-"""Runs a program on two systems, step by step, and says where they first differ."""
+"""Run a program on two systems step by step, and find their first difference."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ KINDS = ("notes", "deaths", "values")
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The rounding tolerance between two systems: each has its own float32 tanh and cos, 1 - tanh² keeps few of their
-    bits, and terms of size ten that cancel keep only their last bits, of 1e-6 each.
+    """The rounding tolerance between systems: each has its own float32 tanh and cos, 1 - tanh² keeps few of their bits,
+    and cancelling terms of size ten keep only their last bits, of 1e-6 each.
     """
 
     relative: float = 1e-5
@@ -28,12 +28,12 @@ SINGLE = Tolerance(relative=2e-3, absolute=1e-5)
 
 
 def tolerance_for(program: Program) -> Tolerance:
-    """By the narrowest numbers in it."""
+    """Return the tolerance for the narrowest number type in a value."""
     return SINGLE if any("float32" in step.text for step in program.steps) else DOUBLE
 
 
 def alike(one: Any, other: Any, tolerance: Tolerance = DOUBLE) -> bool:
-    """Are two plain values the same, floats up to rounding?"""
+    """Whether two plain values are equal, floats up to rounding."""
     if isinstance(one, float) and isinstance(other, float):
         is_close = math.isclose(one, other, rel_tol=tolerance.relative, abs_tol=tolerance.absolute)
         return is_close or one == other or (one != one and other != other)
@@ -55,7 +55,7 @@ def run_both(program: Program, first: Any, second: Any) -> Outcome:
         for world in worlds:
             world.end()
         gc.collect()
-        gc.freeze()  # what leaked would make every later collection longer
+        gc.freeze()  # leaked objects would slow every later collection
 
 
 def steps_differ(program: Program, worlds: tuple[World, World], failed: set[int]) -> Difference | None:
@@ -85,7 +85,7 @@ def first_difference(number: int, worlds: tuple[World, World], tolerance: Tolera
 
 
 def ends_differ(program: Program, worlds: tuple[World, World]) -> Difference | None:
-    """The verdicts: all names dropped, then the collector, then what was held let go."""
+    """Compare the verdicts: after all names are dropped, after a collection, after held objects are released."""
     stages = (World.drop_names, World.collect, World.let_go, World.collect)
     for offset, stage in enumerate(stages):
         for world in worlds:
@@ -110,7 +110,7 @@ def verdicts(program: Program, world: World) -> dict[str, str]:
 
 
 def run_alone(program: Program, framework: Any) -> bool:
-    """Run a program on one framework, for the sake of whether it comes to its end."""
+    """Run a program on one framework, to see whether it finishes."""
     gc.disable()
     world = World(framework, program)
     for number, step in enumerate(program.steps):

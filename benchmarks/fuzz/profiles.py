@@ -1,7 +1,8 @@
-"""Programs without PyTorch: profiles of the engine against each other, and invariants that hold under each.
+"""Programs without PyTorch: compare profiles of the engine with each other, and check invariants under each.
 
-Whoever owns whom, the numbers stay: two profiles that differ in one ownership policy compute the same as long as they
-refuse the same. And after each program the engine's books balance (`books`), and no process ended.
+Ownership does not change numbers: two profiles that differ in one ownership policy compute the same values as long as
+they refuse the same steps. After each program the engine's ownership must balance (`books`), and no process may have
+ended.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ RELEASES = (
 )  # fmt: skip
 
 
-EARLY = "unpack_schedule=upfront"  # refuses before anything ran, so less is done where something is refused
+EARLY = "unpack_schedule=upfront"  # refuses before running anything, so less is done after a refusal
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A program, shrunk, after which something does not hold, under which profile, and what."""
+    """A shrunk program after which an invariant fails, with the profile and the invariant."""
 
     program: Program
     profile: str
@@ -60,7 +61,7 @@ class Violation:
 
 
 class ProfileWorld(World):
-    """A world whose steps run under one profile of the engine."""
+    """A world whose steps run under one engine profile."""
 
     def __init__(self, engine: Any, program: Program, profile: str) -> None:
         super().__init__(engine, program)
@@ -72,7 +73,7 @@ class ProfileWorld(World):
 
 
 def profiles_of(index: int) -> tuple[str, str]:
-    """The ownership variant and the release that a program is run under, each in its turn."""
+    """Return the ownership variant and the release that a program runs under, each in turn."""
     return VARIANTS[index % len(VARIANTS)], RELEASES[index % len(RELEASES)]
 
 
@@ -90,7 +91,7 @@ def violation(program: Program, engine: Any, profile: str) -> str:
 
 
 def values_differ(program: Program, worlds: list[ProfileWorld]) -> Iterator[str]:
-    """Run the steps; the first values that the worlds do not share, as long as they refuse the same."""
+    """Run the steps and return the first values that differ, as long as the worlds refuse the same steps."""
     agrees = len(worlds) > 1
     for number, step in enumerate(program.steps):
         errors = [world.run(number, step.text) for world in worlds]
@@ -102,7 +103,7 @@ def values_differ(program: Program, worlds: list[ProfileWorld]) -> Iterator[str]
 
 
 def check_programs(engine: Any, seed: int, first: int, end: int) -> Iterator[list[Violation]]:
-    """Run programs first..end, each under a variant and a release; what ends its process is a violation, too."""
+    """Check programs first..end, each under a variant and a release; ending the process is a violation, too."""
     place = mmap.mmap(-1, NUMBER.size)
     while first < end:
         stop = min(first + AT_A_TIME, end)
@@ -122,7 +123,7 @@ def ended(engine: Any, program: Program, index: int, died: Died) -> Violation:
 
 
 def check_slice(engine: Any, seed: int, indices: range, place: mmap.mmap) -> list[Violation]:
-    """The first violation of these programs, run here: what it broke would be blamed on the next."""
+    """Return the first violation of these programs, run here: its damage would be blamed on the next one."""
     gc.disable()
     settle(engine)
     gc.freeze()
@@ -139,7 +140,7 @@ def check_slice(engine: Any, seed: int, indices: range, place: mmap.mmap) -> lis
 
 
 def shrunk_violation(engine: Any, item: Violation) -> Violation:
-    """The smallest program found that breaks something, too; each is tried in a child of its own."""
+    """Return the smallest program that also violates something; each is tried in its own child."""
 
     def fails(smaller: Program) -> bool:
         return bool(in_child(lambda: violation(smaller, engine, item.profile), SECONDS_A_PROGRAM))

@@ -1,4 +1,4 @@
-"""Plain values: a program of steps, each one statement, and what running it on two systems showed."""
+"""Plain values: a program of steps, each one statement, and the result of running it on two systems."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class Step:
 
 @dataclass(frozen=True)
 class Program:
-    """A program. `looks`: after each step every gradient is read; `storages`: storages are watched, too."""
+    """A program. `looks`: every gradient is read after each step; `storages`: storages are watched, too."""
 
     steps: tuple[Step, ...]
     looks: bool = False
     storages: bool = False
 
     def keeping(self, steps: tuple[Step, ...]) -> Program:
-        """The same with these steps only."""
+        """Return the program with only these steps."""
         return replace(self, steps=steps)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first thing that two systems did not show alike: at which step, of what kind, and both sides."""
+    """The first difference of two systems: its step, its kind, and both sides."""
 
-    step: int  # the program's length and more: the stages after its last step
+    step: int  # or the program's length and more, for stages after its last step
     kind: str
     one: Any
     other: Any

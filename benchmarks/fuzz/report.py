@@ -1,4 +1,4 @@
-"""Prints what a campaign came to."""
+"""Print the results of a campaign."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from benchmarks.fuzz.campaign import Found, Slice
 from benchmarks.fuzz.grammar import RULES
 from benchmarks.fuzz.profiles import BASE, RELEASES, VARIANTS, Violation
 
-WHOLE = 100_000  # programs of a whole campaign
+WHOLE = 100_000  # programs of a full campaign
 SHOWN = 300  # characters of each side of a difference
 
 
 def distinct(found: Iterable[Found]) -> list[list[Found]]:
-    """Differences of one shrunk program together, the most frequent first."""
+    """Group differences with the same shrunk program, most frequent first."""
     groups: dict[object, list[Found]] = {}
     for item in found:
         groups.setdefault(item.program, []).append(item)
@@ -23,7 +23,7 @@ def distinct(found: Iterable[Found]) -> list[list[Found]]:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table: what was counted, and what a whole campaign is to reach."""
+    """One line of the table: a count, and its target in a full campaign."""
 
     name: str
     measured: float
@@ -36,7 +36,7 @@ class Figure:
         return self.measured <= self.wanted if self.at_most else self.measured >= self.wanted
 
     def line(self, is_judged: bool) -> str:
-        """Shares in percent, all else as counts."""
+        """Format shares in per cent, and everything else as counts."""
         show = "{:,.0f}".format if self.measured > 1 or self.wanted > 1 or self.wanted == 0 else "{:.1%}".format
         judged = ("met" if self.is_met else "MISSED") if is_judged else "-"
         wanted = f"{'<=' if self.at_most else '>='} {show(self.wanted)}"
@@ -44,7 +44,7 @@ class Figure:
 
 
 def figures(result: Slice) -> list[Figure]:
-    """Return the figures of a campaign, beside their targets."""
+    """Return the figures of a campaign with their targets."""
     coverage = result.coverage
     rule, rule_count = coverage.rarest_rule()
     pair, pair_count = coverage.rarest_pair()
@@ -59,7 +59,7 @@ def figures(result: Slice) -> list[Figure]:
 
 
 def print_report(result: Slice, seed: int, seconds: float) -> bool:
-    """Print differences, figures and the table; were all figures met that are judged?"""
+    """Print differences, figures and the table. Return whether all judged figures met their targets."""
     coverage = result.coverage
     groups = distinct(result.found)
     for group in groups:

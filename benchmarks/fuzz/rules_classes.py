@@ -1,4 +1,4 @@
-"""Rules about subclasses of Tensor: leaves, results, and what is asked about their classes."""
+"""Rules about subclasses of Tensor: leaves, results, and queries about their classes."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ DOES = (
 
 
 def a_hook(draft: Draft, over: str | None = None) -> str:
-    """A hook that holds something or nothing, and does something or nothing."""
+    """Return a hook that holds something or nothing, and does something or nothing."""
     does, held = draft.pick(DOES), over or draft.held()
     if does == "drops" and held != "None" and not held.startswith("["):
         held = f"[{held}]"
@@ -110,7 +110,7 @@ def saved_hooks(draft: Draft) -> str | None:
 
 @rule(5)
 def hooks_of_a_saved_slot(draft: Draft) -> str | None:
-    """Hooks on one slot of a node. The handle never outlives its node: it would read another's memory in PyTorch."""
+    """Set hooks on one slot of a node. The handle never outlives its node: in PyTorch it would read another's memory."""
     slots = {"*": "self", "sin": "self", "exp": "result", "/": "other", "tanh": "result", "**": "self", "cos": "self"}
     ops = {name: op for name, op in draft.nodes.items() if op in slots}
     ops.update((f"{name}.grad_fn", kind.op) for name, kind in draft.tensors.items() if kind.op in slots)

@@ -1,4 +1,4 @@
-"""Rules that make and change tensors: leaves, operations, views, changes in place, names that go."""
+"""Rules that make and change tensors: leaves, operations, views, in-place changes, dropped names."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def name_dropped(draft: Draft) -> str | None:
     if len(names) < 2:
         return None
     name = draft.pick(names)
-    if not draft.often(ODD):  # else it is touched after it went
+    if not draft.often(ODD):  # otherwise it is used after its release
         draft.forget(name)
     return f"del {name}"
 

@@ -1,4 +1,4 @@
-"""Makes a program with a difference as small as it gets: fewer steps, simpler statements, canonical names."""
+"""Make a failing program as small as possible: fewer steps, simpler statements, canonical names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Fails = Callable[[Program], bool]
 
 
 def shrunk(program: Program, fails: Fails) -> Program:
-    """The smallest program found that still fails; `fails` runs one."""
+    """Return the smallest program found that still fails; `fails` runs one."""
     for plain in (replace(program, looks=False), replace(program, storages=False)):
         merged = replace(program, looks=program.looks and plain.looks, storages=program.storages and plain.storages)
         program = merged if merged != program and fails(merged) else program
@@ -41,7 +41,7 @@ def weight(program: Program) -> int:
 
 
 def with_fewer_steps(program: Program, fails: Fails) -> Program:
-    """Leave out runs of steps, long ones first, as long as it still fails."""
+    """Omit runs of steps, long ones first, while it still fails."""
     length = len(program.steps) // 2
     while length:
         start = len(program.steps) - length
@@ -55,7 +55,7 @@ def with_fewer_steps(program: Program, fails: Fails) -> Program:
 
 
 def with_simpler_steps(program: Program, fails: Fails) -> Program:
-    """Put simpler statements in place of steps, as long as it still fails."""
+    """Replace steps by simpler statements while it still fails."""
     number = 0
     while number < len(program.steps):
         for step in simpler(program.steps[number]):
@@ -77,7 +77,7 @@ def simpler(step: Step) -> Iterator[Step]:
 
 
 def canonical(program: Program) -> Program:
-    """The same program with names and labels numbered as they come: equal programs become equal."""
+    """Return the program with names and labels numbered in order: equal programs become equal."""
     names: dict[str, str] = {}
 
     def renamed(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Writes a program as a scenario file that can be added to `scenarios/` as it is."""
+"""Write a program as a scenario file, ready for `scenarios/`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.fuzz import cast
 from benchmarks.fuzz.campaign import Found
 from benchmarks.fuzz.program import Difference, Program
 
-NEEDED = {  # what a hook or Function calls besides itself
+NEEDED = {  # names that a hook or Function calls
     "hook": ("noted", "scaled", "hook_answer"),
     "custom": ("noted",),
     "pack": (),
@@ -27,7 +27,7 @@ from gradlife.scenario import scenario'''
 
 
 def story_of(found: Found, seed: int) -> str:
-    """The text of a scenario file with this one story."""
+    """Return the text of a scenario file with this one story."""
     program = found.program
     name = f"program_{found.index}_of_seed_{seed}"
     parts = [HEAD, "\n" + inspect.getsource(cast.Numbered).rstrip(), *sources(program)]
@@ -43,7 +43,7 @@ def story_of(found: Found, seed: int) -> str:
 
 
 def sources(program: Program) -> list[str]:
-    """The source of the hooks and Functions that a program uses."""
+    """Return the source of the hooks and Functions that a program uses."""
     text = " ".join(step.text for step in program.steps)
     used = [name for name in NEEDED if re.search(rf"\b{name}\(lab\b", text)]
     names = dict.fromkeys([*used, *(other for name in used for other in NEEDED[name])])
@@ -52,7 +52,9 @@ def sources(program: Program) -> list[str]:
 
 
 def body(found: Found) -> list[str]:
-    """The story's lines: each step, guarded, then its stage; names are set to None rather than deleted at the end."""
+    """Return the story's lines: each step, guarded, then its stage; names are set to None instead of deleted at the
+    end.
+    """
     program = found.program
     names = sorted({name for step in program.steps for name in NAME.findall(step.text)})
     all_none = " = ".join(names) + " = None"
@@ -72,7 +74,7 @@ def body(found: Found) -> list[str]:
 
 
 def bound(text: str) -> list[str]:
-    """The names that a statement binds."""
+    """Return the names that a statement binds."""
     return re.findall(r"(?:^|: )([tnr]\d) = ", text)
 
 

@@ -1,7 +1,7 @@
-"""One system while it runs a program: its names, what it watches weakly, and what it shows after each step.
+"""One system running a program: its names, its weakly watched objects, and what it shows after each step.
 
-A world is the `lab` of the program's hooks and Functions. It keeps no subject alive and reads only what leaves no trace,
-unless the program says that gradients are looked at.
+A world is the `lab` of the program's hooks and Functions. It keeps no subject alive and reads only what leaves no
+trace, unless the program reads gradients.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MARK = "watched as"
 
 
 class Mark:
-    """Dies with the node on which it was put, and knows its label."""
+    """Dies with the node that it was put on, and knows its label."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -33,7 +33,7 @@ class Mark:
 
 @lru_cache(maxsize=200_000)
 def compiled(text: str) -> CodeType:
-    """A step's statement, ready to run; few names make most statements come again."""
+    """Compile a step's statement; most statements recur, because there are few names."""
     return compile(text, "<step>", "exec")
 
 
@@ -47,8 +47,8 @@ class World:
         self.names: dict[str, Any] = {**CAST, "lab": self, "fw": fw, "gc": gc}
         self.fixed_names = frozenset({*self.names, "__builtins__"})
         self.kept: list[Any] = []
-        self.refs: dict[str, Callable[[], Any]] = {}  # of the subjects that are alive
-        self.labels: dict[int, str] = {}  # id of a living subject that takes a weak reference -> its label
+        self.refs: dict[str, Callable[[], Any]] = {}  # of living subjects
+        self.labels: dict[int, str] = {}  # id of a living, weakly referable subject -> its label
         self.deaths: dict[str, int] = {}
         self.notes: list[Any] = []
         self.bound: dict[str, int] = {}
@@ -56,15 +56,15 @@ class World:
         fw.set_grad_enabled(True)
 
     def value(self, name: str, value: Any) -> None:
-        """Note a plain value, or the text of one."""
+        """Record a plain value, or its text."""
         self.notes.append((name, value if type(value) in PLAIN else str(value)))
 
     def hold(self, obj: Any) -> None:
-        """Hold an object, as a root, until the end."""
+        """Hold an object as a root until the end."""
         self.kept.append(obj)
 
     def watch(self, name: str, obj: Any) -> None:
-        """Watch an object weakly; the note tells whether it is one that is watched already."""
+        """Watch an object weakly, and record whether it was watched already."""
         known = self.label_of(obj)
         if known is not None:
             self.notes.append((name, "is " + known))
@@ -87,7 +87,7 @@ class World:
         return ref
 
     def label_of(self, obj: Any) -> str | None:
-        """Under which label a living object is watched."""
+        """Return the label of a living object."""
         label = self.labels.get(id(obj))
         if label is not None and label in self.refs and self.refs[label]() is obj:
             return label
@@ -95,7 +95,7 @@ class World:
         return None if mark is None else mark.label
 
     def run(self, number: int, text: str) -> str:
-        """Run a step; "" or what it raised."""
+        """Run a step; return "" or what it raised."""
         self.number = number
         try:
             exec(compiled(text), self.names)
@@ -110,7 +110,7 @@ class World:
         return notes, self.died(), self.values()
 
     def watch_new_names(self) -> None:
-        """Watch what names were newly bound to."""
+        """Watch the objects of newly bound names."""
         bound = {}
         for name, obj in self.names.items():
             if name in self.fixed_names or name.startswith("__"):
@@ -133,14 +133,14 @@ class World:
             self.watch(name, obj)
 
     def is_leaf(self, tensor: Any) -> Any:
-        """Return whether it is a leaf, or why this may not be asked: a view's node may be one that must not be made."""
+        """Return whether it is a leaf, or why this may not be asked: the query could create a view's node."""
         try:
             return tensor.is_leaf
         except RuntimeError as error:
             return failure_text(error)
 
     def died(self) -> list[str]:
-        """Labels of the subjects that died since last asked."""
+        """Return the labels of subjects that died since the last call."""
         dead = [label for label, ref in self.refs.items() if ref() is None]
         for label in dead:
             del self.refs[label]
@@ -148,7 +148,7 @@ class World:
         return dead
 
     def values(self) -> list[Any]:
-        """The numbers of every tensor with a name, and of its gradient if that is looked at."""
+        """Return the numbers of every named tensor, and of its gradient if gradients are read."""
         found: list[Any] = []
         for name, obj in self.names.items():
             if isinstance(obj, self.fw.Tensor):
@@ -174,17 +174,17 @@ class World:
         gc.collect()
 
     def let_go(self) -> None:
-        """Drop what the program held as a root."""
+        """Release what the program held as a root."""
         self.kept.clear()
 
     def end(self) -> None:
-        """Leave nothing of this program but what leaked."""
+        """Leave nothing of this program except leaks."""
         self.kept.clear()
         self.names.clear()
         self.fw.set_grad_enabled(True)
 
 
 def failure_text(error: BaseException) -> str:
-    """Type and first line of an exception, without addresses and without the framework's own name."""
+    """Format type and first line of an exception, without addresses and the framework's name."""
     first = f"{type(error).__name__}: {error}".split("\n")[0]
     return OWN_PLACE.sub("", ADDRESS.sub("0x", first)).strip()

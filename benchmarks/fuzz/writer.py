@@ -1,10 +1,10 @@
-"""Writes the programs of a seed, each by its number alone."""
+"""Write the programs of a seed, each from its number alone."""
 
 from __future__ import annotations
 
 import random
 
-from benchmarks.fuzz import rules_classes, rules_graph, rules_hooks, rules_tensors  # each enters its rules
+from benchmarks.fuzz import rules_classes, rules_graph, rules_hooks, rules_tensors  # each registers its rules
 from benchmarks.fuzz.draft import Draft
 from benchmarks.fuzz.grammar import RULES, WEIGHTS
 from benchmarks.fuzz.program import Program, Step
@@ -14,7 +14,7 @@ SHORTEST, LONGEST = 5, 40
 
 
 def write_program(seed: int, index: int) -> Program:
-    """The program of this number under this seed."""
+    """Write the program of this number under this seed."""
     chance = random.Random(seed * 1_000_003 + index)
     draft = Draft(chance)
     names = list(RULES)

@@ -1,1 +1,1 @@
-"""Hardening of the engine: memory that runs out, threads, interpreter exit, other interpreters and tools."""
+"""Hardening of the engine: out of memory, threads, interpreter exit, other interpreters and tools."""

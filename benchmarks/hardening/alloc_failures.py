@@ -1,7 +1,7 @@
-"""Every entry point of the engine, with each of its allocations failing in turn. Run with `make alloc-failures`.
+"""Call every entry point of the engine with each of its allocations failing in turn. Run with `make alloc-failures`.
 
-A call whose n-th allocation fails raises MemoryError, or does without; it keeps nothing alive, and the next call works.
-CPython's allocators fail, and the engine's own. 0 if nothing else was seen.
+A call whose n-th allocation fails must raise MemoryError or manage without; it keeps nothing alive, and the next call
+works. CPython's allocators fail, and the engine's own. Exit status 0 if nothing else happened.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.fuzz.children import Died, in_child
 from benchmarks.hardening import injector
 from benchmarks.hardening.given import REFUSING
 
-SECONDS = 120  # for one entry point; they take one at most
+SECONDS = 120  # seconds for one entry point; they take one at most
 
 
 def main() -> int:
@@ -46,7 +46,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """In the child that has the injector: one more child for each entry point, so that a crash is a result."""
+    """Run in the child with the injector: another child for each entry point, so that a crash is a result."""
     from benchmarks.hardening import checks
 
     started = time.perf_counter()

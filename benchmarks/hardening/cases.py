@@ -1,4 +1,6 @@
-"""The cases of one entry point: calls of it that work, and what their results lead to (their nodes, their backward)."""
+"""The cases of one entry point: working calls of it, and follow-up calls on their results (their nodes, their
+backward).
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,16 @@ MOST_ARGUMENTS = 3
 
 @dataclass(frozen=True)
 class Case:
-    """`prepare` makes what the call needs and gives the call; only the call meets the fault."""
+    """`prepare` makes the operands and returns the call; only the call meets the fault."""
 
     name: str
     prepare: Prepare
     is_refused: bool = False
-    keeps: bool = False  # on purpose, what it is given
+    keeps: bool = False  # whether the call keeps its arguments on purpose
 
 
 def cases_of(entry: Entry) -> Iterator[Case]:
-    """Calls that work, one for each number of arguments; where none does, the shortest, which is refused."""
+    """Return working calls, one for each number of arguments; if none works, the shortest, which is refused."""
     found = list(given(entry))
     if entry.name not in PREPARED:
         found += attributes(entry) if entry.is_attribute else calls(entry)
@@ -41,7 +43,7 @@ def cases_of(entry: Entry) -> Iterator[Case]:
 
 
 def given(entry: Entry) -> Iterator[tuple[str, Prepare]]:
-    """The calls that are written down. A row for a function's name is not meant for the method of that name."""
+    """Return the written calls. A row for a function does not apply to the method of that name."""
     if entry.name in PREPARED:
         yield f"{entry.name} as prepared", PREPARED[entry.name]
     makes = GIVEN.get(entry.name, GIVEN.get(entry.name.rpartition(".")[2]))
@@ -64,12 +66,12 @@ def calls(entry: Entry) -> Iterator[tuple[str, Prepare]]:
         if working is not None:
             yield f"{entry.name} of {count}", working
         found += working is not None
-        if found and working is None:  # optional arguments come one after the other
+        if found and working is None:  # optional arguments are added one at a time
             return
 
 
 def attributes(entry: Entry) -> Iterator[tuple[str, Prepare]]:
-    """Reading it, and putting a value there."""
+    """Return calls that read and that set the attribute."""
     name = entry.name.partition(".")[2]
     for owner in entry.owners:
         if works(read := partial(prepare_reading, owner, name)):
@@ -94,7 +96,7 @@ def prepare_writing(owner: Make, name: str, value: Make) -> Action:
 
 
 def works(prepare: Prepare) -> bool:
-    """Does the call end well? Whatever modes it sets are put back."""
+    """Whether the call succeeds. Restores the modes it sets."""
     before = modes_at_first()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -108,12 +110,14 @@ def works(prepare: Prepare) -> bool:
 
 @cache
 def modes_at_first() -> Modes:
-    """Read once: a search tries thousands of calls."""
+    """Return the initial modes, read once: a search tries thousands of calls."""
     return Modes.now()
 
 
 def consequences(name: str, prepare: Prepare) -> Iterator[Case]:
-    """Of a result in a graph: reading its node, running it backward, and the same with a graph of the gradients."""
+    """Return follow-up calls on a result with a graph: read its node, run it backward, also with a graph of the
+    gradients.
+    """
     if not works(partial(prepare_backward, prepare, False)):
         return
     yield Case(f"{name}: its node", partial(prepare_node, prepare))
@@ -123,7 +127,7 @@ def consequences(name: str, prepare: Prepare) -> Iterator[Case]:
 
 
 def tensor_of(result: Any) -> Any:
-    """A result that a backward can start from. Error (TypeError): there is none."""
+    """Return a result that backward can start from. Raises TypeError if there is none."""
     candidates = result if isinstance(result, tuple | list) else [result]
     for each in candidates:
         if isinstance(each, torch.Tensor) and each.grad_fn is not None:
@@ -154,7 +158,7 @@ def prepare_backward(prepare: Prepare, create_graph: bool) -> Action:
 
 
 def leaves_behind(node: Any) -> list[Any]:
-    """The leaves of a graph."""
+    """Return the leaves of a graph."""
     seen, waiting, leaves = set(), [node], []
     while waiting:
         current = waiting.pop()

@@ -24,7 +24,7 @@ def names() -> list[str]:
 
 
 def check(name: str, injector: Injector) -> Verdict:
-    """Every case of the entry point, or the one story, under every fault."""
+    """Check every case of an entry point, or one story, under every fault."""
     verdict = Verdict()
     for case in story_cases(name) if name in STORIES else cases_of(all_entries()[name]):
         judge(case, injector, verdict)
@@ -32,13 +32,13 @@ def check(name: str, injector: Injector) -> Verdict:
 
 
 def story_cases(name: str) -> list[Case]:
-    """None where the story's profile lacks what it calls, or leaks of its own, as its release did."""
+    """Return the story's cases; None if its profile lacks a feature, or leaks itself, as its release did."""
     story = under(name)
     return [] if story is None or leaks(story) else [Case(name, story)]
 
 
 def leaks(story: Prepare) -> bool:
-    """Does it keep something where all goes well, or where it ends before its call?"""
+    """Whether it keeps something when all goes well, or when it ends before its call."""
     counts = []
     for _ in range(3):
         unharmed(Case("", story))

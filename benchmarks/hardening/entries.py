@@ -1,4 +1,4 @@
-"""Every entry point of the extension, read off the extension itself, so that a new one can't be forgotten."""
+"""Every entry point of the extension, read from the extension itself, so that a new one cannot be forgotten."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 @dataclass(frozen=True)
 class Entry:
-    """A function of the module, or a method or attribute of one of its types. `owners`: what a method is asked of."""
+    """A function of the module, or a method or attribute of one of its types. `owners`: objects to call a method on."""
 
     name: str
     function: Any = None
@@ -28,16 +28,16 @@ class Entry:
 
 
 def entries() -> Iterator[Entry]:
-    """All of them, by name."""
+    """Return all entry points by name."""
     for name, value in sorted(vars(_engine).items()):
-        if isinstance(value, types.BuiltinFunctionType) and name != "_register":  # of gradlife's own import
+        if isinstance(value, types.BuiltinFunctionType) and name != "_register":  # from gradlife's own import
             yield Entry(name, value)
     for name, owners in owners_of_types().items():
         yield from entries_of(name, owners)
 
 
 def entries_of(name: str, owners: tuple[Make, ...]) -> Iterator[Entry]:
-    """Of the type that the module names, or what the owners are, and of its bases."""
+    """Return the entry points of a type that the module or the owners name, and of its bases."""
     kind = vars(_engine).get(name) or type(owners[0]())
     members = {attribute: value for base in reversed(kind.__mro__[:-1]) for attribute, value in vars(base).items()}
     for attribute, value in sorted(members.items()):
@@ -46,12 +46,12 @@ def entries_of(name: str, owners: tuple[Make, ...]) -> Iterator[Entry]:
 
 
 def bound(kind: type, value: Any) -> Any:
-    """Class and static methods are called without an owner."""
+    """Bind a class or static method, which is called without an owner."""
     return value.__get__(None, kind) if isinstance(value, classmethod | staticmethod) else value
 
 
 def owners_of_types() -> dict[str, tuple[Make, ...]]:
-    """For each type what makes one; those that the module does not name are found on what it gives out."""
+    """Return a maker for each type; types without a public name are found on results."""
     return {
         "TensorBase": TENSORS,
         "StorageBase": (lambda: matrix().untyped_storage(),),
@@ -66,7 +66,7 @@ def owners_of_types() -> dict[str, tuple[Make, ...]]:
 
 
 def made_by_function() -> Any:
-    """The context of a custom Function, which is the node of its result."""
+    """Return the context of a custom Function, which is the node of its result."""
     from benchmarks.hardening.stories import Doubled
 
     return Doubled.apply(matrix()).grad_fn

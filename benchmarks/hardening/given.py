@@ -1,4 +1,4 @@
-"""Calls that no search finds: rows of arguments, what must be so before the call, and the entry points that refuse all."""
+"""Calls that a search cannot find: argument rows, required states, and entry points that refuse every call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Halved(torch.autograd.Function):
 
 
 class Legacy(torch.autograd.Function):
-    """An instance is its own context, as it was until 1.2."""
+    """An instance is its own context, as until 1.2."""
 
     def forward(self, x: Any) -> Any:  # type: ignore[override]
         self.save_for_backward(x)
@@ -48,7 +48,7 @@ def unchanged(value: Any) -> Any:
 
 
 def picture() -> Any:
-    """One of one channel, with history."""
+    """Return an image of one channel with history."""
     return matrix().view(1, 1, 2, 2)
 
 
@@ -64,9 +64,9 @@ def with_hooks_pushed() -> Action:
 
 
 def in_backward(ask: Callable[..., Any]) -> Action:
-    """Asks in the middle of a backward; where something is to be asked of a node, of the accumulator.
+    """Make a query during a backward, of a node or of the accumulator.
 
-    Of the answer its type: a node that the hook kept would keep the hook.
+    Returns only the answer's type: a node kept by the hook would keep the hook.
     """
     x = leaf() * 2
     node = x.grad_fn.next_functions[0][0]
@@ -93,7 +93,7 @@ def of_an_imaginary_part() -> Action:
 
 
 def of_living_slot(ask: Callable[[Any], Any]) -> Action:
-    """Of a saved slot whose node lives."""
+    """Make a query about a saved slot whose node lives."""
     node = matrix().sin().grad_fn
     slot = node._raw_saved_self
     return lambda: (ask(slot), node)[0]
@@ -119,7 +119,7 @@ def legacy_backward() -> Action:
     return lambda: (function._do_backward((gradient,), True), y)[0]
 
 
-#: Calls of more arguments than are looked for, or of such as no pool has.
+#: Calls with more arguments than the search tries, or with some that no pool has.
 GIVEN: dict[str, tuple[Make, ...]] = {
     "_add_cached_tensor": (cached,),
     "_enter_policy": (value_of("torch-1.10"), dict),
@@ -157,7 +157,7 @@ GIVEN: dict[str, tuple[Make, ...]] = {
     "narrow": (matrix, value_of(0), value_of(0), value_of(1)),
 }
 
-#: Calls that need something around them.
+#: Calls that need a context around them.
 PREPARED: dict[str, Prepare] = {
     "TensorBase.imag": of_an_imaginary_part,
     "_current_graph_task_execution_order": partial(
@@ -181,9 +181,9 @@ PREPARED: dict[str, Prepare] = {
     "_FunctionBase._do_backward": legacy_backward,
     "_FunctionBase._do_forward": legacy_forward,
 }
-#: They keep what they are given, which is what they are for.
+#: Entry points that keep their arguments on purpose.
 KEEPING = {"_hold_until_exit"}
-#: No call of these works, and why; what they refuse with is checked.
+#: Entry points that refuse every call, and why; the refusal is checked.
 REFUSING = {
     "SavedTensor.__new__": "only the engine makes them",
     "TensorBase.__delitem__": "a tensor's elements can't be deleted",

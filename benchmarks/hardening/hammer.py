@@ -1,6 +1,8 @@
-"""Threads that build, share, drop and run graphs at once. Run with `make hammer`, or `make hammer ARGS="--seconds 5"`.
+"""Threads that build, share, drop and run graphs concurrently. Run with `make hammer`, or `make hammer ARGS="--seconds
+5"`.
 
-No crash, no deadlock, no error but those that the programs raise themselves, and nothing alive at the end. 0 if so.
+There must be no crash, no deadlock, no errors except those that the programs raise, and nothing alive at the end. Exit
+status 0 if so.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any
 import gradlife.engine as torch
 from gradlife.engine.release import is_oneflow
 
-PATIENCE = 120  # seconds that the threads may take to end after their time is up
+PATIENCE = 120  # seconds for threads to end after their time is up
 SHARED = 16  # tensors that all threads see
 
 
@@ -29,7 +31,7 @@ class Wanted(Exception):
 
 
 class Scaled(torch.autograd.Function):
-    """Keeps its input in every way, one that leaks but for the collector left out."""
+    """Keep the input in every way, except one that leaks without the collector."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, fails: bool) -> Any:
@@ -54,13 +56,13 @@ class Hammer:
         self.done: Counter[str] = Counter()
         self.errors: list[BaseException] = []
         self.seed = seed
-        # What a release lacks is not run there: hooks of nodes and their metadata in OneFlow, `packs` where it says so.
+        # Features that a release lacks are skipped: hooks of nodes and their metadata in OneFlow; `packs` where it says so.
         self.is_oneflow = is_oneflow()
         can_pack = hasattr(torch.autograd, "graph") and not self.is_oneflow
         self.programs = [each for each in PROGRAMS if each is not packs or can_pack]
 
     def work(self, number: int) -> None:
-        """One thread: random programs until the time is up, or something went wrong."""
+        """Run one thread: random programs until time is up or an error occurs."""
         chance = random.Random(self.seed * 1000 + number)
         try:
             while time.monotonic() < self.until and not self.errors:
@@ -74,37 +76,37 @@ class Hammer:
         return self.shared[chance.randrange(SHARED)]
 
     def put(self, chance: random.Random, tensor: Any) -> None:
-        """Share it; what was there is dropped, perhaps while others run through it."""
+        """Share a graph; the old one is dropped, perhaps while others run through it."""
         self.shared[chance.randrange(SHARED)] = tensor
 
 
 def builds(hammer: Hammer, chance: random.Random) -> None:
-    """A longer graph behind a shared one, which sometimes starts anew."""
+    """Build a longer graph behind a shared one, which sometimes starts anew."""
     source = hammer.leaf if chance.random() < 0.3 else hammer.taken(chance)
     made = (source.sin() * 2 + source).view(2, 2).t().reshape(4)
     hammer.put(chance, made)
 
 
 def runs_own(hammer: Hammer, chance: random.Random) -> None:
-    """A graph that only its leaf's gradient comes out of."""
+    """Run a private graph, whose only result is its leaf's gradient."""
     x = torch.ones(3, requires_grad=True)
     total = (x * x).exp().sum() + Scaled.apply(x, False).sum()
-    # In OneFlow a result that its own node saved, as exp does, keeps itself until a backward frees it.
+    # In OneFlow a result saved by its own node, as by exp, keeps itself until a backward frees it.
     total.backward(retain_graph=not hammer.is_oneflow and chance.random() < 0.5)
 
 
 def runs_shared(hammer: Hammer, chance: random.Random) -> None:
-    """A backward through what other threads run through, too."""
+    """Run a backward through a graph that other threads run through, too."""
     torch.autograd.grad(hammer.taken(chance).sum(), hammer.leaf, retain_graph=True)
 
 
 def hooks(hammer: Hammer, chance: random.Random) -> None:
-    """Hooks of every kind, on something shared and on something of its own."""
+    """Set hooks of every kind, on shared and private objects."""
     x = hammer.taken(chance)
     handles = [x.register_hook(lambda gradient: gradient * 1)]
     if not hammer.is_oneflow:
         handles.append(x.grad_fn.register_hook(lambda inputs, outputs: None))
-        if hasattr(x.grad_fn, "register_prehook"):  # which nodes of the early releases lack
+        if hasattr(x.grad_fn, "register_prehook"):  # nodes of the early releases lack them
             handles.append(x.grad_fn.register_prehook(lambda gradients: None))
     torch.autograd.grad(x.sum(), hammer.leaf, retain_graph=True)
     for handle in handles if not hammer.is_oneflow else []:  # there a hook stays as long as its tensor
@@ -112,10 +114,10 @@ def hooks(hammer: Hammer, chance: random.Random) -> None:
 
 
 def packs(hammer: Hammer, chance: random.Random) -> None:
-    """Saved-tensor hooks that keep something beside the tensor; sometimes the unpacking fails.
+    """Set saved-tensor hooks that keep something beside the tensor; unpacking sometimes fails.
 
-    Left out where there are none, and in OneFlow: there they are one stack for all threads, so that one pops what another
-    pushed, and what they packed is never freed.
+    Skipped in releases without them, and in OneFlow: its threads share one stack, so one pops what another pushed, and
+    packed data is never freed.
     """
     fails = chance.random() < 0.3
 
@@ -131,14 +133,14 @@ def packs(hammer: Hammer, chance: random.Random) -> None:
 
 
 def fails_in_backward(hammer: Hammer, chance: random.Random) -> None:
-    """A backward that ends in a Function, half-way through a shared graph."""
+    """Run a backward that fails in a Function, halfway through a shared graph."""
     fails = chance.random() < 0.7
     total = Scaled.apply(hammer.taken(chance), fails).sum()
     expect(partial(torch.autograd.grad, total, hammer.leaf, retain_graph=True), fails)
 
 
 def makes_cycles(hammer: Hammer, chance: random.Random) -> None:
-    """Garbage for the collector, of which it runs in any thread."""
+    """Make garbage, which the collector frees in any thread."""
     y = (hammer.taken(chance) * 2).sum()
     cycle: list[Any] = [y]
     cycle.append(cycle)
@@ -149,7 +151,7 @@ def makes_cycles(hammer: Hammer, chance: random.Random) -> None:
 
 
 def looks(hammer: Hammer, chance: random.Random) -> None:
-    """Wrappers of nodes and saved tensors that come and go."""
+    """Create and drop wrappers of nodes and saved tensors."""
     node = hammer.taken(chance).grad_fn
     for _ in range(5):
         if node is None:
@@ -163,7 +165,7 @@ def expect(action: Callable[[], Any], fails: bool) -> None:
     try:
         action()
     except (Wanted, RuntimeError) as error:
-        is_quoted = str(error) == "Wanted: "  # up to 1.13, out of a saved-tensor hook
+        is_quoted = str(error) == "Wanted: "  # up to 1.13, from a saved-tensor hook
         if not (fails and (isinstance(error, Wanted) or is_quoted)):
             raise
 
@@ -174,7 +176,7 @@ PROGRAMS = (builds, runs_own, runs_shared, hooks, packs, fails_in_backward, make
 def main() -> int:
     arguments = parse_arguments()
     faulthandler.enable()
-    faulthandler.dump_traceback_later(arguments.seconds + PATIENCE, exit=True)  # says where each thread hangs
+    faulthandler.dump_traceback_later(arguments.seconds + PATIENCE, exit=True)  # prints where each thread hangs
     sys.setswitchinterval(1e-5)
     torch.set_default_profile(arguments.profile)
     gc.collect()

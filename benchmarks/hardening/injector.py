@@ -19,7 +19,7 @@ PATH = "GRADLIFE_FAULTS"
 
 
 def compile_injector(folder: Path) -> Path:
-    """The library, built for this interpreter. Errors: RuntimeError where there is no compiler, or another libc."""
+    """Compile the library for this interpreter. Raises RuntimeError without a compiler or with another libc."""
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     if compiler is None or not sys.platform.startswith("linux"):
         raise RuntimeError("allocation failures need Linux, glibc and a C++ compiler")
@@ -31,7 +31,7 @@ def compile_injector(folder: Path) -> Path:
 
 
 def environment(library: Path) -> dict[str, str]:
-    """For a child in which allocations can fail."""
+    """Return the environment of a child in which allocations can fail."""
     return {**os.environ, "LD_PRELOAD": str(library), PATH: str(library)}
 
 
@@ -51,7 +51,7 @@ class Injector:
         return Injector(module)
 
     def run(self, kind: str, number: int, action: Callable[[], Any]) -> tuple[Any, BaseException | None, bool]:
-        """Run the action while its n-th allocation fails; return its result or error, and whether it had that many
+        """Run the action while its n-th allocation fails. Return its result or error, and whether it had that many
         allocations.
         """
         result, raised = None, None

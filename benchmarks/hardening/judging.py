@@ -1,4 +1,4 @@
-"""One case under every fault: which allocations were made to fail, and what was wrong with the outcome."""
+"""One case under every fault: which allocations failed, and what was wrong with the outcome."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from benchmarks.hardening.cases import Case
 from benchmarks.hardening.injector import KINDS, Injector
 from benchmarks.hardening.modes import Modes, modes_kept
 
-MOST_FAULTS = 3000  # no call here allocates as often; one that does never ends
+MOST_FAULTS = 3000  # no call here makes as many allocations; one that does never ends
 
 
 @dataclass
 class Verdict:
-    """Of an entry point: faults that fired, how many of them its calls survived, and sentences on what was wrong."""
+    """The verdict on an entry point: faults that fired, those that its calls survived, and sentences on errors."""
 
     cases: int = 0
     faults: int = 0
@@ -39,13 +39,13 @@ class Ending:
 
 
 def judge(case: Case, injector: Injector, verdict: Verdict) -> None:
-    """Runs the case with each allocation failing in turn, until it has no more of them."""
+    """Run the case with each allocation failing in turn, until there are no more."""
     verdict.cases += 1
     verdict.is_refused |= case.is_refused
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         usual = unharmed(case)
-        unharmed(case)  # caches that fill once are full now
+        unharmed(case)  # one-time caches are full now
         for kind in KINDS:
             judge_kind(case, injector, kind, usual, verdict)
 
@@ -70,20 +70,20 @@ def judge_kind(case: Case, injector: Injector, kind: str, usual: Any, verdict: V
 
 
 def objections(case: Case, ending: Ending, usual: Any) -> Iterator[str]:
-    """Return the faults of an ending, except for what it keeps alive."""
+    """Return what is wrong with an ending, except for what it keeps alive."""
     if ending.seen != usual and not (ending.fired and ending.seen in ENDINGS):
         yield f"{ending.seen} instead of {usual}"
     if ending.fired and ending.has_failed and ending.left_set:
         yield f"the failed call left {ending.left_set}"
 
 
-# The second is CPython's: where no memory is left for the frame of a traceback, a Python function loses its exception.
+# The second is CPython's: without memory for a traceback's frame, a Python function loses its exception.
 LOST = re.compile(r"error return without exception set|<function .*> returned NULL without setting an exception")
 ENDINGS = ("raised MemoryError", "lost its exception")
 
 
 def one_fault(case: Case, injector: Injector, kind: str, number: int) -> Ending:
-    """Keeps nothing of the call, and puts back the modes that it set."""
+    """Run the call with one fault, keep nothing of it, and restore modes."""
     with modes_kept():
         action = case.prepare()
         before = Modes.now()
@@ -92,7 +92,7 @@ def one_fault(case: Case, injector: Injector, kind: str, number: int) -> Ending:
 
 
 def unharmed(case: Case) -> Any:
-    """Return the result of the call if nothing fails."""
+    """Return the call's result if nothing fails."""
     torch.manual_seed(0)
     with modes_kept():
         try:
@@ -102,23 +102,23 @@ def unharmed(case: Case) -> Any:
 
 
 def seen(case: Case, result: Any, error: BaseException | None) -> Any:
-    """The outcome; of what leaves its memory as it finds it only that there was one."""
+    """Return the comparable outcome; for uninitialized memory only that there was one."""
     answer = outcome(result, error)
     return "something" if "empty" in case.name and error is None else answer
 
 
 def outcome(result: Any, error: BaseException | None) -> Any:
-    """Plain values that two runs of one call have in common."""
+    """Return the plain values that two runs of one call share."""
     if isinstance(error, SystemError) and LOST.fullmatch(str(error)):
         return "lost its exception"
     if isinstance(error, RuntimeError) and str(error).startswith("MemoryError: "):
-        return "raised MemoryError"  # up to 1.13 in quotes, where it came out of a saved-tensor hook
+        return "raised MemoryError"  # up to 1.13 in quotes, if it came from a saved-tensor hook
     return f"raised {type(error).__name__}" if error is not None else plain(result)
 
 
 def plain(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return value.dtype.__repr__(), tuple(value.shape), str(value.tolist())  # a nan is no nan's equal
+        return value.dtype.__repr__(), tuple(value.shape), str(value.tolist())  # nan differs from itself
     if isinstance(value, tuple | list):
         return [plain(each) for each in value]
     if isinstance(value, bool | str | None.__class__):
@@ -127,13 +127,13 @@ def plain(value: Any) -> Any:
 
 
 def counts_as(before: dict[str, int]) -> dict[str, int]:
-    """The live counts, collected only where there are others than before: an exception holds what its frames held."""
+    """Return live counts, after a collection if they differ: an exception holds its frames' variables."""
     if torch.live_counts() != before:
         settle()
     return torch.live_counts()
 
 
 def settle() -> None:
-    """Drops what a failed backward left ready to run, which some releases keep until the next one, and collects."""
+    """Drop what a failed backward left in the queue, which some releases keep until the next one, and collect."""
     torch.ones(1, requires_grad=True).sum().backward()
     gc.collect()

@@ -1,7 +1,7 @@
-"""Judges what the sanitizers wrote in each process of `make asan`: python -m benchmarks.hardening.leaks FOLDER.
+"""Judge the sanitizers' reports of each process of `make asan`: python -m benchmarks.hardening.leaks FOLDER.
 
-Of leaks only those count that the engine or the heap walk allocated: what CPython and its libraries never free is theirs.
-0 if there is nothing else.
+Only leaks allocated by the engine or the heap walk count: what CPython and its libraries never free is theirs. Exit
+status 0 if there is nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-OURS = re.compile(r"/(_engine|_heap)\.|/csrc/")  # with the names of sources, where there are any
+OURS = re.compile(r"/(_engine|_heap)\.|/csrc/")  # with source names if available
 MOST_FRAMES = 25
 
 
@@ -28,7 +28,7 @@ def main() -> int:
 
 
 def leaks(report: str) -> Iterator[str]:
-    """Of one process those that lead through our libraries, without the addresses, which differ."""
+    """Return one process's leaks through our libraries, without addresses, which differ."""
     for block in report.split("\n\n"):
         if block.lstrip().startswith("Direct leak of") and OURS.search(block):
             lines = [re.sub(r"0x[0-9a-f]+ ", "", line) for line in block.strip().splitlines()]

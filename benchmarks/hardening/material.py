@@ -1,4 +1,4 @@
-"""Fresh operands for a call, and the pool of arguments that calls are looked for in."""
+"""Fresh operands for a call, and the pool of arguments that the search tries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Make = Callable[[], Any]
 
 
 def matrix() -> Any:
-    """A 2 by 2 tensor of doubles in a graph, no leaf, so that it may be changed in place."""
+    """Make a 2 by 2 tensor of doubles in a graph, not a leaf, so that it may be changed in place."""
     return torch.tensor([[0.3, 0.6], [0.4, 0.7]], dtype=torch.float64, requires_grad=True) * 1
 
 
@@ -45,7 +45,7 @@ def mask() -> Any:
 
 
 def unit_rows() -> Any:
-    """Probabilities."""
+    """Make probabilities."""
     return torch.tensor([[0.2, 0.8], [0.6, 0.4]], dtype=torch.float64)
 
 
@@ -53,7 +53,7 @@ def value_of(value: Any) -> Make:
     return lambda: value
 
 
-#: What a call is tried with, the likeliest first.
+#: Arguments that a call is tried with, the likeliest first.
 POOL: tuple[Make, ...] = (
     matrix,
     value_of(1),
@@ -78,7 +78,7 @@ POOL: tuple[Make, ...] = (
     value_of(None),
     leaf,
 )
-#: What methods and attributes of a tensor are asked of.
+#: Owners for methods and attributes of a tensor.
 TENSORS: tuple[Make, ...] = (
     matrix,
     vector,

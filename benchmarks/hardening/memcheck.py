@@ -1,7 +1,7 @@
-"""The tests marked `valgrind`, under its memcheck. Run with `make valgrind`; arguments go to pytest.
+"""Run the tests marked `valgrind` under memcheck. Run with `make valgrind`; arguments go to pytest.
 
-Wrong reads, writes and frees count wherever they are, in children as well; of values that were never written, those that
-the engine looks at; of leaks, what is definitely lost and was allocated on behalf of the engine. 0 if nothing was seen.
+Wrong reads, writes and frees count everywhere, also in children; uninitialized values count if the engine reads them;
+of leaks, memory that is definitely lost and was allocated for the engine. Exit status 0 if nothing was found.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 
 SUPPRESSIONS = Path(__file__).with_name("python.supp")
 ENGINE = "_engine."
-# Memcheck keeps freed memory back, and borrowed references are broken by design.
+# memcheck delays reuse of freed memory, and borrowed references are broken on purpose
 MARKED = "valgrind and not torch and not reuse and not unsound and not scan and not slow"
 OPTIONS = (
     "--quiet",
@@ -32,7 +32,7 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """One error of one process: its kind, memcheck's sentence on it, and the functions down to the program's start."""
+    """One error of one process: its kind, memcheck's sentence, and the call stack."""
 
     kind: str
     text: str
@@ -46,10 +46,10 @@ class Finding:
 
     @property
     def is_of_engine(self) -> bool:
-        """Is it the engine that runs, or that called what runs, and no Python code?
+        """Whether the engine is running or called what is running, without Python code between.
 
-        CPython 3.11 multiplies the digit of a zero, which it never wrote, by its size: nought times whatever. Memcheck
-        takes that for unknown, and whatever Python code does with the number after it.
+        CPython 3.11 multiplies an uninitialized digit of a zero by its size, zero. Memcheck takes the result for
+        uninitialized, and so every use of that number.
         """
         for frame in self.frames:
             if ENGINE in frame or frame.startswith("_PyEval_EvalFrameDefault "):
@@ -77,17 +77,17 @@ def marked_files() -> list[str]:
 
 
 def memcheck(command: Sequence[str]) -> tuple[int, list[Finding], int]:
-    """The command's exit status, what was found in it and its forked children, and how many of them there were."""
+    """Return the command's exit status, the findings in it and its forked children, and their number."""
     with tempfile.TemporaryDirectory() as folder:
         under = ["valgrind", *OPTIONS, f"--xml-file={folder}/%p.xml", *command]
-        # CPython's own allocator would hide its blocks from memcheck.
+        # CPython's own allocator would hide its blocks from memcheck
         done = subprocess.run(under, env={**os.environ, "PYTHONMALLOC": "malloc"}, check=False)
         reports = sorted(Path(folder).iterdir())
         return done.returncode, [each for report in reports for each in findings(report) if each.counts], len(reports)
 
 
 def findings(report: Path) -> Iterator[Finding]:
-    """The errors in one process's report, which ends early where the process did."""
+    """Return the errors in a process's report, which is shorter if the process ended early."""
     try:
         for _, element in ElementTree.iterparse(report):
             if element.tag == "error":

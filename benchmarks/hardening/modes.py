@@ -1,4 +1,4 @@
-"""The modes of the engine that its setters leave behind: read, compared, and put back as they were."""
+"""The modes that the engine's setters leave set: read, compared and restored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_by_setting(setter: Callable[[bool], bool]) -> bool:
 
 @dataclass(frozen=True)
 class Modes:
-    """Of this thread and of the process; where the generator stands is put back, but not compared."""
+    """Modes of this thread and of the process; the generator's state is restored, but not compared."""
 
     policy: tuple[str, dict[str, str]]
     has_grad: bool
@@ -35,7 +35,7 @@ class Modes:
 
     @staticmethod
     def now() -> Modes:
-        """Reads them; changes none, though of some there is no getter but the setter."""
+        """Read the modes without changing any, although some have only a setter."""
         is_tracing, is_watched, is_beneath = (read_by_setting(setter) for setter in SETTERS)
         return Modes(
             policy=_engine._current_policy(),
@@ -51,13 +51,13 @@ class Modes:
         )
 
     def changes_to(self, other: Modes) -> str:
-        """The modes that differ, as text; empty: none does."""
+        """Return the differing modes as text; empty if there are none."""
         names = [each.name for each in fields(self) if each.compare]
         pairs = {name: (getattr(self, name), getattr(other, name)) for name in names}
         return ", ".join(f"{name} {now!r} for {before!r}" for name, (before, now) in pairs.items() if before != now)
 
     def put_back(self) -> None:
-        """Sets them again, for a thread that had no policy, no default hooks and no listener of its own."""
+        """Restore the modes, for a thread that had no policy, default hooks or listener of its own."""
         for setter, value in zip(SETTERS, (self.is_tracing, self.is_watched, self.is_beneath), strict=True):
             setter(value)
         _engine._leave_policy(None)
@@ -81,7 +81,7 @@ def drop_default_hooks() -> None:
 
 @contextmanager
 def modes_kept() -> Iterator[None]:
-    """Whatever is set inside is as before after it."""
+    """Restore every mode at the end of the block."""
     before = Modes.now()
     try:
         yield

@@ -1,7 +1,8 @@
 """Snapshot files with wrong numbers and right checksums. Run with `make file-mutants`, or with `ARGS="--count 100"`.
 
-Each mutant is a random heap in which some numbers were replaced. It is opened and asked everything, in a child with a
-memory limit and five seconds a mutant. The file must be refused with one line, or every answer must come. 0 if so.
+Each mutant is a random heap with some numbers replaced. It is opened and asked everything, in a child with a memory
+limit and five seconds per mutant. The file must be refused with one line, or every answer must come. Exit status 0 if
+so.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from gradlife.reports.formats.json.document import heap_text
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 import glheap
 
-MEMORY = 1 << 30  # bytes of address space beside what the program has mapped at the start
+MEMORY = 1 << 30  # bytes of address space beyond what is mapped at the start
 PATIENCE = 5.0  # seconds for one mutant
 UNUSUAL = (0, 1, 2, 5, 127, 255, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF)
 WIDTHS = {1: "B", 2: "H", 4: "I", 8: "Q", 16: "Q", 24: "I"}
@@ -45,7 +46,7 @@ COUPLED, KEPT_WRAPPERS, TAKEN = 20, 21, 25
 
 
 def random_heap(rng: random.Random) -> glheap.Sketch:
-    """A heap of up to forty objects whose numbers are all in range, though no process was ever in this state."""
+    """Make a heap of up to forty objects with valid numbers, though no process was ever in this state."""
     nodes = rng.randint(2, 40)
     rows = [[rng.randrange(nodes) for _ in range(rng.choice((0, 1, 2, 2, 3, 5)))] for _ in range(nodes)]
     rows[0] = [1]
@@ -77,12 +78,14 @@ def random_heap(rng: random.Random) -> glheap.Sketch:
 
 
 def chosen(rng: random.Random, nodes: range, number: Callable[[int], int]) -> list[int]:
-    """Some of the nodes, each followed by a number."""
+    """Return some of the nodes, each followed by a number."""
     return [value for node in nodes if rng.random() < 0.4 for value in (node, number(node))]
 
 
 def add_rules_of_rows(sketch: glheap.Sketch, rng: random.Random, rows: list[list[int]], kinds: list[int]) -> None:
-    """Hidden references, wrappers that their native object keeps, what the collector takes from them, latent triples."""
+    """Add hidden references, wrappers that their native object keeps, references that the collector ignores, latent
+    triples.
+    """
     nodes = range(len(rows))
     shown = {node: rng.randint(0, len(rows[node])) if rng.random() < 0.6 else len(rows[node]) for node in nodes}
     kept = {node: len(rows[node]) - (shown[node] if kinds[node] == 0 else 0) for node in nodes if rng.random() < 0.6}
@@ -105,7 +108,7 @@ def add_rules_of_rows(sketch: glheap.Sketch, rng: random.Random, rows: list[list
 
 
 def add_words(sketch: glheap.Sketch, rng: random.Random) -> None:
-    """A label of any kind for every reference."""
+    """Add labels of any kind to every reference."""
     text_ends, words = glheap.texts(
         ["", "...", "len 1", "'key'", "sys.modules", "(1, 2)", "\u2028\u2066\r\x1b]0;x\x07"]
     )
@@ -137,7 +140,7 @@ def mutate(sketch: glheap.Sketch, rng: random.Random) -> None:
 
 
 def ask_everything(heap: Snapshot, folder: Path) -> None:
-    """Every question about every object, and what is written of it read again."""
+    """Ask every question about every object, write the heap and read it again."""
     from gradlife.cli.open import view_of
     from gradlife.cli.pages import snapshot_page
 
@@ -172,7 +175,7 @@ def try_mutant(seed: int, folder: Path) -> str:
         return "refused" if "\n" not in str(error) else "wrong: more than one line"
     try:
         ask_everything(heap, folder)
-    except Exception as error:  # whatever it is, it is a bug: the message is what this program is for
+    except Exception as error:  # any error is a bug, and this message reports it
         frame = error.__traceback__
         while frame is not None and frame.tb_next is not None:
             frame = frame.tb_next
@@ -182,7 +185,7 @@ def try_mutant(seed: int, folder: Path) -> str:
 
 
 def run_batch(seeds: list[int], pipe: int) -> None:
-    """Try mutants one after another and write a line for each; die of an alarm where one takes too long."""
+    """Try mutants one after another and write a line for each; an alarm kills one that takes too long."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     limit = pages * os.sysconf("SC_PAGE_SIZE") + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

@@ -1,7 +1,7 @@
 """Total reference counts over repeated scenarios, on a debug CPython. Run with `make debug-python`.
 
-Reviewers of PyTorch's PR 22983 asked for this: what runs again and again leaves `sys.gettotalrefcount()` where it is. Each
-profile's own leaks, which the engine's live counts tell, are named and left out. 0 if every count stays.
+Reviewers of PyTorch's PR 22983 asked for this: repeated runs leave `sys.gettotalrefcount()` unchanged. Each profile's
+own leaks, which the engine's live counts show, are named and left out. Exit status 0 if every count stays.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from benchmarks.hardening.stories import PROFILES, TOLD, Story
 WARM_UP = 5
 ROUNDS = 5
 
-#: Micrograd's closures go in two, the second for the classes that they were over.
+#: Micrograd's closures need two collections, the second for the classes they closed over.
 MOST_COLLECTIONS = 5
 
-#: References a run: what leaks, leaks at least one, and what a round adds once is less.
+#: References per run: a leak adds at least one; something added once per round is less.
 LEAST = 0.5
 
 
@@ -54,7 +54,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def runs(story: Story) -> bool:
-    """Does the release have what the story calls?"""
+    """Whether the release has what the story calls."""
     try:
         story()
     except (AttributeError, RuntimeError, TypeError):
@@ -67,21 +67,21 @@ def once(story: Story) -> None:
     try:
         if action is not None:
             action()
-    except Exception:  # some stories are of failures
+    except Exception:  # some stories fail on purpose
         pass
 
 
 def grown(story: Story, times: int) -> float:
-    """References that each run adds, in the round that adds least: whatever is kept once is no leak."""
+    """Return references added per run, in the round that adds least: something kept once is no leak."""
     for _ in range(WARM_UP):
         once(story)
-    counting = min(a_round(nothing, times) for _ in range(ROUNDS))  # what the count itself adds: two numbers
+    counting = min(a_round(nothing, times) for _ in range(ROUNDS))  # added by the count itself: two numbers
     by = min((a_round(story, times) - counting for _ in range(ROUNDS)), key=abs)
     return by if abs(by) > LEAST else 0.0
 
 
 def nothing() -> Callable[[], object]:
-    """A story in which nothing happens."""
+    """Do nothing."""
     return int
 
 
@@ -95,7 +95,7 @@ def a_round(story: Story, times: int) -> float:
 
 
 def settle() -> None:
-    """Frees cycles, and those that only then are any; forgets the event log, whose rows are numbers."""
+    """Free cycles, and those exposed by that; clear the event log, whose rows are numbers."""
     for _ in range(MOST_COLLECTIONS):
         if gc.collect() == 0:
             break

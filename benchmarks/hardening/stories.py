@@ -1,4 +1,4 @@
-"""Calls that no pool of arguments finds: Functions, hooks, and everything around a backward, under every profile."""
+"""Calls that no argument pool finds: Functions, hooks, and the parts of a backward, under every profile."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Doubled(torch.autograd.Function):
 
 
 class Changing(torch.autograd.Function):
-    """Changes its input in place, and gives out something beside it that has no gradient."""
+    """Change the input in place, and return a second result without a gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -62,7 +62,7 @@ class Changing(torch.autograd.Function):
 
 
 class Raising(torch.autograd.Function):
-    """Fails in backward."""
+    """Fail in backward."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -74,7 +74,7 @@ class Raising(torch.autograd.Function):
 
 
 def seen(*_: Any) -> None:
-    """A hook that changes nothing."""
+    """Do nothing: a hook."""
 
 
 def function_applied() -> Action:
@@ -252,7 +252,7 @@ def default_hooks_pushed() -> Action:
 
 
 def graph_task_asked() -> Action:
-    """Query the state that exists only while a backward runs."""
+    """Query state that exists only during a backward."""
     y = leaf()
     x = y * 2
     order: list[Any] = []
@@ -295,8 +295,8 @@ TOLD: tuple[Story, ...] = (
     default_hooks_pushed,
     graph_task_asked,
 )
-# Until 2.0 what was to be saved stays on the context where something fails once the outputs have their history: an output
-# that is to be saved keeps its own context then. The profiles do as the releases did.
+# Until 2.0 the tensors to be saved stay on the context if something fails once the outputs have their history: an output
+# among them keeps its own context then. The profiles do as the releases did.
 KEPT_BY_RELEASE = {(function_applied, profile) for profile in ("torch-1.1", "torch-1.2", "torch-1.8", "torch-1.9")}
 STORIES: dict[str, tuple[Story, str]] = {
     f"{story.__name__} under {profile}": (story, profile)
@@ -307,7 +307,7 @@ STORIES: dict[str, tuple[Story, str]] = {
 
 
 def under(name: str) -> Story | None:
-    """The story, with its profile made this process's own; None where that profile's release lacks what it calls."""
+    """Return the story with its profile set for this process; None if that profile's release lacks a feature."""
     story, profile = STORIES[name]
     torch.set_default_profile(profile)
     try:

@@ -1,4 +1,4 @@
-"""Asks gradlife, its peers and the bare walk the same questions of the same heaps, in turns, and judges the targets."""
+"""Ask gradlife, its peers and the bare walk the same questions about the same heaps, in turns, and judge the targets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = ("torch", "objgraph", "guppy3", "refcycle")
 
 @dataclass(frozen=True)
 class Heap:
-    """A heap to be built. `with_slow`: peers that need minutes are asked too."""
+    """A heap to build. `with_slow`: also ask peers that need minutes."""
 
     name: str
     size: int
@@ -35,7 +35,7 @@ class Heap:
     is_fragmented: bool = False
 
     def command(self, only: str) -> list[str]:
-        """Return the command that builds the heap and asks the question, in a process of its own."""
+        """Return the command that builds the heap and asks the question, in its own process."""
         flags = ["--fragmented"] * self.is_fragmented + ["--slow"] * self.with_slow
         numbers = ["--size", str(self.size), "--tensors", str(self.tensors), "--rounds", str(self.rounds)]
         return [sys.executable, "-m", "benchmarks.heap.host", *numbers, *flags, "--only", only]
@@ -48,9 +48,9 @@ FULL = (
     Heap("1 M fragmented", 1_000_000, 10_000, 5, is_fragmented=True),
     Heap("3 M", 3_000_000, 10_000, 3),
 )
-#: Columns where no terminal says.
+#: Columns if the terminal does not say.
 WIDTH = 180
-#: The heap that the targets are set for.
+#: The heap of the targets.
 JUDGED = "1 M"
 
 Results = dict[str, dict[str, list[Outcome]]]
@@ -80,7 +80,7 @@ def ask_all(heap: Heap, only: str, progress: Progress) -> dict[str, list[Outcome
 
 
 def side_rows(count: int, progress: Progress) -> Iterator[Row]:
-    """Questions that need processes of their own: allocated bytes, many snapshots."""
+    """Yield rows for questions that need their own processes: allocated bytes, many snapshots."""
     task = progress.add_task("retained bytes beside tracemalloc", total=None)
     for line in lines_of([sys.executable, "-m", "benchmarks.heap.region"]):
         yield from truth_rows({key: list(map(int, pair)) for key, pair in line.items() if isinstance(pair, list)})

@@ -1,4 +1,4 @@
-"""The questions that gradlife is asked, each from cold."""
+"""The questions asked of gradlife, each from a cold start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gradlife.model.trace import Lifetime, Step, Trace
 GRADLIFE = Questions()
 KEPT: list[Any] = []
 
-#: What a target's way must show: the variable that it begins with, and a word of what holds the target.
+#: What a target's path must show: its first variable, and a word of the target's holder.
 WAYS = {
     "chain": ("CHAIN_HEAD", "tuple"),
     "bushy": ("BUSHY_HEAD", "tuple"),
@@ -134,7 +134,7 @@ def _(targets: Targets) -> Answer:
 
 @GRADLIFE.ask("cycles explained", "gradlife")
 def _(targets: Targets) -> Answer:
-    gc.disable()  # or it frees them
+    gc.disable()  # otherwise it frees them
     cycles = gradlife.snapshot(labels=False).cycles(1_000_000)
     garbage = [cycle for cycle in cycles if cycle.lifetime is Lifetime.GC and is_planted(cycle.steps)]
     return Answer(f"{len(cycles):,}, {len(garbage)} of the 500 planted", len(garbage) == 500)
@@ -174,7 +174,7 @@ def _(targets: Targets) -> Answer:
 
 
 def pass_ratio(addresses: list[int], turns: int = 5) -> float:
-    """The search over the bare read of the same bytes, in turns."""
+    """Time the search over a bare read of the same bytes, in turns."""
     pairs = []
     for _ in range(turns):
         bare = _heap._search_memory(None)[2]

@@ -1,4 +1,4 @@
-"""The questions that the bare walk is asked."""
+"""The questions asked of the bare walk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The questions that other tools are asked, each as its manual says."""
+"""The questions asked of other tools, each as in its manual."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One question in a forked child: what it costs is its own, and what it leaves behind ends with it."""
+"""One question in a forked child, which isolates its cost and its leftovers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PRESENT = 63
 
 @dataclass(frozen=True)
 class Outcome:
-    """CPU and wall seconds, bytes that memory grew by at its peak, and the answer or what went wrong."""
+    """CPU and wall seconds, peak growth in bytes, and the answer or the error."""
 
     cpu: float = 0.0
     wall: float = 0.0
@@ -35,18 +35,18 @@ class Outcome:
 
     @staticmethod
     def read(text: str) -> Outcome:
-        """Out of the line that a child wrote."""
+        """Parse a child's line."""
         values = json.loads(text)
         answer = values.pop("answer")
         return Outcome(**values, answer=Answer(**answer) if answer else None)
 
     def line(self) -> str:
-        """As one line of JSON."""
+        """Format as one line of JSON."""
         return json.dumps(asdict(self))
 
 
 def run_in_child(work: Callable[[], Answer], seconds: float) -> Outcome:
-    """Forks, measures, and gives up after so many seconds."""
+    """Fork, measure, and give up after so many seconds."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -65,7 +65,7 @@ def run_in_child(work: Callable[[], Answer], seconds: float) -> Outcome:
 
 
 def read_until(reader: int, deadline: float) -> str | None:
-    """Everything that comes, or None when it is too late."""
+    """Return everything that arrives, or None at the deadline."""
     pieces: list[bytes] = []
     while select.select([reader], [], [], max(0.0, deadline - time.monotonic()))[0]:
         piece = os.read(reader, 65536)
@@ -81,25 +81,25 @@ def measure(work: Callable[[], Answer]) -> Outcome:
         own_all_pages()
         gc.enable()
         with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
-            file.write("5")  # the peak is counted from here
+            file.write("5")  # the peak counts from here
         before, from_files = resident("VmRSS"), resident("RssFile")
         wall, cpu = time.perf_counter(), time.process_time()
         answer = work()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        from_files = resident("RssFile") - from_files  # a child sees its libraries' pages for the first time
+        from_files = resident("RssFile") - from_files  # a child touches its libraries' pages for the first time
         return Outcome(cpu, wall, resident("VmHWM") - before - from_files, answer)
     except BaseException as error:
         return Outcome(error=f"{type(error).__name__}: {error}"[:300])
 
 
 def resident(field: str) -> int:
-    """A field of this process's status, in bytes."""
+    """Return a field of this process's status in bytes."""
     with open("/proc/self/status", encoding="ascii", errors="replace") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
 
 
 def own_all_pages() -> None:
-    """Writes to every page once: sharing them with the parent would cost the question that writes first."""
+    """Write to every page once, so that the first question does not pay for copying shared pages."""
     load_limit().touch(np.ascontiguousarray(np.concatenate(list(writable_pages()))))
 
 

@@ -1,6 +1,6 @@
-"""Builds one heap and asks every question of it, in rounds; writes a line of JSON for each answer.
+"""Build one heap and ask every question about it, in rounds; write a line of JSON per answer.
 
-A process of its own: a heap that was built can't be unbuilt. Run by `benchmarks.heap`.
+A separate process, because a heap cannot be unbuilt. Run by `benchmarks.heap`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from benchmarks.heap.children import Outcome, run_in_child
 from benchmarks.heap.questions import Question, Targets
 from benchmarks.heap.synthetic import build
 
-#: What takes longer is asked once only.
+#: Slower questions are asked only once.
 SLOW_SECONDS = 4.0
 
 
 def questions(*, with_slow: bool, only: str) -> list[Question]:
-    """Mixed, so that what disturbs one round disturbs all tools in it."""
+    """Return the questions in mixed order, so that a disturbance affects all tools in its round."""
     known = {**LIMIT, **GRADLIFE, **PEERS}
     return [each for name, each in known.items() if (with_slow or not each.is_slow) and re.search(only, name)]
 

@@ -1,4 +1,4 @@
-"""The physical limit as a module: compiled from limit.c at first use, for the interpreter that asks."""
+"""The physical limit as a module: compiled from limit.c on first use, for the current interpreter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[2] / "build" / "bench-heap"
 
 
 def load_limit() -> ModuleType:
-    """The extension, newer than its source."""
+    """Load the extension, rebuilt if its source is newer."""
     built = FOLDER / f"gradlife_limit{sysconfig.get_config_var('EXT_SUFFIX')}"
     if not built.exists() or built.stat().st_mtime < max(path.stat().st_mtime for path in (SOURCE, HEADER)):
         compile_limit(built)

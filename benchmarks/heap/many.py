@@ -1,7 +1,7 @@
-"""Thousands of snapshots in one process: does anything grow?
+"""Take thousands of snapshots in one process: does anything grow?
 
-Writes a line of JSON for each tenth of them: resident bytes, objects of the collector, blocks of Python's allocator.
-Without torch: the heap is a small one, so that the snapshots are many.
+Writes a line of JSON for each tenth: resident bytes, the collector's objects, blocks of Python's allocator. Runs
+without torch, because a small heap allows many snapshots.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def look() -> dict[str, int]:
 
 
 def main() -> None:
-    """Take them, look ten times."""
+    """Take the snapshots and measure ten times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, required=True)
     count = parser.parse_args().count

@@ -12,7 +12,7 @@ Targets = dict[str, Any]
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question. `is_right`: it agrees with the heap as built; None if that is not checked. `numbers`:
+    """The answer to a question. `is_right`: whether it agrees with the heap as built; None if not checked. `numbers`:
     for other columns.
     """
 
@@ -23,7 +23,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """Asked in a forked child. `is_slow`: left out where nobody compares with it."""
+    """A question asked in a forked child. `is_slow`: skipped if there is no comparison."""
 
     name: str
     ask: Callable[[Targets], Answer]
@@ -32,10 +32,10 @@ class Question:
 
 
 class Questions(dict[str, Question]):
-    """By name, in the order in which they are asked."""
+    """The questions by name, in order."""
 
     def ask(self, name: str, package: str, *, is_slow: bool = False) -> Callable[[Callable[[Targets], Answer]], None]:
-        """A decorator: the function is the question."""
+        """Register the decorated function as a question."""
 
         def add(function: Callable[[Targets], Answer]) -> None:
             self[name] = Question(name, function, package, is_slow)

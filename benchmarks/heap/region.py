@@ -1,6 +1,6 @@
-"""Retained bytes beside the truth: one region of the heap is built while tracemalloc counts, and storages are planted.
+"""Compare retained bytes with the truth: build one region of the heap under tracemalloc, and plant storages.
 
-Writes one line of JSON. A process of its own: tracemalloc must not see anything else.
+Writes one line of JSON. A separate process, because tracemalloc must see nothing else.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VIEWS = 7
 
 
 def python_bytes() -> tuple[int, int]:
-    """Measure the memory that a region took, and the retained size that the graph reports."""
+    """Measure a region's memory and the retained size that the graph reports."""
     fill_region(Region(99), 0, 5)  # types and shared keys are made with the first
     tracemalloc.start(1)
     before = tracemalloc.get_traced_memory()[0]
@@ -33,7 +33,7 @@ def python_bytes() -> tuple[int, int]:
 
 
 def storage_bytes() -> tuple[int, int]:
-    """Bytes of storages that each have several views, and what the graph says that their holder retains."""
+    """Return the bytes of storages with several views each, and what the graph says their holder retains."""
     HEAP.VIEWED = viewed = []  # type: ignore[attr-defined]
     for _ in range(STORAGES):
         whole = torch.zeros(STORAGE_BYTES // 4)

@@ -13,7 +13,7 @@ VERDICTS = {True: Text("met", "green"), False: Text("missed", "bold red"), None:
 
 
 def table_of(title: str, rows: Sequence[Row]) -> Table:
-    """A line a target."""
+    """Return a line per target."""
     table = Table(title=title, title_justify="left", show_lines=False)
     for heading in ("question", "gradlife", "compared with", "result", "target", ""):
         table.add_column(heading, overflow="fold", justify="right" if heading == "result" else "left")

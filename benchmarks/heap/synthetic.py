@@ -1,4 +1,4 @@
-"""A heap as programs have it, of any size, with objects planted at known paths.
+"""A realistic heap of any size, with objects planted at known paths.
 
 About `size` objects that the collector knows: instances, lists, dicts, tuples, closures, instances with slots, in ten
 regions that refer to one another; some tensors in containers, in graphs of built-in operations and of custom Functions,
@@ -30,11 +30,11 @@ sys.modules[MODULE] = HEAP
 
 OBJECTS_PER_RECORD = 8.75
 REGIONS = 10
-APART = 3  # the region that no other refers to
+APART = 3  # the region that no other one refers to
 
 
 class Node:
-    """A record's middle: attributes, some of them in a dict."""
+    """The middle of a record: attributes, some of them in a dict."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -88,7 +88,7 @@ def make_callback(node: Any, number: int) -> Callable[[], Any]:
 
 
 def fill_region(region: Region, first: int, count: int) -> None:
-    """Records of nine objects or so, each of which refers to others of its region."""
+    """Fill a region with records of about nine objects, each referring to others of the region."""
     nodes = region.nodes
     previous = None
     for i in range(first, first + count):
@@ -110,7 +110,9 @@ def fill_region(region: Region, first: int, count: int) -> None:
 
 
 def make_chain(target: Any, dead_ends: int = 0) -> Link:
-    """Twelve references: global, instance, list, tuple, instance, dict, function, closure, cell, instance, list, dict."""
+    """Make twelve references: global, instance, list, tuple, instance, dict, function, closure, cell, instance, list,
+    dict.
+    """
     first, second, third = Link(), Link(), Link()
     third.payload = [{"w": (target,), "n": 1}]  # type: ignore[attr-defined]
     if dead_ends:
@@ -127,13 +129,13 @@ def link_to(shared: Link) -> Link:
 
 
 def hold_natively(objects: list[Any]) -> None:
-    """Plain C references, as an extension has them: no list of the collector's shows who holds these."""
+    """Hold objects by plain C references, as an extension does: the collector does not see the holder."""
     for held in objects:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
 
 
 def fragment(size: int) -> None:
-    """Leaves scattered holes in every pool, as in a process that runs for long."""
+    """Leave scattered holes in every pool, as in a long-running process."""
     scraps: list[Any] = []
     for i in range(size // 4):
         node = Node(i)
@@ -168,7 +170,7 @@ def make_tensors(count: int, nodes: list[Any]) -> None:
 
 
 def plant() -> dict[str, Any]:
-    """The targets, as weak references."""
+    """Plant the targets, and return weak references to them."""
     chain, bushy = torch.full((5,), 1.0), torch.full((5,), 2.0)
     HEAP.CHAIN_HEAD = make_chain(chain)  # type: ignore[attr-defined]
     HEAP.BUSHY_HEAD = make_chain(bushy, dead_ends=200)  # type: ignore[attr-defined]
@@ -194,7 +196,7 @@ def make_garbage() -> None:
 
 
 def build(size: int, tensors: int, *, is_fragmented: bool = False) -> dict[str, Any]:
-    """Builds it, with the collector switched off, and returns the targets."""
+    """Build the heap with the collector off, and return the targets."""
     gc.disable()
     torch.manual_seed(0)
     if is_fragmented:
@@ -209,7 +211,7 @@ def build(size: int, tensors: int, *, is_fragmented: bool = False) -> dict[str, 
             region.nodes[j].items.append(linked[(i + 1 + j % 8) % len(linked)].nodes[j])
     make_tensors(tensors, regions[0].nodes)
     targets = plant()
-    gc.collect()  # as in a program that has run for a while: else whoever makes an object first pays for all of these
+    gc.collect()  # as in a program that has run for a while: otherwise the next allocation would pay for all of these
     make_garbage()
     HEAP.NODE_COUNT = sum(type(one) is Node for one in gc.get_objects())  # type: ignore[attr-defined]  # with scraps
     return targets

@@ -1,4 +1,4 @@
-"""The table of targets, and how each is judged from what was measured."""
+"""The table of targets, and how each is judged from the measurements."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from benchmarks.heap.children import Outcome
 
-#: Outcomes by question, of one heap.
+#: Outcomes by question, for one heap.
 Outcomes = Mapping[str, Sequence[Outcome]]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One target. `is_met`: None where it could not be measured, or where there is none."""
+    """One target. `is_met`: None if not measured, or if there is no target."""
 
     question: str
     measured: str
@@ -25,7 +25,7 @@ class Row:
 
 
 class Missing(Exception):
-    """A question without an outcome: what it needs is not installed, or it took too long."""
+    """A question without an outcome: a dependency is not installed, or it took too long."""
 
 
 def outcomes_of(outcomes: Outcomes, question: str) -> list[Outcome]:
@@ -51,7 +51,7 @@ def is_right(outcomes: Outcomes, question: str) -> bool:
 
 
 def spread_text(outcomes: Outcomes, question: str) -> str:
-    """Median of the rounds, and the extremes."""
+    """Format the median of the rounds and the extremes."""
     seconds = [outcome.cpu for outcome in outcomes_of(outcomes, question)]
     text = f"{question}: {statistics.median(seconds):.3f} s"
     if len(seconds) > 1:
@@ -73,7 +73,7 @@ def guarded(question: str, target: str, judge: Judge) -> Judge:
 
 
 def at_least(question: str, mine: str, peer: str, factor: float) -> Judge:
-    """So many times faster than a peer, with a right answer."""
+    """At least this many times faster than a peer, with a right answer."""
 
     def judge(outcomes: Outcomes) -> Row:
         ratio = cpu_of(outcomes, peer) / cpu_of(outcomes, mine)
@@ -85,7 +85,7 @@ def at_least(question: str, mine: str, peer: str, factor: float) -> Judge:
 
 
 def at_most(question: str, mine: str, other: str, factor: float) -> Judge:
-    """No more than so many times another question's cost, with a right answer."""
+    """At most this many times another question's cost, with a right answer."""
 
     def judge(outcomes: Outcomes) -> Row:
         ratio = cpu_of(outcomes, mine) / cpu_of(outcomes, other)
@@ -97,7 +97,7 @@ def at_most(question: str, mine: str, other: str, factor: float) -> Judge:
 
 
 def number_at_most(question: str, mine: str, name: str, most: float, unit: str) -> Judge:
-    """A number of the answer."""
+    """A limit on a number of the answer."""
 
     def judge(outcomes: Outcomes) -> Row:
         value = number_of(outcomes, mine, name)
@@ -110,7 +110,7 @@ def number_at_most(question: str, mine: str, name: str, most: float, unit: str) 
 
 
 def peak_at_most(question: str, mine: str, most: float) -> Judge:
-    """Bytes a node of the graph, at the peak of the question."""
+    """A limit on bytes per graph node at the question's peak."""
 
     def judge(outcomes: Outcomes) -> Row:
         peak = statistics.median(outcome.peak for outcome in outcomes_of(outcomes, mine))
@@ -145,14 +145,14 @@ TARGETS: tuple[Judge, ...] = (
     number_at_most("native scan of 1,000", "native scan, pass", "ratio_1000", 1.5, "x"),
 )
 
-#: Questions that are to be linear in the number of nodes.
+#: Questions whose cost must be linear in the number of nodes.
 LINEAR = ("graph", "types", "why, chain", "retained", "components", "file")
-#: How much more a node of a large heap may cost than one of a small heap: caches are no part of the algorithm.
+#: How much more a node may cost in a large heap than in a small one: caches are no part of the algorithm.
 LINEAR_FACTOR = 1.6
 
 
 def linear_rows(small: Outcomes, large: Outcomes, names: tuple[str, str]) -> Iterator[Row]:
-    """Nanoseconds a node, of a small and of a large heap."""
+    """Return nanoseconds per node in a small and a large heap."""
     for question in LINEAR:
         try:
             each = [
@@ -168,7 +168,7 @@ def linear_rows(small: Outcomes, large: Outcomes, names: tuple[str, str]) -> Ite
 
 
 def truth_rows(region: Mapping[str, Sequence[int]]) -> Iterator[Row]:
-    """Retained bytes beside what was allocated."""
+    """Return retained bytes beside allocated ones."""
     titles = {"python": "retained bytes of a region", "storages": "retained bytes of shared storages"}
     for name, title in titles.items():
         allocated, retained = region[name]
@@ -177,12 +177,12 @@ def truth_rows(region: Mapping[str, Sequence[int]]) -> Iterator[Row]:
         yield Row(title, *texts, f"{off:+.1%}", "within 3 %", abs(off) <= 0.03)
 
 
-#: What may come and go in free lists and arenas between one look and another.
+#: What may vary in free lists and arenas between measurements.
 SLACK = {"resident": 2_000_000, "objects": 100, "blocks": 500}
 
 
 def growth_row(looks: Sequence[Mapping[str, int]]) -> Row:
-    """Does anything grow with the number of snapshots? The first fifth warms up."""
+    """Whether anything grows with the number of snapshots. The first fifth is warm-up."""
     first, last = looks[2], looks[-1]
     grown = {key: last[key] - first[key] for key in SLACK}
     text = ", ".join(f"{key} {value:+,}" for key, value in grown.items())

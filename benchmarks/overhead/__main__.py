@@ -1,8 +1,8 @@
-"""CPU for each step under gradlife's passes and under its peers, beside the bare loop. Run with `make bench-hunt`.
+"""Measure CPU per step under gradlife's passes and its peers, relative to the bare loop. Run with `make bench-hunt`.
 
-Every run is a process of its own, between two of the bare loop, to whose mean it is compared: what disturbs one disturbs
-its neighbours. A step's figure is the median of a run, a ratio the median of all rounds; "of the best" compares the runs of
-each that were disturbed least. What a pass does between steps, its looks at the heap, stands apart, as CPU seconds.
+Every run is a separate process between two runs of the bare loop, and is compared with their mean, so that a
+disturbance affects neighbours alike. A step's figure is the median of a run, a ratio the median of all rounds; "of the
+best" compares the least disturbed runs. Work between steps (heap snapshots) is listed separately in CPU seconds.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ HEADS = (
 
 @dataclass(frozen=True)
 class Pass:
-    """A way to run the loop: what stands before it, what after, and the ratios that it should stay below."""
+    """A way to run the loop: code before and after it, and limits for its ratios."""
 
     name: str
     before: tuple[str, ...] = ()
     observer: str = "none"
-    targets: tuple[float, float] | None = None  # mlp, transformer
-    share: float = 1.0  # of the steps: what takes fifty times as long needs no more
+    targets: tuple[float, float] | None = None  # limits for mlp, transformer
+    share: float = 1.0  # fraction of the steps: a pass that takes fifty times as long needs fewer
 
 
 PASSES = (
@@ -61,9 +61,9 @@ class Run:
     """One process."""
 
     step: float  # CPU seconds, median
-    between: float  # CPU seconds of all that took long: looks
-    peak: int  # bytes more than at the first measured step
-    growth: float  # bytes a step, over the second half
+    between: float  # CPU seconds of slow parts: snapshots
+    peak: int  # growth since the first measured step, in bytes
+    growth: float  # bytes per step over the second half
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Row:
 
 
 def run_once(one: Pass, model: str, folder: Path, factor: float) -> Run | str:
-    """The figures of a process, or why there are none."""
+    """Return a process's figures, or why there are none."""
     out = folder / "out.json"
     out.unlink(missing_ok=True)
     command = [sys.executable, *one.before, LOOP, model, str(out), "--observer", one.observer, "--steps"]
@@ -101,7 +101,7 @@ def run_once(one: Pass, model: str, folder: Path, factor: float) -> Run | str:
 
 
 def measure(models: Sequence[str], rounds: int, factor: float, text: str) -> tuple[list[Row], dict[str, str]]:
-    """Rounds of all passes, each between two runs of the bare loop."""
+    """Run rounds of all passes, each between two runs of the bare loop."""
     passes = [one for one in PASSES if text in one.name and one.name != BARE]
     ratios: dict[tuple[str, str], list[float]] = {}
     runs: dict[tuple[str, str], list[Run]] = {(model, BARE): [] for model in models}
@@ -140,7 +140,7 @@ def measure(models: Sequence[str], rounds: int, factor: float, text: str) -> tup
 
 
 def print_rows(rows: Sequence[Row], absent: dict[str, str]) -> None:
-    """A row a pass."""
+    """Print a row per pass."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 130)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in HEADS:

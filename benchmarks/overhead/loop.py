@@ -1,6 +1,6 @@
-"""A training loop that measures itself, with an observer or with none.
+"""A training loop that measures itself, with or without an observer.
 
-It is a script like a user's: it is run by Python, or by `gradlife hunt`, and knows nothing of the latter.
+It is a script like a user's, run by Python or by `gradlife hunt`, and knows nothing of the latter.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def transformer() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
 MODELS = {"mlp": (mlp, 400), "transformer": (transformer, 120)}
 
 
-# --- observers: each is entered for the loop, and gives what is done after a step ------------------------------------------
+# --- observers: each is entered around the loop, and returns what to do after a step ---------------------------------------
 
 Observer = AbstractContextManager[Callable[[], object]]
 
@@ -63,7 +63,7 @@ def watch() -> Iterator[Callable[[], object]]:
 
 @contextlib.contextmanager
 def lines() -> Iterator[Callable[[], object]]:
-    """Every step as in a hunt's second pass, which records where objects are created; of types as with `--lines`."""
+    """Do what a hunt's second pass does in every step: record where objects are created; with types, as `--lines` does."""
     from gradlife.hunting.snapshots.creation_recorder import USUAL, Recording
 
     recording = Recording()
@@ -76,7 +76,7 @@ def lines() -> Iterator[Callable[[], object]]:
 
 @contextlib.contextmanager
 def traced(frames: int) -> Iterator[Callable[[], object]]:
-    """tracemalloc with so many frames."""
+    """Run tracemalloc with so many frames."""
     tracemalloc.start(frames)
     try:
         yield lambda: None
@@ -86,7 +86,7 @@ def traced(frames: int) -> Iterator[Callable[[], object]]:
 
 @contextlib.contextmanager
 def memray() -> Iterator[Callable[[], object]]:
-    """memray's tracker, its file thrown away."""
+    """Run memray's tracker, and discard its file."""
     import memray  # type: ignore[import-not-found, unused-ignore]
 
     with memray.Tracker(destination=memray.FileDestination("/dev/null", overwrite=True)):
@@ -95,12 +95,12 @@ def memray() -> Iterator[Callable[[], object]]:
 
 @contextlib.contextmanager
 def scan() -> Iterator[Callable[[], object]]:
-    """The usual recipe: all objects looked through after each step."""
+    """Scan all objects after each step: the usual recipe."""
     yield lambda: sum(issubclass(type(one), torch.Tensor) for one in gc.get_objects())
 
 
 class Logger(TorchDispatchMode):
-    """Writes down the shape of all that each operation gives."""
+    """Record the shape of each operation's result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class Logger(TorchDispatchMode):
 
 @contextlib.contextmanager
 def dispatch() -> Iterator[Callable[[], object]]:
-    """A dispatch mode that logs, its log dropped after each step."""
+    """Run a logging dispatch mode, whose log is dropped after each step."""
     with Logger() as mode:
         yield mode.log.clear
 
@@ -135,25 +135,25 @@ OBSERVERS: dict[str, Callable[[], Observer]] = {
 
 
 def resident() -> tuple[int, int]:
-    """Bytes resident now, and at most."""
+    """Return bytes resident now and at the peak."""
     words = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line)
     return int(words["VmRSS"].split()[0]) * 1024, int(words["VmHWM"].split()[0]) * 1024
 
 
 def cpu_seconds() -> float:
-    """Of this process and of the copies of it that have ended."""
+    """Return the CPU seconds of this process and its finished copies."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + ended.ru_utime + ended.ru_stime
 
 
 def forget_peak() -> None:
-    """The most that was ever resident counts from now on, where the system lets one say so."""
+    """Reset the peak of resident memory, if the system allows it."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def main() -> None:
-    """Train, and write down the CPU seconds of each step, and the memory."""
+    """Train, and record the CPU seconds of each step, and the memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("out")

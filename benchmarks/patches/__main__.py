@@ -1,4 +1,4 @@
-"""Hunt the leaking cases of a corpus and the planted leaks: is the stored line right, and what does its patch do?
+"""Hunt the leaking cases of a corpus and the planted leaks: is the stored line right, and does its patch work?
 
 Run with `make bench-patch CORPUS=FOLDER`. A patch is right if `git apply` takes it, a hunt of the changed program is clean,
 and the program computes the same: what it prints, its losses, results, weights and gradients. The statements that store
@@ -26,13 +26,13 @@ from benchmarks.patches.trial import FIXED, tried
 
 RIGHT, UNSURE, WRONG, NONE = "right", "unsure", "wrong", "none"
 
-#: Shares that are asked for.
+#: Target shares.
 LINES_ASKED, PATCHES_ASKED = 0.95, 0.70
 
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one."""
+    """The result of one."""
 
     name: str
     line: str  # right, unsure: marked as unsure, right or not, wrong, none
@@ -85,7 +85,7 @@ def print_rows(rows: list[Row]) -> None:
 
 
 def sums(rows: list[Row]) -> Iterator[str]:
-    """What is asked for, and what was reached."""
+    """Return the totals with their targets."""
     lines = {word: sum(row.line == word for row in rows) for word in (RIGHT, UNSURE, WRONG, NONE)}
     right = f"{lines[RIGHT]} of {len(rows)} ({share(lines[RIGHT], rows):.0%}; asked for {LINES_ASKED:.0%})"
     yield f"stored line right: {right}; unsure {lines[UNSURE]}, none {lines[NONE]}, wrong {lines[WRONG]}"
@@ -96,12 +96,12 @@ def sums(rows: list[Row]) -> Iterator[str]:
 
 
 def share(count: int, rows: list[Row]) -> float:
-    """A part of all rows."""
+    """Format a part of all rows."""
     return count / max(1, len(rows))
 
 
 def is_reached(rows: list[Row]) -> bool:
-    """Is all that is asked for reached?"""
+    """Whether all targets are met."""
     right = sum(row.line == RIGHT for row in rows)
     given = sum(row.patch != NONE for row in rows)
     is_safe = all(row.patch in {FIXED, NONE} and row.line != WRONG for row in rows)
@@ -117,7 +117,7 @@ def known_rows(path: str | None) -> dict[str, Row]:
 
 
 def main() -> int:
-    """Print the table; 0 if what is asked for is reached."""
+    """Print the table; 0 if all targets are met."""
     parser = argparse.ArgumentParser(prog="benchmarks.patches", description=__doc__)
     parser.add_argument("corpus", nargs="?", default="corpus", help="where the labelled programs are (default: corpus)")
     parser.add_argument("-k", metavar="TEXT", default="", help="only cases with this in their name")

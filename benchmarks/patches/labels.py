@@ -1,6 +1,6 @@
-"""The statements that store what leaks: their first lines, of each case of the corpus and each planted leak.
+"""The first lines of the statements that store a leak, for each corpus case and each planted leak.
 
-Two statements are right where the leak needs both, or where each of them alone is a fix.
+Two statements are right if the leak needs both, or if each alone is a fix.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 
 
 def is_right(source: str, accepted: tuple[str, ...]) -> bool:
-    """Does a line begin as one of these statements does? Quotes and blanks may differ."""
+    """Whether a line begins like one of these statements. Quotes and blanks may differ."""
     return any(plain(source).startswith(plain(one)) for one in accepted)
 
 
 def plain(text: str) -> str:
-    """A line without what formatters change."""
+    """Normalize a line as formatters may change it."""
     return text.replace('"', "'").replace(" ", "")

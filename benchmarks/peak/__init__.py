@@ -1,1 +1,1 @@
-"""What gradlife peak predicts beside what is measured, and what its recorded steps cost."""
+"""Predictions of gradlife peak beside measurements, and the cost of its recording."""

@@ -1,6 +1,6 @@
-"""Print what is predicted and measured for ten wasteful programs, what ten clean ones are told, and what recording costs.
+"""Print predictions and measurements for ten wasteful programs, reports for ten clean ones, and the cost of recording.
 
-Run with `make bench-peak`; `ARGS=--savings` leaves the cost out, `ARGS=--cost` the programs.
+Run with `make bench-peak`; `ARGS=--savings` omits the cost, `ARGS=--cost` the programs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.peak.measured import CLEAN, NOTHING, WASTEFUL, outcomes, peak_of
 
 
 def savings_table() -> tuple[Table, bool]:
-    """What each program is told, and what its edits save; are all right?"""
+    """Return a table of each program's report and the savings of its edits, and whether all are right."""
     table = Table("program", "edit", "peak", "predicted", "measured", "", title="bytes that an edit saves")
     is_good = True
     for path in programs(WASTEFUL):
@@ -29,13 +29,13 @@ def savings_table() -> tuple[Table, bool]:
     for path in programs(CLEAN):
         report = peak_of(path.read_text(encoding="utf-8"))
         is_good &= report.saved_bytes <= NOTHING * report.peak_bytes
-        told = "; ".join(saving.holder for saving in report.savings) or "nothing to save"
-        table.add_row(path.stem, told, f"{report.peak_bytes:,}", f"{report.saved_bytes:,}", "", "")
+        holders = "; ".join(saving.holder for saving in report.savings) or "nothing to save"
+        table.add_row(path.stem, holders, f"{report.peak_bytes:,}", f"{report.saved_bytes:,}", "", "")
     return table, is_good
 
 
 def main() -> int:
-    """Print the tables; 1 if a prediction is off by more than 3 %, or a clean program is told to save something."""
+    """Print the tables; 1 if a prediction is off by more than 3 %, or a clean program gets a saving."""
     parser = argparse.ArgumentParser(prog="make bench-peak", description=__doc__)
     parser.add_argument("--savings", action="store_true", help="only the programs")
     parser.add_argument("--cost", action="store_true", help="only the cost of recorded steps")

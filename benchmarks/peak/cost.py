@@ -17,7 +17,7 @@ from torch import nn
 from benchmarks.overhead.loop import Logger, memray, mlp, transformer
 from gradlife.peaks.recording.torch import Contexts, Recorder
 
-#: Rounds of all ways, and steps of one way in a round, by model.
+#: Rounds of all modes, and steps of one mode per round, by model.
 ROUNDS = 5
 STEPS = {"mlp": 40, "transformer": 12, "GPT": 1}
 
@@ -35,7 +35,7 @@ class Recorded:
 
 
 def profiled() -> AbstractContextManager[Any]:
-    """torch's profiler with its account of memory."""
+    """Run torch's profiler with memory accounting."""
     return torch.profiler.profile(profile_memory=True, activities=[torch.profiler.ProfilerActivity.CPU])
 
 
@@ -77,7 +77,7 @@ def step_of(name: str) -> Callable[[], None]:
 
 
 def seconds(way: Callable[[], AbstractContextManager[Any]], step: Callable[[], None], steps: int) -> float:
-    """CPU seconds of one step in the middle of some."""
+    """Return the CPU seconds of one of several steps."""
     found = []
     with way():
         for _ in range(steps):
@@ -88,7 +88,7 @@ def seconds(way: Callable[[], AbstractContextManager[Any]], step: Callable[[], N
 
 
 def cost_table() -> Table:
-    """The medians of all rounds, as a part of the bare step."""
+    """Return the medians of all rounds, relative to the bare step."""
     table = Table("model", "way", "ms a step", "of bare", "target", title="CPU of a recorded step")
     for name, steps in STEPS.items():
         step = step_of(name)

@@ -1,4 +1,4 @@
-"""The peak of a program whose text may be edited: loaded, stepped and dropped, so that the next finds nothing of it."""
+"""Measure a program's peak, with an edited text if wanted: load, step and drop it, so that the next run starts clean."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradlife.peaks.edits.changes import changed
 HERE = Path(__file__).parent
 WASTEFUL, CLEAN = HERE / "wasteful", HERE / "clean"
 
-#: The part by which a saving may be off, and the part of the peak that is nothing.
+#: The allowed relative error of a saving, and the share of the peak that counts as nothing.
 EXACT, NOTHING = 0.03, 0.02
 
 
@@ -31,7 +31,7 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        """Is it within 3 %?"""
+        """Whether it is within 3 %."""
         return abs(self.predicted - self.measured) <= EXACT * max(self.measured, 1)
 
 
@@ -61,7 +61,7 @@ def peak_of(text: str) -> PeakReport:
 
 
 def outcomes(text: str, report: PeakReport) -> Iterator[Outcome]:
-    """Each saving that has a diff alone, then all of them together."""
+    """Return each saving that has a diff alone, then all of them together."""
     together: list[LineChange] = []
     for saving in report.savings:
         if saving.is_provable:

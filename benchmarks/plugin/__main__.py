@@ -1,7 +1,8 @@
-"""CPU that the pytest plugin adds to suites of tests, beside pytest-memray's. Run with `make bench-plugin`.
+"""Measure the CPU that the pytest plugin adds to test suites, beside pytest-memray. Run with `make bench-plugin`.
 
-Every run is a process of its own, and counts with all that it starts. The runs of a round follow one another, so that what
-disturbs one disturbs the next; of each the least of all rounds counts. Runs of a single test show what a session costs once.
+Every run is a separate process, and counts with its children. The runs of a round follow one another, so that a
+disturbance affects neighbours; the least of all rounds counts. Runs of a single test measure the fixed cost of a
+session.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ from rich.text import Text
 
 from benchmarks.plugin import suites
 
-#: Plugins that have no part in this, unless a mode of running asks for them.
+#: Plugins that are disabled, unless a mode needs them.
 OFF = ("asyncio", "pytest_cov", "randomly", "rerunfailures", "memray", "hypothesispytest", "xdist", "cacheprovider")
 
 MILLISECONDS, PERCENT = "ms a test", "%"
 BARE = ("-p", "no:gradlife")
 
-#: So often in each round runs what is short, and of which a hundredth is to be seen.
+#: Repetitions per round of short runs, of which one per cent must be visible.
 TIMES = 5
 
 
 @dataclass(frozen=True)
 class Mode:
-    """A suite run in one mode, and what that may cost beside the bare run."""
+    """A suite run in one mode, and its cost limit relative to the bare run."""
 
     title: str
     name: str
     write: Callable[[int], str]
     tests: int
     options: tuple[str, ...] = ()
-    bare: Callable[[int], str] | None = None  # the suite of the bare run, where that is another one
+    bare: Callable[[int], str] | None = None  # suite of the bare run, if different
     has_memray: bool = False
     unit: str = MILLISECONDS
     target: float | None = None
@@ -50,7 +51,7 @@ class Mode:
 
 
 def modes(factor: float) -> list[Mode]:
-    """All of them; the numbers of tests by a factor."""
+    """Return all modes; the numbers of tests are multiplied by a factor."""
     thousand, hundreds, few = (max(2, round(factor * count)) for count in (1000, 300, 4))
     none, loaded, steps, one = (
         f"{thousand:,} empty tests",
@@ -73,17 +74,17 @@ def modes(factor: float) -> list[Mode]:
 
 @dataclass(frozen=True)
 class Job:
-    """One process: a suite of so many tests, and the options that it is run with."""
+    """One process: a suite of so many tests, and its options."""
 
     text: str
     options: tuple[str, ...]
     has_memray: bool = False
     status: int = 0
-    times: int = 1  # in each round
+    times: int = 1  # per round
 
 
 def jobs(mode: Mode) -> Iterator[Job]:
-    """The bare run and the other one, each with one test and with all."""
+    """Return the bare run and the other one, each with one test and with all."""
     times = TIMES if mode.unit == PERCENT else 1
     for count in (1, mode.tests):
         yield Job((mode.bare or mode.write)(count), BARE, times=times)
@@ -91,7 +92,7 @@ def jobs(mode: Mode) -> Iterator[Job]:
 
 
 def run(job: Job, folder: Path) -> float:
-    """CPU seconds of a run and of all that it started."""
+    """Return the CPU seconds of a run and its children."""
     (folder / "test_suite.py").write_text(job.text, encoding="utf-8")
     off = [word for name in OFF if not (name == "memray" and job.has_memray) for word in ("-p", f"no:{name}")]
     command = [sys.executable, "-m", "pytest", "-q", "test_suite.py", *off, *job.options]
@@ -111,19 +112,19 @@ def run(job: Job, folder: Path) -> float:
 
 
 def environment() -> dict[str, str]:
-    """Of the runs: modules are compiled once, as everywhere, and not in every run."""
+    """Return the environment of runs: modules are compiled once, as usual, not in every run."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTEST_ADDOPTS": "", "OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """The cost of one mode to run the suite."""
+    """The cost of running the suite in one mode."""
 
     title: str
     name: str
     bare: float  # CPU seconds of the bare suite
-    start: float  # CPU seconds that a session costs once
+    start: float  # fixed CPU seconds of a session
     more: float  # in the unit
     unit: str
     target: float | None
@@ -135,7 +136,7 @@ class Row:
 
 
 def row_of(mode: Mode, least: dict[Job, float]) -> Row:
-    """The figures of a mode. A share is that of the whole run; what a test costs leaves out what the session does."""
+    """Compute a mode's figures. A share is of the whole run; the cost per test omits the session's fixed cost."""
     bare_one, one, bare, all_ = (least[job] for job in jobs(mode))
     share = 100 * (all_ - bare) / bare
     each = 1000 * ((all_ - one) - (bare - bare_one)) / (mode.tests - 1)
@@ -145,7 +146,7 @@ def row_of(mode: Mode, least: dict[Job, float]) -> Row:
 
 
 def measure(asked: Sequence[Mode], rounds: int) -> list[Row]:
-    """Rounds of all runs, each once a round."""
+    """Run rounds of all runs, each once per round."""
     least: dict[Job, float] = {}
     every = list(dict.fromkeys(job for mode in asked for job in jobs(mode)))
     with tempfile.TemporaryDirectory(prefix="plugin-") as folder:
@@ -159,7 +160,7 @@ def measure(asked: Sequence[Mode], rounds: int) -> list[Row]:
 
 
 def print_rows(rows: Sequence[Row]) -> None:
-    """A row a mode."""
+    """Print a row per mode."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 130)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in ("suite", "run", "bare CPU s", "session CPU s", "more", "target", ""):

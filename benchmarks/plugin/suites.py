@@ -33,7 +33,7 @@ LEAKY = "@pytest.mark.no_leaks\ndef test_{number}(model):\n    kept.append(step(
 
 
 def many(head: str, test: str) -> Callable[[int], str]:
-    """A suite of any number of tests that are alike."""
+    """Return a suite of any number of equal tests."""
     return lambda count: head + "".join(test.format(number=number) for number in range(count))
 
 

@@ -40,7 +40,7 @@ class Row:
 
 
 def judge(program: str, leak: str, hunted: Hunted) -> Row:
-    """A hunt of an unmodified script: clean as it is, and with the planted holder named where there is one."""
+    """Judge a hunt of a program: clean if unmodified, otherwise the planted holder must be named."""
     planted = PLANTED[program].get(leak)
     document: dict[str, Any] = hunted.document or {"findings": [], "verdict": "no report", "stepped_by": ""}
     findings = document["findings"]
@@ -63,13 +63,13 @@ def judge(program: str, leak: str, hunted: Hunted) -> Row:
 
 
 def finding_for(planted: Planted | None, findings: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The first finding, if it is of the planted kind."""
+    """Return the first finding if it is of the planted kind."""
     first = findings[0] if findings else None
     return first if planted and first and first["kind"] == planted.kind else None
 
 
 def hunt_all(arguments: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """Each program as it is, then with each leak."""
+    """Hunt each program unmodified, then with each leak."""
     jobs = [(program, leak) for program, leaks in PLANTED.items() for leak in (NONE, *leaks)]
     jobs = [job for job in jobs if arguments.k in f"{job[0]}-{job[1]}"]
 
@@ -85,7 +85,7 @@ def hunt_all(arguments: argparse.Namespace, folder: Path) -> Iterator[Row]:
 
 
 def print_rows(rows: list[Row]) -> None:
-    """A row a hunt, then the sums."""
+    """Print a row per hunt, then the totals."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 150)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in ("program", "leak", "expected", "got", "", "codes", "trace lacks", "a step is", "s", "CPU s"):

@@ -1,1 +1,1 @@
-"""Is what a hunt says of growth what the process's memory grows by?"""
+"""Compare the growth that a hunt reports with the growth of the process's memory."""

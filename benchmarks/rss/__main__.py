@@ -1,6 +1,7 @@
 """Compare the growth that a hunt reports with the growth of resident memory. Run with `make rss CORPUS=FOLDER`.
 
-Each leaking program of the corpus is hunted, and run once more bare. Those that grow by more than 100 kB a step are compared.
+Each leaking program of the corpus is hunted, and run once without a hunt. Those that grow by more than 100 kB per step
+are compared.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from benchmarks.corpus.__main__ import cases_in
 from benchmarks.corpus.cases import Case, bare, write_copy
 from benchmarks.corpus.running import hunt
 
-#: Programs that grow by less are not compared: pages of resident memory are too coarse for them.
+#: Programs that grow by less are skipped: pages of resident memory are too coarse.
 LEAST_BYTES = 100_000
 
-#: Share by which the two may differ.
+#: The allowed relative difference.
 TOLERANCE = 0.2
 
 #: Kinds of findings that grow.
@@ -42,29 +43,29 @@ class Row:
 
     @property
     def is_compared(self) -> bool:
-        """Does it grow by enough, by either measure?"""
+        """Whether it grows enough, by either measure."""
         return max(self.reported, self.resident) >= LEAST_BYTES
 
     @property
     def ratio(self) -> float:
-        """The reported growth by the measured one."""
+        """Return reported over measured growth."""
         return self.reported / self.resident if self.resident > 0 else float("inf")
 
     @property
     def is_right(self) -> bool:
-        """Do the two agree?"""
+        """Whether the two agree."""
         return abs(self.ratio - 1) <= TOLERANCE
 
 
 def reported_rate(document: dict[str, Any] | None) -> float:
-    """Bytes a step that would be freed with what a report's findings leave behind."""
+    """Return the bytes per step that a report's findings retain."""
     findings = (document or {}).get("findings", [])
     rates = (one["per_step"] for one in findings if one["kind"] in GROWING)
     return float(sum(max(rate["bytes"], rate["retained_bytes"]) for rate in rates))
 
 
 def resident_rate(target: str) -> float:
-    """Bytes a step by which a bare run of the target grows; 0 where it fails."""
+    """Return the growth of a bare run in bytes per step; 0 if it fails."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.rss.bare", target], capture_output=True, text=True, check=False
     )
@@ -79,7 +80,7 @@ def rows_of(cases: Iterable[Case], folder: Path, limit: float) -> Iterator[Row]:
 
 
 def print_rows(rows: list[Row]) -> None:
-    """A row for each program that is compared."""
+    """Print a row per compared program."""
     console = Console(highlight=False, markup=False, width=None if Console().is_terminal else 120)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for head in ("case", "reported kB/step", "resident kB/step", "ratio", ""):

@@ -1,4 +1,6 @@
-"""Run a program's steps without a hunt and print the resident bytes that each adds: ``python -m benchmarks.rss.bare TARGET``."""
+"""Run a program's steps without a hunt and print the resident bytes added per step: ``python -m benchmarks.rss.bare
+TARGET``.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ STEPS = 200
 
 
 def resident_bytes() -> int:
-    """Resident memory, after a collection, without free memory that malloc keeps."""
+    """Return resident memory after a collection, without free memory that malloc keeps."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> int:
-    """Print bytes a step."""
+    """Print bytes per step."""
     target = parse(sys.argv[1])
     assert isinstance(target, FunctionTarget)
     stepper = load(target)

@@ -172,7 +172,7 @@ def test_a_base_that_is_no_interpreter_is_one_line(tmp_path: Path, home: Path) -
 def test_a_folder_of_somebody_else_is_left_alone(home: Path) -> None:
     (home / "old").mkdir(parents=True)
     (home / "old" / "thesis.txt").write_text("all of it", encoding="utf-8")
-    assert "no environment of gradlife" in refusal("old", sys.executable, "torch").message
+    assert "not an environment of gradlife" in refusal("old", sys.executable, "torch").message
     with pytest.raises(UnknownNameError):
         remove("old")
     assert (home / "old" / "thesis.txt").exists()

@@ -58,10 +58,10 @@ def test_a_watcher_that_went_away_does_not_end_the_command() -> None:
     ("line", "hint", "status"),
     [
         ("ERROR: Could not install: [Errno 28] No space left on device", "free some space", 3),
-        ("WARNING: Retrying: Temporary failure in name resolution", "type it again when the network is there", 3),
-        ("ERROR: No matching distribution found for torch==9", "a version that there is for this Python", 2),
+        ("WARNING: Retrying: Temporary failure in name resolution", "repeat the command when the network is back", 3),
+        ("ERROR: No matching distribution found for torch==9", "a version for this Python", 2),
         ("ERROR: Invalid requirement: 'torch=1'", "a package as pip takes it", 2),
-        ("Segmentation fault", "type it again: it continues where it stopped", 3),
+        ("Segmentation fault", "repeat the command: it continues where it stopped", 3),
     ],
 )
 def test_a_failed_pip_is_reported_with_its_last_lines_and_what_helps(line: str, hint: str, status: int) -> None:

@@ -26,9 +26,9 @@ def test_the_format_and_what_follows_from_other_fields_are_in_it() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "this is no JSON"),
-        ("[]", "no report of a peak"),
-        ('{"format": "gradlife.hunt/1"}', "no report of a peak"),
+        ("{", "this is not JSON"),
+        ("[]", "not a report of a peak"),
+        ('{"format": "gradlife.hunt/1"}', "not a report of a peak"),
         ('{"format": "gradlife.peak/2"}', "reads gradlife.peak/1"),
         ('{"format": "gradlife.peak/1", "target": 3}', "damaged"),
     ],

@@ -64,7 +64,7 @@ def test_help_has_every_verb_and_the_question_mark_the_docstring(cells: Cells) -
         ("%gradlife cut 1", "nothing was hunted yet (try: %%gradlife hunt)"),
         ("%gradlife hunt", "hunt in what? (try: %%gradlife hunt over a cell, or %gradlife hunt FUNCTION)"),
         ("%gradlife hunt --steps 0 f", "argument --steps: '0' is not a number of steps (try: %gradlife help hunt)"),
-        ("%gradlife hunt 5 + 5", "'5 + 5' is no function (try: %%gradlife hunt over a cell)"),
+        ("%gradlife hunt 5 + 5", "'5 + 5' is not a function (try: %%gradlife hunt over a cell)"),
         ("%%gradlife why x\n1", "'why' takes no cell (try: %%gradlife hunt)"),
         ("%%gradlife hunt f\n1", "below %%gradlife hunt the cell is the step (try: %gradlife hunt FUNCTION)"),
         (

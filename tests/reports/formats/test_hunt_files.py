@@ -45,8 +45,8 @@ def test_numbers_that_json_has_no_word_for_are_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "this is no JSON"),
-        pytest.param("[" * 100_000, "this is no JSON", id="nested 100,000 deep"),
+        ("{", "this is not JSON"),
+        pytest.param("[" * 100_000, "this is not JSON", id="nested 100,000 deep"),
         ("[]", "this is not a report of a hunt"),
         ('{"format": "gradlife.run/1"}', "this is not a report of a hunt"),
         ('{"format": "gradlife.hunt/3"}', "its format is gradlife.hunt/3; this gradlife reads gradlife.hunt/1 and"),
