@@ -133,7 +133,7 @@ def checkpoint_without_backward(lab):
     a frame with the arguments, which its hooks refer to. Neither refers to the output.
 
     Dropped: both go by reference counts. (The very first checkpoint of a process imports torch's compiler, and that
-    import leaves frames behind: seen from there, the first input may wait for the collector, once. The story is told
+    import leaves frames behind: seen from there, the first input may wait for the collector, once. The story runs
     after the import.)
     """
 

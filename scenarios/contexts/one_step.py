@@ -24,7 +24,7 @@ def told(lab, forward):
 
 
 @scenario(
-    title="a step that ties no knot",
+    title="a step without a cycle",
     contexts=EVERY,
     expects=[
         Expect("hidden", "inconclusive", on="oneflow-*"),
@@ -100,7 +100,7 @@ def step_with_a_hook_over_its_activation(lab):
     ],
 )
 def step_whose_function_keeps_its_output(lab):
-    """A Function that stores its own output on ctx, beside an object that stands for the rest of its state.
+    """A Function that stores its own output on ctx, beside an object that represents the rest of its state.
 
     y -> node -> ctx -> y. Under a checkpoint the Function is called twice, first without a graph.
 
@@ -146,10 +146,10 @@ def step_whose_function_keeps_its_output(lab):
 def step_whose_function_saves_a_view_of_its_output(lab):
     """`ctx.save_for_backward(y.view(-1))` where y is the output.
 
-    Saving an output is told from saving an input, and does not tie a knot; saving a view of it is not recognised. A
-    backward that comes to the node releases the slot, and with it the knot. One that is skipped, or broken off before it
-    came there, leaves it for ever, from 1.10 on. Up to 1.9 a backward that comes there cannot read the slot: the view was
-    made before the output had a history, so it is a leaf, and nobody accumulates into it.
+    A saved output is recognized and makes no cycle; a saved view of it is not recognized. A backward that reaches the
+    node releases the slot, and with it the cycle. One that is skipped, or broken off before the node, leaves it for
+    ever, from 1.10 on. Up to 1.9 a backward that reaches the node cannot read the slot: the view was made before the
+    output had a history, so it is a leaf without an accumulator.
 
     Fix: save the output itself, and take the view in backward.
     """

@@ -8,7 +8,7 @@ KEPT = "an attribute of ctx is plain Python: it lives as long as ctx, which live
 
 
 def watched_memory(lab, name):
-    """A tensor over memory whose death can be watched in every release: a numpy array that only the storage holds."""
+    """A tensor on memory that can be watched in every release: a numpy array that only the storage holds."""
     array = lab.fw.ones(4).numpy()
     lab.watch(name, array)
     return lab.fw.from_numpy(array)

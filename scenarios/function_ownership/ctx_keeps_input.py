@@ -23,7 +23,7 @@ def doubling(lab, keep):
 
 
 def tell(lab, keep):
-    """An activation goes through the Function, loses its name, and backward runs."""
+    """Send an activation through the Function, drop its name, and run backward."""
     x = lab.tensor(requires_grad=True) + 1
     lab.watch("x", x)
     y = doubling(lab, keep).apply(x)

@@ -45,15 +45,15 @@ def doubling(lab, keep):
     ],
 )
 def ctx_keeps_output(lab):
-    """Storing the output of a custom Function as an attribute of ctx ties a knot.
+    """Storing the output of a custom Function as an attribute of ctx makes a reference cycle.
 
     Forward done: the name `y` owns the output's wrapper, the output owns its grad_fn (a grad node), the node owns ctx,
-    and ctx.y owns the output again: y -> grad_fn -> ctx -> y. Reference counts alone never take such a knot apart.
+    and ctx.y owns the output again: y -> grad_fn -> ctx -> y. Reference counting alone never frees such a cycle.
 
     Backward done: backward releases what `save_for_backward` saved and nothing else. ctx and its attributes are plain
     Python; they stay until the node goes, and the node stays because of them.
 
-    Output dropped: the last name is gone and the knot holds itself. Whether the cyclic collector can take it apart
+    Output dropped: the last name is gone and the cycle keeps itself. Whether the cyclic collector can free it
     depends on whether every edge is visible to it. The edge output -> grad_fn is C++. PyTorch 1.1 to 1.9 do not show it,
     so ctx, the output and its memory are lost for the life of the process (`never`). From 1.10 on a tensor shows its
     grad_fn to the collector as long as it is its only owner: the cycle is found, but only when the collector runs

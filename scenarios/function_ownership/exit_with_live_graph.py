@@ -6,7 +6,7 @@ from gradlife.scenario import Expect, scenario
 
 LIBRARY = '''
 class Farewell:
-    """Tells its end, however late."""
+    """Report its end, however late."""
 
     def __init__(self, text):
         self.text = text
@@ -53,7 +53,7 @@ def keep_until_exit(obj):
 
 
 class Farewell:
-    """Tells its end, however late. A class of the main program."""
+    """Report its end, however late. A class of the main program."""
 
     def __init__(self, lab, text):
         self.tell = lab.at_exit
@@ -133,7 +133,7 @@ def exit_with_live_function(lab):
     ],
 )
 def exit_without_live_function(lab):
-    """The same script deletes its global before it ends: the attribute's `__del__` runs then and there, everywhere."""
+    """The same script deletes its global before it ends: the attribute's `__del__` runs at once, in every release."""
     keep_until_exit(double_of_main(lab).apply(lab.tensor(requires_grad=True)))
     lab.stage("kept")
     del sys.modules["__main__"].kept_by_the_story

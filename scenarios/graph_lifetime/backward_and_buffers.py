@@ -14,7 +14,7 @@ SECOND_TIME = {
 
 
 def watched(lab, name):
-    """A tensor over memory whose death can be watched in every release: a numpy array that only the storage holds."""
+    """A tensor on memory that can be watched in every release: a numpy array that only the storage holds."""
     array = lab.fw.ones(4).numpy()
     lab.watch(name, array)
     return lab.fw.from_numpy(array)

@@ -222,7 +222,7 @@ def function_node_hook_removed(lab):
     ],
 )
 def node_prehook_over_output(lab):
-    """`y.grad_fn.register_prehook(hook)` with a hook that refers to y: the same knot by another dictionary of the node.
+    """`y.grad_fn.register_prehook(hook)` with a hook that refers to y: the same cycle through another dictionary of the node.
 
     Prehooks run before the node and see its incoming gradient. Custom Functions have them since 1.13.
     """

@@ -163,7 +163,7 @@ def legacy_hook_before_the_call(lab):
     """`f.register_hook(hook)` first, `f(x)` and backward afterwards.
 
     PyTorch 1.1: the hook goes on the node inside f and runs in backward. PyTorch 1.2: the node is made by the call, so
-    registering raises, with a text that tells what to do; losing the hook in silence would have been the easy way.
+    registering raises, with a text that says what to do; silently losing the hook would have been easier.
 
     Fix: call first, then register on `y.grad_fn`.
     """

@@ -265,7 +265,7 @@ def slot_is_the_last_owner(lab):
 def looking_into_a_packed_slot(lab):
     """`_raw_saved_self.data` lends the packed object, `_saved_self` unpacks it. Neither may keep a reference.
 
-    Both ways have to hand a new reference to Python and drop it again: the raw look gives out the packed object and
+    Both reads must return a new reference to Python and drop it again: the raw read returns the packed object and
     the unpack hook themselves (torch 2.10 on), the read passes the packed object to your unpack hook. References in
     the order [unpack, packed], beyond those that the slot and the story hold.
     """

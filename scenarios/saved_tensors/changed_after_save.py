@@ -30,7 +30,7 @@ def input_changed_after_save(lab):
     """`y = hidden.sin()` saved `hidden`, not a copy of it. What if `hidden` changes before backward?
 
     Saving costs no memory because the slot shares hidden's storage. So a later `hidden.add_(1)` changes what the slot
-    holds. The storage cannot tell, but the tensor has a version counter: the slot noted 0 when it saved, finds 1
+    holds. The storage does not know, but the tensor has a version counter: the slot noted 0 when it saved, finds 1
     when it unpacks, and refuses with an error instead of computing a wrong gradient.
 
     The fix: change a copy (`hidden = hidden + 1`), or make the change before the operation that saves.

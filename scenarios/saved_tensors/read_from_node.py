@@ -197,7 +197,7 @@ def stale_slot_reaches_a_stranger(lab):
     Stranger's backward: it calls an unpack hook that it was never given, and its gradient is wrong, without an error. In
     PyTorch 1.10 to 2.13 this happened at the first try in each release (to one of fifty graphs that were made afterwards);
     there it is freed memory, and everything may happen. Here the engine recycles the places of its slots on purpose, so that
-    it happens each time and nothing is harmed; so this story is not told to PyTorch.
+    it happens each time and nothing is harmed; so this story does not run on PyTorch.
 
     Fix: hold the node for as long as one uses its slots (`raw_slot_with_its_node`).
     """

@@ -147,7 +147,7 @@ def operations_save_what_they_need(lab):
     """A graph does not keep every intermediate result; it keeps what some gradient formula needs.
 
     sum, + and a product with a number need shapes or the number, so their inputs die with their names while the
-    graph lives. sin needs its input. Knowing which is which tells where the memory of a model goes: `x.sin()` costs
+    graph lives. sin needs its input. This explains where the memory of a model goes: `x.sin()` costs
     one activation, `x + b` costs none, `x * y` costs both if both need a gradient.
     """
     x = lab.tensor(requires_grad=True)

@@ -12,7 +12,7 @@ NO_TAG = "AttributeError: 'Tensor' object has no attribute 'tag'"
 
 
 def leaf_with_grad(fw):
-    """A leaf whose gradient nobody has asked for yet."""
+    """A leaf whose gradient was not read yet."""
     x = fw.ones(3, requires_grad=True)
     (x * 2).sum().backward()
     return x
@@ -71,7 +71,7 @@ def collector_spares_what_cpp_holds(lab):
     ],
 )
 def collector_and_a_cycle_that_owns(lab):
-    """A dead list that holds itself owns a live gradient's wrapper: the collector must tell them apart.
+    """A dead list that holds itself owns a live gradient's wrapper: the collector must distinguish them.
 
     list -> itself, list -> wrapper, and x (C++) -> impl -> wrapper. The collector clears a whole group of
     unreachable objects: weak references first, then each object's references. With resurrection the wrapper's only

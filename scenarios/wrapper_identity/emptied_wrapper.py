@@ -11,7 +11,7 @@ EMPTY = "the flip emptied the wrapper's own pointer, and no call of x.grad fille
 
 
 def leaf_with_grad(fw):
-    """A leaf whose gradient nobody has asked for yet."""
+    """A leaf whose gradient was not read yet."""
     x = fw.ones(3, requires_grad=True)
     (x * 2).sum().backward()
     return x
@@ -74,7 +74,7 @@ def emptied_wrapper(lab):
     expects=[Expect("shape", [3], probe="value"), Expect("sum", 6.0, probe="value")],
 )
 def wrapper_from_its_owner(lab):
-    """`x.grad` runs the framework's hand-back: the wrapper holds its impl again before C++ lets go of it."""
+    """`x.grad` runs the framework's wrapper resurrection: the wrapper holds its impl again before C++ releases it."""
     x = leaf_with_grad(lab.fw)
     grad = x.grad
     x.grad = None

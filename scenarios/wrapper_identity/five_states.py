@@ -7,7 +7,7 @@ RESURRECT = "torch-1.1[0-3] torch-2.[0-9] oneflow-0.9"
 
 
 def leaf_with_grad(fw):
-    """A leaf whose gradient nobody has asked for yet."""
+    """A leaf whose gradient was not read yet."""
     x = fw.ones(3, requires_grad=True)
     (x * 2).sum().backward()
     return x

@@ -13,7 +13,7 @@ ALONE = "only C++ holds the gradient"
 
 
 def leaf_with_grad(fw):
-    """A leaf whose gradient nobody has asked for yet."""
+    """A leaf whose gradient was not read yet."""
     x = fw.ones(3, requires_grad=True)
     (x * 2).sum().backward()
     return x
@@ -42,7 +42,7 @@ def attribute_on_grad(lab):
 
     The statement takes a wrapper of the gradient, sets the attribute and drops the wrapper. If the impl owns the
     wrapper (torch from 1.10 on) the next `x.grad` is the same object and the note is there. If it does not, the
-    wrapper and its dict died at the end of the statement; no error tells you so until you read the note.
+    wrapper and its dict died at the end of the statement; there is no error until you read the note.
 
     The fix: keep what you know about a gradient next to it, in a dict of your own keyed by the parameter.
     """

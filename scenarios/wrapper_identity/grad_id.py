@@ -6,7 +6,7 @@ CACHED = "torch-1.[1-9] oneflow-0.8"
 
 
 def leaf_with_grad(fw):
-    """A leaf whose gradient nobody has asked for yet."""
+    """A leaf whose gradient was not read yet."""
     x = fw.ones(3, requires_grad=True)
     (x * 2).sum().backward()
     return x

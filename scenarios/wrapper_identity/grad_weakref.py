@@ -12,7 +12,7 @@ REFUSED = "TypeError: cannot create weak reference to 'Tensor' object"
 
 
 def leaf_with_grad(fw):
-    """A leaf whose gradient nobody has asked for yet."""
+    """A leaf whose gradient was not read yet."""
     x = fw.ones(3, requires_grad=True)
     (x * 2).sum().backward()
     return x
@@ -37,7 +37,7 @@ def leaf_with_grad(fw):
     ],
 )
 def weakref_to_grad(lab):
-    """A weak reference watches the wrapper. Does it tell when the *tensor* dies?
+    """A weak reference watches the wrapper. Does it show when the *tensor* dies?
 
     Caches, hooks and trackers hang on weak references to tensors. Up to torch 1.9 such a reference died as soon as
     the last Python name went, even though C++ (here x, as its `.grad`) still held the tensor and would hand it out
@@ -73,7 +73,7 @@ def weakref_to_grad(lab):
     ],
 )
 def weakref_to_held_grad(lab):
-    """With a name on the gradient the weak reference tells the truth in every release."""
+    """With a name on the gradient the weak reference is right in every release."""
     x = leaf_with_grad(lab.fw)
     grad = x.grad
     calls, refs = [], []

@@ -79,7 +79,7 @@ def node_wrapper_without_a_name(lab):
     ],
 )
 def node_wrapper_with_a_name(lab):
-    """Held by a name the wrapper is one object in every release; its reference count tells how that is done."""
+    """Held by a name the wrapper is one object in every release; its reference count shows how."""
     y = exp_of_a_leaf(lab.fw)
     node = y.grad_fn
     lab.value("one id over 8 reads", ids_of_node(lab.fw, y) == {id(node)})

@@ -31,7 +31,7 @@ def storage_wrapper(lab):
     """Do two tensors share memory? `x.untyped_storage() is y.untyped_storage()` is a fair question only since torch 2.
 
     A storage is owned by every tensor on it. Its wrapper was made anew by each call up to 1.13: two calls, two
-    objects, and attributes or weak references told nothing about the memory. From torch 2 on the storage has one
+    objects, and attributes or weak references said nothing about the memory. From torch 2 on the storage has one
     wrapper and owns it while a tensor owns the storage, so it can be watched: when the weak reference dies, the
     memory is gone. That is how the lab follows storages.
 
