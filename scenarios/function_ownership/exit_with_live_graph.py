@@ -6,7 +6,7 @@ from gradlife.scenario import Expect, scenario
 
 LIBRARY = '''
 class Farewell:
-    """Report its end, however late."""
+    """Tells its end, however late."""
 
     def __init__(self, text):
         self.text = text

@@ -83,7 +83,12 @@ def read_and_drop(y):
     pattern="GL106",
     needs="engine",
     expects=[
-        Expect("gradient of x", [2.0] * 4, probe="value", because="the count showed the deleter that there are other owners"),
+        Expect(
+            "gradient of x",
+            [2.0] * 4,
+            probe="value",
+            because="the count showed the deleter that there are other owners",
+        ),
         Expect(
             "next functions of a held grad_fn", ["AccumulateGrad"], probe="value", because="ctx still contains its node"
         ),
