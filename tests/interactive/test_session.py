@@ -151,7 +151,7 @@ def test_what_goes_wrong_is_one_line_and_the_session_goes_on(line: str, answer: 
 def test_help_has_every_verb_with_what_it_answers() -> None:
     text = said("help")
     assert [name for name in VERBS if f" {name}" not in f" {text}"] == []
-    assert said("help save").startswith("save FILE write the heap to a snapshot file")
+    assert said("help save").startswith("save FILE save the heap as a snapshot file")
     assert said("help nonsense") == "unknown verb 'nonsense' (try: continue)"
 
 

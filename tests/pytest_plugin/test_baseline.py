@@ -106,7 +106,7 @@ def test_a_file_has_a_line_for_each_entry_in_a_fixed_order() -> None:
         ('{"format": "gradlife.leaks-baseline/1", "entries": [{"fingerprint": 3}]}', "3 is no str"),
         (
             '{"format": "gradlife.leaks-baseline/1", "entries": [{"fingerprint": "a", "until": "soon"}]}',
-            "'soon' is no day",
+            "'soon' is not a day",
         ),
         (
             '{"format": "gradlife.leaks-baseline/1", "entries": [{"reasn": ""}]}',

@@ -48,7 +48,7 @@ def test_help_has_every_verb_and_the_question_mark_the_docstring(cells: Cells) -
     nothing, all_of_them, one, asked = cells("%gradlife", "%gradlife help", "%gradlife help diff", "%gradlife?")
     assert nothing == all_of_them
     assert [verb for verb in VERBS if f"  {verb}" not in nothing] == []
-    assert one.startswith("  diff [FILE]   what is new, gone and grown since the last snapshot")
+    assert one.startswith("  diff [FILE]   show what is new, gone and grown since the last snapshot")
     assert "%%gradlife hunt --steps 100" in asked
 
 
