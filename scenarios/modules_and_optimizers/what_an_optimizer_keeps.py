@@ -41,7 +41,7 @@ def train(lab, model, optimizer):
     ],
 )
 def replaced_head_in_the_optimizer(lab):
-    """`model.head = Linear(...)` for a new set of classes; the optimizer gets the new head and is not told to drop the old one.
+    """`model.head = Linear(...)` for a new set of classes; the optimizer gets the new head and keeps the old one.
 
     Head replaced: the module lets the old head go, but the optimizer holds its parameters: in the list that it steps
     through, and as keys of its state, beside their momentum. The old weights even get smaller by weight decay at each

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -74,6 +75,17 @@ def test_the_document_has_what_others_read_from_it() -> None:
         {"scenario": "s/d", "system": "torch", "outcome": "timed out", "reason": "not done after 60 s"},
     ]
     assert document["totals"]["pairs"][0]["not_available"] == 4
+
+
+def test_totals_keep_the_keys_of_earlier_reports() -> None:
+    document = codec.encode(dataclasses.replace(REPORT, totals=Totals(distinguishing=2, distinguishing_any=5)))
+    totals = document["totals"]
+    assert (
+        (totals["telling"], totals["telling_any"]) == (totals["distinguishing"], totals["distinguishing_any"]) == (2, 5)
+    )
+    del totals["distinguishing"], totals["distinguishing_any"]
+    read = codec.decode(document).totals
+    assert (read.distinguishing, read.distinguishing_any) == (2, 5)
 
 
 def test_each_reading_has_a_line_of_its_own() -> None:
