@@ -11,13 +11,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = ROOT / "build" / "real" / "venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
-#: torchvision is built for one torch, and not for that of constraints.txt: what requires it cannot be installed.
+#: torchvision is built for one torch, and not for that of constraints.txt. timm and fastai require it and are left out.
 REFUSED = Path(__file__).with_name("refused.txt")
-#: As the package index calls them. What cannot be installed beside the pinned torch is left out, and its programs are skipped.
+#: As the package index calls them. What cannot be installed beside the pinned torch is said, and its programs are skipped.
 LIBRARIES = (
     *("transformers", "accelerate", "peft", "lightning", "torchmetrics", "pytorch-ignite", "skorch"),
     *("stable-baselines3", "torch_geometric", "pyro-ppl", "gpytorch", "botorch", "monai", "captum", "shap"),
-    *("sentence-transformers", "diffusers", "x-transformers", "torchdiffeq", "einops", "timm", "fastai", "grad-cam"),
+    *("diffusers", "x-transformers", "torchdiffeq", "einops"),
 )
 
 
