@@ -499,7 +499,7 @@ torch.manual_seed(0)
     ),
     "captum_attribution": Plant(
         "forward hook each step",
-        ("model", "_forward_hooks"),
+        ("_forward_hooks",),
         (
             ("        optimizer.zero_grad()", "        watch(model[2])\n        optimizer.zero_grad()"),
             (
