@@ -23,6 +23,9 @@ PLAIN = frozenset(
     | {"list", "tuple", "dict", "set", "frozenset", "type", "collections.OrderedDict", "weakref.ReferenceType"}
 )
 
+#: Types of handles of distributed operations.
+HANDLES = frozenset({"Work"})
+
 #: The relative difference that the rates of holders and held objects may have from round to round.
 TOLERANCE = 0.2
 
@@ -60,11 +63,16 @@ def unlike(evidence: Evidence, known: Sequence[Grown]) -> list[Grown]:
     seen = {one.group.anchor for one in known}
     rows = []
     for group in held_groups(evidence.graph, evidence.born):
-        opaque = [evidence.born[node] for node in group.tops if is_opaque(evidence.graph, node)]
+        opaque = [evidence.born[node] for node in group.members if may_own(evidence, node)]
         counts = [opaque.count(number) for number in evidence.judged]
         if group.anchor not in seen and min(counts) > 0 and is_filled(group, counts, evidence):
             rows.append(grown(group, evidence))
     return rows
+
+
+def may_own(evidence: Evidence, node: int) -> bool:
+    """Is it a new object that may hold what nobody sees?"""
+    return node in evidence.born and is_opaque(evidence.graph, node)
 
 
 def has_cycle(graph: _heap.Graph, one: Grown) -> bool:
@@ -99,7 +107,10 @@ def takes_memory(graph: _heap.Graph, node: int) -> bool:
 
 
 def holds_as_many(evidence: Evidence, holder: Grown, part: Grown) -> bool:
-    """Return whether in each round the holder got as many opaque objects of one type as the part got tensors."""
+    """Return whether in each round the holder got as many opaque objects of one type as the part got tensors.
+
+    The handle of a distributed operation has any number of tensors, as many as other handles of the program.
+    """
     graph = evidence.graph
     wanted = rates_of(evidence, (node for node in part.group.members if graph.kind(node) == "tensor"))
     if not wanted or min(wanted) <= 0:
@@ -108,7 +119,8 @@ def holds_as_many(evidence: Evidence, holder: Grown, part: Grown) -> bool:
     for name in {name_of(graph, node) for node in opaque}:
         rates = rates_of(evidence, (node for node in opaque if name_of(graph, node) == name))
         shares = [rate / want for rate, want in zip(rates, wanted, strict=True)]
-        if min(shares) >= 1 - TOLERANCE and max(shares) <= (1 + TOLERANCE) * min(shares):
+        least = 0 if name in HANDLES else 1 - TOLERANCE
+        if min(shares) > least and max(shares) <= (1 + TOLERANCE) * min(shares):
             return True
     return False
 

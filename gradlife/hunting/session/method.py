@@ -75,6 +75,7 @@ class Hunt:
     _grown_in_place: tuple[Place, ...] = ()
     shortage: str = ""  # why it ended before it knew enough
     _asked_for: int = 0
+    _has_set_aside: bool = False
     has_rested: bool = False  # the collector, in a round of its own
     on_known: Callable[[], None] = lambda: None  # called when enough is known of what grows with the steps
     goes_on: bool = False  # after that, for what grows on a slower clock: the program may run for long
@@ -93,6 +94,7 @@ class Hunt:
         self.warmup_steps = self.steps
         if self.has_lines:
             self.recording.start(USUAL)
+        self._set_aside()
         yield from self._take_snapshot(collect=Collect.ALL)
         for number, length in enumerate(self.schedule.rounds):
             if number + 1 == len(self.schedule.rounds) and (self.schedule.may_end or not self.schedule.lines):
@@ -111,6 +113,7 @@ class Hunt:
         self.recording.stop()
         if self.afterwards is not None:
             yield from self.afterwards(self)
+        self._put_back()
         self.early_snapshots = len(self.snapshots)
         self.on_known()
         while self.goes_on:
@@ -160,8 +163,23 @@ class Hunt:
 
     def close(self) -> None:
         """Leaves nothing behind in the program."""
+        self._put_back()
         self.recording.stop()
         self.controls.uproot()
+
+    def _set_aside(self) -> None:
+        """Spare requests the collection of all that was there before: a second for each few million objects.
+
+        The collector leaves those objects alone until enough is known. A program that does this itself is left as it is.
+        """
+        if self.lets_pass and not gc.get_freeze_count():
+            gc.freeze()
+            self._has_set_aside = True
+
+    def _put_back(self) -> None:
+        if self._has_set_aside:
+            self._has_set_aside = False
+            gc.unfreeze()
 
     def settle(self) -> None:
         """Wait for the snapshots that are still written; one that can't be had is left out."""

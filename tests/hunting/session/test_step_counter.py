@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -55,7 +56,7 @@ def test_a_service_takes_steps_while_a_copy_judges_a_round(monkeypatch: pytest.M
         if steps == 1000:
             go.touch()
     hunt.close()
-    assert (hunt.shortage, hunt.steps > 1000) == ("", True)
+    assert (hunt.shortage, hunt.steps > 1000, gc.get_freeze_count()) == ("", True, 0)
     assert all(one.is_written() for one in hunt.snapshots)
 
 
